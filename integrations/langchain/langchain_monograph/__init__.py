@@ -1,0 +1,1 @@
+"""Monograph for LangChain."""

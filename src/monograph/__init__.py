@@ -1,0 +1,53 @@
+"""Graph RAG in one file.
+
+Point Monograph at a folder; it makes one SQLite file that answers questions::
+
+    from monograph import Monograph
+
+    with Monograph.open("notes.mono") as notes:
+        notes.sync("notes/")
+        for hit in notes.search("when is the boiler serviced?"):
+            print(hit.uri, hit.chunk.text)
+"""
+
+from monograph.errors import MonographError
+from monograph.ingest.batch import Limits
+from monograph.library import Monograph
+from monograph.models import Embedder
+from monograph.settings import Settings
+from monograph.values import (
+    Chunk,
+    Document,
+    Finding,
+    Hit,
+    Origin,
+    Passage,
+    Plan,
+    Problem,
+    Progress,
+    Report,
+    Section,
+    Stats,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Chunk",
+    "Document",
+    "Embedder",
+    "Finding",
+    "Hit",
+    "Limits",
+    "Monograph",
+    "MonographError",
+    "Origin",
+    "Passage",
+    "Plan",
+    "Problem",
+    "Progress",
+    "Report",
+    "Section",
+    "Settings",
+    "Stats",
+]

@@ -1,0 +1,302 @@
+"""The ``monograph`` command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from monograph.app import output
+from monograph.errors import InputError, InvalidFilter, MonographError
+from monograph.ingest.batch import DEFAULT_LIMITS, Limits
+from monograph.library import Monograph
+from monograph.retrieve.search import MODES, Mode
+
+DONE_WITH_PROBLEMS = 3
+INTERRUPTED = 130
+
+MANUAL = """Graph RAG in one file: point it at a folder, then ask.
+
+  monograph sync notes.mono ~/notes        make or update the file
+  monograph search notes.mono "boiler"     find passages, with their sources
+  monograph show notes.mono ID             read a document, or a chunk among its neighbours
+
+The file is one SQLite database; nothing leaves this machine. Every command takes --json. Exit codes: 0 done; 1
+failed; 2 wrong usage; 3 done, but some sources could not be taken in, or faults were found; 130 interrupted.
+"""
+
+app = typer.Typer(
+    help=MANUAL, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
+)
+
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The .mono file.", show_default=False)]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+ModeOption = Annotated[str, typer.Option("--mode", "-m", help=f"One of {', '.join(MODES)}.")]
+
+
+@contextmanager
+def _outcome(*, as_json: bool) -> Iterator[None]:
+    """Turn our errors and an interrupt into a message and an exit code."""
+    try:
+        yield
+    except MonographError as error:
+        if as_json:
+            output.print_json({"error": error.message, "mend": error.mend, "kind": type(error).__name__})
+        else:
+            out = output.console(stderr=True)
+            out.print(f"error: {error.message}", style="red")
+            if error.mend:
+                out.print(f"  try: {error.mend}")
+        raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        output.console(stderr=True).print(
+            "interrupted: what was stored so far is safe; the same command goes on from there"
+        )
+        raise typer.Exit(INTERRUPTED) from None
+
+
+@app.command()
+def sync(
+    file: FileArgument,
+    sources: Annotated[
+        list[Path], typer.Argument(metavar="FOLDER…", help="Folders and files to follow.", show_default=False)
+    ],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done and what it would cost; write nothing.")
+    ] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Compare contents even where size and time are unchanged.")
+    ] = False,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Remove documents even if a whole folder is empty now.")
+    ] = False,
+    max_bytes: Annotated[
+        int, typer.Option("--max-bytes", help="Pass over files larger than this.")
+    ] = DEFAULT_LIMITS.max_bytes,
+    json_output: JsonOption = False,
+) -> None:
+    """Bring FILE up to date with folders: add, change and remove what changed there.
+
+    Hidden files are passed over. What was embedded once is never embedded again. Interrupt it at any time.
+
+      monograph sync notes.mono ~/notes ~/Documents/letters
+      monograph sync notes.mono ~/notes --dry-run
+    """
+    limits = Limits(max_bytes)
+    with _outcome(as_json=json_output):
+        with Monograph.open(file) as monograph, output.progress_bar("sync", quiet=json_output) as watcher:
+            plan = monograph.plan(*sources, verify=verify, prune=prune, price=dry_run, limits=limits, progress=watcher)
+            result = plan if dry_run else monograph.apply(plan, limits=limits, progress=watcher)
+        if json_output:
+            output.print_json(result)
+        elif dry_run:
+            output.print_plan(plan)
+        else:
+            output.print_report(result, str(file))  # type: ignore[arg-type]
+        if not json_output:
+            output.print_problems(result.problems)
+        if result.problems:
+            raise typer.Exit(DONE_WITH_PROBLEMS)
+
+
+@app.command()
+def search(
+    file: FileArgument,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="A question, words, or a code.", show_default=False)],
+    k: Annotated[int, typer.Option("-k", help="Most hits.")] = 5,
+    mode: ModeOption = "auto",
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--where",
+            "-w",
+            help="Only what meets this: 'year >= 2020', or a JSON filter. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", "-e", help="Say how each hit was found.")] = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Find passages, best first, with their sources.
+
+    monograph search notes.mono "when is the boiler serviced?"
+    monograph search notes.mono 'INV-2024' -k 3 --where 'year >= 2020' --where '{"tags": {"contains": "paid"}}'
+    """
+    with _outcome(as_json=json_output):
+        with Monograph.open(file, create=False) as monograph:
+            hits = monograph.search(query, k, mode=_mode(mode), where=_where(where or []))
+        if json_output:
+            output.print_json(hits)
+        else:
+            output.print_hits(hits, explain=explain)
+
+
+@app.command()
+def show(
+    file: FileArgument,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="A document's id or path, or a chunk's id.", show_default=False)
+    ] = None,
+    around: Annotated[int, typer.Option("--around", "-a", help="Chunks to show on both sides of a chunk.")] = 1,
+    json_output: JsonOption = False,
+) -> None:
+    """List the documents, or read one, or read a chunk among its neighbours.
+
+    monograph show notes.mono
+    monograph show notes.mono ~/notes/boiler.md
+    """
+    with _outcome(as_json=json_output), Monograph.open(file, create=False) as monograph:
+        if name is None:
+            listed = monograph.documents()
+            output.print_json(listed) if json_output else output.print_documents(listed)
+            return
+        chunk = monograph.find_chunk(name)
+        if chunk is None:
+            document = monograph.document(_stored_name(monograph, name))
+            output.print_json(document) if json_output else output.print_document(document)
+            return
+        chunks = monograph.chunks(chunk.document_id)
+        near = chunks[max(0, chunk.ordinal - around) : chunk.ordinal + around + 1]
+        output.print_json(near) if json_output else output.print_neighbours(chunk, near, len(chunks))
+
+
+@app.command()
+def remove(
+    file: FileArgument,
+    names: Annotated[list[str], typer.Argument(metavar="ID…", help="Ids or paths of documents.", show_default=False)],
+    forget: Annotated[
+        bool, typer.Option("--forget", help="Leave no trace of their text in the bytes of the file.")
+    ] = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Take documents out of every result at once.
+
+    A file that is still in a synced folder comes back with the next sync: delete or move it as well.
+    """
+    with _outcome(as_json=json_output):
+        with Monograph.open(file, create=False) as monograph:
+            report = monograph.remove([_stored_name(monograph, name) for name in names], forget=forget)
+        output.print_json(report) if json_output else output.print_report(report, str(file))
+
+
+@app.command()
+def forget(
+    file: FileArgument,
+    names: Annotated[list[str], typer.Argument(metavar="ID…", help="Ids or paths of documents.", show_default=False)],
+    json_output: JsonOption = False,
+) -> None:
+    """Take documents out and leave no trace of their text: the same as remove --forget.
+
+    Returns only when the bytes of the file and of its write-ahead log hold nothing of them.
+    """
+    remove(file, names, forget=True, json_output=json_output)
+
+
+@app.command()
+def stats(file: FileArgument, json_output: JsonOption = False) -> None:
+    """Count and weigh what the file holds."""
+    with _outcome(as_json=json_output):
+        with Monograph.open(file, create=False) as monograph:
+            found = monograph.stats()
+        output.print_json(found) if json_output else output.print_stats(found)
+
+
+@app.command()
+def check(
+    file: FileArgument,
+    repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended.")] = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Hold every table against every other, and report faults."""
+    with _outcome(as_json=json_output):
+        with Monograph.open(file, create=False) as monograph:
+            findings = monograph.check(repair=repair)
+        output.print_json(findings) if json_output else output.print_findings(findings)
+        if findings:
+            raise typer.Exit(DONE_WITH_PROBLEMS)
+
+
+@app.command()
+def reembed(
+    file: FileArgument,
+    embedder: Annotated[
+        str,
+        typer.Argument(
+            metavar="EMBEDDER", help="static, onnx:FOLDER, or sentence-transformers:NAME.", show_default=False
+        ),
+    ],
+    json_output: JsonOption = False,
+) -> None:
+    """Make every vector anew with another embedder. Until the end, the file answers with the old one."""
+    with _outcome(as_json=json_output):
+        from monograph.derive.embed import load_embedder
+
+        with (
+            Monograph.open(file, create=False) as monograph,
+            output.progress_bar("reembed", quiet=json_output) as watcher,
+        ):
+            report = monograph.reembed(load_embedder(embedder), progress=watcher)
+        output.print_json(report) if json_output else output.print_report(report, str(file))
+
+
+@app.command()
+def compact(file: FileArgument, json_output: JsonOption = False) -> None:
+    """Drop remembered values that nothing uses any more, and give free space back to the disk."""
+    with _outcome(as_json=json_output):
+        with Monograph.open(file, create=False) as monograph:
+            before = monograph.stats().file_bytes
+            monograph.compact()
+            after = monograph.stats().file_bytes
+        if json_output:
+            output.print_json({"before_bytes": before, "after_bytes": after})
+        else:
+            output.console().print(f"{file}: {before:,} bytes before, {after:,} after")
+
+
+def _mode(name: str) -> Mode:
+    for mode in MODES:
+        if mode == name:
+            return mode
+    raise InputError(f"unknown mode {name!r}", f"modes are {', '.join(MODES)}")
+
+
+def _where(written: list[str]) -> dict[str, Any] | None:
+    """Filters as people write them, all of which must hold: ``key operator value``, or JSON."""
+    return {"and": [_one_filter(text) for text in written]} if written else None
+
+
+def _one_filter(text: str) -> dict[str, Any]:
+    if text.lstrip().startswith("{"):
+        try:
+            parsed = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise InvalidFilter(f"{text!r} is not JSON: {error}", 'quote it: \'{"year": {">=": 2020}}\'') from error
+        return dict(parsed)
+    parts = text.split(maxsplit=2)
+    if len(parts) != 3:
+        raise InvalidFilter(f"{text!r} is no filter", "write 'key operator value' with spaces, or a JSON object")
+    key, operator, value = parts
+    try:
+        return {key: {operator: json.loads(value)}}
+    except json.JSONDecodeError:
+        return {key: {operator: value}}
+
+
+def _stored_name(monograph: Monograph, name: str) -> str:
+    """A document's id as given, or the path a person typed as the file holds it."""
+    absolute = str(Path(name).absolute())
+    known = {document.uri for document in monograph.documents()} if Path(name).name else set()
+    return absolute if absolute in known else name
+
+
+def main() -> None:
+    """Run the command line."""
+    app(prog_name="monograph")
+
+
+if __name__ == "__main__":
+    main()

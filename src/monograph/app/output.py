@@ -1,0 +1,225 @@
+"""Results as tables for people and as JSON for machines."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from monograph.values import ChangeKind, Chunk, Document, Finding, Hit, Plan, Problem, Progress, Report, Stats, Watcher
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+SHOWN_CHARACTERS = 400
+SHOWN_LINES = 20
+_KINDS: tuple[ChangeKind, ...] = ("new", "changed", "gone", "same")
+
+
+def as_json(value: Any) -> Any:
+    """A value made of dataclasses as plain JSON: objects, lists, texts, numbers."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {one.name: as_json(getattr(value, one.name)) for one in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): as_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_json(item) for item in value]
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def print_json(value: Any) -> None:
+    """Write a value as indented JSON to standard output."""
+    sys.stdout.write(json.dumps(as_json(value), ensure_ascii=False, indent=2) + "\n")
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Where tables go. Text from files is printed as it is: never read as markup."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, markup=False, highlight=False, emoji=False, soft_wrap=True)
+
+
+def visible(text: str) -> str:
+    """Text on one line with control characters shown as escapes: a file's name cannot move the cursor."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
+def safe(text: str) -> str:
+    """Text on many lines, its other control characters shown as escapes."""
+    return "\n".join(visible(line.replace("\t", "    ")) for line in text.split("\n"))
+
+
+@contextmanager
+def progress_bar(phase: str, *, quiet: bool) -> Iterator[Watcher | None]:
+    """A bar on standard error while work goes on; nothing where no one is looking."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[unit]}"))
+    with Bar(*columns, TimeRemainingColumn(), console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task(phase, total=None, unit="")
+
+        def watch(progress: Progress) -> None:
+            bar.update(task, completed=progress.done, total=progress.total, unit=progress.unit)
+
+        yield watch
+
+
+def table(*headings: str, right: Iterable[str] = ()) -> Table:
+    """An aligned table; ``right`` names the columns of numbers."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    made = Table(box=SIMPLE_HEAD, pad_edge=False)
+    numbers = set(right)
+    for heading in headings:
+        made.add_column(heading, justify="right" if heading in numbers else "left", overflow="fold")
+    return made
+
+
+def print_problems(problems: Sequence[Problem]) -> None:
+    """One line a source that could not be taken in."""
+    if not problems:
+        return
+    out = console(stderr=True)
+    out.print(f"{len(problems)} not taken in:" if len(problems) > 1 else "1 not taken in:")
+    for problem in problems[:SHOWN_LINES]:
+        mend = f"  ({problem.mend})" if problem.mend else ""
+        out.print(f"  {visible(problem.uri)}: {problem.reason}{mend}")
+    if len(problems) > SHOWN_LINES:
+        out.print(f"  … and {len(problems) - SHOWN_LINES} more (--json lists all)")
+
+
+def print_plan(plan: Plan) -> None:
+    """What an apply would do, and its cost."""
+    out = console()
+    for kind, sign in zip(_KINDS, "+~-", strict=False):
+        changes = plan.of(kind)
+        for change in changes[:SHOWN_LINES]:
+            out.print(f"{sign} {visible(change.uri)}  {_bytes(change.size)}")
+        if len(changes) > SHOWN_LINES:
+            out.print(f"{sign} … and {len(changes) - SHOWN_LINES} more")
+    out.print(", ".join(f"{len(plan.of(kind))} {kind}" for kind in _KINDS))
+    if plan.cost is not None:
+        cost = plan.cost
+        out.print(
+            f"to make: {cost.chunks:,} chunks, {cost.embeddings:,} embeddings"
+            f" ({cost.embedding_tokens:,} tokens), {cost.model_calls:,} model calls"
+        )
+
+
+def print_report(report: Report, path: str) -> None:
+    """What an apply did."""
+    out = console()
+    out.print(
+        f"{path}: {report.added} added, {report.changed} changed, {report.removed} removed, {report.same} the same; "
+        f"{report.chunks_added} chunks in, {report.chunks_removed} out; "
+        f"{report.embedded} embedded, {report.remembered} remembered; {report.seconds:.2f} s"
+    )
+
+
+def print_hits(hits: Sequence[Hit], *, explain: bool) -> None:
+    """Hits with their sources, best first."""
+    out = console()
+    if not hits:
+        out.print("nothing found")
+    for hit in hits:
+        section = hit.metadata.get("section")
+        place = f"{visible(hit.uri or hit.chunk.document_id)}:{hit.chunk.start}-{hit.chunk.end}"
+        out.print(
+            f"{hit.rank + 1}. {visible(hit.title)}" + (f" › {visible(str(section))}" if section else ""), style="bold"
+        )
+        out.print(f"   {place}  [{hit.chunk.id}]", style="dim")
+        if explain:
+            out.print(f"   {hit.explain()}", style="dim")
+        out.print(_indented(_shortened(hit.chunk.text)))
+        out.print()
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS].rstrip() + " …"
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"   {line}" for line in safe(text).split("\n") if line.strip())
+
+
+def print_documents(documents: Sequence[Document]) -> None:
+    """A line a document."""
+    made = table("id", "title", "uri")
+    for document in documents:
+        made.add_row(visible(document.id), visible(document.title), visible(document.uri))
+    console().print(made)
+
+
+def print_stats(stats: Stats) -> None:
+    """Counts and sizes."""
+    made = table("what", "value", right=["value"])
+    rows: list[tuple[str, str]] = [
+        ("documents", f"{stats.documents:,}"),
+        ("files read", f"{stats.sources:,}"),
+        ("characters", f"{stats.characters:,}"),
+        ("chunks", f"{stats.chunks:,}"),
+        ("vectors", f"{stats.vectors:,}"),
+        ("different words", f"{stats.terms:,}"),
+        ("remembered values", f"{stats.memo:,}"),
+        ("  of these unused", f"{stats.memo_unused:,}"),
+        ("chunk tokens / overlap", f"{stats.chunk_tokens} / {stats.chunk_overlap}"),
+        ("dimension", f"{stats.dimension}"),
+        ("file", _bytes(stats.file_bytes)),
+        *((f"  {name}", _bytes(size)) for name, size in stats.tables),
+    ]
+    for row in rows:
+        made.add_row(*row)
+    out = console()
+    out.print(f"{stats.path}  format {stats.format}  embedder {stats.embedder or '(none yet)'}")
+    out.print(made)
+
+
+def print_findings(findings: Sequence[Finding]) -> None:
+    """A line a fault."""
+    out = console()
+    for finding in findings:
+        mend = "--repair mends it" if finding.repairable else "restore the file from a copy, or sync a new one"
+        out.print(f"{finding.table}: {finding.fault}  ({mend})")
+    out.print("all is well" if not findings else f"{len(findings)} faults")
+
+
+def _bytes(size: int) -> str:
+    amount = float(size)
+    for unit in ("B", "KB", "MB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.2f} GB"
+
+
+def print_document(document: Document) -> None:
+    """A document with its text."""
+    out = console()
+    out.print(visible(document.title), style="bold")
+    out.print(f"{visible(document.uri)}  [{visible(document.id)}]", style="dim")
+    for key, value in document.metadata.items():
+        out.print(f"{visible(key)}: {visible(str(value))}", style="dim")
+    out.print()
+    out.print(safe(document.text))
+
+
+def print_neighbours(chunk: Chunk, near: Sequence[Chunk], count: int) -> None:
+    """A chunk among the chunks before and after it."""
+    out = console()
+    for one in near:
+        mark = "▶" if one.id == chunk.id else " "
+        out.print(
+            f"{mark} {one.ordinal + 1} of {count}  {one.start}-{one.end}  [{one.id}]",
+            style="bold" if one.id == chunk.id else "dim",
+        )
+        out.print(_indented(one.text))
+        out.print()

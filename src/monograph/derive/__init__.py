@@ -1,0 +1,1 @@
+"""What is derived from chunks: tokens and vectors."""

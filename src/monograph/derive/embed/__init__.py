@@ -1,0 +1,41 @@
+"""Embedders: texts in, unit vectors out."""
+
+from __future__ import annotations
+
+from monograph.derive.embed.static import StaticEmbedder
+from monograph.errors import ModelUnavailable
+from monograph.models import Embedder
+
+__all__ = ["StaticEmbedder", "load_embedder"]
+
+
+def load_embedder(spec: str) -> Embedder:
+    """Make an embedder from the text that names it.
+
+    Parameters
+    ----------
+    spec:
+        ``static``; ``onnx:FOLDER`` or ``onnx:ORGANISATION/NAME``; ``sentence-transformers:FOLDER_OR_NAME``.
+
+    Raises
+    ------
+    ModelUnavailable
+        If the spec is unknown, or its model cannot be loaded here.
+    MissingExtra
+        If the package it needs is not installed.
+    """
+    kind, _, source = spec.partition(":")
+    if spec == "static":
+        return StaticEmbedder()
+    if kind == "onnx" and source:
+        from monograph.derive.embed.onnx import OnnxEmbedder
+
+        return OnnxEmbedder.from_spec(source)
+    if kind == "sentence-transformers" and source:
+        from monograph.derive.embed.sentence_transformers import SentenceTransformerEmbedder
+
+        return SentenceTransformerEmbedder(source)
+    raise ModelUnavailable(
+        f"unknown embedder {spec!r}",
+        "give static, onnx:FOLDER or sentence-transformers:NAME; an embedder of your own is handed to Monograph.open",
+    )

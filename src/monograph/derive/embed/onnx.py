@@ -1,0 +1,189 @@
+"""Embedders in ONNX form: a folder with a model and its tokenizer, or a name on the Hugging Face hub."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from monograph.errors import MissingExtra, ModelUnavailable
+from monograph.models import Float32, TextKind
+
+if TYPE_CHECKING:
+    import onnxruntime
+    from tokenizers import Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class OnnxSettings:
+    """How texts are given to the model: prefixes, most tokens a text, texts a batch."""
+
+    max_tokens: int = 256
+    batch_size: int = 32
+    query_prefix: str = ""
+    document_prefix: str = ""
+
+
+class OnnxEmbedder:
+    """A sentence embedder in ONNX form.
+
+    The model takes ``input_ids`` and whichever of ``attention_mask`` and ``token_type_ids`` it declares. An output of
+    shape (batch, dimension) is used as it is; token outputs of shape (batch, tokens, dimension) are averaged over the
+    mask. Rows are brought to unit length.
+
+    Parameters
+    ----------
+    source:
+        A folder with ``tokenizer.json`` and one ``*.onnx`` file (``model.onnx`` where there are several), or a hub
+        name ``organisation/name``, which is fetched on first use and needs the network then.
+    settings:
+        How texts are given to the model.
+
+    Raises
+    ------
+    MissingExtra
+        If onnxruntime is not installed.
+    ModelUnavailable
+        If there is no such folder and the hub cannot be reached, or the folder does not hold what is needed.
+    """
+
+    def __init__(self, source: str, settings: OnnxSettings = OnnxSettings()) -> None:
+        folder = Path(source).expanduser()
+        self._folder = folder.absolute() if folder.is_dir() else _from_hub(source)
+        self._settings = settings
+        self._model_path = _model_file(self._folder)
+        self._tokenizer_path = self._folder / "tokenizer.json"
+        if not self._tokenizer_path.is_file():
+            raise ModelUnavailable(f"{self._folder} has no tokenizer.json", "export the model with its fast tokenizer")
+        self._session = _session(self._model_path)
+        self._tokenizer = _tokenizer(self._tokenizer_path, settings.max_tokens)
+        self._inputs = {one.name for one in self._session.get_inputs()}
+        names = [one.name for one in self._session.get_outputs()]
+        self._output = "sentence_embedding" if "sentence_embedding" in names else names[0]
+        self._source = str(self._folder) if folder.is_dir() else source
+        self.dimension = self._run(["a"]).shape[1]
+        """Length of every vector."""
+        self.key = _key(self._model_path, self._tokenizer_path, settings)
+        """Hash of the model's and the tokenizer's bytes and the settings that change vectors."""
+
+    @classmethod
+    def from_spec(cls, source: str) -> OnnxEmbedder:
+        """Make an embedder from what follows ``onnx:`` in a spec: the source, and after ``#`` its settings as JSON."""
+        name, _, changed = source.partition("#")
+        try:
+            settings = replace(OnnxSettings(), **json.loads(changed or "{}"))
+        except (TypeError, ValueError) as error:
+            raise ModelUnavailable(f"cannot read the settings in {source!r}: {error}", "give onnx:FOLDER") from error
+        return cls(name, settings)
+
+    @property
+    def spec(self) -> str:
+        """``onnx:`` and the source, with settings other than the usual ones after ``#``."""
+        usual = asdict(OnnxSettings())
+        changed = {name: value for name, value in asdict(self._settings).items() if value != usual[name]}
+        return f"onnx:{self._source}" + (f"#{json.dumps(changed, sort_keys=True)}" if changed else "")
+
+    def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Float32:
+        """Embed texts, longest first in batches of like length. See :class:`monograph.models.Embedder`.
+
+        Returns
+        -------
+        float32 of shape (len(texts), dimension), rows of unit length.
+        """
+        prefix = self._settings.query_prefix if kind == "query" else self._settings.document_prefix
+        result = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
+        for first in range(0, len(order), self._settings.batch_size):
+            places = order[first : first + self._settings.batch_size]
+            result[places] = self._run([prefix + texts[place] for place in places])
+        lengths = np.linalg.norm(result, axis=1, keepdims=True)
+        np.divide(result, lengths, out=result, where=lengths > 0)
+        return result
+
+    def _run(self, texts: list[str]) -> Float32:
+        encodings = self._tokenizer.encode_batch(texts)
+        mask = np.array([one.attention_mask for one in encodings], dtype=np.int64)
+        given: dict[str, npt.NDArray[np.int64]] = {
+            "input_ids": np.array([one.ids for one in encodings], dtype=np.int64),
+            "attention_mask": mask,
+            "token_type_ids": np.array([one.type_ids for one in encodings], dtype=np.int64),
+        }
+        feed = {name: value for name, value in given.items() if name in self._inputs}
+        (output,) = self._session.run([self._output], feed)
+        vectors = np.asarray(output, dtype=np.float32)
+        if vectors.ndim == 3:
+            weights = mask[:, :, None].astype(np.float32)
+            vectors = (vectors * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1)
+        return vectors
+
+
+def _session(path: Path) -> onnxruntime.InferenceSession:
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise MissingExtra("ONNX embedders need onnxruntime", 'pip install "monograph[onnx]"') from error
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    try:
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime raises many kinds, none of a common base
+        raise ModelUnavailable(f"{path} is not a model that onnxruntime can run: {error}", "export it again") from error
+
+
+def _tokenizer(path: Path, max_tokens: int) -> Tokenizer:
+    from tokenizers import Tokenizer
+
+    try:
+        made = Tokenizer.from_file(str(path))
+    except Exception as error:  # tokenizers raises bare Exception
+        raise ModelUnavailable(
+            f"{path} is not a tokenizer: {error}", "export the model with its fast tokenizer"
+        ) from error
+    made.enable_truncation(max_tokens)
+    made.enable_padding()
+    return made
+
+
+def _model_file(folder: Path) -> Path:
+    models = sorted(folder.glob("*.onnx")) or sorted(folder.glob("onnx/*.onnx"))
+    named = [path for path in models if path.name == "model.onnx"]
+    if len(models) == 1 or named:
+        return (named or models)[0]
+    if not models:
+        raise ModelUnavailable(f"{folder} has no .onnx file", "name the folder that holds the model")
+    names = ", ".join(path.name for path in models)
+    raise ModelUnavailable(f"{folder} has several models: {names}", "rename the one to use to model.onnx")
+
+
+def _from_hub(name: str) -> Path:
+    parts = name.split("/")
+    if len(parts) != 2 or not all(parts) or name.startswith("."):
+        raise ModelUnavailable(f"{name!r} is neither a folder nor a hub name", "name a folder with model.onnx in it")
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError as error:
+        raise MissingExtra(f"fetching {name!r} needs huggingface_hub", 'pip install "monograph[onnx]"') from error
+    wanted: Any = ["*.onnx", "onnx/model.onnx", "tokenizer.json"]
+    try:
+        return Path(snapshot_download(name, allow_patterns=wanted))
+    except Exception as error:  # network, permission and cache errors of many kinds
+        raise ModelUnavailable(
+            f"the model {name!r} is not on this machine and could not be fetched: {error}",
+            "connect to the network once, or name a folder that holds it",
+        ) from error
+
+
+def _key(model: Path, tokenizer: Path, settings: OnnxSettings) -> str:
+    digest = hashlib.sha256()
+    for path in (model, tokenizer):
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    kept = {name: value for name, value in asdict(settings).items() if name != "batch_size"}
+    digest.update(json.dumps(kept, sort_keys=True).encode())
+    return f"onnx/{model.stem}/{digest.hexdigest()[:16]}"

@@ -1,0 +1,55 @@
+"""Embedders of the sentence-transformers library (extra ``sentence-transformers``: torch, gigabytes)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from monograph.errors import MissingExtra, ModelUnavailable
+from monograph.models import Float32, TextKind
+
+
+class SentenceTransformerEmbedder:
+    """A sentence-transformers model.
+
+    Parameters
+    ----------
+    name:
+        A folder, or a hub name: one that is not on this machine yet is fetched, which needs the network once.
+
+    Raises
+    ------
+    MissingExtra
+        If sentence-transformers is not installed.
+    ModelUnavailable
+        If the model is not here and cannot be fetched.
+    """
+
+    def __init__(self, name: str) -> None:
+        try:
+            from sentence_transformers import SentenceTransformer
+        except ImportError as error:
+            raise MissingExtra(
+                "SentenceTransformerEmbedder needs sentence-transformers",
+                'pip install "monograph[sentence-transformers]"',
+            ) from error
+        try:
+            self._model = SentenceTransformer(name)
+        except Exception as error:  # network, file and model errors of many kinds
+            raise ModelUnavailable(
+                f"the model {name!r} is not on this machine and could not be fetched: {error}",
+                "connect to the network once, or name a folder that holds it",
+            ) from error
+        self.spec = f"sentence-transformers:{name}"
+        """How to make this embedder again."""
+        self.dimension = int(self._model.get_sentence_embedding_dimension())
+        """Length of every vector."""
+        self.key = f"sentence-transformers/{name}/{self._model.max_seq_length}/{self.dimension}"
+        """Name of the model and the settings that change its vectors."""
+
+    def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Float32:
+        """Embed texts with the model's own prompt for queries or documents. See :class:`monograph.models.Embedder`."""
+        encode = self._model.encode_query if kind == "query" else self._model.encode_document
+        made = encode(list(texts), normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False)
+        return np.asarray(made, dtype=np.float32).reshape(len(texts), self.dimension)

@@ -1,0 +1,144 @@
+"""Every error Monograph raises on purpose, and the mend each one carries.
+
+The tree::
+
+    MonographError
+    ├── FileError            the .mono file itself
+    │   ├── NotAMonograph    some other file, or none at all
+    │   ├── NewerFormat      written by a later version of Monograph
+    │   ├── DamagedFile      truncated or corrupt
+    │   ├── ReadOnlyFile     a write was asked of a file that cannot be written
+    │   ├── BusyFile         another process held the write lock for too long
+    │   ├── StorageFull      no room left on the disk
+    │   └── ClosedFile       used after close()
+    ├── SourceError          one file or folder that was to be read
+    │   ├── SourceMissing    it is not there, or vanished while it was read
+    │   ├── SourceUnreadable no permission, or the device failed
+    │   ├── SourceChanging   it kept changing while it was read
+    │   ├── UnknownFormat    nothing here can read these bytes
+    │   └── SourceTooLarge   above a limit
+    ├── InputError           a value handed over by the caller
+    │   ├── InvalidFilter    a `where` that cannot be understood
+    │   ├── InvalidDocument  a document, passage or vector that cannot be stored
+    │   └── NotFound         an id that the file does not hold
+    └── ModelError           something plugged in
+        ├── MissingExtra     an optional dependency is not installed
+        ├── ModelUnavailable a model that could not be loaded
+        └── ModelMismatch    the file was built with another model
+
+A :class:`SourceError` met while a folder is read never ends the batch: it becomes one
+:class:`~monograph.values.Problem` in the report.
+"""
+
+from __future__ import annotations
+
+
+class MonographError(Exception):
+    """What went wrong, in one sentence, and what to do about it.
+
+    Parameters
+    ----------
+    message:
+        Names the file, the value or the missing extra.
+    mend:
+        The next thing to do or to type; may be empty.
+    """
+
+    def __init__(self, message: str, mend: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.mend = mend
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.mend})" if self.mend else self.message
+
+    def __reduce__(self) -> tuple[type[MonographError], tuple[str, str]]:
+        return type(self), (self.message, self.mend)
+
+
+class FileError(MonographError):
+    """The .mono file itself."""
+
+
+class NotAMonograph(FileError):
+    """The file is something else, or there is none."""
+
+
+class NewerFormat(FileError):
+    """The file was written by a later version of Monograph."""
+
+
+class DamagedFile(FileError):
+    """The file is truncated or corrupt."""
+
+
+class ReadOnlyFile(FileError):
+    """A write was asked of a file that cannot be written."""
+
+
+class BusyFile(FileError):
+    """Another process held the file for longer than the time allowed."""
+
+
+class StorageFull(FileError):
+    """The disk has no room left; what was committed before is safe."""
+
+
+class ClosedFile(FileError):
+    """The monograph was used after it was closed."""
+
+
+class SourceError(MonographError):
+    """One file or folder that was to be read."""
+
+
+class SourceMissing(SourceError):
+    """The source is not there, or vanished while it was read."""
+
+
+class SourceUnreadable(SourceError):
+    """The source may not be read, or its device failed."""
+
+
+class SourceChanging(SourceError):
+    """The source kept changing while it was read."""
+
+
+class UnknownFormat(SourceError):
+    """No reader understands the bytes of the source."""
+
+
+class SourceTooLarge(SourceError):
+    """The source is above a limit."""
+
+
+class InputError(MonographError):
+    """A value handed over by the caller."""
+
+
+class InvalidFilter(InputError):
+    """A ``where`` that cannot be understood."""
+
+
+class InvalidDocument(InputError):
+    """A document, passage or vector that cannot be stored."""
+
+
+class NotFound(InputError):
+    """An id that the file does not hold."""
+
+
+class ModelError(MonographError):
+    """Something plugged in: an embedder, an extractor, a language model."""
+
+
+class MissingExtra(ModelError):
+    """An optional dependency is not installed."""
+
+
+class ModelUnavailable(ModelError):
+    """A model that could not be loaded or did not answer."""
+
+
+class ModelMismatch(ModelError):
+    """The file was built with another model than the one given."""

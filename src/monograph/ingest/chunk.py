@@ -1,0 +1,123 @@
+"""Documents cut into chunks, at places that the text itself chooses.
+
+Cutting greedily from the start would move every later border when one word is inserted, and every later chunk would
+be embedded anew. Here a chunk may end at any sentence in the second half of its room, and ends at the strongest break
+there: a heading, else the end of a paragraph, else of a sentence; among equals at the one whose following sentence
+has the highest hash. Two cuts that are out of step after an edit soon look at the same candidates, choose the same
+one, and are in step again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+
+from monograph.errors import InvalidDocument
+from monograph.ingest.sentences import HEADING, Sentence, sentences
+from monograph.settings import Settings
+from monograph.values import PASSAGE_SEPARATOR, Chunk, Document, content_id
+
+SHORTEST = 0.5
+"""A chunk that is cut off fills at least this share of its room."""
+
+
+def cut(document: Document, settings: Settings) -> list[Chunk]:
+    """The chunks of a document, in reading order.
+
+    Every character but white space is in a chunk; ``document.text[start:end] == chunk.text``, without white space at
+    either end. Ready-made passages are taken as they are.
+
+    Parameters
+    ----------
+    document:
+        Its ``sections`` are borders that a chunk's overlap never crosses, and give the chunks their ``section``.
+    settings:
+        Most tokens a chunk, and most tokens of whole sentences that it repeats from the one before.
+
+    Raises
+    ------
+    InvalidDocument
+        If a ready-made passage is empty.
+    """
+    if document.passages:
+        return _ready_made(document)
+    seen: dict[str, int] = {}
+    chunks = []
+    section = 0
+    for ordinal, (start, own, end) in enumerate(_spans(document, settings)):
+        text = document.text[start:end]
+        seen[text] = seen.get(text, 0) + 1
+        while section < len(document.sections) and document.sections[section].start <= own:
+            section += 1
+        path = " > ".join(document.sections[section - 1].path) if section else ""
+        chunks.append(
+            Chunk(
+                id=content_id("chunk", document.id, text, seen[text]),
+                document_id=document.id,
+                text=text,
+                start=start,
+                end=end,
+                ordinal=ordinal,
+                metadata={"section": path} if path else {},
+            )
+        )
+    return chunks
+
+
+def _ready_made(document: Document) -> list[Chunk]:
+    chunks = []
+    seen: dict[str, int] = {}
+    start = 0
+    for ordinal, passage in enumerate(document.passages):
+        if not passage.text.strip():
+            raise InvalidDocument(
+                f"passage {passage.id or ordinal!r} of document {document.id!r} is empty", "leave it out"
+            )
+        seen[passage.text] = seen.get(passage.text, 0) + 1
+        identifier = passage.id or content_id("chunk", document.id, passage.text, seen[passage.text])
+        end = start + len(passage.text)
+        chunks.append(Chunk(identifier, document.id, passage.text, start, end, ordinal, passage.metadata))
+        start = end + len(PASSAGE_SEPARATOR)
+    return chunks
+
+
+def _spans(document: Document, settings: Settings) -> Iterator[tuple[int, int, int]]:
+    """(start, start without the overlap, end) of each chunk."""
+    found = sentences(document.text, (section.start for section in document.sections), settings.chunk_tokens)
+    buffer: list[Sentence] = []
+    overlap: list[Sentence] = []
+    for sentence in found:
+        buffer.append(sentence)
+        while _tokens(overlap) + _tokens(buffer) > settings.chunk_tokens and len(buffer) > 1:
+            at = _border(buffer, settings.chunk_tokens - _tokens(overlap))
+            yield (overlap or buffer)[0].start, buffer[0].start, buffer[at - 1].end
+            overlap = _overlap(buffer, at, settings)
+            buffer = buffer[at:]
+    if buffer:
+        yield (overlap or buffer)[0].start, buffer[0].start, buffer[-1].end
+
+
+def _tokens(some: Sequence[Sentence]) -> int:
+    return sum(sentence.tokens for sentence in some)
+
+
+def _border(buffer: Sequence[Sentence], room: int) -> int:
+    """Before which sentence of the buffer to cut; the last sentence does not fit any more."""
+    filled = list(accumulate(sentence.tokens for sentence in buffer))
+    candidates = [at for at in range(1, len(buffer)) if filled[at - 1] <= room and filled[at - 1] >= SHORTEST * room]
+    if not candidates:
+        # One long sentence jumps from the first half past the room: all that fits before it.
+        return max(1, sum(tokens <= room for tokens in filled[:-1]))
+    return max(candidates, key=lambda at: (buffer[at].strength, buffer[at].mark))
+
+
+def _overlap(buffer: Sequence[Sentence], at: int, settings: Settings) -> list[Sentence]:
+    """The last whole sentences before a border, as many as fit; none across a heading."""
+    chosen: list[Sentence] = []
+    # The next chunk's first own sentence must fit beside the overlap.
+    room = min(settings.chunk_overlap, settings.chunk_tokens - buffer[at].tokens)
+    while at > 1 and buffer[at].strength < HEADING and buffer[at - 1].tokens <= room:
+        at -= 1
+        room -= buffer[at].tokens
+        chosen.insert(0, buffer[at])
+    return chosen

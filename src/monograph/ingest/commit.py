@@ -1,0 +1,164 @@
+"""One batch into the file: all it derives first, then its rows in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+
+from monograph.errors import BusyFile, InvalidDocument, MonographError
+from monograph.ingest.batch import Parcel, changed
+from monograph.ingest.prepare import Pipeline, Prepared, prepare, remember_vectors
+from monograph.store import chunks, documents, memo, sources
+from monograph.store.database import Connection, savepoint
+from monograph.values import Document, Problem
+
+_TRIES = 5
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts of a :class:`~monograph.values.Report` that is still growing."""
+
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    same: int = 0
+    chunks_added: int = 0
+    chunks_removed: int = 0
+    embedded: int = 0
+    remembered: int = 0
+    problems: list[Problem] = field(default_factory=list)
+
+    def include(self, other: Tally) -> None:
+        """Add another tally to this one."""
+        for one in fields(self):
+            setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """A parcel with its changed documents prepared, and those that could not be, as problems."""
+
+    parcel: Parcel
+    prepared: tuple[Prepared, ...]
+    failed: tuple[Problem, ...]
+
+
+def store(pipeline: Pipeline, batch: Sequence[Parcel], *, strict: bool) -> Tally:
+    """Derive what a batch needs, then store it in one transaction.
+
+    Another process may forget a remembered vector between the two steps: then both are done again.
+
+    Parameters
+    ----------
+    pipeline:
+        The file, the embedder and the settings.
+    batch:
+        Documents by source.
+    strict:
+        Raise on the first document that cannot be stored, and store nothing of the batch; else it is a problem.
+    """
+    with pipeline.database.read() as connection:
+        work = [list(changed(connection, parcel, pipeline.settings)) for parcel in batch]
+    ready = [_prepare(pipeline, parcel, some, strict=strict) for parcel, some in zip(batch, work, strict=True)]
+    tally = Tally()
+    for _ in range(_TRIES):
+        embedded = remember_vectors(pipeline, [prepared for one in ready for prepared in one.prepared])
+        tally.embedded += embedded.embedded
+        tally.remembered += embedded.remembered
+        stored = _commit(pipeline, ready, strict=strict)
+        if stored is not None:
+            tally.include(stored)
+            return tally
+    raise BusyFile(f"another process keeps emptying the memo of {pipeline.database.path}", "try again when it is done")
+
+
+def _prepare(pipeline: Pipeline, parcel: Parcel, work: Sequence[tuple[Document, bytes]], *, strict: bool) -> _Ready:
+    prepared, failed = [], []
+    for document, sha256 in work:
+        try:
+            prepared.append(prepare(document, sha256, pipeline.embedder, pipeline.settings))
+        except MonographError as error:
+            if strict:
+                raise
+            failed.append(Problem(document.uri, error.message, error.mend))
+    return _Ready(parcel, tuple(prepared), tuple(failed))
+
+
+def _commit(pipeline: Pipeline, ready: Sequence[_Ready], *, strict: bool) -> Tally | None:
+    """Store a batch; None, and nothing stored, when a vector it counts on is not remembered any more."""
+    keys = list({key for one in ready for prepared in one.prepared for key in prepared.keys})
+    tally = Tally()
+    with pipeline.database.write() as connection:
+        held = memo.rows(connection, memo.VECTOR, keys)
+        if len(held) < len(keys):
+            return None
+        for one in ready:
+            _store_parcel(connection, one, held, tally, strict=strict)
+    return tally
+
+
+def _store_parcel(connection: Connection, ready: _Ready, held: dict[bytes, int], tally: Tally, *, strict: bool) -> None:
+    parcel = ready.parcel
+    source = None if parcel.source is None else sources.put(connection, parcel.source)
+    problems = list(ready.failed)
+    for prepared in ready.prepared:
+        try:
+            with savepoint(connection):
+                _store_document(connection, prepared, source, held, tally)
+        except MonographError as error:
+            if strict:
+                raise
+            problems.append(Problem(prepared.document.uri, error.message, error.mend))
+    tally.same += len(parcel.documents) - len(ready.prepared) - len(ready.failed)
+    tally.problems.extend(problems)
+    if source is not None and parcel.source is not None:
+        _remove_left_out(connection, parcel, source, tally)
+        if problems:
+            # Not as it should be yet: no time of change will equal this one, so that the next sync tries again.
+            sources.put(connection, replace(parcel.source, modified_ns=-1))
+
+
+def _remove_left_out(connection: Connection, parcel: Parcel, source: int, tally: Tally) -> None:
+    """Take out documents that a file held before and holds no more."""
+    listed = {document.id for document in parcel.documents}
+    for row in documents.of_source(connection, source):
+        if row.id not in listed:
+            tally.chunks_removed += remove_row(connection, row)
+            tally.removed += 1
+
+
+def remove_row(connection: Connection, row: documents.Row) -> int:
+    """Take a document and its chunks out of every table; returns how many chunks."""
+    removed = chunks.remove_of(connection, row)
+    documents.remove(connection, row.row)
+    return removed
+
+
+def _store_document(
+    connection: Connection, prepared: Prepared, source: int | None, held: dict[bytes, int], tally: Tally
+) -> None:
+    document = prepared.document
+    known = documents.find(connection, document.id)
+    if known is not None and known.source != source:
+        raise InvalidDocument(
+            f"the id {document.id!r} from {document.uri or 'a caller'} is taken"
+            f" by a document from {known.uri or 'a caller'}",
+            "give it another id, or remove the other document",
+        )
+    if known is not None and known.sha256 == prepared.sha256:
+        tally.same += 1  # Another process was faster.
+        return
+    if known is None:
+        number = documents.put(connection, document, prepared.sha256, source)
+        old_title = document.title
+    else:
+        number, old_title = known.row, known.title
+    owner = chunks.Owner(number, document.id, document.title, old_title, document.metadata)
+    swap = chunks.replace(connection, owner, prepared.chunks, [held[key] for key in prepared.keys])
+    if known is not None:
+        documents.put(connection, document, prepared.sha256, source)
+    tally.added += known is None
+    tally.changed += known is not None
+    tally.chunks_added += swap.added
+    tally.chunks_removed += swap.removed

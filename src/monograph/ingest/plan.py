@@ -1,0 +1,185 @@
+"""What changed in files and folders since they were last read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from monograph.errors import SourceMissing
+from monograph.ingest.read import path_to_uri, uri_to_path
+from monograph.store import sources
+from monograph.store.database import Database
+from monograph.values import Change, ChangeKind, Plan, Problem
+
+_OURS = (".mono", ".mono-wal", ".mono-shm", ".mono-journal")
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """A file found on disk; ``size`` in bytes, ``modified_ns`` in nanoseconds since 1970."""
+
+    uri: str
+    size: int
+    modified_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """All that lies under a root. Nothing is known about what lies under ``unseen``: it counts as unchanged."""
+
+    files: tuple[FileState, ...]
+    problems: tuple[Problem, ...]
+    unseen: tuple[str, ...]
+
+
+def make_plan(database: Database, roots: Sequence[Path], *, verify: bool = False, prune: bool = False) -> Plan:
+    """Compare files on disk with what is stored.
+
+    Parameters
+    ----------
+    database:
+        The file.
+    roots:
+        Files and folders. Hidden files and .mono files are passed over; links to folders are followed, once each.
+    verify:
+        Compare SHA-256 even where size and time of change are as they were.
+    prune:
+        Take documents out even when a folder that held some is now empty: without it that is a problem, for
+        an unmounted disk looks the same.
+
+    Returns
+    -------
+    A plan without a cost, its changes in order of uri.
+
+    Raises
+    ------
+    SourceMissing
+        If a root does not exist.
+    """
+    changes: dict[str, Change] = {}
+    problems: list[Problem] = []
+    for root in dict.fromkeys(Path(os.path.abspath(root)) for root in roots):  # noqa: PTH100 - resolve() would follow links
+        scan = scan_root(root)
+        problems.extend(scan.problems)
+        with database.read() as connection:
+            known = sources.under(connection, path_to_uri(root))
+        gone = [source for uri, source in known.items() if not _lies_under(uri, scan.unseen)]
+        if known and not scan.files and not scan.problems and not prune:
+            problems.append(_emptied(root, len(known)))
+            gone = []
+        for source in gone:
+            changes[source.uri] = Change("gone", source.uri, source.root, source.size, source.modified_ns)
+        for file in scan.files:
+            changes[file.uri] = _compare(file, known.get(file.uri), path_to_uri(root), verify=verify)
+    return Plan(tuple(changes[uri] for uri in sorted(changes)), tuple(dict.fromkeys(problems)))
+
+
+def _emptied(root: Path, count: int) -> Problem:
+    return Problem(
+        path_to_uri(root),
+        f"the folder is empty now, but {count} files of it are stored: nothing was removed",
+        "give --prune if they are really gone",
+    )
+
+
+def _lies_under(uri: str, folders: Sequence[str]) -> bool:
+    return any(uri == folder or uri.startswith(folder + "/") for folder in folders)
+
+
+def _compare(file: FileState, known: sources.Source | None, root: str, *, verify: bool) -> Change:
+    if known is None:
+        return Change("new", file.uri, root, file.size, file.modified_ns)
+    unmoved = file.size == known.size and file.modified_ns == known.modified_ns
+    if unmoved and not verify:
+        return Change("same", file.uri, root, file.size, file.modified_ns)
+    same_bytes = file.size == known.size and _sha256(uri_to_path(file.uri)) == known.sha256
+    kind: ChangeKind = "same" if same_bytes else "changed"
+    return Change(kind, file.uri, root, file.size, file.modified_ns, touched=same_bytes and not unmoved)
+
+
+def _sha256(path: Path) -> bytes | None:
+    """Hash of a file's bytes, or None when it cannot be read: reading it later says why."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").digest()
+    except OSError:
+        return None
+
+
+def scan_root(root: Path) -> Scan:
+    """Find all files at or below a path, in order of name.
+
+    Raises
+    ------
+    SourceMissing
+        If the path does not exist.
+    """
+    try:
+        state = root.stat()
+    except OSError as error:
+        raise SourceMissing(f"{root} cannot be read: {error.strerror}", "check the path") from error
+    if not stat.S_ISDIR(state.st_mode):
+        return Scan((FileState(path_to_uri(root), state.st_size, state.st_mtime_ns),), (), ())
+    walk = _Walk({(state.st_dev, state.st_ino)}, [], [])
+    files = tuple(walk.below(root))
+    return Scan(files, tuple(walk.problems), tuple(walk.unseen))
+
+
+@dataclass(slots=True)
+class _Walk:
+    """A walk through folders that enters each real folder once, however many links lead to it."""
+
+    entered: set[tuple[int, int]]
+    problems: list[Problem]
+    unseen: list[str]
+
+    def below(self, root: Path) -> Iterator[FileState]:
+        waiting = [str(root)]
+        while waiting:
+            folder = waiting.pop()
+            try:
+                with os.scandir(folder) as listing:
+                    entries = sorted(listing, key=lambda entry: entry.name)
+            except OSError as error:
+                self._cannot_see(folder, error)
+                continue
+            folders = []
+            for entry in entries:
+                if entry.name.startswith(".") or entry.name.endswith(_OURS):
+                    continue
+                try:
+                    if entry.is_dir():
+                        folders.extend(self._enter(entry))
+                    elif entry.is_file():
+                        state = entry.stat()
+                        yield FileState(path_to_uri(Path(entry.path)), state.st_size, state.st_mtime_ns)
+                    elif entry.is_symlink():
+                        self._broken(entry.path)
+                except OSError as error:
+                    self._cannot_see(entry.path, error)
+            waiting.extend(reversed(folders))
+
+    def _enter(self, entry: os.DirEntry[str]) -> list[str]:
+        state = entry.stat()
+        identity = (state.st_dev, state.st_ino)
+        if identity in self.entered:
+            if entry.is_symlink():
+                target = os.path.realpath(entry.path)
+                self.problems.append(
+                    Problem(path_to_uri(Path(entry.path)), f"a link to {target}, which is read already: passed over")
+                )
+            return []
+        self.entered.add(identity)
+        return [entry.path]
+
+    def _broken(self, path: str) -> None:
+        self.problems.append(Problem(path_to_uri(Path(path)), "a link that leads nowhere", "mend or delete the link"))
+
+    def _cannot_see(self, path: str, error: OSError) -> None:
+        uri = path_to_uri(Path(path))
+        self.unseen.append(uri)
+        self.problems.append(Problem(uri, f"cannot be read: {error.strerror}", "check its permissions"))

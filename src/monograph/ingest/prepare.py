@@ -1,0 +1,152 @@
+"""A document's chunks, and the keys of what is to be derived from them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from monograph.errors import InvalidDocument
+from monograph.ingest.chunk import cut
+from monograph.models import Embedder, Float32
+from monograph.settings import Settings
+from monograph.store import memo
+from monograph.store.database import Connection, Database
+from monograph.store.vectors import pack
+from monograph.values import Chunk, Document, content_hash
+
+CUTTER = 1
+"""Raised when chunks are cut otherwise than before, so that documents are cut anew at their next sync."""
+
+EMBEDDED_AT_ONCE = 256
+"""Texts given to the embedder before their vectors are remembered: what a crash can cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """What turns documents into rows: the file, the embedder and the settings."""
+
+    database: Database
+    embedder: Embedder
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Vectored:
+    """A chunk's vector to be: the memo key, and the text to embed, or the vector that came with the chunk."""
+
+    key: bytes
+    text: str
+    given: Float32 | None
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A document ready to be stored once the memo holds its vectors. ``sha256`` is :func:`document_hash`."""
+
+    document: Document
+    sha256: bytes
+    chunks: tuple[Chunk, ...]
+    vectors: tuple[Vectored, ...]
+
+    @property
+    def keys(self) -> list[bytes]:
+        """Memo keys of the chunks' vectors, in the order of the chunks."""
+        return [vector.key for vector in self.vectors]
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """How many texts the embedder was given, and how many vectors the memo held already."""
+
+    embedded: int
+    remembered: int
+
+
+def document_hash(document: Document, settings: Settings) -> bytes:
+    """SHA-256 of all that a document's rows are made of: equal hashes mean that nothing is to be done."""
+    passages = [
+        (passage.id, passage.text, dict(passage.metadata), _vector_hash(passage.vector))
+        for passage in document.passages
+    ]
+    return content_hash(
+        "document", CUTTER, settings.chunk_tokens, settings.chunk_overlap, document.uri, document.title, document.text,
+        dict(document.metadata), [(section.start, section.path) for section in document.sections], passages,
+    )  # fmt: skip
+
+
+def _vector_hash(vector: Float32 | None) -> str:
+    return "" if vector is None else hashlib.sha256(pack(np.asarray(vector, dtype=np.float32))).hexdigest()
+
+
+def embedded_text(title: str, text: str) -> str:
+    """What is embedded for a chunk: its document's title and its text."""
+    return f"{title}\n{text}" if title else text
+
+
+def prepare(document: Document, sha256: bytes, embedder: Embedder, settings: Settings) -> Prepared:
+    """Cut a document and name what must be derived for it.
+
+    Raises
+    ------
+    InvalidDocument
+        If a passage came with a vector of another length than the embedder's, or not finite.
+    """
+    chunks = tuple(cut(document, settings))
+    given = [passage.vector for passage in document.passages] or [None] * len(chunks)
+    vectors = tuple(_vectored(document, chunk, vector, embedder) for chunk, vector in zip(chunks, given, strict=True))
+    return Prepared(document, sha256, chunks, vectors)
+
+
+def _vectored(document: Document, chunk: Chunk, given: Float32 | None, embedder: Embedder) -> Vectored:
+    if given is None:
+        text = embedded_text(document.title, chunk.text)
+        return Vectored(content_hash("embed", embedder.key, text), text, None)
+    vector = np.asarray(given, dtype=np.float32)
+    if vector.shape != (embedder.dimension,):
+        raise InvalidDocument(
+            f"the vector of chunk {chunk.id!r} has shape {vector.shape}; the file's have {embedder.dimension} values",
+            "give vectors of one model only, or leave them out to have them made",
+        )
+    if not np.isfinite(vector).all():
+        raise InvalidDocument(f"the vector of chunk {chunk.id!r} is not finite", "leave it out to have it made")
+    length = float(np.linalg.norm(vector))
+    unit = vector / np.float32(length) if length > 0 else vector
+    return Vectored(content_hash("given", hashlib.sha256(pack(unit)).hexdigest()), "", unit)
+
+
+def missing(connection: Connection, batch: Sequence[Prepared]) -> list[Vectored]:
+    """The vectors of a batch that the memo does not hold, each key once."""
+    wanted = {vector.key: vector for prepared in batch for vector in prepared.vectors}
+    held = memo.rows(connection, memo.VECTOR, list(wanted))
+    return [vector for key, vector in wanted.items() if key not in held]
+
+
+def remember_vectors(pipeline: Pipeline, batch: Sequence[Prepared]) -> Embedded:
+    """Make the vectors that the memo lacks, and remember each group of them as soon as it exists."""
+    with pipeline.database.read() as connection:
+        lacking = missing(connection, batch)
+    asked = len({vector.key for prepared in batch for vector in prepared.vectors})
+    given = [vector for vector in lacking if vector.given is not None]
+    texts = [vector for vector in lacking if vector.given is None]
+    _remember(pipeline.database, given, [vector.given for vector in given if vector.given is not None])
+    for first in range(0, len(texts), EMBEDDED_AT_ONCE):
+        group = texts[first : first + EMBEDDED_AT_ONCE]
+        made = pipeline.embedder.embed([vector.text for vector in group], "document")
+        if made.shape != (len(group), pipeline.embedder.dimension) or not np.isfinite(made).all():
+            raise InvalidDocument(
+                f"the embedder {pipeline.embedder.key!r} returned shape {made.shape}, or values that are not finite",
+                f"it must return {len(group)} finite rows of {pipeline.embedder.dimension}",
+            )
+        _remember(pipeline.database, group, list(made))
+    return Embedded(embedded=len(texts), remembered=asked - len(lacking))
+
+
+def _remember(database: Database, group: Sequence[Vectored], vectors: Sequence[Float32]) -> None:
+    if not group:
+        return
+    with database.write() as connection:
+        values = ((item.key, pack(vector), 0) for item, vector in zip(group, vectors, strict=True))
+        memo.put(connection, memo.VECTOR, values)

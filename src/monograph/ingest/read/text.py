@@ -1,0 +1,181 @@
+"""Plain text, Markdown and JSON Lines."""
+
+from __future__ import annotations
+
+import codecs
+import itertools
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from monograph.errors import InvalidDocument
+from monograph.ingest.detect import HEAD_BYTES, Format, zero_width
+from monograph.values import Document, Problem, Section, content_id
+
+SAMPLE_BYTES = 100_000
+"""How much of a text of unknown encoding is looked at."""
+
+PARSED_CHARACTERS = 2_000_000
+"""A longer Markdown text is looked through for headings line by line, not parsed."""
+
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"),
+)  # fmt: skip
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a text came from: the whole uri, and its path below the folder that is synced."""
+
+    uri: str
+    path: str
+
+
+def read(data: bytes, place: Place, form: Format) -> tuple[tuple[Document, ...], tuple[Problem, ...]]:
+    """Documents of a file's bytes, and what could not be taken in."""
+    text, lost = decode(data)
+    problems = []
+    if lost:
+        problems.append(
+            Problem(place.uri, f"{lost} characters could not be decoded and are shown as \ufffd", "save it as UTF-8")
+        )
+    if not text.strip():
+        return (), (Problem(place.uri, "it is empty: nothing to index"),)
+    if form == "jsonl":
+        rows = list(_rows(text, place))
+        problems.extend(row for row in rows if isinstance(row, Problem))
+        return tuple(row for row in rows if isinstance(row, Document)), tuple(problems)
+    sections = headings(text) if form == "markdown" else ()
+    title = _title(sections) or PurePosixPath(place.path).stem
+    document = Document(text, content_id("file", place.uri), title, place.uri, {"path": place.path}, sections)
+    return (document,), tuple(problems)
+
+
+def decode(data: bytes) -> tuple[str, int]:
+    """Bytes as text with plain newlines, and how many characters could not be decoded.
+
+    A byte order mark decides; else UTF-8 where it fits; else UTF-16 where every other byte is zero; else what
+    charset-normalizer finds.
+    """
+    text, lost = _decode(data)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _SURROGATE.sub("\ufffd", text.replace("\0", "")).removeprefix("\ufeff"), lost
+
+
+def _decode(data: bytes) -> tuple[str, int]:
+    for mark, encoding in _BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            return _lossy(data[len(mark) :], encoding)
+    wide = zero_width(data[:HEAD_BYTES])
+    if wide is not None:
+        return _lossy(data, wide)
+    try:
+        return data.decode("utf-8"), 0
+    except UnicodeDecodeError:
+        pass
+    # A few broken bytes in a text that is UTF-8 otherwise say more for UTF-8 than for anything else.
+    text, lost = _lossy(data, "utf-8")
+    accented = sum(not one.isascii() for one in text) - lost
+    if lost * 10 <= accented:
+        return text, lost
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(data[:SAMPLE_BYTES]).best()
+    return _lossy(data, best.encoding) if best is not None else (text, lost)
+
+
+def _lossy(data: bytes, encoding: str) -> tuple[str, int]:
+    try:
+        return data.decode(encoding), 0
+    except UnicodeDecodeError:
+        text = data.decode(encoding, errors="replace")
+        return text, text.count("\ufffd")
+
+
+def _title(sections: tuple[Section, ...]) -> str:
+    """The first heading of the first level, else the first heading."""
+    by_level = sorted(sections, key=lambda section: (len(section.path) > 1, section.start))
+    return by_level[0].path[-1] if by_level else ""
+
+
+def headings(text: str) -> tuple[Section, ...]:
+    """The headings of a Markdown text as sections, each with the path of the headings above it."""
+    lines = _parsed_headings(text) if len(text) <= PARSED_CHARACTERS else _scanned_headings(text)
+    starts = _line_starts(text)
+    sections = []
+    above: list[tuple[int, str]] = []
+    for line, level, title in lines:
+        above = [heading for heading in above if heading[0] < level] + [(level, title)]
+        sections.append(Section(starts[line], tuple(heading for _, heading in above)))
+    return tuple(sections)
+
+
+def _line_starts(text: str) -> list[int]:
+    starts = [0]
+    for line in text.split("\n"):
+        starts.append(starts[-1] + len(line) + 1)
+    return starts
+
+
+def _parsed_headings(text: str) -> Iterator[tuple[int, int, str]]:
+    """(line, level, title) of each heading, as CommonMark has them."""
+    from markdown_it import MarkdownIt
+
+    # Headings need no look inside paragraphs, and the rules for links there are the slow ones.
+    tokens = MarkdownIt("commonmark").disable(["inline", "reference"]).parse(text)
+    for token, content in itertools.pairwise(tokens):
+        if token.type == "heading_open" and token.map is not None:
+            title = content.content.strip()
+            if title:
+                yield token.map[0], int(token.tag[1:]), title
+
+
+def _scanned_headings(text: str) -> Iterator[tuple[int, int, str]]:
+    fence = ""
+    for number, line in enumerate(text.split("\n")):
+        opened = _FENCE.match(line)
+        if opened and (not fence or opened.group(1).startswith(fence)):
+            fence = "" if fence else opened.group(1)
+        heading = None if fence else _HEADING.match(line)
+        if heading and heading.group(2):
+            yield number, len(heading.group(1)), heading.group(2)
+
+
+def _rows(text: str, place: Place) -> Iterator[Document | Problem]:
+    """A document a line; a line that is none is a problem, and the others are kept."""
+    seen: dict[str, int] = {}
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            yield _row(row, place, seen)
+        except (ValueError, RecursionError, InvalidDocument) as error:
+            reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+            yield Problem(f"{place.uri}:{number}", f"the line is no document: {reason}", "mend the line")
+
+
+def _row(row: Any, place: Place, seen: dict[str, int]) -> Document:
+    if not isinstance(row, dict) or not isinstance(row.get("text"), str) or not row["text"].strip():
+        raise InvalidDocument('it must be an object with a "text"')
+    rest = {key: value for key, value in row.items() if key not in ("id", "title", "text", "metadata", "meta")}
+    given = row.get("metadata", row.get("meta")) or {}
+    if not isinstance(given, dict):
+        raise InvalidDocument('"metadata" must be an object')
+    text = _SURROGATE.sub("\ufffd", row["text"].replace("\0", ""))
+    identifier = row.get("id")
+    if identifier is None:
+        seen[text] = seen.get(text, 0) + 1
+        identifier = content_id("row", place.uri, text, seen[text])
+    metadata = json.loads(
+        _SURROGATE.sub("\ufffd", json.dumps({"path": place.path, **rest, **given}, ensure_ascii=False))
+    )
+    return Document(text, str(identifier), str(row.get("title") or ""), place.uri, metadata)

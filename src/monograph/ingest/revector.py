@@ -1,0 +1,88 @@
+"""Vectors for chunks that are stored already: another embedder, or vectors that were lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from monograph.ingest.prepare import Embedded, Pipeline, Prepared, Vectored, embedded_text, remember_vectors
+from monograph.store import chunks, documents, memo, settings, vectors
+from monograph.store.check import drop_strays, drop_vectors_of_other_length, rebuild_index
+from monograph.store.database import Connection
+from monograph.values import Document, Progress, Watcher, content_hash
+
+DOCUMENTS_AT_ONCE = 64
+
+
+def reembed(pipeline: Pipeline, watcher: Watcher | None = None) -> Embedded:
+    """Give every chunk a vector of the pipeline's embedder, and make that the file's embedder.
+
+    All vectors are made and remembered first, then exchanged in one transaction: killed before its end, the file is
+    as it was, and the next run pays only for what is missing. Vectors that came ready-made are replaced too.
+    """
+    with pipeline.database.read() as connection:
+        rows = list(documents.every(connection))
+    total = _remember(pipeline, rows, watcher)
+    with pipeline.database.write() as connection:
+        # Documents may have come meanwhile: those are few, and their vectors are made inside.
+        for row in documents.every(connection):
+            _assign(connection, pipeline, row)
+        stored = settings.StoredEmbedder(pipeline.embedder.key, pipeline.embedder.spec, pipeline.embedder.dimension)
+        settings.save_embedder(connection, stored)
+    return total
+
+
+def repair(pipeline: Pipeline) -> None:
+    """Mend what rows allow to be mended: strays go, the index is made anew, missing vectors are made."""
+    with pipeline.database.write() as connection:
+        drop_strays(connection)
+        drop_vectors_of_other_length(connection, pipeline.embedder.dimension)
+        rebuild_index(connection)
+        wanting = set(chunks.documents_without_vectors(connection))
+        rows = [row for row in documents.every(connection) if row.row in wanting]
+    _remember(pipeline, rows, None)
+    with pipeline.database.write() as connection:
+        for row in rows:
+            _assign(connection, pipeline, row, only_missing=True)
+
+
+def _remember(pipeline: Pipeline, rows: Sequence[documents.Row], watcher: Watcher | None) -> Embedded:
+    embedded = remembered = 0
+    for first in range(0, len(rows), DOCUMENTS_AT_ONCE):
+        with pipeline.database.read() as connection:
+            batch = [
+                Prepared(
+                    Document(id=row.id),
+                    row.sha256,
+                    (),
+                    tuple(vector for _, vector in _wanted(connection, pipeline, row)),
+                )
+                for row in rows[first : first + DOCUMENTS_AT_ONCE]
+            ]
+        done = remember_vectors(pipeline, batch)
+        embedded += done.embedded
+        remembered += done.remembered
+        if watcher is not None:
+            at = min(first + DOCUMENTS_AT_ONCE, len(rows))
+            watcher(Progress("reembed", at, len(rows), "documents", rows[at - 1].uri))
+    return Embedded(embedded, remembered)
+
+
+def _wanted(connection: Connection, pipeline: Pipeline, row: documents.Row) -> Iterator[tuple[int, Vectored]]:
+    for found in chunks.of_document(connection, row.row):
+        text = embedded_text(found.title, found.chunk.text)
+        yield found.row, Vectored(content_hash("embed", pipeline.embedder.key, text), text, None)
+
+
+def _assign(connection: Connection, pipeline: Pipeline, row: documents.Row, *, only_missing: bool = False) -> None:
+    wanted = dict(_wanted(connection, pipeline, row))
+    if only_missing:
+        held = vectors.rows_with_vector(connection, row.row)
+        wanted = {chunk: vector for chunk, vector in wanted.items() if chunk not in held}
+    known = memo.rows(connection, memo.VECTOR, [vector.key for vector in wanted.values()])
+    lacking = [vector for vector in wanted.values() if vector.key not in known]
+    if lacking:
+        made = pipeline.embedder.embed([vector.text for vector in lacking], "document")
+        values = ((vector.key, vectors.pack(one), 0) for vector, one in zip(lacking, made, strict=True))
+        memo.put(connection, memo.VECTOR, values)
+        known = memo.rows(connection, memo.VECTOR, [vector.key for vector in wanted.values()])
+    vectors.assign(connection, ((chunk, known[vector.key]) for chunk, vector in wanted.items()))

@@ -1,0 +1,422 @@
+"""The one class users hold: it composes the parts and decides nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from monograph import where as filters
+from monograph.derive.embed import load_embedder
+from monograph.errors import InputError, ModelMismatch, NotFound
+from monograph.ingest import build, revector
+from monograph.ingest import plan as planning
+from monograph.ingest import remove as removal
+from monograph.ingest.batch import DEFAULT_LIMITS, Limits
+from monograph.ingest.prepare import Pipeline
+from monograph.models import Embedder
+from monograph.retrieve import search as retrieval
+from monograph.settings import Settings
+from monograph.store import check, chunks, documents, stats
+from monograph.store import settings as stored_settings
+from monograph.store.database import Connection, Database
+from monograph.store.filters import compile_condition
+from monograph.values import Chunk, Document, Finding, Hit, Plan, Report, Stats, Watcher
+from monograph.vectors.index import ExactIndex
+
+
+class Monograph:
+    """One open .mono file. Safe for use by many threads; a context manager. Made by :meth:`open`."""
+
+    def __init__(self, database: Database, settings: Settings, embedder: Embedder | None) -> None:
+        self._database = database
+        self._settings = settings
+        self._embedder = embedder
+        self._index: ExactIndex | None = None
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        embedder: Embedder | None = None,
+        *,
+        settings: Settings | None = None,
+        create: bool = True,
+        read_only: bool = False,
+    ) -> Monograph:
+        """Open a file, or make it.
+
+        Parameters
+        ----------
+        path:
+            The .mono file.
+        embedder:
+            Makes vectors. By default the one the file was built with; for a new file, static word vectors, which need
+            no network.
+        settings:
+            The numbers a new file is built with.
+        create:
+            Make the file if it is missing.
+        read_only:
+            Never write.
+
+        Raises
+        ------
+        FileError
+            If it is not a monograph, newer than this version, or damaged: the file is left as it was.
+        ModelMismatch
+            If the file's vectors come from another embedder than the one given; :meth:`reembed` makes them anew.
+        InputError
+            If the file was built with other settings.
+        """
+        database = Database(Path(path), create=create, read_only=read_only)
+        try:
+            monograph = cls(database, _settle(database, settings), embedder)
+            if embedder is not None:
+                monograph._check_embedder(embedder)
+        except BaseException:
+            database.close()
+            raise
+        return monograph
+
+    def __enter__(self) -> Monograph:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Monograph({str(self.path)!r})"
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._database.path
+
+    @property
+    def settings(self) -> Settings:
+        """The numbers the file is built with."""
+        return self._settings
+
+    @property
+    def embedder(self) -> Embedder:
+        """What makes this file's vectors. Loading its model waits for the first text.
+
+        Raises
+        ------
+        ModelUnavailable, MissingExtra
+            If the embedder that the file was built with cannot be made again here.
+        ModelMismatch
+            If it can, but is another by now.
+        """
+        if self._embedder is None:
+            with self._database.read() as connection:
+                stored = stored_settings.load_embedder(connection)
+            embedder = load_embedder(stored.spec if stored is not None else "static")
+            self._check_embedder(embedder)
+            self._embedder = embedder
+        return self._embedder
+
+    def close(self) -> None:
+        """Close the file. Closing twice is allowed; any other use afterwards raises ClosedFile."""
+        self._database.close()
+
+    def plan(
+        self,
+        *sources: str | os.PathLike[str],
+        verify: bool = False,
+        prune: bool = False,
+        price: bool = True,
+        limits: Limits = DEFAULT_LIMITS,
+        progress: Watcher | None = None,
+    ) -> Plan:
+        """Say what :meth:`apply` would do, and what it would cost; nothing is written.
+
+        Parameters
+        ----------
+        sources:
+            Files and folders.
+        verify:
+            Compare SHA-256 even where size and time of change are as they were.
+        prune:
+            Take documents out even when a folder that held some is now empty.
+        price:
+            Read what changed, to say exactly what would be derived. Without it the plan has no cost.
+        limits:
+            Bounds on what is read.
+        progress:
+            Told of every file.
+
+        Raises
+        ------
+        SourceMissing
+            If a source does not exist.
+        """
+        made = planning.make_plan(self._database, _paths(sources), verify=verify, prune=prune)
+        return build.price(self._pipeline(), made, limits, progress) if price else made
+
+    def apply(
+        self,
+        plan: Plan,
+        *,
+        limits: Limits = DEFAULT_LIMITS,
+        progress: Watcher | None = None,
+    ) -> Report:
+        """Do what a plan says. A source that cannot be read is a problem in the report; what is stored of it stays."""
+        return build.apply(self._writing_pipeline(), plan, limits, progress)
+
+    def sync(
+        self,
+        *sources: str | os.PathLike[str],
+        verify: bool = False,
+        prune: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
+        progress: Watcher | None = None,
+    ) -> Report:
+        """Plan and apply: bring the file up to date with files and folders. Parameters as for :meth:`plan`."""
+        plan = self.plan(*sources, verify=verify, prune=prune, price=False)
+        return self.apply(plan, limits=limits, progress=progress)
+
+    def add(self, documents: Iterable[Document], *, progress: Watcher | None = None) -> Report:
+        """Store documents; one of a known id replaces that document, an unchanged one costs nothing.
+
+        Raises
+        ------
+        InvalidDocument
+            If one cannot be stored: nothing of its batch (at most 256 documents) is.
+        """
+        return build.add(self._writing_pipeline(), documents, progress)
+
+    def remove(self, ids: Iterable[str], *, forget: bool = False) -> Report:
+        """Take documents out of every result, all of them or, on an error, none.
+
+        A document whose file is still in a synced folder comes back with the next sync.
+
+        Parameters
+        ----------
+        ids:
+            Ids or uris of documents.
+        forget:
+            Return only when no trace of their text is left in the bytes of the file and its write-ahead log.
+
+        Raises
+        ------
+        NotFound
+            If an id fits no document.
+        BusyFile
+            If ``forget`` is asked and another process still reads an older state.
+        """
+        return removal.remove(self._database, [str(name) for name in ids], forget=forget)
+
+    def compact(self) -> None:
+        """Drop remembered values that nothing uses, merge the index and give free space back to the disk."""
+        removal.erase(self._database)
+
+    def search(
+        self, query: str, k: int = 5, *, mode: retrieval.Mode = "auto", where: Mapping[str, Any] | None = None
+    ) -> list[Hit]:
+        """Find chunks.
+
+        Parameters
+        ----------
+        query:
+            A question, words, a code; a part in quotation marks must stand word for word to be lifted above all else.
+        k:
+            Most hits to return.
+        mode:
+            ``lexical`` (BM25), ``tfidf`` (RAGdb's hybrid score), ``dense`` (cosine), ``hybrid`` (BM25 and dense,
+            fused), ``auto`` (what is best; ``hybrid`` today).
+        where:
+            Only chunks whose metadata meet this filter: see :mod:`monograph.where`.
+
+        Returns
+        -------
+        At most k hits, best first.
+
+        Raises
+        ------
+        InputError
+            If k is negative, or the mode unknown.
+        InvalidFilter
+            If the filter cannot be understood.
+        """
+        if k < 0:
+            raise InputError(f"k is {k}", "give 0 or more")
+        if mode not in retrieval.MODES:
+            raise InputError(f"unknown mode {mode!r}", f"modes are {', '.join(retrieval.MODES)}")
+        allowed = compile_condition(filters.parse(where))
+        vector = None
+        if retrieval.needs_vector(mode):
+            vector = self.embedder.embed([query], "query")[0]
+        request = retrieval.Request(query, k, mode, vector, allowed)
+        with self._database.read() as connection:
+            return retrieval.search(connection, self._vector_index() if vector is not None else None, request)
+
+    def document(self, name: str) -> Document:
+        """A stored document by id or uri, with its text.
+
+        Raises
+        ------
+        NotFound
+            If there is none, or several came from that uri.
+        """
+        with self._database.read() as connection:
+            return documents.load(connection, _only(connection, self.path, name))
+
+    def documents(self) -> list[Document]:
+        """All stored documents without their texts, in order of uri, then id."""
+        with self._database.read() as connection:
+            rows = list(documents.every(connection))
+        listed = [Document(id=row.id, title=row.title, uri=row.uri) for row in rows]
+        return sorted(listed, key=lambda document: (document.uri, document.id))
+
+    def chunks(self, name: str) -> list[Chunk]:
+        """The chunks of a document, by its id or uri, in reading order.
+
+        Raises
+        ------
+        NotFound
+            As for :meth:`document`.
+        """
+        with self._database.read() as connection:
+            row = _only(connection, self.path, name)
+            return [found.chunk for found in chunks.of_document(connection, row.row)]
+
+    def find_chunk(self, chunk_id: str) -> Chunk | None:
+        """A stored chunk by id, or None."""
+        with self._database.read() as connection:
+            found = chunks.find(connection, chunk_id)
+        return None if found is None else found.chunk
+
+    def stats(self) -> Stats:
+        """Count and weigh what the file holds."""
+        with self._database.read() as connection:
+            counts = stats.counts(connection)
+            sizes = stats.sizes(connection)
+            embedder = stored_settings.load_embedder(connection)
+        return Stats(
+            path=str(self.path),
+            format=counts.format,
+            documents=counts.documents,
+            sources=counts.sources,
+            chunks=counts.chunks,
+            vectors=counts.vectors,
+            memo=counts.memo,
+            memo_unused=counts.memo_unused,
+            terms=counts.terms,
+            characters=counts.characters,
+            file_bytes=counts.file_bytes,
+            tables=sizes,
+            embedder="" if embedder is None else embedder.key,
+            embedder_spec="" if embedder is None else embedder.spec,
+            dimension=0 if embedder is None else embedder.dimension,
+            chunk_tokens=self._settings.chunk_tokens,
+            chunk_overlap=self._settings.chunk_overlap,
+        )
+
+    def check(self, *, repair: bool = False) -> list[Finding]:
+        """Hold every table against every other.
+
+        Parameters
+        ----------
+        repair:
+            Mend what can be mended, and check again.
+
+        Returns
+        -------
+        The faults that are there (after the repair, when one was asked for); empty when all is well.
+        """
+        if repair:
+            revector.repair(self._writing_pipeline())
+        with self._database.read() as connection:
+            stored = stored_settings.load_embedder(connection)
+            found = list(check.findings(connection, None if stored is None else stored.dimension))
+        if not self._database.read_only:
+            with self._database.write() as connection:
+                fault = check.index_fault(connection)
+            found.extend([] if fault is None else [fault])
+        return found
+
+    def reembed(self, embedder: Embedder, *, progress: Watcher | None = None) -> Report:
+        """Make every vector anew with another embedder. Until the end the file answers with the old one.
+
+        Raises
+        ------
+        ModelError
+            If the embedder fails: the file is as it was, and what was made is remembered.
+        """
+        made = revector.reembed(Pipeline(self._database, embedder, self._settings), progress)
+        self._embedder = embedder
+        self._index = None
+        return Report(embedded=made.embedded, remembered=made.remembered)
+
+    def _pipeline(self) -> Pipeline:
+        return Pipeline(self._database, self.embedder, self._settings)
+
+    def _writing_pipeline(self) -> Pipeline:
+        """A pipeline whose embedder the file knows."""
+        pipeline = self._pipeline()
+        with self._database.read() as connection:
+            known = stored_settings.load_embedder(connection) is not None
+        if not known:
+            embedder = pipeline.embedder
+            with self._database.write() as connection:
+                if stored_settings.load_embedder(connection) is None:
+                    stored = stored_settings.StoredEmbedder(embedder.key, embedder.spec, embedder.dimension)
+                    stored_settings.save_embedder(connection, stored)
+            self._check_embedder(embedder)
+        return pipeline
+
+    def _check_embedder(self, embedder: Embedder) -> None:
+        with self._database.read() as connection:
+            stored = stored_settings.load_embedder(connection)
+        if stored is not None and stored.key != embedder.key:
+            raise ModelMismatch(
+                f"{self.path} holds vectors of {stored.key!r} ({stored.dimension} dimensions), not of {embedder.key!r}",
+                f"open it without an embedder, or make its vectors anew: monograph reembed {self.path} {embedder.spec}",
+            )
+
+    def _vector_index(self) -> ExactIndex:
+        if self._index is None:
+            self._index = ExactIndex(self.embedder.dimension)
+        return self._index
+
+
+def _settle(database: Database, settings: Settings | None) -> Settings:
+    """The settings a file was built with; a new file gets the ones given."""
+    with database.read() as connection:
+        stored = stored_settings.load(connection)
+    if stored is None and not database.read_only:
+        with database.write() as connection:
+            stored = stored_settings.load(connection)
+            if stored is None:
+                stored = settings or Settings()
+                stored_settings.save(connection, stored)
+    built = stored or Settings()
+    if settings is not None and settings != built:
+        raise InputError(
+            f"{database.path} was built with {built}, not with {settings}",
+            "open it without settings, or make a new file",
+        )
+    return built
+
+
+def _paths(sources: Sequence[str | os.PathLike[str]]) -> list[Path]:
+    if not sources:
+        raise InputError("no file or folder was given", "name at least one")
+    return [Path(source) for source in sources]
+
+
+def _only(connection: Connection, path: Path, name: str) -> documents.Row:
+    found, _ = documents.resolve(connection, [name])
+    if not found:
+        raise NotFound(f"{path} holds no document {name!r}", f"monograph show {path}")
+    if len(found) > 1:
+        raise NotFound(
+            f"{name!r} holds {len(found)} documents", f"name one of {', '.join(row.id for row in found[:3])} …"
+        )
+    return found[0]

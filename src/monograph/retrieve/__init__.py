@@ -1,0 +1,1 @@
+"""Each retriever: a query in, chunks with scores out."""

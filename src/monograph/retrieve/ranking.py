@@ -1,0 +1,21 @@
+"""What a retriever returns: chunks by row number, best first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """One retriever's chunks: row numbers and absolute scores, highest first."""
+
+    retriever: str
+    rows: tuple[int, ...]
+    scores: tuple[float, ...]
+
+
+def ranking(retriever: str, scored: Iterable[tuple[int, float]], k: int) -> Ranking:
+    """The k best of (row, score) pairs; ties by row number."""
+    best = sorted(scored, key=lambda pair: (-pair[1], pair[0]))[:k]
+    return Ranking(retriever, tuple(row for row, _ in best), tuple(score for _, score in best))

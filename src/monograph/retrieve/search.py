@@ -1,0 +1,82 @@
+"""One query through the retrievers that its mode names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, get_args
+
+from monograph.models import Float32
+from monograph.retrieve import dense, fuse, lexical, tfidf
+from monograph.retrieve.ranking import Ranking
+from monograph.store import chunks
+from monograph.store.database import Connection
+from monograph.store.filters import EVERYTHING, Allowed
+from monograph.values import Hit
+from monograph.vectors.index import ExactIndex
+
+Mode: TypeAlias = Literal["auto", "lexical", "tfidf", "dense", "hybrid"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+
+POOL = 100
+"""Candidates each retriever gives to a fusion, at least; four times k when that is more."""
+
+_NONE = Ranking("exact", (), ())
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked: ``vector`` is the embedded query, None in the modes without one. ``auto`` is ``hybrid`` today."""
+
+    query: str
+    k: int
+    mode: Mode
+    vector: Float32 | None = None
+    allowed: Allowed = EVERYTHING
+    fusion: fuse.Method = "z_score"
+    weights: Mapping[str, float] = field(default_factory=dict)
+
+
+def needs_vector(mode: Mode) -> bool:
+    """Whether a mode needs the query's vector."""
+    return mode in ("auto", "dense", "hybrid")
+
+
+def search(connection: Connection, index: ExactIndex | None, request: Request) -> list[Hit]:
+    """The k best hits, best first; fewer where fewer chunks match or are allowed."""
+    if request.k <= 0:
+        return []
+    pool = max(POOL, 4 * request.k)
+    query, allowed = request.query, request.allowed
+    rankings: list[Ranking] = []
+    exact = _NONE
+    if request.mode == "tfidf":
+        rankings = [tfidf.search(connection, query, pool, allowed)]
+    if request.mode in ("lexical", "hybrid", "auto"):
+        rankings.append(lexical.bm25(connection, query, pool, allowed))
+        exact = lexical.exact(connection, query, pool, allowed)
+    if index is not None and request.vector is not None:
+        rankings.append(dense.search(connection, index, request.vector, pool, allowed))
+    if len(rankings) > 1:
+        fused = fuse.fuse(rankings, exact, request.weights, request.fusion)
+    else:
+        fused = _alone(rankings[0], exact)
+    return _hits(connection, fused[: request.k])
+
+
+def _alone(ranking: Ranking, exact: Ranking) -> list[fuse.Fused]:
+    """One retriever's ranking under its own absolute scores, word-for-word matches first."""
+    totals = dict(zip(ranking.rows, ranking.scores, strict=True))
+    for row, score in zip(exact.rows, exact.scores, strict=True):
+        totals[row] = totals.get(row, 0.0) + fuse.EXACT_LIFT * score
+    origins = fuse.origins_of([ranking, exact])
+    fused = [fuse.Fused(row, score, origins[row]) for row, score in totals.items()]
+    return sorted(fused, key=lambda one: (-one.score, one.row))
+
+
+def _hits(connection: Connection, fused: list[fuse.Fused]) -> list[Hit]:
+    found = chunks.load(connection, (one.row for one in fused))
+    return [
+        Hit(one.chunk, scored.score, rank, one.title, one.uri, one.metadata, scored.origins)
+        for rank, (one, scored) in enumerate(zip(found, fused, strict=True))
+    ]

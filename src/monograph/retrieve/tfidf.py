@@ -1,0 +1,74 @@
+"""RAGdb's hybrid score: cosine of sublinear TF-IDF, lifted where codes or the whole query stand word for word.
+
+RAGdb, Sec. 4: score = alpha * cos(v_query, v_chunk) + beta * [found word for word], with tf = 1 + ln f,
+idf = ln(N / (1 + df)) + 1, vectors of unit length. The published code keeps whole vectors, which are wrong as soon as
+one document changes N or df; here only the index's counts are stored and idf is computed at query time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from monograph.retrieve import lexical
+from monograph.retrieve.ranking import Ranking, ranking
+from monograph.store import chunks, terms
+from monograph.store.database import Connection
+from monograph.store.filters import Allowed
+
+CANDIDATES = 200
+"""Chunks that are scored: the best by BM25 and all that hold a code. Only these are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class HybridScore:
+    """Weights of the cosine and of a word-for-word match (RAGdb, Sec. 4.2)."""
+
+    alpha: float = 1.0
+    beta: float = 1.0
+
+
+def search(
+    connection: Connection,
+    query: str,
+    k: int,
+    allowed: Allowed,
+    weights: HybridScore = HybridScore(),
+) -> Ranking:
+    """The k best chunks by RAGdb's score, which lies in [0, alpha + beta]."""
+    lifted = {**_scores(lexical.exact(connection, query, CANDIDATES, allowed))}
+    for row in lexical.substring(connection, query, CANDIDATES, allowed).rows:
+        lifted[row] = 1.0
+    rows = list(dict.fromkeys([*lexical.bm25(connection, query, CANDIDATES, allowed).rows, *lifted]))
+    counts = [Counter(terms.words_of("\n".join(titled))) for titled in chunks.titled_texts(connection, rows)]
+    asked = Counter(terms.words_of(query))
+    vocabulary = {word for count in [asked, *counts] for word in count}
+    idf = inverse_document_frequency(terms.document_frequency(connection, vocabulary), terms.count(connection))
+    vector = unit_vector(asked, idf)
+    scored = [
+        (row, weights.alpha * _cosine(vector, unit_vector(count, idf)) + weights.beta * lifted.get(row, 0.0))
+        for row, count in zip(rows, counts, strict=True)
+    ]
+    return ranking("tfidf", scored, k)
+
+
+def _scores(found: Ranking) -> dict[int, float]:
+    return dict(zip(found.rows, found.scores, strict=True))
+
+
+def inverse_document_frequency(frequency: Mapping[str, int], total: int) -> dict[str, float]:
+    """ln(N / (1 + df)) + 1 by word, for the words that stand in some chunk."""
+    return {word: math.log(total / (1 + count)) + 1 for word, count in frequency.items()}
+
+
+def unit_vector(counts: Mapping[str, int], idf: Mapping[str, float]) -> dict[str, float]:
+    """(1 + ln f) * idf by word, of length 1; words without an idf are left out."""
+    weights = {word: (1 + math.log(count)) * idf[word] for word, count in counts.items() if word in idf}
+    length = math.sqrt(sum(weight * weight for weight in weights.values()))
+    return {word: weight / length for word, weight in weights.items()} if length > 0 else {}
+
+
+def _cosine(first: Mapping[str, float], second: Mapping[str, float]) -> float:
+    return sum(weight * second.get(word, 0.0) for word, weight in first.items())

@@ -1,0 +1,1 @@
+"""The rows of a .mono file: the only place with SQL."""

@@ -1,0 +1,115 @@
+"""The integrity of every table against every other."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+
+from monograph.store import chunks, documents, memo, terms
+from monograph.store.database import Connection
+from monograph.values import Finding
+
+_QUERIES = (
+    ("chunks", "chunks of documents that are not there", True,
+     "SELECT count(*) FROM chunks WHERE document NOT IN (SELECT document FROM documents)"),
+    ("chunks", "chunks that reach beyond their document's text", False,
+     """SELECT count(*) FROM chunks JOIN documents USING (document)
+        WHERE NOT (0 <= start AND start < "end" AND "end" <= characters)"""),
+    ("vectors", "chunks without a vector", True,
+     "SELECT count(*) FROM chunks WHERE chunk NOT IN (SELECT chunk FROM vectors)"),
+    ("vectors", "vectors of chunks that are not there", True,
+     "SELECT count(*) FROM vectors WHERE chunk NOT IN (SELECT chunk FROM chunks)"),
+    ("vectors", "vectors whose value is not in the memo", True,
+     "SELECT count(*) FROM vectors WHERE memo NOT IN (SELECT memo FROM memo)"),
+    ("words", "chunks that are not in the index of words", True,
+     "SELECT count(*) FROM chunks WHERE chunk NOT IN (SELECT id FROM words_docsize)"),
+    ("words", "index rows of words without a chunk", True,
+     "SELECT count(*) FROM words_docsize WHERE id NOT IN (SELECT chunk FROM chunks)"),
+    ("trigrams", "chunks that are not in the index of trigrams", True,
+     "SELECT count(*) FROM chunks WHERE chunk NOT IN (SELECT id FROM trigrams_docsize)"),
+    ("trigrams", "index rows of trigrams without a chunk", True,
+     "SELECT count(*) FROM trigrams_docsize WHERE id NOT IN (SELECT chunk FROM chunks)"),
+    ("documents", "documents of files that are not known", True,
+     "SELECT count(*) FROM documents WHERE source IS NOT NULL AND source NOT IN (SELECT source FROM sources)"),
+)  # fmt: skip
+
+
+def findings(connection: Connection, dimension: int | None) -> Iterator[Finding]:
+    """Every fault, one finding a kind.
+
+    Parameters
+    ----------
+    connection:
+        A read transaction.
+    dimension:
+        The length every vector must have; None where the file holds none.
+    """
+    broken = [row[0] for row in connection.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
+    for fault in broken:
+        yield Finding("file", fault, repairable=False)
+    for table, fault, repairable, query in _QUERIES:
+        (count,) = connection.execute(query).fetchone()
+        if count:
+            yield Finding(table, f"{count} {fault}", repairable)
+    if dimension is not None:
+        (count,) = connection.execute(
+            "SELECT count(*) FROM vectors JOIN memo USING (memo) WHERE length(value) != ?", (4 * dimension,)
+        ).fetchone()
+        if count:
+            yield Finding("vectors", f"{count} vectors that are not of length {dimension}", repairable=True)
+    yield from _texts(connection)
+
+
+def _texts(connection: Connection) -> Iterator[Finding]:
+    short = [
+        row.id for row in documents.every(connection)
+        if len(documents.text(connection, row.row, 0, row.characters)) != row.characters
+    ]  # fmt: skip
+    for name in short:
+        yield Finding("texts", f"document {name!r} has lost a part of its text", repairable=False)
+    (count,) = connection.execute(
+        "SELECT count(*) FROM texts WHERE block >> 24 NOT IN (SELECT document FROM documents)"
+    ).fetchone()
+    if count:
+        yield Finding("texts", f"{count} blocks of text without a document", repairable=True)
+
+
+def index_fault(connection: Connection) -> Finding | None:
+    """Whether the inverted index contradicts itself. FTS5 checks in a write, so this needs a write transaction."""
+    for table in ("words", "trigrams"):
+        try:
+            connection.execute(f"INSERT INTO {table} ({table}) VALUES ('integrity-check')")  # noqa: S608 - two constants
+        except sqlite3.DatabaseError as error:
+            return Finding(table, f"the index is damaged: {error}", repairable=True)
+    return None
+
+
+def drop_strays(connection: Connection) -> None:
+    """Delete rows that belong to nothing, and cut off what a missing memo value left behind."""
+    connection.execute("PRAGMA defer_foreign_keys = ON")
+    connection.execute("DELETE FROM chunks WHERE document NOT IN (SELECT document FROM documents)")
+    connection.execute("DELETE FROM vectors WHERE chunk NOT IN (SELECT chunk FROM chunks)")
+    connection.execute("DELETE FROM vectors WHERE memo NOT IN (SELECT memo FROM memo)")
+    connection.execute("DELETE FROM texts WHERE block >> 24 NOT IN (SELECT document FROM documents)")
+    connection.execute(
+        "UPDATE documents SET source = NULL WHERE source IS NOT NULL AND source NOT IN (SELECT source FROM sources)"
+    )
+
+
+def drop_vectors_of_other_length(connection: Connection, dimension: int) -> None:
+    """Drop vectors that are not of the file's dimension, so that they are made anew."""
+    wrong = "SELECT memo FROM memo WHERE kind = ? AND length(value) != ?"
+    parameters = (memo.VECTOR, 4 * dimension)
+    connection.execute(f"DELETE FROM vectors WHERE memo IN ({wrong})", parameters)  # noqa: S608 - a constant
+    connection.execute(f"DELETE FROM memo WHERE memo IN ({wrong})", parameters)  # noqa: S608
+
+
+def rebuild_index(connection: Connection) -> int:
+    """Make the inverted index anew from the chunks; returns how many."""
+    terms.clear(connection)
+    count = 0
+    for row in list(documents.every(connection)):
+        found = chunks.of_document(connection, row.row)
+        terms.add(connection, (terms.Entry(one.row, row.title, one.chunk.text) for one in found))
+        count += len(found)
+    return count

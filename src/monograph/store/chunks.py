@@ -1,0 +1,206 @@
+"""Rows of ``chunks``, and with them their rows in the inverted index and their vectors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from monograph.errors import InvalidDocument
+from monograph.store import documents, terms, vectors
+from monograph.store.database import Connection
+from monograph.values import Chunk, Metadata
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A chunk as it is read back: with its row number, and the title, uri and merged metadata of its document."""
+
+    row: int
+    chunk: Chunk
+    title: str
+    uri: str
+    metadata: Metadata
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The document that chunks are stored under. ``old_title`` is what their index rows hold so far."""
+
+    row: int
+    id: str
+    title: str
+    old_title: str
+    metadata: Metadata
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """How many chunks came and went."""
+
+    added: int
+    removed: int
+
+
+def replace(connection: Connection, owner: Owner, chunks: Sequence[Chunk], memo_rows: Sequence[int]) -> Swap:
+    """Make ``chunks`` the chunks of a document, touching only what differs.
+
+    To be called before the document's new text is stored: index rows of chunks that go are found by the old text.
+
+    Parameters
+    ----------
+    owner:
+        The document.
+    chunks:
+        In reading order, with offsets into the new text.
+    memo_rows:
+        Row of each chunk's vector in the memo.
+
+    Raises
+    ------
+    InvalidDocument
+        If a chunk's id belongs to another document, or comes twice.
+    """
+    wanted = {chunk.id: (chunk, memo) for chunk, memo in zip(chunks, memo_rows, strict=True)}
+    if len(wanted) < len(chunks):
+        raise InvalidDocument(f"document {owner.id!r} has two chunks of one id", "give every chunk an id of its own")
+    known = {
+        row[1]: row
+        for row in connection.execute(
+            'SELECT chunk, id, start, "end" FROM chunks WHERE document = ?', (owner.row,)
+        ).fetchall()
+    }
+    # A chunk is the same when its id and its text are: ids of our own imply it, a caller's may not.
+    text = documents.text(connection, owner.row, 0, max((row[3] for row in known.values()), default=0))
+    texts = {name: text[row[2] : row[3]] for name, row in known.items()}
+    kept = {name for name in known if name in wanted and wanted[name][0].text == texts[name]}
+    gone = [terms.Entry(known[name][0], owner.old_title, texts[name]) for name in known if name not in kept]
+    _remove(connection, gone)
+    if owner.title != owner.old_title:
+        terms.remove(connection, (terms.Entry(known[name][0], owner.old_title, texts[name]) for name in kept))
+        terms.add(connection, (terms.Entry(known[name][0], owner.title, texts[name]) for name in kept))
+    fresh = []
+    for name, (chunk, memo) in wanted.items():
+        if name in kept:
+            row = known[name][0]
+            _update(connection, row, owner, chunk)
+        else:
+            row = _insert(connection, owner, chunk)
+            fresh.append(terms.Entry(row, owner.title, chunk.text))
+        vectors.assign(connection, [(row, memo)])
+    terms.add(connection, fresh)
+    return Swap(added=len(fresh), removed=len(gone))
+
+
+def _columns(owner: Owner, chunk: Chunk) -> tuple[object, ...]:
+    metadata = json.dumps(chunk.metadata, ensure_ascii=False)
+    merged = json.dumps({**owner.metadata, **chunk.metadata}, ensure_ascii=False) if chunk.metadata else None
+    return owner.row, chunk.ordinal, chunk.start, chunk.end, metadata, merged
+
+
+def _insert(connection: Connection, owner: Owner, chunk: Chunk) -> int:
+    inserted = connection.execute(
+        """INSERT INTO chunks (id, document, ordinal, start, "end", metadata, merged) VALUES (?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (id) DO NOTHING RETURNING chunk""",
+        (chunk.id, *_columns(owner, chunk)),
+    ).fetchone()
+    if inserted is None:
+        raise InvalidDocument(
+            f"chunk {chunk.id!r} of document {owner.id!r} belongs to another document", "give it an id of its own"
+        )
+    return int(inserted[0])
+
+
+def _update(connection: Connection, row: int, owner: Owner, chunk: Chunk) -> None:
+    connection.execute(
+        """UPDATE chunks SET document = ?2, ordinal = ?3, start = ?4, "end" = ?5, metadata = ?6, merged = ?7
+        WHERE chunk = ?1""",
+        (row, *_columns(owner, chunk)),
+    )
+
+
+def _remove(connection: Connection, entries: Sequence[terms.Entry]) -> None:
+    terms.remove(connection, entries)
+    rows = [(entry.chunk,) for entry in entries]
+    connection.executemany("DELETE FROM vectors WHERE chunk = ?", rows)
+    connection.executemany("DELETE FROM chunks WHERE chunk = ?", rows)
+
+
+def remove_of(connection: Connection, document: documents.Row) -> int:
+    """Take out all chunks of a document; returns how many."""
+    text = documents.text(connection, document.row, 0, document.characters)
+    entries = [
+        terms.Entry(row, document.title, text[start:end])
+        for row, start, end in connection.execute(
+            'SELECT chunk, start, "end" FROM chunks WHERE document = ?', (document.row,)
+        ).fetchall()
+    ]
+    _remove(connection, entries)
+    return len(entries)
+
+
+_SELECT = """SELECT c.chunk, c.id, c.ordinal, c.start, c."end", c.metadata, COALESCE(c.merged, d.metadata),
+    c.document, d.id, d.title, d.uri FROM chunks AS c JOIN documents AS d USING (document)"""
+
+
+def load(connection: Connection, rows: Iterable[int]) -> list[Found]:
+    """Chunks by row number, in the order asked for."""
+    return [_found(connection, f"{_SELECT} WHERE c.chunk = ?", (row,))[0] for row in rows]
+
+
+def find(connection: Connection, chunk_id: str) -> Found | None:
+    """A chunk by its id."""
+    found = _found(connection, f"{_SELECT} WHERE c.id = ?", (chunk_id,))
+    return found[0] if found else None
+
+
+def of_document(connection: Connection, document: int) -> list[Found]:
+    """The chunks of a document, in reading order."""
+    return _found(connection, f"{_SELECT} WHERE c.document = ? ORDER BY c.ordinal", (document,))
+
+
+def titled_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, str]]:
+    """(title of the document, text) of chunks by row number, in the order asked for."""
+    result = []
+    for row in rows:
+        document, title, start, end = connection.execute(
+            'SELECT document, title, start, "end" FROM chunks JOIN documents USING (document) WHERE chunk = ?', (row,)
+        ).fetchone()
+        result.append((title, documents.text(connection, document, start, end)))
+    return result
+
+
+def ids_of_document(connection: Connection, document: int) -> set[str]:
+    """Ids of the chunks that a document has now."""
+    return {name for (name,) in connection.execute("SELECT id FROM chunks WHERE document = ?", (document,))}
+
+
+def documents_without_vectors(connection: Connection) -> list[int]:
+    """Row numbers of documents some of whose chunks have no vector."""
+    found = connection.execute(
+        "SELECT DISTINCT document FROM chunks WHERE chunk NOT IN (SELECT chunk FROM vectors) ORDER BY document"
+    )
+    return [int(row) for (row,) in found]
+
+
+def count(connection: Connection) -> int:
+    """Number of chunks."""
+    (number,) = connection.execute("SELECT count(*) FROM chunks").fetchone()
+    return int(number)
+
+
+def _found(connection: Connection, query: str, parameters: tuple[object, ...]) -> list[Found]:
+    result = []
+    for row in connection.execute(query, parameters).fetchall():
+        number, name, ordinal, start, end, metadata, merged, document, document_id, title, uri = row
+        chunk = Chunk(
+            id=name,
+            document_id=document_id,
+            text=documents.text(connection, document, start, end),
+            start=start,
+            end=end,
+            ordinal=ordinal,
+            metadata=json.loads(metadata),
+        )
+        result.append(Found(number, chunk, title, uri, json.loads(merged)))
+    return result

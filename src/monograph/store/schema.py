@@ -1,0 +1,94 @@
+"""The tables of a .mono file, as numbered migrations.
+
+``PRAGMA application_id`` is "MONO", ``PRAGMA user_version`` the number of the last migration that was applied.
+A migration is a function decorated with :func:`migration`; it runs once, inside one transaction.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from typing import TypeAlias
+
+APPLICATION_ID = int.from_bytes(b"MONO", "big")
+PAGE_SIZE = 16_384
+"""Bytes; a 96 KB blob reads as fast as with 64 KB pages, and a small write costs a quarter (benchmarks/pages.py)."""
+
+Migration: TypeAlias = Callable[[sqlite3.Connection], None]
+MIGRATIONS: list[Migration] = []
+
+
+def migration(step: Migration) -> Migration:
+    """Register the next migration: the n-th one brings a file from format n - 1 to n."""
+    MIGRATIONS.append(step)
+    return step
+
+
+def newest_format() -> int:
+    """The format that this version of Monograph writes."""
+    return len(MIGRATIONS)
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring an open file to the newest format, one transaction a step.
+
+    The format is read again under the write lock, so that two processes opening an old file do not both migrate it.
+    """
+    while True:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            (current,) = connection.execute("PRAGMA user_version").fetchone()
+            if current >= newest_format():
+                connection.execute("ROLLBACK")
+                return
+            MIGRATIONS[current](connection)
+            connection.execute(f"PRAGMA user_version = {current + 1:d}")
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+
+@migration
+def first_tables(connection: sqlite3.Connection) -> None:
+    """Format 1: settings, sources, documents with their texts, chunks, memo, vectors and the inverted index."""
+    for statement in FORMAT_1:
+        connection.execute(statement)
+
+
+FORMAT_1 = (
+    "CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    "INSERT INTO settings VALUES ('generation', '0')",
+    # A file on disk, as it was when it was last read. One file may hold many documents.
+    """CREATE TABLE sources (
+        source INTEGER PRIMARY KEY, uri TEXT NOT NULL UNIQUE, root TEXT NOT NULL,
+        sha256 BLOB NOT NULL, size INTEGER NOT NULL, modified_ns INTEGER NOT NULL)""",
+    # sha256 is the hash of all that the document is made of; equal hashes mean nothing to do.
+    """CREATE TABLE documents (
+        document INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, source INTEGER REFERENCES sources,
+        uri TEXT NOT NULL, title TEXT NOT NULL, metadata TEXT NOT NULL, sections TEXT NOT NULL,
+        sha256 BLOB NOT NULL, characters INTEGER NOT NULL)""",
+    "CREATE INDEX documents_by_source ON documents(source)",
+    "CREATE INDEX documents_by_uri ON documents(uri)",
+    # A document's text in blocks: block = document << 24 | ordinal. A chunk is read without its whole document.
+    "CREATE TABLE texts (block INTEGER PRIMARY KEY, text TEXT NOT NULL)",
+    # merged is the document's metadata with the chunk's laid over it; NULL where the chunk has none of its own.
+    """CREATE TABLE chunks (
+        chunk INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, document INTEGER NOT NULL REFERENCES documents,
+        ordinal INTEGER NOT NULL, start INTEGER NOT NULL, "end" INTEGER NOT NULL,
+        metadata TEXT NOT NULL, merged TEXT)""",
+    "CREATE INDEX chunks_by_document ON chunks(document, ordinal)",
+    # Everything derived, once, under the hash of what it was derived from.
+    """CREATE TABLE memo (
+        memo INTEGER PRIMARY KEY, kind TEXT NOT NULL, key BLOB NOT NULL, value BLOB NOT NULL,
+        tokens INTEGER NOT NULL, UNIQUE (kind, key))""",
+    "CREATE TABLE vectors (chunk INTEGER PRIMARY KEY REFERENCES chunks, memo INTEGER NOT NULL REFERENCES memo)",
+    "CREATE INDEX vectors_by_memo ON vectors(memo)",
+    # The inverted index, one row a chunk. Contentless: the text is stored once, in texts. Marks (M*) belong to
+    # words, or Hindi and Arabic would fall apart at every vowel sign.
+    """CREATE VIRTUAL TABLE words USING fts5(
+        title, text, content='', tokenize = "unicode61 remove_diacritics 2 categories 'L* N* Co M*'")""",
+    "CREATE VIRTUAL TABLE trigrams USING fts5(text, content='', detail=none, tokenize='trigram')",
+    "CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, row)",
+)

@@ -1,0 +1,54 @@
+"""Rows of ``settings``: the numbers a file was built with, and the embedder its vectors came from."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+
+from monograph.settings import Settings
+from monograph.store.database import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEmbedder:
+    """The embedder whose vectors a file holds: see :class:`monograph.models.Embedder`."""
+
+    key: str
+    spec: str
+    dimension: int
+
+
+def load(connection: Connection) -> Settings | None:
+    """The settings a file was built with, or None when it was never given any."""
+    text = _get(connection, "build")
+    return None if text is None else Settings(**json.loads(text))
+
+
+def save(connection: Connection, settings: Settings) -> None:
+    """Store the settings a file is built with."""
+    _put(connection, "build", json.dumps(asdict(settings)))
+
+
+def load_embedder(connection: Connection) -> StoredEmbedder | None:
+    """The embedder whose vectors the file holds, or None when it holds none yet."""
+    text = _get(connection, "embedder")
+    return None if text is None else StoredEmbedder(**json.loads(text))
+
+
+def save_embedder(connection: Connection, embedder: StoredEmbedder) -> None:
+    """Store which embedder the file's vectors come from."""
+    _put(connection, "embedder", json.dumps(asdict(embedder)))
+
+
+def _get(connection: Connection, name: str) -> str | None:
+    row = connection.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
+    return None if row is None else str(row[0])
+
+
+def _put(connection: Connection, name: str, value: str) -> None:
+    connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, value))
+
+
+def generation(connection: Connection) -> int:
+    """A number that every commit raises: what was cached under it is still true while it stands."""
+    return int(_get(connection, "generation") or 0)

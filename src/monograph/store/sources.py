@@ -1,0 +1,64 @@
+"""Rows of ``sources``: files on disk, as they were when last read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from monograph.store.database import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file as it was when last read; ``size`` in bytes, ``modified_ns`` in nanoseconds since 1970."""
+
+    uri: str
+    root: str
+    sha256: bytes
+    size: int
+    modified_ns: int
+
+
+def under(connection: Connection, root: str) -> dict[str, Source]:
+    """The known files at or below a path, by uri."""
+    below = root.rstrip("/") + "/"
+    found = connection.execute(
+        "SELECT uri, root, sha256, size, modified_ns FROM sources WHERE uri = ? OR (uri >= ? AND uri < ?)",
+        (root, below, below[:-1] + "0"),  # "0" is the character after "/"
+    )
+    return {row[0]: Source(*row) for row in found}
+
+
+def put(connection: Connection, source: Source) -> int:
+    """Store the state of a file, new or known; returns its row number."""
+    (row,) = connection.execute(
+        """INSERT INTO sources (uri, root, sha256, size, modified_ns) VALUES (?, ?, ?, ?, ?)
+        ON CONFLICT (uri) DO UPDATE SET root = excluded.root, sha256 = excluded.sha256,
+            size = excluded.size, modified_ns = excluded.modified_ns
+        RETURNING source""",
+        (source.uri, source.root, source.sha256, source.size, source.modified_ns),
+    ).fetchone()
+    return int(row)
+
+
+def touch(connection: Connection, states: Iterable[tuple[str, int, int]]) -> None:
+    """Note new (uri, size, modified_ns) of files whose bytes are as they were."""
+    connection.executemany("UPDATE sources SET size = ?2, modified_ns = ?3 WHERE uri = ?1", states)
+
+
+def row_of(connection: Connection, uri: str) -> int | None:
+    """Row number of a known file."""
+    row = connection.execute("SELECT source FROM sources WHERE uri = ?", (uri,)).fetchone()
+    return None if row is None else int(row[0])
+
+
+def remove(connection: Connection, row: int) -> None:
+    """Forget a file whose documents are gone already."""
+    connection.execute("DELETE FROM sources WHERE source = ?", (row,))
+
+
+def remove_empty(connection: Connection) -> None:
+    """Forget the files that hold no document any more."""
+    connection.execute(
+        "DELETE FROM sources WHERE source NOT IN (SELECT source FROM documents WHERE source IS NOT NULL)"
+    )

@@ -1,0 +1,185 @@
+"""Rows of ``words`` and ``trigrams``: the inverted index, one row a chunk, under the chunk's row number.
+
+Text is folded before it is indexed and before it is asked for: case and accents go, and writing without spaces
+(Chinese, Japanese, Thai …) becomes overlapping pairs of characters, which SQLite's tokenizer would otherwise keep as
+one endless word. Both tables hold no text of their own, so a row is taken out by giving the very text that was put
+in.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from monograph.store.database import Connection
+from monograph.store.filters import Allowed
+
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
+)
+_ACCENTS = re.compile("[\u0300-\u036f]+")
+_WORD = re.compile(r"[\w\u0300-\u036f]+")
+_LENGTH_OF_TRIGRAM = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A chunk's row in the index: the title of its document, and its text."""
+
+    chunk: int
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """BM25 weights of the two columns."""
+
+    title: float = 1.0
+    text: float = 1.0
+
+
+def fold(text: str) -> str:
+    """Text without case and accents: what is compared when words are compared."""
+    if text.isascii():
+        return text.lower().replace("\0", " ")
+    bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", text.casefold()))
+    return unicodedata.normalize("NFC", bare).replace("\0", " ")
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text as the index holds them, in order, repeats included."""
+    return _WORD.findall(_pair(fold(text)))
+
+
+def _pair(folded: str) -> str:
+    if folded.isascii():
+        return folded
+    return _UNSPACED.sub(lambda run: f" {_pairs(run.group())} ", folded)
+
+
+def _pairs(run: str) -> str:
+    return run if len(run) == 1 else " ".join(run[at : at + 2] for at in range(len(run) - 1))
+
+
+def add(connection: Connection, entries: Iterable[Entry]) -> None:
+    """Index chunks."""
+    for entry in entries:
+        title, text = fold(entry.title), fold(entry.text)
+        connection.execute(
+            "INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)", (entry.chunk, _pair(title), _pair(text))
+        )
+        connection.execute("INSERT INTO trigrams (rowid, text) VALUES (?, ?)", (entry.chunk, text))
+
+
+def remove(connection: Connection, entries: Iterable[Entry]) -> None:
+    """Take chunks out; each entry must be as it was added."""
+    for entry in entries:
+        title, text = fold(entry.title), fold(entry.text)
+        connection.execute(
+            "INSERT INTO words (words, rowid, title, text) VALUES ('delete', ?, ?, ?)",
+            (entry.chunk, _pair(title), _pair(text)),
+        )
+        connection.execute("INSERT INTO trigrams (trigrams, rowid, text) VALUES ('delete', ?, ?)", (entry.chunk, text))
+
+
+def clear(connection: Connection) -> None:
+    """Empty the index."""
+    connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
+    connection.execute("INSERT INTO trigrams (trigrams) VALUES ('delete-all')")
+
+
+def merge(connection: Connection) -> None:
+    """Merge all segments into one, which drops the postings of removed chunks from the bytes of the file."""
+    connection.execute("INSERT INTO words (words) VALUES ('optimize')")
+    connection.execute("INSERT INTO trigrams (trigrams) VALUES ('optimize')")
+
+
+def count(connection: Connection) -> int:
+    """Number of chunks in the index."""
+    (number,) = connection.execute("SELECT count(*) FROM words_docsize").fetchone()
+    return int(number)
+
+
+def document_frequency(connection: Connection, words: Iterable[str]) -> dict[str, int]:
+    """In how many chunks each folded word stands; words that stand in none are left out."""
+    asked = json.dumps(sorted(set(words)), ensure_ascii=False)
+    return dict(
+        connection.execute(
+            "SELECT v.term, v.doc FROM json_each(?) AS w CROSS JOIN vocabulary AS v WHERE v.term = w.value", (asked,)
+        )
+    )
+
+
+def bm25(
+    connection: Connection, words: Sequence[str], k: int, weights: Weights, allowed: Allowed
+) -> list[tuple[int, float]]:
+    """Chunks that hold any of the words, by BM25 (k1 = 1.2, b = 0.75, as FTS5 has them).
+
+    Parameters
+    ----------
+    words:
+        Folded words, or pairs of characters, as :func:`words_of` gives them.
+    k:
+        Most chunks to return.
+    weights:
+        Of title and text.
+    allowed:
+        Which chunks may be found.
+
+    Returns
+    -------
+    (chunk row, score), highest first; scores are above 0; ties by row.
+    """
+    if not words or k <= 0:
+        return []
+    match = " OR ".join(_any_of(word) for word in words)
+    found = connection.execute(
+        f"""SELECT rowid, -bm25(words, ?, ?) AS score FROM words
+        WHERE words MATCH ? AND {allowed.on("words.rowid")} ORDER BY score DESC, rowid LIMIT ?""",  # noqa: S608
+        (weights.title, weights.text, match, *allowed.parameters, k),
+    )
+    return [(int(row), float(score)) for row, score in found]
+
+
+def phrase(connection: Connection, text: str, k: int, allowed: Allowed) -> list[int]:
+    """Chunks whose title or text has the words of ``text`` one after the other; at most k row numbers, ascending."""
+    words = words_of(text)
+    if not words:
+        return []
+    found = connection.execute(
+        f"SELECT rowid FROM words WHERE words MATCH ? AND {allowed.on('words.rowid')} LIMIT ?",  # noqa: S608
+        (_quoted(" ".join(words)), *allowed.parameters, k),
+    )
+    return [int(row) for (row,) in found]
+
+
+def containing(connection: Connection, text: str, k: int, allowed: Allowed) -> list[int]:
+    """Chunks that may hold ``text`` as a substring, for the caller to verify: all its trigrams stand in them.
+
+    Returns
+    -------
+    At most k row numbers, ascending; none when the folded text is shorter than three characters.
+    """
+    folded = fold(text)
+    trigrams = {folded[at : at + _LENGTH_OF_TRIGRAM] for at in range(len(folded) - _LENGTH_OF_TRIGRAM + 1)}
+    if not trigrams:
+        return []
+    found = connection.execute(
+        f"SELECT rowid FROM trigrams WHERE trigrams MATCH ? AND {allowed.on('trigrams.rowid')} LIMIT ?",  # noqa: S608
+        (" AND ".join(_quoted(trigram) for trigram in sorted(trigrams)), *allowed.parameters, k),
+    )
+    return [int(row) for (row,) in found]
+
+
+def _any_of(word: str) -> str:
+    # A single character of writing without spaces stands in the index as the first of a pair.
+    return _quoted(word) + (" *" if len(word) == 1 and _UNSPACED.match(word) else "")
+
+
+def _quoted(text: str) -> str:
+    """An FTS5 string: no character in it can act as syntax."""
+    return '"' + text.replace('"', '""') + '"'

@@ -1,0 +1,190 @@
+"""Metadata filters: what a caller writes as ``where``, parsed and checked.
+
+A ``where`` is a JSON-like object. Several keys in it must all hold::
+
+    {"author": "Ann", "year": {">=": 2020, "<": 2024}}
+    {"or": [{"tags": {"contains": "draft"}}, {"not": {"lang": {"in": ["de", "es"]}}}]}
+
+Operators, with the meaning LlamaIndex gives them: ``==  !=  >  >=  <  <=  in  nin  any  all  contains  text_match
+text_match_insensitive  is_empty``; LangChain's spellings (``$eq $ne $gt $gte $lt $lte $in $nin $and $or $not``) are
+understood too. A key that is missing, or null, matches only ``!=``, ``nin`` and ``is_empty``. Values of different
+types never match an order. ``$document``, ``$chunk``, ``$uri`` and ``$title`` are a hit's document id, chunk id, uri
+and title.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, cast, get_args
+
+from monograph.errors import InvalidFilter
+
+Operator: TypeAlias = Literal[
+    "==", "!=", ">", ">=", "<", "<=", "in", "nin", "any", "all", "contains",
+    "text_match", "text_match_insensitive", "is_empty",
+]  # fmt: skip
+Combiner: TypeAlias = Literal["and", "or", "not"]
+Scalar: TypeAlias = str | int | float | bool | None
+
+OPERATORS: tuple[Operator, ...] = get_args(Operator)
+FIELDS = ("$document", "$chunk", "$uri", "$title")
+MAX_DEPTH = 32
+
+_SPELLINGS: dict[str, Operator] = {
+    "=": "==", "eq": "==", "ne": "!=", "gt": ">", "gte": ">=", "lt": "<", "lte": "<=",
+    "not in": "nin", "not_in": "nin",
+    **{operator: operator for operator in OPERATORS},
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One key held against a value: ``value`` is a scalar, or a tuple of scalars for in, nin, any and all."""
+
+    key: str
+    operator: Operator
+    value: Scalar | tuple[Scalar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """All of the parts (and), at least one (or), none of them (not)."""
+
+    combiner: Combiner
+    parts: tuple[Condition, ...]
+
+
+Condition: TypeAlias = Comparison | Combination
+
+
+def parse(where: Mapping[str, Any] | None) -> Condition | None:
+    """Understand a ``where``.
+
+    Returns
+    -------
+    The condition, or None when nothing is asked.
+
+    Raises
+    ------
+    InvalidFilter
+        Naming the operator or value that is not understood. A filter is never ignored.
+    """
+    if not where:
+        return None
+    return _object(where, 0)
+
+
+def _object(where: Any, depth: int) -> Condition:
+    if not isinstance(where, Mapping):
+        raise InvalidFilter(f"a filter must be an object, not {where!r}", 'write {"key": value}')
+    if depth > MAX_DEPTH:
+        raise InvalidFilter(f"the filter is nested more than {MAX_DEPTH} deep", "make it flatter")
+    parts = tuple(_entry(key, value, depth) for key, value in where.items())
+    return parts[0] if len(parts) == 1 else Combination("and", parts)
+
+
+def _entry(key: Any, value: Any, depth: int) -> Condition:
+    if not isinstance(key, str):
+        raise InvalidFilter(f"a filter's key must be text, not {key!r}", 'write {"key": value}')
+    combiner = key.removeprefix("$").lower()
+    if combiner in ("and", "or", "not"):
+        listed = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+        return Combination(cast(Combiner, combiner), tuple(_object(part, depth + 1) for part in listed))
+    if key.startswith("$") and key not in FIELDS:
+        raise InvalidFilter(f"{key!r} is neither a field nor and, or, not", f"fields are {', '.join(FIELDS)}")
+    if not isinstance(value, Mapping):
+        return _comparison(key, "==", value)
+    if not value:
+        raise InvalidFilter(f"the filter on {key!r} has no operator", f"operators are {' '.join(OPERATORS)}")
+    parts = tuple(_comparison(key, operator, operand) for operator, operand in value.items())
+    return parts[0] if len(parts) == 1 else Combination("and", parts)
+
+
+def _comparison(key: str, spelled: Any, value: Any) -> Comparison:
+    operator = _SPELLINGS.get(str(spelled).removeprefix("$").lower())
+    if operator is None:
+        raise InvalidFilter(f"unknown operator {spelled!r} for {key!r}", f"operators are {' '.join(OPERATORS)}")
+    if operator in ("in", "nin", "any", "all"):
+        if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence | set | frozenset):
+            raise InvalidFilter(
+                f"{operator!r} for {key!r} needs a list, not {value!r}", f'write {{"{operator}": [...]}}'
+            )
+        return Comparison(key, operator, tuple(_scalar(key, item) for item in value))
+    if operator == "is_empty":
+        return Comparison(key, operator, None)
+    value = _scalar(key, value)
+    if operator.startswith("text_match") and not isinstance(value, str):
+        raise InvalidFilter(f"{operator!r} for {key!r} needs a text, not {value!r}", "give a text")
+    if value is None and operator not in ("==", "!="):
+        raise InvalidFilter(f"{operator!r} for {key!r} needs a value, not null", "use is_empty")
+    return Comparison(key, operator, value)
+
+
+def _scalar(key: str, value: Any) -> Scalar:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidFilter(f"the filter on {key!r} has the value {value}", "use finite numbers")
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return float(value)
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    raise InvalidFilter(f"the filter on {key!r} has the value {value!r}", "use text, numbers, true, false or null")
+
+
+def matches(condition: Condition | None, metadata: Mapping[str, Any]) -> bool:
+    """Whether metadata meets a condition: the meaning of every operator, in Python.
+
+    The store says the same in SQL; tests hold the two against each other. ``metadata`` may hold the ``$`` fields too.
+    """
+    if condition is None:
+        return True
+    if isinstance(condition, Combination):
+        met = (matches(part, metadata) for part in condition.parts)
+        if condition.combiner == "and":
+            return all(met)
+        return any(met) if condition.combiner == "or" else not any(met)
+    return _holds(condition, metadata.get(condition.key))
+
+
+def _holds(comparison: Comparison, found: Any) -> bool:
+    operator, value = comparison.operator, comparison.value
+    if operator == "is_empty":
+        return found is None or found in ("", [])
+    if operator in ("!=", "nin"):
+        opposite: Operator = "==" if operator == "!=" else "in"
+        return not _holds(Comparison(comparison.key, opposite, value), found)
+    if found is None:
+        return operator == "==" and value is None
+    if isinstance(value, tuple):
+        return _holds_list(operator, value, found)
+    if operator in (">", ">=", "<", "<="):
+        return _ordered(operator, found, value)
+    if operator == "==":
+        return bool(found == value)
+    if operator == "contains" and isinstance(found, list):
+        return value in found
+    if not isinstance(found, str) or not isinstance(value, str):
+        return False
+    return value.casefold() in found.casefold() if operator == "text_match_insensitive" else value in found
+
+
+def _holds_list(operator: Operator, values: tuple[Scalar, ...], found: Any) -> bool:
+    if operator == "in":
+        return not isinstance(found, list | dict) and found in values
+    if isinstance(found, list):
+        within = [value in found for value in values]
+    elif isinstance(found, str):
+        within = [isinstance(value, str) and value in found for value in values]
+    else:
+        return False
+    return any(within) if operator == "any" else all(within)
+
+
+def _ordered(operator: Operator, found: Any, value: Scalar | tuple[Scalar, ...]) -> bool:
+    if isinstance(value, tuple) or value is None:
+        return False
+    if isinstance(found, str) != isinstance(value, str) or not isinstance(found, str | int | float):
+        return False
+    less, equal = bool(found < value), bool(found == value)  # type: ignore[operator]
+    return {"<": less, "<=": less or equal, ">": not less and not equal, ">=": not less}[operator]
