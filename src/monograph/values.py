@@ -160,9 +160,9 @@ class Chunk:
 class Origin:
     """How one retriever found a hit: its rank there (from 0) and its absolute score there.
 
-    Scores by retriever: ``dense`` is the cosine in [-1, 1]; ``lexical`` is BM25, above 0; ``exact`` is the share, in
-    (0, 1], of the query's codes and quoted phrases that stand in the chunk word for word; ``tfidf`` is RAGdb's hybrid
-    score.
+    Scores by retriever: ``dense`` is the cosine in [-1, 1]; ``lexical`` is BM25, above 0; ``exact`` and ``phrase``
+    are the share, in (0, 1], of the query's codes and quoted phrases that stand in the chunk word for word; ``tfidf``
+    is RAGdb's hybrid score.
     """
 
     retriever: str

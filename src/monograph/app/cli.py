@@ -257,6 +257,43 @@ def compact(file: FileArgument, json_output: JsonOption = False) -> None:
             output.console().print(f"{file}: {before:,} bytes before, {after:,} after")
 
 
+@app.command(name="eval")
+def evaluate(
+    dataset: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SET", help="A folder with corpus.jsonl(.gz) and queries.jsonl(.gz).", show_default=False
+        ),
+    ],
+    modes: Annotated[str, typer.Option("--modes", help="Modes to compare, with commas.")] = "lexical,dense,hybrid",
+    k: Annotated[int, typer.Option("-k", help="Documents for recall@k, chunks for the context.")] = 5,
+    queries: Annotated[Path | None, typer.Option("--queries", help="Questions of your own, of the same form.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", help="Measure this .mono file instead of one made of the set's corpus.")
+    ] = None,
+    embedder: Annotated[
+        str, typer.Option("--embedder", help="For a file made here: static, onnx:FOLDER, …")
+    ] = "static",
+    plot: Annotated[Path | None, typer.Option("--plot", help="Write a PNG (extra bench).")] = None,
+    json_output: JsonOption = False,
+) -> None:
+    """Measure retrieval on a question set: recall, ranks, latency, tokens of context.
+
+    monograph eval ../shared/data/lihuaworld --modes lexical,dense,hybrid
+    monograph eval ../shared/data/lihuaworld --file lihua.mono --queries mine.jsonl -k 10
+    """
+    with _outcome(as_json=json_output):
+        from monograph.app import measure
+
+        chosen = [_mode(name.strip()) for name in modes.split(",")]
+        results, name = measure.run(measure.Task(dataset, queries, file, embedder, chosen, k), quiet=json_output)
+        if plot is not None:
+            from monograph.evaluate.plot import save_plot
+
+            save_plot(results, name, plot)
+        output.print_json(results) if json_output else measure.print_results(results, name)
+
+
 def _mode(name: str) -> Mode:
     for mode in MODES:
         if mode == name:

@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from monograph.values import ChangeKind, Chunk, Document, Finding, Hit, Plan, Problem, Progress, Report, Stats, Watcher
 
@@ -72,15 +72,16 @@ def progress_bar(phase: str, *, quiet: bool) -> Iterator[Watcher | None]:
         yield watch
 
 
-def table(*headings: str, right: Iterable[str] = ()) -> Table:
-    """An aligned table; ``right`` names the columns of numbers."""
+def table(*headings: str, right: Iterable[str] = (), folding: Iterable[str] = ()) -> Table:
+    """An aligned table; ``right`` names the columns of numbers, ``folding`` those that may take several lines."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     made = Table(box=SIMPLE_HEAD, pad_edge=False)
-    numbers = set(right)
+    numbers, folded = set(right), set(folding)
     for heading in headings:
-        made.add_column(heading, justify="right" if heading in numbers else "left", overflow="fold")
+        side: Literal["left", "right"] = "right" if heading in numbers else "left"
+        made.add_column(heading, justify=side, overflow="fold", no_wrap=heading not in folded)
     return made
 
 
@@ -153,7 +154,7 @@ def _indented(text: str) -> str:
 
 def print_documents(documents: Sequence[Document]) -> None:
     """A line a document."""
-    made = table("id", "title", "uri")
+    made = table("id", "title", "uri", folding=["id", "title", "uri"])
     for document in documents:
         made.add_row(visible(document.id), visible(document.title), visible(document.uri))
     console().print(made)

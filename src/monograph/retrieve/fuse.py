@@ -8,7 +8,7 @@ above all others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -19,8 +19,15 @@ from monograph.values import Origin
 
 Method: TypeAlias = Literal["z_score", "reciprocal_rank"]
 
-EXACT_LIFT = 1000.0
-"""What a full word-for-word match adds to a score: more than any other score reaches."""
+LIFTS = {"exact": 1000.0, "phrase": 2.0}
+"""What a full match of the query's codes, or of its quoted phrases, adds to a score.
+
+A code names one thing: its chunks come first, whatever the scores. A quoted phrase often names one of several things
+asked for, so it counts, and does not decide.
+"""
+
+WEIGHTS = {"lexical": 1.0, "dense": 0.5}
+"""What each retriever's standardised score counts, chosen on dev sets with the static embedder (docs/measuring.md)."""
 
 RANK_CONSTANT = 60.0
 """The k of reciprocal rank fusion, as in its paper."""
@@ -35,33 +42,40 @@ class Fused:
     origins: tuple[Origin, ...]
 
 
-def fuse(
-    rankings: Sequence[Ranking], exact: Ranking, weights: Mapping[str, float], method: Method = "z_score"
-) -> list[Fused]:
+def fuse(rankings: Sequence[Ranking], lifts: Sequence[Ranking], method: Method = "z_score") -> list[Fused]:
     """Fuse rankings; chunks by fused score, highest first, ties by row number.
 
     Parameters
     ----------
     rankings:
-        One a retriever. A chunk that a ranking lacks counts there as its lowest (z_score) or not at all
-        (reciprocal_rank).
-    exact:
-        Word-for-word matches: each adds EXACT_LIFT times its score.
-    weights:
-        By retriever; 1 where not named.
+        One a retriever, weighted by WEIGHTS. A chunk that a ranking lacks counts there as its lowest (z_score) or not
+        at all (reciprocal_rank).
+    lifts:
+        Word-for-word matches: each adds its score times LIFTS.
     method:
         How scores are made comparable.
     """
-    totals: dict[int, float] = {row: EXACT_LIFT * score for row, score in zip(exact.rows, exact.scores, strict=True)}
-    every = sorted({row for one in (*rankings, exact) for row in one.rows})
-    for one in rankings:
-        weight = weights.get(one.retriever, 1.0)
-        share = standardised(one) if method == "z_score" else reciprocal(one)
+    shares = [standardised(one) if method == "z_score" else reciprocal(one) for one in rankings]
+    totals = {row: 0.0 for one in (*rankings, *lifts) for row in one.rows}
+    for one, share in zip(rankings, shares, strict=True):
         least = min(share.values(), default=0.0) if method == "z_score" else 0.0
-        for row in every:
-            totals[row] = totals.get(row, 0.0) + weight * share.get(row, least)
-    origins = origins_of([*rankings, exact])
-    fused = [Fused(row, totals[row], origins[row]) for row in every]
+        for row in totals:
+            totals[row] += WEIGHTS[one.retriever] * share.get(row, least)
+    return _ordered(totals, rankings, lifts)
+
+
+def alone(one: Ranking, lifts: Sequence[Ranking]) -> list[Fused]:
+    """One retriever's ranking under its own absolute scores, lifted as in :func:`fuse`."""
+    totals = dict(zip(one.rows, one.scores, strict=True))
+    return _ordered(totals, [one], lifts)
+
+
+def _ordered(totals: dict[int, float], rankings: Sequence[Ranking], lifts: Sequence[Ranking]) -> list[Fused]:
+    for one in lifts:
+        for row, score in zip(one.rows, one.scores, strict=True):
+            totals[row] = totals.get(row, 0.0) + LIFTS[one.retriever] * score
+    origins = origins_of([*rankings, *lifts])
+    fused = (Fused(row, total, origins[row]) for row, total in totals.items())
     return sorted(fused, key=lambda one: (-one.score, one.row))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from monograph.retrieve.ranking import Ranking, ranking
 from monograph.store import chunks, terms
@@ -22,6 +23,7 @@ LOOSE = 0.5
 _QUOTED = re.compile(r'"([^"]{2,200})"|“([^”]{2,200})”|„([^“]{2,200})“|«([^»]{2,200})»')
 _JOINED = r"[-_./:#@+]"
 _CODE = re.compile(rf"\w+(?:{_JOINED}\w+)*")
+_YEARS = re.compile(r"\d{4}[-/]\d{4}")
 
 
 def bm25(connection: Connection, query: str, k: int, allowed: Allowed) -> Ranking:
@@ -40,17 +42,29 @@ def bm25(connection: Connection, query: str, k: int, allowed: Allowed) -> Rankin
     return ranking("lexical", terms.bm25(connection, rarest, k, WEIGHTS, allowed), k)
 
 
-def exact(connection: Connection, query: str, k: int, allowed: Allowed) -> Ranking:
-    """Chunks that hold codes and quoted phrases of the query word for word (RAGdb, Sec. 4.2, mended).
+def word_for_word(connection: Connection, retriever: str, wanted: Sequence[str], k: int, allowed: Allowed) -> Ranking:
+    """Chunks that hold codes or phrases word for word (RAGdb, Sec. 4.2, mended).
 
     The paper lifts a text that holds the whole query as a substring: that does nothing for a question, and finds
     INV-2024 inside INV-20245. Here each code counts by itself, at word boundaries.
 
+    Parameters
+    ----------
+    connection:
+        A read transaction.
+    retriever:
+        What the ranking is called: ``exact`` for :func:`codes`, ``phrase`` for :func:`phrases`.
+    wanted:
+        The codes or phrases.
+    k:
+        Most chunks to return.
+    allowed:
+        Which chunks may be found.
+
     Returns
     -------
-    Scores in (0, 1]: the mean over codes and phrases of 1 (stands alone), 0.5 (stands as a part of a longer code) or 0.
+    Scores in (0, 1]: the mean over ``wanted`` of 1 (stands alone), 0.5 (is a part of a longer code) or 0.
     """
-    wanted = codes(query) + phrases(query)
     found: dict[int, float] = {}
     for text in wanted:
         rows = terms.phrase(connection, text, CANDIDATES, allowed)
@@ -58,7 +72,7 @@ def exact(connection: Connection, query: str, k: int, allowed: Allowed) -> Ranki
             worth = _worth(text, "\n".join(titled))
             if worth > 0:
                 found[row] = found.get(row, 0.0) + worth / len(wanted)
-    return ranking("exact", found.items(), k)
+    return ranking(retriever, found.items(), k)
 
 
 def substring(connection: Connection, query: str, k: int, allowed: Allowed) -> Ranking:
@@ -72,20 +86,19 @@ def substring(connection: Connection, query: str, k: int, allowed: Allowed) -> R
 
 
 def codes(query: str) -> list[str]:
-    """The parts of a query that name one thing exactly: INV-2024, UNIQUE_CODE_7, XK42B, 10.1000/182.
+    """The parts of a query that name one thing exactly: INV-2024, UNIQUE_CODE_7, XK42B, x.25, 555-123-4567.
 
-    A code has a digit, and either a joining mark or a letter among at least four characters; 2024, 5pm and 3rd are
-    none.
+    A code has a digit and a letter, and starts with a letter or has a capital; or it has eight digits and a joining
+    mark. 2024, 3rd, 24-yard and the years 1992-93 are none.
     """
     return [part for part in dict.fromkeys(_CODE.findall(_QUOTED.sub(" ", query))) if _is_code(part)]
 
 
 def _is_code(part: str) -> bool:
-    if not any(character.isdigit() for character in part):
-        return False
-    joined = re.search(_JOINED, part) is not None
-    lettered = any(character.isalpha() for character in part) and len(part) > 4
-    return (joined or lettered) and re.fullmatch(r"\d+(?:st|nd|rd|th|am|pm|s)", part, re.IGNORECASE) is None
+    digits = sum(character.isdigit() for character in part)
+    if any(character.isalpha() for character in part):
+        return digits > 0 and len(part) > 2 and (part[0].isalpha() or part != part.lower())
+    return digits >= 8 and _YEARS.fullmatch(part) is None and re.search(_JOINED, part) is not None
 
 
 def phrases(query: str) -> list[str]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from monograph.models import Float32
@@ -21,8 +20,6 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 POOL = 100
 """Candidates each retriever gives to a fusion, at least; four times k when that is more."""
 
-_NONE = Ranking("exact", (), ())
-
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -34,7 +31,6 @@ class Request:
     vector: Float32 | None = None
     allowed: Allowed = EVERYTHING
     fusion: fuse.Method = "z_score"
-    weights: Mapping[str, float] = field(default_factory=dict)
 
 
 def needs_vector(mode: Mode) -> bool:
@@ -49,29 +45,17 @@ def search(connection: Connection, index: ExactIndex | None, request: Request) -
     pool = max(POOL, 4 * request.k)
     query, allowed = request.query, request.allowed
     rankings: list[Ranking] = []
-    exact = _NONE
+    lifts: list[Ranking] = []
     if request.mode == "tfidf":
-        rankings = [tfidf.search(connection, query, pool, allowed)]
+        rankings.append(tfidf.search(connection, query, pool, allowed))
     if request.mode in ("lexical", "hybrid", "auto"):
         rankings.append(lexical.bm25(connection, query, pool, allowed))
-        exact = lexical.exact(connection, query, pool, allowed)
+        lifts.append(lexical.word_for_word(connection, "exact", lexical.codes(query), pool, allowed))
+        lifts.append(lexical.word_for_word(connection, "phrase", lexical.phrases(query), pool, allowed))
     if index is not None and request.vector is not None:
         rankings.append(dense.search(connection, index, request.vector, pool, allowed))
-    if len(rankings) > 1:
-        fused = fuse.fuse(rankings, exact, request.weights, request.fusion)
-    else:
-        fused = _alone(rankings[0], exact)
+    fused = fuse.alone(rankings[0], lifts) if len(rankings) == 1 else fuse.fuse(rankings, lifts, request.fusion)
     return _hits(connection, fused[: request.k])
-
-
-def _alone(ranking: Ranking, exact: Ranking) -> list[fuse.Fused]:
-    """One retriever's ranking under its own absolute scores, word-for-word matches first."""
-    totals = dict(zip(ranking.rows, ranking.scores, strict=True))
-    for row, score in zip(exact.rows, exact.scores, strict=True):
-        totals[row] = totals.get(row, 0.0) + fuse.EXACT_LIFT * score
-    origins = fuse.origins_of([ranking, exact])
-    fused = [fuse.Fused(row, score, origins[row]) for row, score in totals.items()]
-    return sorted(fused, key=lambda one: (-one.score, one.row))
 
 
 def _hits(connection: Connection, fused: list[fuse.Fused]) -> list[Hit]:

@@ -38,7 +38,8 @@ def search(
     weights: HybridScore = HybridScore(),
 ) -> Ranking:
     """The k best chunks by RAGdb's score, which lies in [0, alpha + beta]."""
-    lifted = {**_scores(lexical.exact(connection, query, CANDIDATES, allowed))}
+    exact = lexical.word_for_word(connection, "exact", lexical.codes(query), CANDIDATES, allowed)
+    lifted = dict(zip(exact.rows, exact.scores, strict=True))
     for row in lexical.substring(connection, query, CANDIDATES, allowed).rows:
         lifted[row] = 1.0
     rows = list(dict.fromkeys([*lexical.bm25(connection, query, CANDIDATES, allowed).rows, *lifted]))
@@ -52,10 +53,6 @@ def search(
         for row, count in zip(rows, counts, strict=True)
     ]
     return ranking("tfidf", scored, k)
-
-
-def _scores(found: Ranking) -> dict[int, float]:
-    return dict(zip(found.rows, found.scores, strict=True))
 
 
 def inverse_document_frequency(frequency: Mapping[str, int], total: int) -> dict[str, float]:

@@ -1,0 +1,1 @@
+"""Measuring retrieval: question sets, metrics, and runs over them."""

@@ -1,0 +1,121 @@
+"""Question sets: ``corpus.jsonl`` and ``queries.jsonl``, plain or gzip, an object a line.
+
+A corpus line has ``id``, ``title``, ``text`` and maybe ``meta``; a query line ``id``, ``question``, and maybe
+``answers``, ``evidence_ids`` and ``type``.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from monograph.errors import InputError, SourceMissing
+from monograph.values import Document, content_id
+
+_SAFE_NAME = re.compile(r"[\w][\w.-]{0,99}")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question; ``evidence_ids`` are the documents that answer it, ``answers`` the texts that are right."""
+
+    id: str
+    question: str
+    answers: tuple[str, ...] = ()
+    evidence_ids: tuple[str, ...] = ()
+    type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A corpus and its questions."""
+
+    name: str
+    documents: tuple[Document, ...]
+    questions: tuple[Question, ...]
+
+
+def load_dataset(folder: Path) -> Dataset:
+    """Read a question set from a folder.
+
+    Raises
+    ------
+    SourceMissing
+        If the folder lacks a corpus or queries.
+    InputError
+        Naming file and line, if a line is not as it should be.
+    """
+    documents = tuple(_document(row, place) for place, row in _lines(_file(folder, "corpus")))
+    return Dataset(folder.resolve().name, documents, load_questions(_file(folder, "queries")))
+
+
+def load_questions(path: Path) -> tuple[Question, ...]:
+    """Read questions from a file of the form of ``queries.jsonl``. Raises as :func:`load_dataset` does."""
+    return tuple(_question(row, place) for place, row in _lines(path))
+
+
+def write_texts(dataset: Dataset, folder: Path) -> None:
+    """Write each document as a UTF-8 text file named by its id, so that the folder can be synced.
+
+    An id that makes no good file name is replaced by its hash.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for document in dataset.documents:
+        (folder / f"{file_stem(document.id)}.txt").write_text(document.text, encoding="utf-8")
+
+
+def file_stem(document_id: str) -> str:
+    """The name, without its suffix, under which :func:`write_texts` writes a document."""
+    return document_id if _SAFE_NAME.fullmatch(document_id) else content_id("file name", document_id)
+
+
+def _file(folder: Path, name: str) -> Path:
+    for path in (folder / f"{name}.jsonl.gz", folder / f"{name}.jsonl"):
+        if path.is_file():
+            return path
+    raise SourceMissing(f"{folder} has no {name}.jsonl or {name}.jsonl.gz", "name the folder of a question set")
+
+
+def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    row = json.loads(line)
+                    if not isinstance(row, dict):
+                        raise InputError(f"{path}:{number} is not an object", "write one JSON object a line")
+                    yield f"{path}:{number}", row
+    except FileNotFoundError as error:
+        raise SourceMissing(f"{path} does not exist", "check the path") from error
+    except (OSError, EOFError, ValueError) as error:
+        raise InputError(f"{path} cannot be read: {error}", "write one JSON object a line, in UTF-8") from error
+
+
+def _document(row: dict[str, Any], place: str) -> Document:
+    metadata = row.get("meta") or row.get("metadata") or {}
+    return Document(_text(row, "text", place), _text(row, "id", place), str(row.get("title") or ""), metadata=metadata)
+
+
+def _question(row: dict[str, Any], place: str) -> Question:
+    answers, evidence = row.get("answers") or [], row.get("evidence_ids") or []
+    if not isinstance(answers, list) or not isinstance(evidence, list):
+        raise InputError(f"{place}: answers and evidence_ids must be lists", "mend the line")
+    return Question(
+        id=_text(row, "id", place),
+        question=_text(row, "question", place),
+        answers=tuple(str(answer) for answer in answers),
+        evidence_ids=tuple(str(one) for one in evidence),
+        type=str(row.get("type") or ""),
+    )
+
+
+def _text(row: dict[str, Any], name: str, place: str) -> str:
+    value = row.get(name)
+    if value is None or not str(value).strip():
+        raise InputError(f"{place} has no {name!r}", "mend the line")
+    return str(value)

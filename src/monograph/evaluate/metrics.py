@@ -1,0 +1,70 @@
+"""Retrieval metrics, each a pure function of what was found and what should have been.
+
+``found`` is a ranking of distinct document ids, best first; ``evidence`` the ids of the documents that answer the
+question.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Collection, Sequence
+
+TAU = 1.8
+BETA = 0.5
+"""Constants of Terminus' rank weight (Sec. 3, Eq. 2)."""
+
+_WORD = re.compile(r"\w+")
+
+
+def recall_at_k(found: Sequence[str], evidence: Collection[str], k: int) -> float:
+    """Share of the evidence among the first k: |found[:k] ∩ evidence| / |evidence|."""
+    return len(set(found[:k]) & set(evidence)) / len(set(evidence))
+
+
+def all_evidence_at_k(found: Sequence[str], evidence: Collection[str], k: int) -> float:
+    """1 if every piece of evidence is among the first k, else 0."""
+    return float(set(evidence) <= set(found[:k]))
+
+
+def reciprocal_rank(found: Sequence[str], evidence: Collection[str]) -> float:
+    """1 / rank of the first piece of evidence, ranks from 1; 0 if none was found."""
+    return next((1.0 / rank for rank, one in enumerate(found, start=1) if one in evidence), 0.0)
+
+
+def rank_weight(rank: int) -> float:
+    """w(r) = exp(-(r / tau) ** beta), r from 0 (Terminus Eq. 2)."""
+    return math.exp(-((rank / TAU) ** BETA))
+
+
+def ranked_recall_at_k(found: Sequence[str], evidence: Collection[str], k: int) -> float:
+    """Terminus Eq. 4, 0-based as its Eq. 2 is: sum of w(i) over the first k ranks that hold evidence.
+
+    Divided by the most that could be reached: the evidence, or the first k of it, at the top.
+    """
+    reached = sum(rank_weight(rank) for rank, one in enumerate(found[:k]) if one in evidence)
+    return reached / sum(rank_weight(rank) for rank in range(min(k, len(set(evidence)))))
+
+
+def contains_answer(context: str, answers: Collection[str]) -> float:
+    """1 if some answer stands in the context, case, accents and punctuation aside, else 0."""
+    words = _normalised(context)
+    return float(any(_normalised(answer).strip() and _normalised(answer) in words for answer in answers))
+
+
+def _normalised(text: str) -> str:
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    bare = "".join(one for one in plain if not unicodedata.combining(one))
+    return f" {' '.join(_WORD.findall(bare))} "
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value that ``share`` of the values do not exceed (nearest rank); 0 of no values."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else 0.0
+
+
+def mean(values: Collection[float]) -> float:
+    """Arithmetic mean; 0 of no values."""
+    return sum(values) / len(values) if values else 0.0

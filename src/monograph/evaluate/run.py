@@ -1,0 +1,184 @@
+"""A question set through a retriever, and what came of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Protocol
+
+from monograph.derive.tokens import count_tokens
+from monograph.evaluate import metrics
+from monograph.evaluate.datasets import Question, file_stem
+from monograph.retrieve.search import Mode
+from monograph.values import Hit
+
+CURVE = 10
+"""Recall is reported for k = 1 to this."""
+
+CHUNKS_A_DOCUMENT = 4
+"""Chunks asked for, for each document wanted, at first; twice as many again while there are too few documents."""
+
+MOST_CHUNKS = 400
+
+
+class Searcher(Protocol):
+    """What is measured: :meth:`monograph.Monograph.search`, or anything like it."""
+
+    def search(self, query: str, k: int = 5, *, mode: Mode = "auto") -> list[Hit]:
+        """At most k hits, best first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Means over questions that have evidence; ``answered`` over those that have answers.
+
+    ``recall`` at k = 1 to 10; ``all_evidence``, ``ranked_recall`` and ``answered`` at the k of the run.
+    """
+
+    questions: int
+    recall: tuple[float, ...]
+    all_evidence: float
+    reciprocal_rank: float
+    ranked_recall: float
+    answered: float
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One mode over one set. Latencies in milliseconds of a search for k chunks; mean tokens of the k first chunks."""
+
+    mode: str
+    k: int
+    scores: Scores
+    by_type: tuple[tuple[str, Scores], ...]
+    without_evidence: int
+    p50: float
+    p95: float
+    p99: float
+    context_tokens: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    question: Question
+    found: tuple[str, ...]
+    context: str
+    milliseconds: float
+
+
+def evaluate(searcher: Searcher, questions: Sequence[Question], mode: Mode, k: int = 5) -> Result:
+    """Ask every question once, after one that is not counted.
+
+    A hit counts for its document: by the document's id, or by the name of the file it came from.
+
+    Parameters
+    ----------
+    searcher:
+        What is measured.
+    questions:
+        Those without evidence count for latency and context only.
+    mode:
+        Handed to the search.
+    k:
+        Documents for the metrics, and chunks for latency and context.
+    """
+    evidence = {one for question in questions for one in question.evidence_ids}
+    if questions:
+        searcher.search(questions[0].question, k, mode=mode)
+    answers = [_ask(searcher, question, mode, k, evidence) for question in questions]
+    latencies = [answer.milliseconds for answer in answers]
+    kinds = sorted({answer.question.type for answer in answers if answer.question.evidence_ids})
+    tokens = count_tokens([answer.context for answer in answers])
+    return Result(
+        mode=mode,
+        k=k,
+        scores=_scores(answers, k),
+        by_type=tuple((kind, _scores([one for one in answers if one.question.type == kind], k)) for kind in kinds),
+        without_evidence=sum(not question.evidence_ids for question in questions),
+        p50=metrics.percentile(latencies, 0.5),
+        p95=metrics.percentile(latencies, 0.95),
+        p99=metrics.percentile(latencies, 0.99),
+        context_tokens=metrics.mean(tokens),
+    )
+
+
+def _ask(searcher: Searcher, question: Question, mode: Mode, k: int, evidence: set[str]) -> _Answer:
+    started = time.perf_counter()
+    hits = searcher.search(question.question, k, mode=mode)
+    milliseconds = (time.perf_counter() - started) * 1000
+    context = "\n\n".join(hit.chunk.text for hit in hits)
+    wanted = max(k, CURVE)
+    asked = CHUNKS_A_DOCUMENT * wanted
+    while True:
+        more = searcher.search(question.question, asked, mode=mode)
+        found = tuple(dict.fromkeys(_document_of(hit, evidence) for hit in more))
+        if len(found) >= wanted or len(more) < asked or asked >= MOST_CHUNKS:
+            return _Answer(question, found, context, milliseconds)
+        asked *= 2
+
+
+def _document_of(hit: Hit, evidence: set[str]) -> str:
+    """The id under which a question set knows a hit's document."""
+    if hit.chunk.document_id in evidence or not hit.uri:
+        return hit.chunk.document_id
+    stem = PurePosixPath(hit.uri).stem
+    stems = {file_stem(one): one for one in (stem, hit.chunk.document_id)}
+    return stem if stem in evidence else stems.get(stem, hit.chunk.document_id)
+
+
+def _scores(answers: Sequence[_Answer], k: int) -> Scores:
+    known = [answer for answer in answers if answer.question.evidence_ids]
+    told = [answer for answer in answers if answer.question.answers]
+
+    def mean(metric: Callable[[Sequence[str], Sequence[str]], float]) -> float:
+        return metrics.mean([metric(answer.found, answer.question.evidence_ids) for answer in known])
+
+    def recall(at: int) -> float:
+        return mean(lambda found, gold: metrics.recall_at_k(found, gold, at))
+
+    return Scores(
+        questions=len(known),
+        recall=tuple(recall(at) for at in range(1, CURVE + 1)),
+        all_evidence=mean(lambda found, gold: metrics.all_evidence_at_k(found, gold, k)),
+        reciprocal_rank=mean(metrics.reciprocal_rank),
+        ranked_recall=mean(lambda found, gold: metrics.ranked_recall_at_k(found, gold, k)),
+        answered=metrics.mean([metrics.contains_answer(answer.context, answer.question.answers) for answer in told]),
+    )
+
+
+def compare(searcher: Searcher, questions: Sequence[Question], modes: Iterable[Mode], k: int = 5) -> list[Result]:
+    """The same questions in several modes."""
+    return [evaluate(searcher, questions, mode, k) for mode in modes]
+
+
+def headings(k: int) -> tuple[str, ...]:
+    """Of the columns of :func:`row`."""
+    return ("mode", "questions", "R@1", f"R@{k}", "R@10", f"all@{k}", "MRR", f"ranked R@{k}", f"answer@{k}")
+
+
+def row(result: Result) -> tuple[str, ...]:
+    """What a run found, as a line of a table."""
+    scores = result.scores
+    at_k = scores.recall[min(result.k, CURVE) - 1]
+    shares = (scores.recall[0], at_k, scores.recall[-1], scores.all_evidence, scores.reciprocal_rank)
+    more = (scores.ranked_recall, scores.answered)
+    return (result.mode, str(scores.questions), *(f"{share:.3f}" for share in (*shares, *more)))
+
+
+COST_HEADINGS = ("mode", "p50 ms", "p95 ms", "p99 ms", "context tokens")
+"""Of the columns of :func:`cost_row`."""
+
+
+def cost_row(result: Result) -> tuple[str, ...]:
+    """What a run cost, as a line of a table."""
+    times = (result.p50, result.p95, result.p99)
+    return (result.mode, *(f"{one:.2f}" for one in times), f"{result.context_tokens:.0f}")
+
+
+def type_row(kind: str, scores: Scores, k: int) -> tuple[str, ...]:
+    """One type of question as a line of a table: kind, questions, recall at k, all evidence at k, MRR."""
+    shares = (scores.recall[min(k, CURVE) - 1], scores.all_evidence, scores.reciprocal_rank)
+    return (kind, str(scores.questions), *(f"{share:.3f}" for share in shares))
