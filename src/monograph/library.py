@@ -9,9 +9,8 @@ from types import TracebackType
 from typing import Any
 
 from monograph import where as filters
-from monograph.derive.embed import load_embedder
-from monograph.errors import InputError, ModelMismatch, NotFound
-from monograph.ingest import build, revector
+from monograph.errors import InputError, NotFound
+from monograph.ingest import build, configuration, revector
 from monograph.ingest import plan as planning
 from monograph.ingest import remove as removal
 from monograph.ingest.batch import DEFAULT_LIMITS, Limits
@@ -20,7 +19,6 @@ from monograph.models import Embedder
 from monograph.retrieve import search as retrieval
 from monograph.settings import Settings
 from monograph.store import check, chunks, documents, stats
-from monograph.store import settings as stored_settings
 from monograph.store.database import Connection, Database
 from monograph.store.filters import compile_condition
 from monograph.values import Chunk, Document, Finding, Hit, Plan, Report, Stats, Watcher
@@ -73,9 +71,9 @@ class Monograph:
         """
         database = Database(Path(path), create=create, read_only=read_only)
         try:
-            monograph = cls(database, _settle(database, settings), embedder)
+            monograph = cls(database, configuration.settle(database, settings), embedder)
             if embedder is not None:
-                monograph._check_embedder(embedder)
+                configuration.check_embedder(database, embedder)
         except BaseException:
             database.close()
             raise
@@ -114,11 +112,7 @@ class Monograph:
             If it can, but is another by now.
         """
         if self._embedder is None:
-            with self._database.read() as connection:
-                stored = stored_settings.load_embedder(connection)
-            embedder = load_embedder(stored.spec if stored is not None else "static")
-            self._check_embedder(embedder)
-            self._embedder = embedder
+            self._embedder = configuration.make_embedder(self._database)
         return self._embedder
 
     def close(self) -> None:
@@ -297,7 +291,7 @@ class Monograph:
         with self._database.read() as connection:
             counts = stats.counts(connection)
             sizes = stats.sizes(connection)
-            embedder = stored_settings.load_embedder(connection)
+        embedder = configuration.known_embedder(self._database)
         return Stats(
             path=str(self.path),
             format=counts.format,
@@ -332,8 +326,8 @@ class Monograph:
         """
         if repair:
             revector.repair(self._writing_pipeline())
+        stored = configuration.known_embedder(self._database)
         with self._database.read() as connection:
-            stored = stored_settings.load_embedder(connection)
             found = list(check.findings(connection, None if stored is None else stored.dimension))
         if not self._database.read_only:
             with self._database.write() as connection:
@@ -359,50 +353,13 @@ class Monograph:
 
     def _writing_pipeline(self) -> Pipeline:
         """A pipeline whose embedder the file knows."""
-        pipeline = self._pipeline()
-        with self._database.read() as connection:
-            known = stored_settings.load_embedder(connection) is not None
-        if not known:
-            embedder = pipeline.embedder
-            with self._database.write() as connection:
-                if stored_settings.load_embedder(connection) is None:
-                    stored = stored_settings.StoredEmbedder(embedder.key, embedder.spec, embedder.dimension)
-                    stored_settings.save_embedder(connection, stored)
-            self._check_embedder(embedder)
-        return pipeline
-
-    def _check_embedder(self, embedder: Embedder) -> None:
-        with self._database.read() as connection:
-            stored = stored_settings.load_embedder(connection)
-        if stored is not None and stored.key != embedder.key:
-            raise ModelMismatch(
-                f"{self.path} holds vectors of {stored.key!r} ({stored.dimension} dimensions), not of {embedder.key!r}",
-                f"open it without an embedder, or make its vectors anew: monograph reembed {self.path} {embedder.spec}",
-            )
+        configuration.adopt_embedder(self._database, self.embedder)
+        return self._pipeline()
 
     def _vector_index(self) -> ExactIndex:
         if self._index is None:
             self._index = ExactIndex(self.embedder.dimension)
         return self._index
-
-
-def _settle(database: Database, settings: Settings | None) -> Settings:
-    """The settings a file was built with; a new file gets the ones given."""
-    with database.read() as connection:
-        stored = stored_settings.load(connection)
-    if stored is None and not database.read_only:
-        with database.write() as connection:
-            stored = stored_settings.load(connection)
-            if stored is None:
-                stored = settings or Settings()
-                stored_settings.save(connection, stored)
-    built = stored or Settings()
-    if settings is not None and settings != built:
-        raise InputError(
-            f"{database.path} was built with {built}, not with {settings}",
-            "open it without settings, or make a new file",
-        )
-    return built
 
 
 def _paths(sources: Sequence[str | os.PathLike[str]]) -> list[Path]:

@@ -92,7 +92,7 @@ class Document:
     Raises
     ------
     InvalidDocument
-        If metadata is not a JSON object, or both a text and passages are given.
+        If metadata is not a JSON object, a text holds half a surrogate pair, or both a text and passages are given.
     """
 
     text: str = ""
@@ -113,6 +113,8 @@ class Document:
                     "give either text or passages",
                 )
             object.__setattr__(self, "text", joined)
+        for text in (self.text, self.id, self.title, self.uri, *(passage.id for passage in self.passages)):
+            _check_unicode(text, f"document {name!r}")
         check_json(self.metadata, f"document {name!r}")
         for passage in self.passages:
             check_json(passage.metadata, f"passage {passage.id or passage.text[:40]!r}")
@@ -124,10 +126,20 @@ PASSAGE_SEPARATOR = "\n\n"
 """What stands between two ready-made passages in the text of their document."""
 
 
+def _check_unicode(text: str, owner: str) -> None:
+    """Raise InvalidDocument where a text holds half a surrogate pair, which no file can store."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidDocument(
+            f"{owner} holds half a surrogate pair at character {error.start}", "decode it with errors='replace'"
+        ) from error
+
+
 def check_json(metadata: Metadata, owner: str) -> None:
     """Raise InvalidDocument unless metadata is a JSON object with text keys and finite numbers."""
     try:
-        json.dumps(metadata, allow_nan=False)
+        json.dumps(metadata, allow_nan=False, ensure_ascii=False).encode("utf-8")
         text_keys = all(isinstance(key, str) for key in metadata)
     except (TypeError, ValueError) as error:
         raise InvalidDocument(

@@ -115,8 +115,8 @@ def _store_parcel(connection: Connection, ready: _Ready, held: dict[bytes, int],
     if source is not None and parcel.source is not None:
         _remove_left_out(connection, parcel, source, tally)
         if problems:
-            # Not as it should be yet: no time of change will equal this one, so that the next sync tries again.
-            sources.put(connection, replace(parcel.source, modified_ns=-1))
+            # Not as it should be yet: no file is as this row says, so that the next sync tries again.
+            sources.put(connection, replace(parcel.source, sha256=b"", modified_ns=-1))
 
 
 def _remove_left_out(connection: Connection, parcel: Parcel, source: int, tally: Tally) -> None:

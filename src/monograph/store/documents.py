@@ -63,35 +63,29 @@ def put(connection: Connection, document: Document, sha256: bytes, source: int |
     Raises
     ------
     InvalidDocument
-        If a text holds half a surrogate pair, or has more than 68 thousand million characters.
+        If it has more than 68 thousand million characters.
     """
     if len(document.text) > BLOCK_CHARACTERS * _MOST_BLOCKS:
         raise InvalidDocument(f"document {document.id!r} has {len(document.text):,} characters", "cut it in parts")
-    try:
-        (row,) = connection.execute(
-            """INSERT INTO documents (id, source, uri, title, metadata, sections, sha256, characters)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-            ON CONFLICT (id) DO UPDATE SET source = excluded.source, uri = excluded.uri, title = excluded.title,
-                metadata = excluded.metadata, sections = excluded.sections, sha256 = excluded.sha256,
-                characters = excluded.characters
-            RETURNING document""",
-            (
-                document.id,
-                source,
-                document.uri,
-                document.title,
-                json.dumps(document.metadata, ensure_ascii=False),
-                json.dumps([[section.start, *section.path] for section in document.sections], ensure_ascii=False),
-                sha256,
-                len(document.text),
-            ),
-        ).fetchone()
-        _put_text(connection, int(row), document.text)
-    except UnicodeEncodeError as error:
-        raise InvalidDocument(
-            f"document {document.id!r} holds half a surrogate pair at character {error.start}",
-            "decode the text with errors='replace'",
-        ) from error
+    (row,) = connection.execute(
+        """INSERT INTO documents (id, source, uri, title, metadata, sections, sha256, characters)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (id) DO UPDATE SET source = excluded.source, uri = excluded.uri, title = excluded.title,
+            metadata = excluded.metadata, sections = excluded.sections, sha256 = excluded.sha256,
+            characters = excluded.characters
+        RETURNING document""",
+        (
+            document.id,
+            source,
+            document.uri,
+            document.title,
+            json.dumps(document.metadata, ensure_ascii=False),
+            json.dumps([[section.start, *section.path] for section in document.sections], ensure_ascii=False),
+            sha256,
+            len(document.text),
+        ),
+    ).fetchone()
+    _put_text(connection, int(row), document.text)
     return int(row)
 
 

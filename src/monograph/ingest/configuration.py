@@ -1,0 +1,75 @@
+"""What a file was built with, and must go on being built with: its settings and its embedder."""
+
+from __future__ import annotations
+
+from monograph.derive.embed import load_embedder
+from monograph.errors import InputError, ModelMismatch
+from monograph.models import Embedder
+from monograph.settings import Settings
+from monograph.store import settings as stored_settings
+from monograph.store.database import Database
+
+
+def settle(database: Database, given: Settings | None) -> Settings:
+    """The settings a file was built with; a new file gets the ones given.
+
+    Raises
+    ------
+    InputError
+        If it was built with others than the ones given.
+    """
+    with database.read() as connection:
+        stored = stored_settings.load(connection)
+    if stored is None and not database.read_only:
+        with database.write() as connection:
+            stored = stored_settings.load(connection)
+            if stored is None:
+                stored = given or Settings()
+                stored_settings.save(connection, stored)
+    built = stored or Settings()
+    if given is not None and given != built:
+        mend = "open it without settings, or make a new file"
+        raise InputError(f"{database.path} was built with {built}, not with {given}", mend)
+    return built
+
+
+def known_embedder(database: Database) -> stored_settings.StoredEmbedder | None:
+    """The embedder whose vectors a file holds, or None when it holds none yet."""
+    with database.read() as connection:
+        return stored_settings.load_embedder(connection)
+
+
+def check_embedder(database: Database, embedder: Embedder) -> None:
+    """Raise ModelMismatch if the file's vectors come from another embedder."""
+    stored = known_embedder(database)
+    if stored is not None and stored.key != embedder.key:
+        raise ModelMismatch(
+            f"{database.path} holds vectors of {stored.key!r} ({stored.dimension} values), not of {embedder.key!r}",
+            f"open it without an embedder, or make its vectors anew: monograph reembed {database.path} {embedder.spec}",
+        )
+
+
+def make_embedder(database: Database) -> Embedder:
+    """The embedder that a file was built with, made again; static word vectors for a new file.
+
+    Raises
+    ------
+    ModelUnavailable, MissingExtra
+        If it cannot be made here.
+    ModelMismatch
+        If its model is another by now.
+    """
+    stored = known_embedder(database)
+    embedder = load_embedder(stored.spec if stored is not None else "static")
+    check_embedder(database, embedder)
+    return embedder
+
+
+def adopt_embedder(database: Database, embedder: Embedder) -> None:
+    """Make an embedder the file's own, unless it has one. Raises ModelMismatch if that is another."""
+    if known_embedder(database) is None:
+        with database.write() as connection:
+            if stored_settings.load_embedder(connection) is None:
+                stored = stored_settings.StoredEmbedder(embedder.key, embedder.spec, embedder.dimension)
+                stored_settings.save_embedder(connection, stored)
+    check_embedder(database, embedder)

@@ -1,0 +1,35 @@
+"""What tests share: where the evaluation data lie, and files to work on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from monograph import Monograph
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+@pytest.fixture
+def shared() -> Path:
+    """The evaluation data beside the project."""
+    if not SHARED.is_dir():
+        pytest.skip(f"{SHARED} is absent: it holds the evaluation data and is no part of the package")
+    return SHARED
+
+
+@pytest.fixture
+def monograph(tmp_path: Path) -> Iterator[Monograph]:
+    """An empty monograph."""
+    with Monograph.open(tmp_path / "test.mono") as opened:
+        yield opened
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """An empty folder to sync."""
+    made = tmp_path / "texts"
+    made.mkdir()
+    return made

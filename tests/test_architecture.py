@@ -1,0 +1,153 @@
+"""Who may import whom: docs/architecture.md, enforced."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FLOORS = (
+    {"app", "evaluate"},
+    {"library"},
+    {"ingest", "retrieve", "answer"},
+    {"derive", "vectors", "graph", "tree"},
+    {"store"},
+    {"values", "models", "settings", "errors", "where"},
+)
+LEAVES = FLOORS[-1]
+ALLOWED_SIDEWAYS = {("app", "evaluate")}  # the command line has an eval command
+FRAMEWORKS = ("llama_index", "langchain", "langchain_core", "langchain_classic", "mcp")
+HEAVY = ("onnxruntime", "torch", "sentence_transformers", "matplotlib", "sentencex", "safetensors", "rich", "networkx")
+PUBLIC = {"monograph", "monograph.errors", "monograph.values", "monograph.models", "monograph.settings"}
+VAGUE = {"utils", "helpers", "manager", "base", "impl"}
+
+
+def floor_of(part: str) -> int:
+    return next(number for number, names in enumerate(FLOORS) if part in names)
+
+
+def imports(tree: ast.AST) -> Iterator[tuple[str, bool]]:
+    """(module, whether at the top of the file) of every import; ``from a import b`` counts as a.b."""
+    top = {id(node) for node in getattr(tree, "body", [])}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, id(node) in top) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((f"{node.module}.{alias.name}", id(node) in top) for alias in node.names)
+
+
+def faults(root: Path) -> list[str]:
+    """Every breach of the rules in a tree."""
+    found = []
+    source = root / "src" / "monograph"
+    for path in sorted(source.rglob("*.py")):
+        name = path.relative_to(root / "src").with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
+        found.extend(f"{name}: {fault}" for fault in _faults_of(path, name))
+    for path in sorted((root / "integrations").rglob("*.py")):
+        for module, _ in imports(ast.parse(path.read_text())):
+            ours = module.startswith("monograph.") and module.rpartition(".")[0] not in PUBLIC
+            if ours and module not in PUBLIC:
+                found.append(f"{path.name}: {module} is not public")
+    found.extend(str(path) for path in _namespace_inits(root))
+    return found
+
+
+def _namespace_inits(root: Path) -> list[Path]:
+    space = root / "integrations" / "llama_index" / "llama_index"
+    return [path for path in (space / "__init__.py", *space.glob("*/__init__.py")) if path.exists()]
+
+
+def _faults_of(path: Path, name: str) -> Iterator[str]:
+    tree = ast.parse(path.read_text())
+    parts = name.split(".")
+    if VAGUE & set(parts):
+        yield "a name that says nothing"
+    if len(path.read_text().splitlines()) > 400 and "Longer than 400 lines because" not in (ast.get_docstring(tree) or ""):
+        yield "longer than 400 lines without a reason"
+    for module, top in imports(tree):
+        first = module.split(".")[0]
+        if first in FRAMEWORKS:
+            yield f"imports the framework {first}"
+        if first in HEAVY and top:
+            yield f"imports {first} at the top"
+        if first == "sqlite3" and parts[1:2] != ["store"]:
+            yield "SQL belongs in the store"
+        if first == "monograph" and len(parts) > 1 and not _may(parts[1], module.split(".")[1]):
+            yield f"imports {module}"
+
+
+def _may(own: str, other: str) -> bool:
+    if own == other or other not in set().union(*FLOORS) or (own, other) in ALLOWED_SIDEWAYS:
+        return True
+    return floor_of(other) > floor_of(own) or (own in LEAVES and other in LEAVES)
+
+
+def cycles(root: Path) -> list[str]:
+    """Modules that import each other, directly or round a corner."""
+    source = root / "src"
+    names = {
+        path.relative_to(source).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__"): path
+        for path in (source / "monograph").rglob("*.py")
+    }
+    graph = {
+        name: {
+            target
+            for module, top in imports(ast.parse(path.read_text()))
+            for target in (module, module.rpartition(".")[0])
+            if top and target in names and target != name and not name.startswith(target + ".")
+        }
+        for name, path in names.items()
+    }
+    found = []
+    done: set[str] = set()
+
+    def visit(name: str, above: tuple[str, ...]) -> None:
+        if name in above:
+            found.append(" -> ".join((*above[above.index(name) :], name)))
+        elif name not in done:
+            for target in sorted(graph[name]):
+                visit(target, (*above, name))
+            done.add(name)
+
+    for name in sorted(graph):
+        visit(name, ())
+    return found
+
+
+def test_everyone_keeps_to_their_floor() -> None:
+    assert faults(ROOT) == []
+
+
+def test_no_module_imports_itself_round_a_corner() -> None:
+    assert cycles(ROOT) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "fault"),
+    [
+        ("store/memo.py", "from monograph.library import Monograph", "imports monograph.library.Monograph"),
+        ("ingest/plan.py", "from monograph.retrieve import fuse", "imports monograph.retrieve.fuse"),
+        ("values.py", "import llama_index.core", "imports the framework llama_index"),
+        ("library.py", "import sqlite3", "SQL belongs in the store"),
+        ("library.py", "import torch", "imports torch at the top"),
+    ],
+)
+def test_a_breach_is_caught(tmp_path: Path, module: str, line: str, fault: str) -> None:
+    for part in ("src", "integrations"):
+        shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    path = tmp_path / "src" / "monograph" / module
+    path.write_text(path.read_text() + f"\n{line}\n")
+    assert any(fault in one for one in faults(tmp_path))
+
+
+def test_importing_monograph_loads_nothing_heavy() -> None:
+    code = "import sys, monograph; print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "monograph" in loaded
+    assert not set(loaded) & {*FRAMEWORKS, *HEAVY, "tokenizers", "typer", "wordllama"}

@@ -1,0 +1,173 @@
+"""Killed, interrupted, raced, out of room: nothing that was committed is lost, nothing is paid for twice."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from embedders import HashEmbedder
+
+from monograph import Document, Monograph
+from monograph.errors import StorageFull
+from monograph.ingest import prepare
+
+TESTS = Path(__file__).resolve().parent
+SYNC = """
+import sys
+sys.path.insert(0, {tests!r})
+from pathlib import Path
+from embedders import HashEmbedder
+from monograph import Monograph
+from monograph.ingest import batch, prepare
+batch.BATCH_DOCUMENTS = 8
+prepare.EMBEDDED_AT_ONCE = 4
+with Monograph.open({file!r}, HashEmbedder(log=Path({log!r}))) as monograph:
+    print("open", flush=True)
+    monograph.sync({folder!r})
+"""
+
+
+def fill(folder: Path, count: int) -> None:
+    for number in range(count):
+        text = "\n\n".join(f"Entry {number}.{part}: the harbour master counted {number * part} boats. " * 12 for part in range(4))
+        (folder / f"{number:03}.txt").write_text(text)
+
+
+def contents(path: Path) -> list[tuple[str, str]]:
+    with Monograph.open(path) as monograph:
+        return [(chunk.id, chunk.text) for one in monograph.documents() for chunk in monograph.chunks(one.id)]
+
+
+def script(tmp_path: Path, folder: Path, file: str = "killed.mono") -> list[str]:
+    names = {"tests": str(TESTS), "file": str(tmp_path / file), "log": str(tmp_path / "log"), "folder": str(folder)}
+    return [sys.executable, "-c", SYNC.format(**names)]
+
+
+def test_killed_at_fifty_moments(tmp_path: Path, folder: Path) -> None:
+    fill(folder, 120)
+    started = time.perf_counter()
+    subprocess.run(script(tmp_path, folder, "measured.mono"), check=True, capture_output=True)
+    whole = time.perf_counter() - started
+    (tmp_path / "log").unlink()
+    moments = random.Random(50)
+    path = tmp_path / "killed.mono"
+    documents = 0
+    killed = 0
+    for number in range(50):
+        if number % 10 == 9:
+            # Made anew now and then, so that every stage of a sync is killed, the first ones too.
+            for name in tmp_path.glob("killed.mono*"):
+                name.unlink()
+            (tmp_path / "log").unlink(missing_ok=True)
+            documents = 0
+        child = subprocess.Popen(script(tmp_path, folder), stdout=subprocess.DEVNULL)
+        time.sleep(moments.uniform(0, whole))
+        child.send_signal(signal.SIGKILL)
+        killed += child.wait() == -signal.SIGKILL
+        if path.exists():
+            with Monograph.open(path) as monograph:
+                assert monograph.check() == []
+                assert len(monograph.documents()) >= documents
+                documents = len(monograph.documents())
+    subprocess.run(script(tmp_path, folder), check=True, capture_output=True)
+    assert contents(path) == contents(tmp_path / "measured.mono")
+    assert killed >= 10
+    # A kill can lose at most the one group that was embedded and not yet remembered.
+    embedded = Counter((tmp_path / "log").read_text().split())
+    assert sum(count - 1 for count in embedded.values()) <= 4 * 10
+
+
+def test_two_processes_sync_at_once(tmp_path: Path, folder: Path) -> None:
+    fill(folder, 60)
+    children = [subprocess.Popen(script(tmp_path, folder), stdout=subprocess.DEVNULL) for _ in range(2)]
+    assert [child.wait() for child in children] == [0, 0]
+    with Monograph.open(tmp_path / "killed.mono") as monograph:
+        assert monograph.check() == []
+        assert monograph.stats().documents == 60
+    subprocess.run(script(tmp_path, folder, "alone.mono"), check=True, capture_output=True)
+    assert contents(tmp_path / "killed.mono") == contents(tmp_path / "alone.mono")
+
+
+def test_an_interrupt_is_clean(tmp_path: Path, folder: Path) -> None:
+    fill(folder, 400)
+    path = tmp_path / "x.mono"
+    command = [sys.executable, "-m", "monograph.app.cli", "sync", str(path), str(folder)]
+    child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    while not path.exists() and child.poll() is None:
+        time.sleep(0.005)
+    time.sleep(0.3)
+    child.send_signal(signal.SIGINT)
+    _, said = child.communicate()
+    assert child.returncode == 130, said
+    assert "interrupted" in said
+    assert "Traceback" not in said
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    with Monograph.open(path) as monograph:
+        assert monograph.check() == []
+        assert monograph.stats().documents == 400
+
+
+def test_a_failing_embedder_loses_nothing_that_was_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prepare, "EMBEDDED_AT_ONCE", 5)
+    embedder = HashEmbedder()
+    documents = [Document(f"text number {n}", id=str(n)) for n in range(20)]
+    real = embedder.embed
+
+    def failing(texts, kind="document"):  # type: ignore[no-untyped-def]
+        if len(embedder.texts) >= 10:
+            raise ConnectionError("the model is down")
+        return real(texts, kind)
+
+    with Monograph.open(tmp_path / "x.mono", embedder) as monograph:
+        embedder.embed = failing  # type: ignore[method-assign]
+        with pytest.raises(ConnectionError):
+            monograph.add(documents)
+        assert monograph.documents() == []
+        embedder.embed = real  # type: ignore[method-assign]
+        report = monograph.add(documents)
+        assert (report.embedded, report.remembered) == (10, 10)
+    assert len(embedder.texts) == len(set(embedder.texts)) == 20
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Path:
+    """A file system of 3 MB."""
+    place = tmp_path / "small"
+    place.mkdir()
+    mount = shutil.which("mount")
+    if os.geteuid() != 0 or mount is None:
+        pytest.skip("mounting a small file system needs root")
+    done = subprocess.run([mount, "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(place)], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"a small file system cannot be mounted here: {done.stderr.strip()}")
+    return place
+
+
+def test_a_full_disk(small_disk: Path) -> None:
+    try:
+        path = small_disk / "x.mono"
+        documents = [Document(f"The {n}th crate holds {n * 7} lamps. " * 60, id=str(n)) for n in range(2000)]
+        with Monograph.open(path, HashEmbedder()) as monograph:
+            monograph.add(documents[:20])
+            with pytest.raises(StorageFull) as caught:
+                monograph.add(documents)
+            assert str(path) in caught.value.message
+            stored = {document.id for document in monograph.documents()}
+            assert stored >= {str(n) for n in range(20)}
+            assert monograph.search("crate", 3)
+        subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
+        with Monograph.open(path, HashEmbedder()) as monograph:
+            assert {document.id for document in monograph.documents()} >= stored
+            monograph.add(documents)
+            assert monograph.stats().documents == 2000
+            assert monograph.check() == []
+    finally:
+        subprocess.run(["umount", str(small_disk)], check=True)

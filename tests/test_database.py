@@ -1,0 +1,270 @@
+"""The file: how it is made, opened, refused, shared and closed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import struct
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from monograph import Document, Monograph
+from monograph.errors import (
+    BusyFile,
+    ClosedFile,
+    DamagedFile,
+    FileError,
+    NewerFormat,
+    NotAMonograph,
+    ReadOnlyFile,
+)
+from monograph.store import schema
+from monograph.store.database import Database, read_header
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> Path:
+    path = tmp_path / "filled.mono"
+    with Monograph.open(path) as monograph:
+        monograph.add([Document(f"Report number {n} about the lighthouse and its keeper. " * 30, id=f"d{n}") for n in range(60)])
+    return path
+
+
+def test_a_new_file_is_made_as_the_format_says(tmp_path: Path) -> None:
+    path = tmp_path / "new.mono"
+    Monograph.open(path).close()
+    header = read_header(path)
+    assert (header.application_id, header.format, header.page_size) == (schema.APPLICATION_ID, 1, 16_384)
+    assert [one.name for one in tmp_path.iterdir()] == ["new.mono"]
+    database = Database(path)
+    connection = database.connection()
+
+    def pragma(name: str) -> object:
+        return connection.execute(f"PRAGMA {name}").fetchone()[0]
+
+    assert pragma("journal_mode") == "wal"
+    assert pragma("foreign_keys") == 1
+    assert pragma("secure_delete") == 1
+    assert pragma("synchronous") == 2
+    assert int(str(pragma("mmap_size"))) > 1 << 30
+    database.close()
+
+
+def text_file(path: Path) -> None:
+    path.write_text("this is no database " * 100)
+
+
+def other_database(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE t (x)")
+    connection.commit()
+    connection.close()
+
+
+def empty_file(path: Path) -> None:
+    path.touch()
+
+
+def folder(path: Path) -> None:
+    path.mkdir()
+
+
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [(text_file, NotAMonograph), (other_database, NotAMonograph), (empty_file, DamagedFile), (folder, NotAMonograph)],
+)
+def test_what_is_not_ours_is_refused_and_left_alone(tmp_path: Path, make: object, kind: type[FileError]) -> None:
+    path = tmp_path / "x.mono"
+    make(path)  # type: ignore[operator]
+    before = path.read_bytes() if path.is_file() else None
+    with pytest.raises(kind) as caught:
+        Monograph.open(path)
+    assert str(path) in caught.value.message
+    assert caught.value.mend
+    assert (path.read_bytes() if path.is_file() else None) == before
+    assert [one.name for one in tmp_path.iterdir()] == ["x.mono"]
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(NotAMonograph, match="does not exist"):
+        Monograph.open(tmp_path / "missing" / "x.mono")
+    with pytest.raises(NotAMonograph, match="does not exist"):
+        Monograph.open(tmp_path / "x.mono", create=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_newer_file_is_refused(filled: Path) -> None:
+    data = bytearray(filled.read_bytes())
+    data[60:64] = struct.pack(">I", 99)
+    filled.write_bytes(data)
+    with pytest.raises(NewerFormat, match="99"):
+        Monograph.open(filled)
+    assert filled.read_bytes() == data
+
+
+@pytest.mark.parametrize("share", [0.0001, 0.3, 0.7, 0.999])
+def test_a_truncated_file_is_refused_and_left_alone(filled: Path, share: float) -> None:
+    data = filled.read_bytes()[: max(50, int(filled.stat().st_size * share))]
+    filled.write_bytes(data)
+    with pytest.raises(DamagedFile):
+        Monograph.open(filled)
+    assert filled.read_bytes() == data
+
+
+def test_a_damaged_page_is_reported_as_damage(filled: Path) -> None:
+    data = bytearray(filled.read_bytes())
+    for page in range(4, len(data) // 16_384):
+        data[page * 16_384 : page * 16_384 + 200] = b"\xff" * 200
+    filled.write_bytes(data)
+    with pytest.raises(DamagedFile) as caught, Monograph.open(filled) as monograph:
+        monograph.search("lighthouse", mode="lexical")
+        monograph.documents()
+    assert str(filled) in caught.value.message
+
+
+def test_a_closed_file_says_so(filled: Path) -> None:
+    monograph = Monograph.open(filled)
+    monograph.close()
+    monograph.close()
+    with pytest.raises(ClosedFile):
+        monograph.search("x")
+
+
+def test_reading_only(filled: Path) -> None:
+    with Monograph.open(filled, read_only=True) as monograph:
+        assert monograph.search("lighthouse", 3)
+        with pytest.raises(ReadOnlyFile):
+            monograph.add([Document("more")])
+        with pytest.raises(ReadOnlyFile):
+            monograph.remove(["d1"])
+
+
+def test_a_file_without_write_permission_can_be_searched(filled: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("dropping privileges needs root")
+    for path in [filled, *filled.parents]:
+        if path == Path("/tmp"):
+            break
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    child = os.fork()
+    if child == 0:  # a child of its own user: what it found is its exit code
+        os.setuid(65534)
+        found = refused = 0
+        with Monograph.open(filled) as monograph:
+            found = len(monograph.search("lighthouse", 3, mode="lexical"))
+            try:
+                monograph.remove(["d1"])
+            except ReadOnlyFile:
+                refused = 10
+        os._exit(found + refused)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 13
+
+
+def test_a_transaction_is_all_or_nothing(filled: Path) -> None:
+    database = Database(filled)
+    with pytest.raises(KeyError), database.write() as connection:
+        connection.execute("DELETE FROM vectors")
+        raise KeyError
+    with database.read() as connection:
+        assert connection.execute("SELECT count(*) FROM vectors").fetchone()[0] > 0
+    database.close()
+
+
+def test_a_reader_keeps_its_view_while_another_writes(filled: Path) -> None:
+    reader, writer = Database(filled), Database(filled)
+    with reader.read() as outer:
+        before = outer.execute("SELECT count(*) FROM documents").fetchone()
+        with writer.write() as connection:
+            connection.execute("INSERT INTO documents VALUES (999, 'x', NULL, '', '', '{}', '[]', x'00', 0)")
+        with reader.read() as inner:
+            assert inner.execute("SELECT count(*) FROM documents").fetchone() == before
+    with reader.read() as connection:
+        assert connection.execute("SELECT count(*) FROM documents").fetchone() == (before[0] + 1,)
+    reader.close()
+    writer.close()
+
+
+def test_a_busy_file_says_so(filled: Path) -> None:
+    first, second = Database(filled), Database(filled)
+    second.connection().execute("PRAGMA busy_timeout = 50")
+    with first.write() as connection:
+        connection.execute("DELETE FROM vectors WHERE chunk = 1")
+        with pytest.raises(BusyFile, match="in use"), second.write():
+            pass
+    first.close()
+    second.close()
+
+
+def test_many_threads_read_while_one_writes(filled: Path) -> None:
+    errors: list[BaseException] = []
+    counts: list[int] = []
+    done = threading.Event()
+    with Monograph.open(filled) as monograph:
+
+        def read() -> None:
+            try:
+                while not done.is_set():
+                    counts.append(len(monograph.search("lighthouse keeper", 5)))
+            except BaseException as error:
+                errors.append(error)
+
+        threads = [threading.Thread(target=read) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for number in range(15):
+            monograph.add([Document(f"another lighthouse {number}", id=f"new{number}")])
+            monograph.remove([f"d{number}"])
+        done.set()
+        for thread in threads:
+            thread.join()
+        assert monograph.check() == []
+    assert errors == []
+    assert counts
+    assert set(counts) == {5}
+
+
+def test_a_forked_process_gets_connections_of_its_own(filled: Path) -> None:
+    code = f"""
+import os
+from monograph import Monograph, Document
+monograph = Monograph.open({str(filled)!r})
+monograph.search("lighthouse", mode="lexical")
+child = os.fork()
+if child == 0:
+    monograph.add([Document("written by the child about penguins", id="child")])
+    os._exit(len(monograph.search("penguins", 1, mode="lexical")))
+_, status = os.waitpid(child, 0)
+assert os.waitstatus_to_exitcode(status) == 1, status
+assert monograph.search("penguins", mode="lexical")[0].chunk.document_id == "child"
+monograph.add([Document("and by the parent", id="parent")])
+assert monograph.check() == []
+"""
+    environment = {**os.environ, "TOKENIZERS_PARALLELISM": "false"}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+
+
+def test_opening_at_once_makes_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "race.mono"
+    code = f"""
+from monograph import Monograph, Document
+import sys
+with Monograph.open({str(path)!r}) as monograph:
+    monograph.add([Document("text of " + sys.argv[1], id=sys.argv[1])])
+"""
+    children = [subprocess.Popen([sys.executable, "-c", code, str(number)]) for number in range(4)]
+    assert [child.wait() for child in children] == [0] * 4
+    with Monograph.open(path) as monograph:
+        assert [document.id for document in monograph.documents()] == ["0", "1", "2", "3"]
+        assert monograph.check() == []
+
+
+def test_same_bytes_after_a_failed_open(filled: Path) -> None:
+    before = hashlib.sha256(filled.read_bytes()).hexdigest()
+    with Monograph.open(filled, read_only=True) as monograph:
+        monograph.search("lighthouse")
+    assert hashlib.sha256(filled.read_bytes()).hexdigest() == before
