@@ -1,0 +1,96 @@
+"""Damage is found, named, and mended where rows allow it; other embedders."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from embedders import HashEmbedder
+
+from monograph import Document, Monograph
+from monograph.errors import InputError, ModelMismatch, ModelUnavailable
+from monograph.settings import Settings
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    file = tmp_path / "x.mono"
+    with Monograph.open(file) as monograph:
+        monograph.add([Document(f"The {n}th ship carried salt and pepper to Bergen. " * 20, id=f"d{n}") for n in range(20)])
+    return file
+
+
+@pytest.mark.parametrize(
+    ("damage", "table", "mended"),
+    [
+        ("DELETE FROM vectors WHERE chunk % 3 = 0", "vectors", True),
+        ("UPDATE memo SET value = x'0000' WHERE memo % 4 = 0", "vectors", True),
+        ("DELETE FROM memo WHERE memo % 4 = 0", "vectors", True),
+        ("INSERT INTO vectors VALUES (99999, 1)", "vectors", True),
+        ("INSERT INTO words (words) VALUES ('delete-all')", "words", True),
+        ("INSERT INTO words (rowid, title, text) VALUES (88888, 'a', 'stray')", "words", True),
+        ("INSERT INTO trigrams (trigrams) VALUES ('delete-all')", "trigrams", True),
+        ("UPDATE documents SET source = 77 WHERE document = 2", "documents", True),
+        ("INSERT INTO texts VALUES (12345678901, 'stray')", "texts", True),
+        ("UPDATE chunks SET document = 555 WHERE document = 3", "chunks", True),
+        ("UPDATE texts SET text = 'short' WHERE block = (SELECT min(block) FROM texts)", "texts", False),
+        ('UPDATE chunks SET "end" = 999999 WHERE chunk = 1', "chunks", False),
+    ],
+)
+def test_damage_is_found(path: Path, damage: str, table: str, mended: bool) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute(damage)
+    connection.commit()
+    connection.close()
+    with Monograph.open(path) as monograph:
+        findings = monograph.check()
+        assert table in {finding.table for finding in findings}
+        assert all(finding.repairable for finding in findings) == mended
+        left = monograph.check(repair=True)
+        assert (left == []) == mended
+        assert monograph.search("salt and pepper", 3)
+
+
+def test_a_sound_file(path: Path) -> None:
+    with Monograph.open(path) as monograph:
+        before = [(hit.chunk.id, hit.score) for hit in monograph.search("ship to Bergen", 10)]
+        assert monograph.check() == []
+        assert monograph.check(repair=True) == []
+        assert [(hit.chunk.id, hit.score) for hit in monograph.search("ship to Bergen", 10)] == before
+        assert monograph.stats().memo_unused == 0
+
+
+def test_another_embedder(path: Path) -> None:
+    other = HashEmbedder(48)
+    with pytest.raises(ModelMismatch, match=r"wordllama.*hash/48") as caught:
+        Monograph.open(path, other)
+    assert "reembed" in caught.value.mend
+    with Monograph.open(path) as monograph:
+        report = monograph.reembed(other)
+        assert report.embedded == len(set(other.texts)) > 0
+        assert monograph.stats().dimension == 48
+        assert monograph.check() == []
+        assert monograph.search("ship", 3, mode="dense")
+        assert monograph.reembed(other).embedded == 0
+    with pytest.raises(ModelUnavailable, match="tests:hash"), Monograph.open(path) as monograph:
+        monograph.search("ship", mode="dense")
+    with Monograph.open(path) as monograph:
+        assert monograph.search("ship", mode="lexical")  # needs no embedder
+    with Monograph.open(path, HashEmbedder(48)) as monograph:
+        assert monograph.add([Document("one more ship")]).embedded == 1
+
+
+def test_settings_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "x.mono"
+    with Monograph.open(path, settings=Settings(chunk_tokens=64, chunk_overlap=8)) as monograph:
+        monograph.add([Document("A sentence about the sea. " * 200)])
+        count = monograph.stats().chunks
+    with Monograph.open(path) as monograph:
+        assert monograph.settings == Settings(64, 8)
+        assert count > 15
+    with pytest.raises(InputError, match="built with"):
+        Monograph.open(path, settings=Settings())
+    for tokens, overlap in ((3, 0), (64, 40), (64, -1)):
+        with pytest.raises(InputError):
+            Settings(tokens, overlap)

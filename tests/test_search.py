@@ -1,0 +1,224 @@
+"""What is found, in which order, and why."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monograph import Document, Monograph, Origin
+from monograph.errors import InputError, InvalidFilter
+from monograph.retrieve import fuse, lexical, tfidf
+from monograph.retrieve.ranking import Ranking
+from monograph.store import terms
+from monograph.store.filters import EVERYTHING
+
+MODES = ("lexical", "tfidf", "dense", "hybrid", "auto")
+TEXTS = {
+    "plain": "The invoice INV-2024 was paid in March by the harbour office.",
+    "longer": "The invoice INV-20245 was paid in March by the harbour office.",
+    "suffix": "The invoice INV-2024-A was paid in March by the harbour office.",
+    "prefix": "The invoice XINV-2024 was paid in March by the harbour office.",
+    "apart": "INV and 2024 stand apart here; the harbour office paid an invoice in March.",
+    "german": "Die Straßenbahn fährt über die Brücke nach Köln. Der Müller grüßt.",
+    "chinese": "北京大学位于中国的首都北京，是一所著名的大学。",
+    "japanese": "東京タワーは日本の東京にあります。",
+    "thai": "กรุงเทพมหานครเป็นเมืองหลวงของประเทศไทย",
+    "quote": "She said: the lamp must never go out, not even in June.",
+    "unquote": "Never must the lamp in June go out; out it must not go, never.",
+}
+
+
+@pytest.fixture
+def filled(monograph: Monograph) -> Monograph:
+    monograph.add([Document(text, id=name, metadata={"kind": name, "length": len(text)}) for name, text in TEXTS.items()])
+    return monograph
+
+
+def ids(monograph: Monograph, query: str, mode: str = "hybrid", k: int = 3, **options: object) -> list[str]:
+    return [hit.chunk.document_id for hit in monograph.search(query, k, mode=mode, **options)]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("mode", ["lexical", "tfidf", "hybrid", "auto"])
+@pytest.mark.parametrize("query", ["INV-2024", "inv-2024", "was the invoice INV-2024 paid in March by the harbour office?"])
+def test_a_code_is_found_first_and_never_inside_a_longer_one(filled: Monograph, mode: str, query: str) -> None:
+    hits = filled.search(query, 10, mode=mode)  # type: ignore[arg-type]
+    assert hits[0].chunk.document_id == "plain"
+    exact = {hit.chunk.document_id: one.score for hit in hits for one in hit.origins if one.retriever == "exact"}
+    if mode != "tfidf":
+        assert exact == {"plain": 1.0, "suffix": 0.5}
+    assert ids(filled, "INV-20245", mode)[0] == "longer"
+    assert ids(filled, "INV-2024-A", mode)[0] == "suffix"
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("INV-2024", ["INV-2024"]),
+        ("is UNIQUE_INVOICE_CODE_XYZ_999 or x.25 paid?", ["UNIQUE_INVOICE_CODE_XYZ_999", "x.25"]),
+        ("call 555-123-4567 on 2026-04-28", ["555-123-4567", "2026-04-28"]),
+        ("a 24-yard goal in 1992-93 or 1945-1949, the 3rd at 5pm in 2024", []),
+        ('"INV-1" is quoted', []),
+    ],
+)
+def test_what_is_a_code(query: str, found: list[str]) -> None:
+    assert lexical.codes(query) == found
+
+
+def test_quoted_phrases_count(filled: Monograph) -> None:
+    assert ids(filled, '"lamp must never go out"', "lexical")[0] == "quote"
+    assert lexical.phrases("„eins zwei“ «trois quatre» “five six”") == ["eins zwei", "trois quatre", "five six"]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [("Strasse", []), ("strassenbahn", ["german"]), ("KOLN", ["german"]), ("grusst muller", ["german"]), ("北京", ["chinese"]),
+     ("中国首都的大学在哪里", ["chinese"]), ("京", ["chinese", "japanese"]), ("東京", ["japanese"]), ("เมืองหลวง", ["thai"])],
+)  # fmt: skip
+def test_other_languages(filled: Monograph, query: str, found: list[str]) -> None:
+    assert sorted(ids(filled, query, "lexical")) == found
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("query", ["", "   ", "?!", '"', '"" AND (', "NEAR(a b)", "text:", "* ^ - +", "a' OR 1=1 --", "\x00", "the the", "🦉"])
+def test_no_query_is_syntax(filled: Monograph, mode: str, query: str) -> None:
+    assert len(filled.search(query, 3, mode=mode)) <= 3  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_huge_query_and_an_empty_file(filled: Monograph, mode: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    assert filled.search("harbour lamp " * 80_000, 2, mode=mode)  # type: ignore[arg-type]
+    with Monograph.open(tmp_path_factory.mktemp("empty") / "e.mono") as empty:
+        assert empty.search("harbour", mode=mode) == []  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_k(filled: Monograph, mode: str) -> None:
+    assert filled.search("harbour", 0, mode=mode) == []  # type: ignore[arg-type]
+    hits = filled.search("harbour office", 100, mode=mode)  # type: ignore[arg-type]
+    assert len(hits) <= len(TEXTS)
+    assert [hit.rank for hit in hits] == list(range(len(hits)))
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    for hit in hits:
+        document = filled.document(hit.chunk.document_id)
+        assert document.text[hit.chunk.start : hit.chunk.end] == hit.chunk.text
+        assert hit.origins
+        assert hit.origins[0].retriever in hit.explain()
+
+
+def test_wrong_arguments_are_named(filled: Monograph) -> None:
+    with pytest.raises(InputError, match="-1"):
+        filled.search("x", -1)
+    with pytest.raises(InputError, match="'magic'"):
+        filled.search("x", mode="magic")  # type: ignore[arg-type]
+    with pytest.raises(InvalidFilter, match="'~'"):
+        filled.search("x", where={"kind": {"~": 1}})
+
+
+@pytest.mark.parametrize("mode", ["dense", "hybrid"])
+def test_filters_never_cost_hits(monograph: Monograph, mode: str) -> None:
+    documents = [Document(f"note number {n} on harbours", id=str(n), metadata={"n": n}) for n in range(400)]
+    monograph.add(documents)
+    for bound, expected in ((395, 5), (399, 1), (0, 7)):
+        hits = monograph.search("harbours", 7, mode=mode, where={"n": {">=": bound}})  # type: ignore[arg-type]
+        assert len(hits) == expected
+        assert all(hit.metadata["n"] >= bound for hit in hits)
+    assert ids(monograph, "harbours", mode, where={"$document": {"in": ["3", "5"]}}) in (["3", "5"], ["5", "3"])
+
+
+def test_dense_is_the_cosine(filled: Monograph) -> None:
+    query = filled.embedder.embed(["paying a bill"], "query")[0]
+    vectors = filled.embedder.embed(list(TEXTS.values()))
+    cosines = dict(zip(TEXTS, (vectors @ query).tolist(), strict=True))
+    hits = filled.search("paying a bill", 20, mode="dense")
+    assert [hit.chunk.document_id for hit in hits] == sorted(cosines, key=lambda name: -cosines[name])
+    assert [hit.score for hit in hits] == pytest.approx([cosines[hit.chunk.document_id] for hit in hits], abs=1e-5)
+
+
+LETTERS = st.text(alphabet="abcdefg ", min_size=1, max_size=60).filter(lambda text: text.strip())
+
+
+@settings(max_examples=30, deadline=None)
+@given(texts=st.lists(LETTERS, min_size=2, max_size=12), query=LETTERS)
+def test_scores_are_those_of_the_formulas(tmp_path_factory: pytest.TempPathFactory, texts: list[str], query: str) -> None:
+    with Monograph.open(tmp_path_factory.mktemp("m") / "x.mono") as monograph:
+        monograph.add([Document(text, id=str(n)) for n, text in enumerate(texts)])
+        tokens = {str(n): text.split() for n, text in enumerate(texts)}
+        frequency = Counter(word for words in tokens.values() for word in set(words))
+        found = {hit.chunk.document_id: hit.score for hit in monograph.search(query, 50, mode="lexical")}
+        asked = {word for word in query.split() if 0 < frequency[word] <= len(texts) / 2} or {w for w in query.split() if frequency[w]}
+        expected = {name: bm25(words, asked, tokens, frequency) for name, words in tokens.items() if asked & set(words)}
+        assert found == pytest.approx(expected, abs=1e-5)
+        scored = {hit.chunk.document_id: hit.score for hit in monograph.search(query, 50, mode="tfidf")}
+        for name, score in scored.items():
+            inside = float(len(query.strip()) > 2 and query.strip() in texts[int(name)].strip())
+            assert score == pytest.approx(ragdb(query.split(), tokens[name], tokens, frequency) + inside, abs=1e-6)
+
+
+def bm25(words: list[str], asked: set[str], tokens: dict[str, list[str]], frequency: Counter[str]) -> float:
+    average = sum(map(len, tokens.values())) / len(tokens)
+    total = 0.0
+    for word in asked & set(words):
+        idf = math.log((len(tokens) - frequency[word] + 0.5) / (frequency[word] + 0.5))
+        count = words.count(word)
+        total += max(idf, 1e-6) * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * len(words) / average))
+    return total
+
+
+def ragdb(query: list[str], words: list[str], tokens: dict[str, list[str]], frequency: Counter[str]) -> float:
+    """RAGdb Sec. 4.1, read literally."""
+    vocabulary = sorted(frequency)
+
+    def vector(some: list[str]) -> np.ndarray:
+        weights = [
+            (1 + math.log(some.count(word))) * (math.log(len(tokens) / (1 + frequency[word])) + 1) if word in some else 0.0
+            for word in vocabulary
+        ]
+        norm = np.linalg.norm(weights)
+        return np.array(weights) / norm if norm else np.array(weights)
+
+    return float(vector(query) @ vector(words))
+
+
+def test_fusion_by_hand() -> None:
+    first = Ranking("lexical", (1, 2, 3), (4.0, 2.0, 0.0))
+    second = Ranking("dense", (3, 9), (0.9, 0.1))
+    spread = math.sqrt(8 / 3)
+    fused = fuse.fuse([first, second], [])
+    assert [(one.row, pytest.approx(one.score)) for one in fused] == [
+        (1, 2 / spread - 0.5),
+        (2, -0.5),
+        (3, -2 / spread + 0.5),
+        (9, -2 / spread - 0.5),
+    ]
+    assert fused[2].origins == (Origin("lexical", 2, 0.0), Origin("dense", 0, 0.9))
+    ranks = fuse.fuse([first, second], [], "reciprocal_rank")
+    assert [(one.row, pytest.approx(one.score)) for one in ranks] == [
+        (3, 1 / 63 + 0.5 / 61),
+        (1, 1 / 61),
+        (2, 1 / 62),
+        (9, 0.5 / 62),
+    ]
+    lifted = fuse.fuse([first, second], [Ranking("exact", (9,), (0.5,)), Ranking("phrase", (2,), (1.0,))])
+    assert [one.row for one in lifted] == [9, 2, 1, 3]
+
+
+def test_like_scores_weigh_nothing() -> None:
+    assert fuse.standardised(Ranking("dense", (1, 2), (0.4, 0.4))) == {1: 0.0, 2: 0.0}
+    assert fuse.fuse([], []) == []
+
+
+def test_folding() -> None:
+    assert terms.fold("ÀÉÎ Straße ǅ 한국") == "aei strasse dz 한국"
+    assert terms.words_of("中国首都 GPT-4!") == ["中国", "国首", "首都", "gpt", "4"]
+
+
+def test_the_whole_query_as_a_substring(filled: Monograph) -> None:
+    with filled._database.read() as connection:
+        assert len(lexical.substring(connection, "ßenbah", 5, EVERYTHING).rows) == 1
+        assert lexical.substring(connection, "no such text", 5, EVERYTHING).rows == ()
+        assert tfidf.search(connection, "ßenbahn", 5, EVERYTHING).scores == (1.0,)
