@@ -68,7 +68,9 @@ def _faults_of(path: Path, name: str) -> Iterator[str]:
     parts = name.split(".")
     if VAGUE & set(parts):
         yield "a name that says nothing"
-    if len(path.read_text().splitlines()) > 400 and "Longer than 400 lines because" not in (ast.get_docstring(tree) or ""):
+    if len(path.read_text().splitlines()) > 400 and "Longer than 400 lines because" not in (
+        ast.get_docstring(tree) or ""
+    ):
         yield "longer than 400 lines without a reason"
     for module, top in imports(tree):
         first = module.split(".")[0]

@@ -6,8 +6,8 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from embedders import HashEmbedder
 
+from embedders import HashEmbedder
 from monograph import Document, Monograph
 from monograph.errors import InputError, ModelMismatch, ModelUnavailable
 from monograph.settings import Settings
@@ -17,7 +17,9 @@ from monograph.settings import Settings
 def path(tmp_path: Path) -> Path:
     file = tmp_path / "x.mono"
     with Monograph.open(file) as monograph:
-        monograph.add([Document(f"The {n}th ship carried salt and pepper to Bergen. " * 20, id=f"d{n}") for n in range(20)])
+        monograph.add(
+            [Document(f"The {n}th ship carried salt and pepper to Bergen. " * 20, id=f"d{n}") for n in range(20)]
+        )
     return file
 
 

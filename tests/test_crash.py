@@ -13,8 +13,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from embedders import HashEmbedder
 
+from embedders import HashEmbedder
 from monograph import Document, Monograph
 from monograph.errors import StorageFull
 from monograph.ingest import prepare
@@ -37,7 +37,9 @@ with Monograph.open({file!r}, HashEmbedder(log=Path({log!r}))) as monograph:
 
 def fill(folder: Path, count: int) -> None:
     for number in range(count):
-        text = "\n\n".join(f"Entry {number}.{part}: the harbour master counted {number * part} boats. " * 12 for part in range(4))
+        text = "\n\n".join(
+            f"Entry {number}.{part}: the harbour master counted {number * part} boats. " * 12 for part in range(4)
+        )
         (folder / f"{number:03}.txt").write_text(text)
 
 
@@ -145,7 +147,9 @@ def small_disk(tmp_path: Path) -> Path:
     mount = shutil.which("mount")
     if os.geteuid() != 0 or mount is None:
         pytest.skip("mounting a small file system needs root")
-    done = subprocess.run([mount, "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(place)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [mount, "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(place)], capture_output=True, text=True, check=False
+    )
     if done.returncode != 0:
         pytest.skip(f"a small file system cannot be mounted here: {done.stderr.strip()}")
     return place

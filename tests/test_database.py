@@ -31,7 +31,9 @@ from monograph.store.database import Database, read_header
 def filled(tmp_path: Path) -> Path:
     path = tmp_path / "filled.mono"
     with Monograph.open(path) as monograph:
-        monograph.add([Document(f"Report number {n} about the lighthouse and its keeper. " * 30, id=f"d{n}") for n in range(60)])
+        monograph.add(
+            [Document(f"Report number {n} about the lighthouse and its keeper. " * 30, id=f"d{n}") for n in range(60)]
+        )
     return path
 
 

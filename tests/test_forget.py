@@ -6,13 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from embedders import HashEmbedder
 
+from embedders import HashEmbedder
 from monograph import Document, Monograph, Passage
 from monograph.errors import BusyFile
 from monograph.store.database import Database
 
-SECRET = "Zanzibar Quixote hid 4711 emeralds beneath Vladivostok while Xylophonia watched. The password is kumquat-9981."
+SECRET = (
+    "Zanzibar Quixote hid 4711 emeralds beneath Vladivostok while Xylophonia watched. The password is kumquat-9981."
+)
 TRACES = [b"zanzibar", b"quixote", b"emerald", b"vladivostok", b"xylophonia", b"kumquat", b"9981", b"anzi", b"kumq"]
 
 
@@ -22,7 +24,10 @@ def bytes_of(path: Path) -> bytes:
 
 
 def filler(count: int) -> list[Document]:
-    return [Document(f"Ordinary note {n} about gardens, tea and bicycles. " * (1 + n % 40), id=f"f{n}") for n in range(count)]
+    return [
+        Document(f"Ordinary note {n} about gardens, tea and bicycles. " * (1 + n % 40), id=f"f{n}")
+        for n in range(count)
+    ]
 
 
 def test_removed_documents_are_found_no_more(monograph: Monograph) -> None:
@@ -40,7 +45,9 @@ def test_forgotten_documents_leave_no_bytes(tmp_path: Path) -> None:
     path = tmp_path / "notes.mono"
     with Monograph.open(path) as monograph:
         monograph.add(filler(200))
-        monograph.add([Document(SECRET * 30, id="secret", title="Zanzibar file", uri="/emerald/list", metadata={"k": "kumquat"})])
+        monograph.add(
+            [Document(SECRET * 30, id="secret", title="Zanzibar file", uri="/emerald/list", metadata={"k": "kumquat"})]
+        )
         monograph.add([Document(SECRET + " edited", id="secret", title="Quixote file")])
         vectors = [monograph.embedder.embed([f"Quixote file\n{chunk.text}"])[0] for chunk in monograph.chunks("secret")]
         needle = np.asarray(vectors[0], dtype="<f4").tobytes()

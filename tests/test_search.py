@@ -35,7 +35,9 @@ TEXTS = {
 
 @pytest.fixture
 def filled(monograph: Monograph) -> Monograph:
-    monograph.add([Document(text, id=name, metadata={"kind": name, "length": len(text)}) for name, text in TEXTS.items()])
+    monograph.add(
+        [Document(text, id=name, metadata={"kind": name, "length": len(text)}) for name, text in TEXTS.items()]
+    )
     return monograph
 
 
@@ -44,7 +46,9 @@ def ids(monograph: Monograph, query: str, mode: str = "hybrid", k: int = 3, **op
 
 
 @pytest.mark.parametrize("mode", ["lexical", "tfidf", "hybrid", "auto"])
-@pytest.mark.parametrize("query", ["INV-2024", "inv-2024", "was the invoice INV-2024 paid in March by the harbour office?"])
+@pytest.mark.parametrize(
+    "query", ["INV-2024", "inv-2024", "was the invoice INV-2024 paid in March by the harbour office?"]
+)
 def test_a_code_is_found_first_and_never_inside_a_longer_one(filled: Monograph, mode: str, query: str) -> None:
     hits = filled.search(query, 10, mode=mode)  # type: ignore[arg-type]
     assert hits[0].chunk.document_id == "plain"
@@ -84,7 +88,10 @@ def test_other_languages(filled: Monograph, query: str, found: list[str]) -> Non
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("query", ["", "   ", "?!", '"', '"" AND (', "NEAR(a b)", "text:", "* ^ - +", "a' OR 1=1 --", "\x00", "the the", "🦉"])
+@pytest.mark.parametrize(
+    "query",
+    ["", "   ", "?!", '"', '"" AND (', "NEAR(a b)", "text:", "* ^ - +", "a' OR 1=1 --", "\x00", "the the", "🦉"],
+)
 def test_no_query_is_syntax(filled: Monograph, mode: str, query: str) -> None:
     assert len(filled.search(query, 3, mode=mode)) <= 3  # type: ignore[arg-type]
 
@@ -144,13 +151,17 @@ LETTERS = st.text(alphabet="abcdefg ", min_size=1, max_size=60).filter(lambda te
 
 @settings(max_examples=30, deadline=None)
 @given(texts=st.lists(LETTERS, min_size=2, max_size=12), query=LETTERS)
-def test_scores_are_those_of_the_formulas(tmp_path_factory: pytest.TempPathFactory, texts: list[str], query: str) -> None:
+def test_scores_are_those_of_the_formulas(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str], query: str
+) -> None:
     with Monograph.open(tmp_path_factory.mktemp("m") / "x.mono") as monograph:
         monograph.add([Document(text, id=str(n)) for n, text in enumerate(texts)])
         tokens = {str(n): text.split() for n, text in enumerate(texts)}
         frequency = Counter(word for words in tokens.values() for word in set(words))
         found = {hit.chunk.document_id: hit.score for hit in monograph.search(query, 50, mode="lexical")}
-        asked = {word for word in query.split() if 0 < frequency[word] <= len(texts) / 2} or {w for w in query.split() if frequency[w]}
+        asked = {word for word in query.split() if 0 < frequency[word] <= len(texts) / 2} or {
+            w for w in query.split() if frequency[w]
+        }
         expected = {name: bm25(words, asked, tokens, frequency) for name, words in tokens.items() if asked & set(words)}
         assert found == pytest.approx(expected, abs=1e-5)
         scored = {hit.chunk.document_id: hit.score for hit in monograph.search(query, 50, mode="tfidf")}
@@ -175,7 +186,9 @@ def ragdb(query: list[str], words: list[str], tokens: dict[str, list[str]], freq
 
     def vector(some: list[str]) -> np.ndarray:
         weights = [
-            (1 + math.log(some.count(word))) * (math.log(len(tokens) / (1 + frequency[word])) + 1) if word in some else 0.0
+            (1 + math.log(some.count(word))) * (math.log(len(tokens) / (1 + frequency[word])) + 1)
+            if word in some
+            else 0.0
             for word in vocabulary
         ]
         norm = np.linalg.norm(weights)

@@ -11,14 +11,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from embedders import HashEmbedder
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from embedders import HashEmbedder
 from monograph import Document, Limits, Monograph, Passage
 from monograph.errors import InvalidDocument, NotFound, SourceMissing
 
-PARAGRAPH = "The keeper of the {n}th lighthouse wrote {n} letters about storms. He numbered each of them with care. " * 4
+PARAGRAPH = (
+    "The keeper of the {n}th lighthouse wrote {n} letters about storms. He numbered each of them with care. " * 4
+)
 
 
 def write(path: Path, text: str) -> Path:
@@ -132,7 +134,10 @@ def test_nothing_is_embedded_twice(tmp_path: Path, folder: Path) -> None:
 
 
 def test_json_lines_are_documents_of_their_own(monograph: Monograph, folder: Path) -> None:
-    rows = [{"id": f"r{n}", "title": f"T{n}", "text": f"row number {n} of the ledger", "metadata": {"n": n}} for n in range(5)]
+    rows = [
+        {"id": f"r{n}", "title": f"T{n}", "text": f"row number {n} of the ledger", "metadata": {"n": n}}
+        for n in range(5)
+    ]
     path = write(folder / "rows.jsonl", "\n".join(map(json.dumps, rows)))
     assert monograph.sync(folder).added == 5
     assert monograph.search("ledger", mode="lexical", where={"n": {">=": 3}}, k=9)[0].metadata["n"] in (3, 4)
@@ -170,7 +175,16 @@ def test_bad_files_are_lines_in_the_report(monograph: Monograph, folder: Path, t
         file.truncate(200_000_000)
     report = monograph.sync(folder)
     named = {Path(problem.uri).name: problem.reason for problem in report.problems}
-    assert set(named) == {"empty.txt", "blank.txt", "binary.txt", "paper.pdf", "broken.txt", "nowhere", "loop", "huge.txt"}
+    assert set(named) == {
+        "empty.txt",
+        "blank.txt",
+        "binary.txt",
+        "paper.pdf",
+        "broken.txt",
+        "nowhere",
+        "loop",
+        "huge.txt",
+    }
     assert "200,000,000" in named["huge.txt"]
     assert "PDF" in named["paper.pdf"]
     assert report.added == 2  # good.txt, and what can be read of broken.txt
@@ -342,9 +356,13 @@ def test_a_new_title_is_searched_and_the_old_one_is_not(monograph: Monograph, fo
 
 
 WORDS = [f"word{n}" for n in range(40)]
-TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=120).map(lambda words: ". ".join(words).replace("word7. ", "\n\n"))
+TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=120).map(
+    lambda words: ". ".join(words).replace("word7. ", "\n\n")
+)
 STEPS = st.lists(
-    st.tuples(st.sampled_from(["write", "write", "delete", "rename"]), st.integers(0, 5), TEXTS), min_size=1, max_size=12
+    st.tuples(st.sampled_from(["write", "write", "delete", "rename"]), st.integers(0, 5), TEXTS),
+    min_size=1,
+    max_size=12,
 )
 
 
@@ -370,5 +388,8 @@ def test_incremental_equals_fresh(tmp_path: Path, steps: list[tuple[str, int, st
             assert snapshot(grown) == snapshot(fresh)
             for mode in ("lexical", "dense", "hybrid"):
                 query = " ".join(random.Random(len(steps)).sample(WORDS, 3))
-                found = [{(hit.chunk.id, round(hit.score, 4)) for hit in one.search(query, 100, mode=mode)} for one in (grown, fresh)]
+                found = [
+                    {(hit.chunk.id, round(hit.score, 4)) for hit in one.search(query, 100, mode=mode)}
+                    for one in (grown, fresh)
+                ]
                 assert found[0] == found[1]

@@ -132,11 +132,9 @@ def print_hits(hits: Sequence[Hit], *, explain: bool) -> None:
     if not hits:
         out.print("nothing found")
     for hit in hits:
-        section = hit.metadata.get("section")
+        section = str(hit.metadata.get("section", "")).removeprefix(hit.title).removeprefix(" > ")
         place = f"{visible(hit.uri or hit.chunk.document_id)}:{hit.chunk.start}-{hit.chunk.end}"
-        out.print(
-            f"{hit.rank + 1}. {visible(hit.title)}" + (f" › {visible(str(section))}" if section else ""), style="bold"
-        )
+        out.print(f"{hit.rank + 1}. {visible(hit.title)}" + (f" › {visible(section)}" if section else ""), style="bold")
         out.print(f"   {place}  [{hit.chunk.id}]", style="dim")
         if explain:
             out.print(f"   {hit.explain()}", style="dim")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Protocol
@@ -85,10 +85,10 @@ def evaluate(searcher: Searcher, questions: Sequence[Question], mode: Mode, k: i
     k:
         Documents for the metrics, and chunks for latency and context.
     """
-    evidence = {one for question in questions for one in question.evidence_ids}
+    names = {file_stem(one): one for question in questions for one in question.evidence_ids}
     if questions:
         searcher.search(questions[0].question, k, mode=mode)
-    answers = [_ask(searcher, question, mode, k, evidence) for question in questions]
+    answers = [_ask(searcher, question, mode, k, names) for question in questions]
     latencies = [answer.milliseconds for answer in answers]
     kinds = sorted({answer.question.type for answer in answers if answer.question.evidence_ids})
     tokens = count_tokens([answer.context for answer in answers])
@@ -105,7 +105,7 @@ def evaluate(searcher: Searcher, questions: Sequence[Question], mode: Mode, k: i
     )
 
 
-def _ask(searcher: Searcher, question: Question, mode: Mode, k: int, evidence: set[str]) -> _Answer:
+def _ask(searcher: Searcher, question: Question, mode: Mode, k: int, names: Mapping[str, str]) -> _Answer:
     started = time.perf_counter()
     hits = searcher.search(question.question, k, mode=mode)
     milliseconds = (time.perf_counter() - started) * 1000
@@ -114,19 +114,15 @@ def _ask(searcher: Searcher, question: Question, mode: Mode, k: int, evidence: s
     asked = CHUNKS_A_DOCUMENT * wanted
     while True:
         more = searcher.search(question.question, asked, mode=mode)
-        found = tuple(dict.fromkeys(_document_of(hit, evidence) for hit in more))
+        found = tuple(dict.fromkeys(_document_of(hit, names) for hit in more))
         if len(found) >= wanted or len(more) < asked or asked >= MOST_CHUNKS:
             return _Answer(question, found, context, milliseconds)
         asked *= 2
 
 
-def _document_of(hit: Hit, evidence: set[str]) -> str:
+def _document_of(hit: Hit, names: Mapping[str, str]) -> str:
     """The id under which a question set knows a hit's document."""
-    if hit.chunk.document_id in evidence or not hit.uri:
-        return hit.chunk.document_id
-    stem = PurePosixPath(hit.uri).stem
-    stems = {file_stem(one): one for one in (stem, hit.chunk.document_id)}
-    return stem if stem in evidence else stems.get(stem, hit.chunk.document_id)
+    return names.get(PurePosixPath(hit.uri).stem, hit.chunk.document_id)
 
 
 def _scores(answers: Sequence[_Answer], k: int) -> Scores:

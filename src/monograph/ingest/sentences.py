@@ -55,6 +55,8 @@ def sentences(text: str, headings: Iterable[int], most_tokens: int) -> Iterator[
     end_before = 0
     for first, last in _blocks(text):
         spans = [part for span in _spans(text, first, last) for part in _short(text, *span)]
+        if not spans:
+            continue
         ends = [*(start for start, _ in spans[1:]), last]
         counts = count_tokens([text[start:stop] for (start, _), stop in zip(spans, ends, strict=True)])
         for (start, end), tokens in zip(spans, counts, strict=True):

@@ -6,7 +6,7 @@ import codecs
 import itertools
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
@@ -52,9 +52,11 @@ def read(data: bytes, place: Place, form: Format) -> tuple[tuple[Document, ...],
         rows = list(_rows(text, place))
         problems.extend(row for row in rows if isinstance(row, Problem))
         return tuple(row for row in rows if isinstance(row, Document)), tuple(problems)
-    sections = headings(text) if form == "markdown" else ()
-    title = _title(sections) or PurePosixPath(place.path).stem
-    document = Document(text, content_id("file", place.uri), title, place.uri, {"path": place.path}, sections)
+    found = headings(text) if form == "markdown" else []
+    # The first heading of the first level names the document, else its first heading, else its file.
+    titles = [one.title for one in found if one.level == 1] + [one.title for one in found]
+    title = titles[0] if titles else PurePosixPath(place.path).stem
+    document = Document(text, content_id("file", place.uri), title, place.uri, {"path": place.path}, sections_of(found))
     return (document,), tuple(problems)
 
 
@@ -100,21 +102,29 @@ def _lossy(data: bytes, encoding: str) -> tuple[str, int]:
         return text, text.count("\ufffd")
 
 
-def _title(sections: tuple[Section, ...]) -> str:
-    """The first heading of the first level, else the first heading."""
-    by_level = sorted(sections, key=lambda section: (len(section.path) > 1, section.start))
-    return by_level[0].path[-1] if by_level else ""
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading of a Markdown text: the offset of its line, its level from 1, its words."""
+
+    start: int
+    level: int
+    title: str
 
 
-def headings(text: str) -> tuple[Section, ...]:
-    """The headings of a Markdown text as sections, each with the path of the headings above it."""
-    lines = _parsed_headings(text) if len(text) <= PARSED_CHARACTERS else _scanned_headings(text)
+def headings(text: str) -> list[Heading]:
+    """The headings of a Markdown text, in order."""
+    found = _parsed_headings(text) if len(text) <= PARSED_CHARACTERS else _scanned_headings(text)
     starts = _line_starts(text)
+    return [Heading(starts[line], level, title) for line, level, title in found]
+
+
+def sections_of(found: Iterable[Heading]) -> tuple[Section, ...]:
+    """Headings as sections, each with the path of the headings above it."""
     sections = []
-    above: list[tuple[int, str]] = []
-    for line, level, title in lines:
-        above = [heading for heading in above if heading[0] < level] + [(level, title)]
-        sections.append(Section(starts[line], tuple(heading for _, heading in above)))
+    above: list[Heading] = []
+    for heading in found:
+        above = [*(one for one in above if one.level < heading.level), heading]
+        sections.append(Section(heading.start, tuple(one.title for one in above)))
     return tuple(sections)
 
 

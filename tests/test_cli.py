@@ -1,0 +1,170 @@
+"""The command line, as a person types it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+NO_NETWORK = """
+import sys
+def refuse(event, arguments):
+    if event.startswith("socket."):
+        raise RuntimeError(f"{event} {arguments}")
+sys.addaudithook(refuse)
+from monograph.app.cli import main
+sys.argv = ["monograph", *sys.argv[1:]]
+main()
+"""
+
+
+def run(*arguments: object, code: int = 0) -> str:
+    """Run a command with every socket forbidden; its standard output, after checking the exit code."""
+    command = [sys.executable, "-c", NO_NETWORK, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout if code in (0, 3) else done.stdout + done.stderr
+
+
+@pytest.fixture
+def texts(folder: Path) -> Path:
+    (folder / "boiler.md").write_text(
+        "# Boiler\n\n## Service\n\nThe boiler is serviced every October by Mrs Grubb.\n\n## Parts\n\nValve V-77."
+    )
+    (folder / "garden.txt").write_text("The apple tree was planted in 1987. It bears fruit in autumn.")
+    (folder / "rows.jsonl").write_text('{"id": "r1", "text": "Invoice INV-2024 is paid.", "metadata": {"year": 2024}}')
+    return folder
+
+
+@pytest.fixture
+def file(texts: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "notes.mono"
+    assert "3 added" in run("sync", path, texts)
+    return path
+
+
+def test_sync_and_its_dry_run(texts: Path, tmp_path: Path) -> None:
+    path = tmp_path / "n.mono"
+    said = run("sync", path, texts, "--dry-run")
+    assert "3 new" in said
+    assert "3 embeddings" in said
+    assert json.loads(run("sync", path, texts, "--json"))["added"] == 3
+    assert "3 the same" in run("sync", path, texts)
+    (texts / "empty.txt").touch()
+    report = json.loads(run("sync", path, texts, "--json", code=3))
+    assert [Path(one["uri"]).name for one in report["problems"]] == ["empty.txt"]
+    assert json.loads(run("sync", path, texts, "--dry-run", "--json"))["cost"]["embeddings"] == 0
+
+
+def test_search(file: Path, texts: Path) -> None:
+    said = run("search", file, "who services the boiler?", "-k", 1, "--explain")
+    assert said.startswith("1. Boiler\n")
+    assert str(texts / "boiler.md") in said
+    assert "Mrs Grubb" in said
+    assert "lexical #1" in said
+    hits = json.loads(run("search", file, "INV-2024", "--json", "-k", 2))
+    assert hits[0]["chunk"]["document_id"] == "r1"
+    assert hits[0]["origins"][-1] == {"retriever": "exact", "rank": 0, "score": 1.0}
+    filtered = json.loads(run("search", file, "tree", "--json", "-w", "year >= 2000", "-w", '{"year": {"<": 2030}}'))
+    assert [hit["chunk"]["document_id"] for hit in filtered] == ["r1"]
+    assert run("search", file, "zebra", "-m", "lexical").strip() == "nothing found"
+
+
+def test_show(file: Path, texts: Path) -> None:
+    assert "garden" in run("show", file)
+    assert "planted in 1987" in run("show", file, texts / "garden.txt")
+    chunk = json.loads(run("search", file, "apple", "--json", "-k", 1))[0]["chunk"]["id"]
+    assert "1 of 1" in run("show", file, chunk)
+    assert json.loads(run("show", file, "r1", "--json"))["text"] == "Invoice INV-2024 is paid."
+
+
+def test_remove_and_forget(file: Path, texts: Path) -> None:
+    assert "1 removed" in run("remove", file, texts / "garden.txt")
+    assert json.loads(run("forget", file, "r1", "--json"))["removed"] == 1
+    left = b"".join(one.read_bytes() for one in file.parent.glob("notes.mono*"))
+    assert b"apple tree" not in left
+    assert b"INV-2024" not in left
+    assert "boiler" in run("search", file, "boiler")
+
+
+def test_stats_check_compact_reembed(file: Path) -> None:
+    assert json.loads(run("stats", file, "--json"))["documents"] == 3
+    assert "documents" in run("stats", file)
+    assert run("check", file).strip() == "all is well"
+    assert json.loads(run("check", file, "--json")) == []
+    assert json.loads(run("compact", file, "--json"))["after_bytes"] > 0
+    assert json.loads(run("reembed", file, "static", "--json"))["embedded"] == 0
+    assert "unknown embedder" in run("reembed", file, "magic", code=1)
+
+
+def test_errors_are_two_lines_and_an_exit_code(file: Path, tmp_path: Path) -> None:
+    for arguments in (
+        ("search", tmp_path / "none.mono", "x"),
+        ("search", file, "x", "-m", "magic"),
+        ("search", file, "x", "-w", "nonsense"),
+        ("search", file, "x", "-w", "{bad json"),
+        ("sync", file, tmp_path / "nowhere"),
+        ("remove", file, "nope"),
+        ("show", file, "nope"),
+        ("eval", tmp_path),
+    ):
+        said = run(*arguments, code=1)
+        assert said.startswith("error: ")
+        assert "try: " in said
+    assert json.loads(run("show", file, "nope", "--json", code=1))["kind"] == "NotFound"
+    run("search", file, code=2)
+    run("magic", code=2)
+
+
+def test_help_reads_like_a_manual() -> None:
+    said = run("--help")
+    for command in ("sync", "search", "show", "remove", "forget", "stats", "check", "eval", "reembed", "compact"):
+        assert command in said
+        assert len(run(command, "--help").splitlines()) > 8
+    assert "Exit codes" in said
+
+
+def test_eval(tmp_path: Path) -> None:
+    corpus = [
+        {"id": f"d{n}", "text": f"The {word} stands in hall {n}."} for n, word in enumerate(["lathe", "press", "kiln"])
+    ]
+    queries = [{"id": "q", "question": "Where is the kiln?", "evidence_ids": ["d2"], "answers": ["hall 2"]}]
+    (tmp_path / "corpus.jsonl").write_text("\n".join(map(json.dumps, corpus)))
+    (tmp_path / "queries.jsonl").write_text("\n".join(map(json.dumps, queries)))
+    (tmp_path / "mine.jsonl").write_text(
+        json.dumps({"id": "m", "question": "Where is the press?", "evidence_ids": ["d1"]})
+    )
+    said = run("eval", tmp_path, "--modes", "lexical,hybrid", "--plot", tmp_path / "p.png")
+    assert "1.000" in said
+    assert "R@5" in said
+    assert (tmp_path / "p.png").stat().st_size > 10_000
+    results = json.loads(
+        run("eval", tmp_path, "--modes", "lexical", "--queries", tmp_path / "mine.jsonl", "--json", "-k", 1)
+    )
+    assert results[0]["scores"]["recall"][0] == 1.0
+
+
+def test_names_cannot_move_the_cursor(folder: Path, tmp_path: Path) -> None:
+    (folder / "evil\x1b[2J\nname.txt").write_text("text with \x1b[31m colour and \x07 bell" + " and many words" * 20)
+    path = tmp_path / "x.mono"
+    run("sync", path, folder)
+    for said in (run("search", path, "colour"), run("show", path)):
+        assert "\x1b" not in said
+        assert "\x07" not in said
+
+
+def test_the_main_job_on_real_chats(shared: Path, tmp_path: Path) -> None:
+    """LiHuaWorld, synced and measured from the command line, every socket forbidden."""
+    from monograph.evaluate.datasets import load_dataset, write_texts
+
+    data = shared / "data/lihuaworld"
+    write_texts(load_dataset(data), tmp_path / "chats")
+    path = tmp_path / "lihua.mono"
+    assert "442 added" in run("sync", path, tmp_path / "chats")
+    result = json.loads(run("eval", data, "--file", path, "--modes", "hybrid", "--json"))[0]
+    assert result["scores"]["recall"][4] >= 0.86
+    assert "Wolfgang" in run("search", path, "Who meets Li Hua for lunch after the arrival in the city?")

@@ -1,0 +1,175 @@
+"""Tokens and embedders."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from embedders import HashEmbedder
+from monograph import Embedder, Monograph
+from monograph.derive.embed import StaticEmbedder, load_embedder
+from monograph.derive.embed import static as static_module
+from monograph.derive.tokens import count_tokens, wordllama_file
+from monograph.errors import MissingExtra, ModelUnavailable
+
+TEXTS = ["a short text", "Ein längerer Text über Wälder. " * 50, "日本語の文", "🦉", "word", "x" * 3000]
+
+
+def minilm(shared: Path) -> Path:
+    pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
+    return shared / "models/all-MiniLM-L6-v2"
+
+
+def test_static_vectors_are_wordllamas() -> None:
+    import wordllama
+
+    theirs = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
+    assert StaticEmbedder().embed(TEXTS) == pytest.approx(theirs.embed(TEXTS, norm=True), abs=1e-5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(texts=st.lists(st.text(max_size=40), max_size=8))
+def test_static_rows_stand_alone(texts: list[str]) -> None:
+    embedder = StaticEmbedder()
+    together = embedder.embed(texts)
+    assert together.shape == (len(texts), 256)
+    assert together.dtype == np.float32
+    for text, row in zip(texts, together, strict=True):
+        assert row == pytest.approx(embedder.embed([text])[0], abs=1e-6)
+        assert np.linalg.norm(row) == pytest.approx(1.0 if text else 0.0, abs=1e-5)
+
+
+def test_static_batches_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = StaticEmbedder().embed(TEXTS)
+    monkeypatch.setattr(static_module, "TOKENS_AT_ONCE", 50)
+    assert StaticEmbedder().embed(TEXTS) == pytest.approx(expected, abs=1e-6)
+
+
+def test_tokens_are_wordllamas() -> None:
+    import wordllama
+
+    theirs = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
+    assert count_tokens(TEXTS) == [sum(one.attention_mask) for text in TEXTS for one in theirs.tokenize([text])]
+    assert count_tokens([]) == []
+    with pytest.raises(ModelUnavailable, match="wordllama"):
+        wordllama_file("no", "such.file")
+
+
+def test_onnx(shared: Path) -> None:
+    embedder = load_embedder(f"onnx:{minilm(shared)}")
+    assert isinstance(embedder, Embedder)
+    assert embedder.dimension == 384
+    texts = ["A man is eating food.", "The stock market fell.", "Someone eats a meal.", "", "long words " * 400]
+    vectors = embedder.embed(texts)
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(5), abs=1e-4)
+    assert vectors[0] @ vectors[2] > vectors[0] @ vectors[1] + 0.3
+    # Activations are quantised by batch, so a text's neighbours move its vector a little.
+    alone = np.concatenate([embedder.embed([text]) for text in texts])
+    assert (alone * vectors).sum(axis=1).min() > 0.95
+    assert load_embedder(embedder.spec).key == embedder.key
+    assert embedder.embed([]).shape == (0, 384)
+
+
+def test_onnx_settings_are_part_of_the_key(shared: Path) -> None:
+    folder = minilm(shared)
+    from monograph.derive.embed.onnx import OnnxEmbedder, OnnxSettings
+
+    plain, other = (
+        OnnxEmbedder(str(folder)),
+        OnnxEmbedder(str(folder), OnnxSettings(query_prefix="query: ", max_tokens=64)),
+    )
+    assert plain.key != other.key
+    again = load_embedder(other.spec)
+    assert (again.key, again.spec) == (other.key, other.spec)
+    assert not np.allclose(other.embed(["owls"], "query"), other.embed(["owls"], "document"))
+    assert OnnxEmbedder(str(folder), OnnxSettings(batch_size=2)).key == plain.key
+
+
+def test_onnx_in_a_file(shared: Path, tmp_path: Path) -> None:
+    folder = minilm(shared)
+    text = tmp_path / "t"
+    text.mkdir()
+    (text / "a.txt").write_text("Cats purr when they are content.")
+    (text / "b.txt").write_text("Interest rates rose again in spring.")
+    with Monograph.open(tmp_path / "x.mono", load_embedder(f"onnx:{folder}")) as monograph:
+        monograph.sync(text)
+    with Monograph.open(tmp_path / "x.mono") as monograph:  # made again from what the file remembers
+        assert "Cats" in monograph.search("a happy kitten", 1, mode="dense")[0].chunk.text
+
+
+def test_onnx_folders_that_will_not_do(shared: Path, tmp_path: Path) -> None:
+    folder = minilm(shared)
+    for name, files, said in (
+        ("none", [], "no .onnx"),
+        ("untokenized", ["model_int8.onnx"], "tokenizer.json"),
+        ("broken", ["tokenizer.json"], "not a model"),
+    ):
+        place = tmp_path / name
+        place.mkdir()
+        for file in files:
+            shutil.copy(folder / file, place)
+        if name == "broken":
+            (place / "model.onnx").write_bytes(b"nonsense")
+        with pytest.raises(ModelUnavailable, match=said):
+            load_embedder(f"onnx:{place}")
+    (tmp_path / "broken" / "b.onnx").touch()
+    (tmp_path / "broken" / "model.onnx").rename(tmp_path / "broken" / "a.onnx")
+    with pytest.raises(ModelUnavailable, match=r"a\.onnx, b\.onnx"):
+        load_embedder(f"onnx:{tmp_path / 'broken'}")
+
+
+def test_a_hub_name_without_a_network(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
+    code = (
+        "from monograph.derive.embed import load_embedder\n"
+        "try:\n    load_embedder('onnx:nobody/nothing')\n"
+        "except Exception as error:\n    print(type(error).__name__, error.mend)"
+    )
+    environment = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    said = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    ).stdout
+    assert said.startswith("ModelUnavailable")
+    assert "network" in said
+
+
+@pytest.mark.parametrize("spec", ["", "magic", "onnx:", "onnx:./not/there/at/all", "sentence-transformers:"])
+def test_unknown_embedders_are_named(spec: str) -> None:
+    with pytest.raises((ModelUnavailable, MissingExtra)) as caught:
+        load_embedder(spec)
+    assert caught.value.mend
+
+
+def test_sentence_transformers_is_an_extra() -> None:
+    if importlib.util.find_spec("sentence_transformers") is not None:
+        pytest.skip("sentence-transformers is installed here")
+    with pytest.raises(MissingExtra) as caught:
+        load_embedder("sentence-transformers:some/model")
+    assert 'pip install "monograph[sentence-transformers]"' in caught.value.mend
+
+
+def test_sentence_transformers(tmp_path: Path) -> None:
+    pytest.importorskip(
+        "sentence_transformers", reason="the extra sentence-transformers (torch, gigabytes) is not installed"
+    )
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.models import StaticEmbedding  # type: ignore[import-not-found]
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(wordllama_file("tokenizers", "l2_supercat_tokenizer_config.json")))
+    SentenceTransformer(modules=[StaticEmbedding(tokenizer, embedding_dim=16)]).save(str(tmp_path / "model"))
+    embedder = load_embedder(f"sentence-transformers:{tmp_path / 'model'}")
+    assert embedder.embed(["one", "two"]).shape == (2, 16)
+
+
+def test_all_are_embedders() -> None:
+    assert isinstance(StaticEmbedder(), Embedder)
+    assert isinstance(HashEmbedder(), Embedder)
