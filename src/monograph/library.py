@@ -21,7 +21,7 @@ from monograph.settings import Settings
 from monograph.store import check, chunks, documents, stats
 from monograph.store.database import Connection, Database
 from monograph.store.filters import compile_condition
-from monograph.values import Chunk, Document, Finding, Hit, Plan, Report, Stats, Watcher
+from monograph.values import Chunk, Document, Finding, Hit, Mode, Plan, Report, Stats, Watcher
 from monograph.vectors.index import ExactIndex
 
 
@@ -211,7 +211,7 @@ class Monograph:
         removal.erase(self._database)
 
     def search(
-        self, query: str, k: int = 5, *, mode: retrieval.Mode = "auto", where: Mapping[str, Any] | None = None
+        self, query: str, k: int = 5, *, mode: Mode = "auto", where: Mapping[str, Any] | None = None
     ) -> list[Hit]:
         """Find chunks.
 

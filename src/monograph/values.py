@@ -214,6 +214,9 @@ class Problem:
     mend: str = ""
 
 
+Mode: TypeAlias = Literal["auto", "lexical", "tfidf", "dense", "hybrid"]
+"""How to search: see :meth:`monograph.Monograph.search`."""
+
 ChangeKind: TypeAlias = Literal["new", "changed", "gone", "same"]
 
 

@@ -14,7 +14,8 @@ from monograph.app import output
 from monograph.errors import InputError, InvalidFilter, MonographError
 from monograph.ingest.batch import DEFAULT_LIMITS, Limits
 from monograph.library import Monograph
-from monograph.retrieve.search import MODES, Mode
+from monograph.retrieve.search import MODES
+from monograph.values import Mode
 
 DONE_WITH_PROBLEMS = 3
 INTERRUPTED = 130

@@ -12,7 +12,7 @@ from monograph.derive.embed import load_embedder
 from monograph.evaluate import run as runs
 from monograph.evaluate.datasets import load_dataset, load_questions
 from monograph.library import Monograph
-from monograph.retrieve.search import Mode
+from monograph.values import Mode
 
 
 @dataclass(frozen=True, slots=True)

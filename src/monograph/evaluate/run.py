@@ -11,8 +11,7 @@ from typing import Protocol
 from monograph.derive.tokens import count_tokens
 from monograph.evaluate import metrics
 from monograph.evaluate.datasets import Question, file_stem
-from monograph.retrieve.search import Mode
-from monograph.values import Hit
+from monograph.values import Hit, Mode
 
 CURVE = 10
 """Recall is reported for k = 1 to this."""

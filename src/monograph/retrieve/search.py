@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import get_args
 
 from monograph.models import Float32
 from monograph.retrieve import dense, fuse, lexical, tfidf
@@ -11,10 +11,9 @@ from monograph.retrieve.ranking import Ranking
 from monograph.store import chunks
 from monograph.store.database import Connection
 from monograph.store.filters import EVERYTHING, Allowed
-from monograph.values import Hit
+from monograph.values import Hit, Mode
 from monograph.vectors.index import ExactIndex
 
-Mode: TypeAlias = Literal["auto", "lexical", "tfidf", "dense", "hybrid"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 
 POOL = 100

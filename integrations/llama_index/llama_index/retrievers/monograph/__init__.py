@@ -1,1 +1,14 @@
-"""Monograph for LlamaIndex: retrievers."""
+"""Monograph for LlamaIndex: retrievers over a .mono file."""
+
+from monograph.errors import MissingExtra
+
+try:
+    import llama_index.core  # noqa: F401
+except ImportError as error:
+    raise MissingExtra(
+        "llama_index.retrievers.monograph needs LlamaIndex", 'pip install "monograph[llama-index]"'
+    ) from error
+
+from llama_index.retrievers.monograph.hybrid import HybridRetriever
+
+__all__ = ["HybridRetriever"]

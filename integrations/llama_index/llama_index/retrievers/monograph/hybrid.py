@@ -1,0 +1,77 @@
+"""A LlamaIndex retriever over an open monograph."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.callbacks import CallbackManager
+from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
+
+from monograph import Hit, Mode, Monograph
+
+OWN_KEYS = ("monograph_title", "monograph_uri", "monograph_explanation")
+"""Metadata keys that the retriever adds; neither embedded nor shown to a model."""
+
+
+class HybridRetriever(BaseRetriever):
+    """Finds chunks of a monograph by words and by meaning.
+
+    Nodes carry the chunk's id, its text and offsets, the document's metadata, and the document as their source; scores
+    are the hits' own, never None.
+
+    Parameters
+    ----------
+    monograph:
+        An open file; it stays the caller's to close.
+    similarity_top_k:
+        Most nodes to return.
+    mode:
+        As for :meth:`monograph.Monograph.search`.
+    where:
+        Only chunks whose metadata meet this filter.
+    callback_manager:
+        LlamaIndex's.
+    """
+
+    def __init__(
+        self,
+        monograph: Monograph,
+        *,
+        similarity_top_k: int = 5,
+        mode: Mode = "auto",
+        where: Mapping[str, Any] | None = None,
+        callback_manager: CallbackManager | None = None,
+    ) -> None:
+        self._monograph = monograph
+        self._similarity_top_k = similarity_top_k
+        self._mode: Mode = mode
+        self._where = where
+        super().__init__(callback_manager=callback_manager)
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        hits = self._monograph.search(
+            query_bundle.query_str, self._similarity_top_k, mode=self._mode, where=self._where
+        )
+        return [as_node(hit) for hit in hits]
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return await asyncio.to_thread(self._retrieve, query_bundle)
+
+
+def as_node(hit: Hit) -> NodeWithScore:
+    """A hit as LlamaIndex has it."""
+    own = dict(zip(OWN_KEYS, (hit.title, hit.uri, hit.explain()), strict=True))
+    node = TextNode(
+        id_=hit.chunk.id,
+        text=hit.chunk.text,
+        metadata={**own, **hit.metadata},
+        excluded_embed_metadata_keys=list(OWN_KEYS),
+        excluded_llm_metadata_keys=list(OWN_KEYS),
+        start_char_idx=hit.chunk.start,
+        end_char_idx=hit.chunk.end,
+        relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=hit.chunk.document_id)},
+    )
+    return NodeWithScore(node=node, score=hit.score)

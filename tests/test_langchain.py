@@ -1,0 +1,113 @@
+"""The LangChain retriever."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+pytest.importorskip("langchain_core", reason="the extra langchain is not installed")
+standard = pytest.importorskip("langchain_tests.integration_tests", reason="langchain-tests is not installed")
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.runnables import RunnableLambda
+
+from langchain_monograph import HybridRetriever
+from monograph import Document, Monograph
+from monograph.errors import InvalidFilter
+
+WORDS = ["anvil", "bellows", "chisel", "drill", "engine", "file", "gauge"]
+
+
+def fill(monograph: Monograph) -> Monograph:
+    monograph.add(
+        Document(
+            f"The {word} stands in hall {n}.", id=f"doc/{n}", title=f"Hall {n}", uri=f"/halls/{n}", metadata={"hall": n}
+        )
+        for n, word in enumerate(WORDS)
+    )
+    return monograph
+
+
+@pytest.fixture
+def filled(monograph: Monograph) -> Iterator[Monograph]:
+    yield fill(monograph)
+
+
+class TestStandard(standard.RetrieversIntegrationTests):  # type: ignore[misc,name-defined]
+    """LangChain's own suite for retrievers."""
+
+    @pytest.fixture(autouse=True)
+    def _open(self, filled: Monograph) -> None:
+        TestStandard.opened = filled
+
+    opened: Monograph
+
+    @property
+    def retriever_constructor(self) -> type[HybridRetriever]:
+        return HybridRetriever
+
+    @property
+    def retriever_constructor_params(self) -> dict[str, Any]:
+        return {"monograph": self.opened}
+
+    @property
+    def retriever_query_example(self) -> str:
+        return "where do the anvil, the bellows and the chisel stand?"
+
+
+def test_documents_are_hits(filled: Monograph) -> None:
+    documents = HybridRetriever(monograph=filled, k=3).invoke("where is the chisel?")
+    hits = filled.search("where is the chisel?", 3)
+    assert [document.id for document in documents] == [hit.chunk.id for hit in hits]
+    assert [document.metadata["monograph_score"] for document in documents] == [hit.score for hit in hits]
+    first = documents[0]
+    assert first.page_content == "The chisel stands in hall 2."
+    assert first.metadata["hall"] == 2
+    assert first.metadata["monograph_uri"] == "/halls/2"
+    assert first.metadata["monograph_document_id"] == "doc/2"
+
+
+def test_what_a_call_changes(filled: Monograph) -> None:
+    retriever = HybridRetriever(monograph=filled)
+    assert len(retriever.invoke("stands", k=2)) == 2
+    assert {one.metadata["hall"] for one in retriever.invoke("the anvil stands", where={"hall": {">": 4}})} == {5, 6}
+    assert len(retriever.invoke("drill", mode="lexical")) == 1
+    with pytest.raises(InvalidFilter):
+        retriever.invoke("x", where={"hall": {"~": 3}})
+
+
+def test_asking_asynchronously_and_in_batches(filled: Monograph) -> None:
+    retriever = HybridRetriever(monograph=filled, mode="dense")
+    queries = ["engine", "drill", "file"]
+    alone = [[one.id for one in retriever.invoke(query)] for query in queries]
+    assert [[one.id for one in found] for found in retriever.batch(queries)] == alone
+    assert [[one.id for one in found] for found in asyncio.run(retriever.abatch(queries))] == alone
+
+
+def test_in_a_chain_with_callbacks(filled: Monograph) -> None:
+    class Seen(BaseCallbackHandler):
+        starts = 0
+        found = 0
+
+        def on_retriever_start(self, *_: Any, **__: Any) -> None:
+            self.starts += 1
+
+        def on_retriever_end(self, documents: Any, **_: Any) -> None:
+            self.found += len(documents)
+
+    seen = Seen()
+    chain = HybridRetriever(monograph=filled, k=2) | RunnableLambda(lambda found: [one.page_content for one in found])
+    assert chain.invoke("where is the gauge?", config={"callbacks": [seen]})[0] == "The gauge stands in hall 6."
+    assert (seen.starts, seen.found) == (1, 2)
+
+
+def test_without_the_framework_the_error_names_the_extra() -> None:
+    code = "import sys; sys.modules['langchain_core'] = None\nimport langchain_monograph"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "MissingExtra" in done.stderr
+    assert 'pip install "monograph[langchain]"' in done.stderr
