@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -89,7 +90,7 @@ def sync(
     """
     limits = Limits(max_bytes)
     with _outcome(as_json=json_output):
-        with Monograph.open(file) as monograph, output.progress_bar("sync", quiet=json_output) as watcher:
+        with Monograph.open(file) as monograph, output.progress_bar("sync", quiet=_unseen(json_output)) as watcher:
             plan = monograph.plan(*sources, verify=verify, prune=prune, price=dry_run, limits=limits, progress=watcher)
             result = plan if dry_run else monograph.apply(plan, limits=limits, progress=watcher)
         if json_output:
@@ -238,7 +239,7 @@ def reembed(
 
         with (
             Monograph.open(file, create=False) as monograph,
-            output.progress_bar("reembed", quiet=json_output) as watcher,
+            output.progress_bar("reembed", quiet=_unseen(json_output)) as watcher,
         ):
             report = monograph.reembed(load_embedder(embedder), progress=watcher)
         output.print_json(report) if json_output else output.print_report(report, str(file))
@@ -287,12 +288,19 @@ def evaluate(
         from monograph.app import measure
 
         chosen = [_mode(name.strip()) for name in modes.split(",")]
-        results, name = measure.run(measure.Task(dataset, queries, file, embedder, chosen, k), quiet=json_output)
+        results, name = measure.run(
+            measure.Task(dataset, queries, file, embedder, chosen, k), quiet=_unseen(json_output)
+        )
         if plot is not None:
             from monograph.evaluate.plot import save_plot
 
             save_plot(results, name, plot)
         output.print_json(results) if json_output else measure.print_results(results, name)
+
+
+def _unseen(json_output: bool) -> bool:
+    """Whether a progress bar would be seen by no one, or spoil the output."""
+    return json_output or not sys.stderr.isatty()
 
 
 def _mode(name: str) -> Mode:

@@ -55,15 +55,15 @@ def safe(text: str) -> str:
 
 @contextmanager
 def progress_bar(phase: str, *, quiet: bool) -> Iterator[Watcher | None]:
-    """A bar on standard error while work goes on; nothing where no one is looking."""
-    if quiet or not sys.stderr.isatty():
+    """A bar on standard error while work goes on; a single line where no terminal is."""
+    if quiet:
         yield None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[unit]}"))
-    with Bar(*columns, TimeRemainingColumn(), console=console(stderr=True), transient=True) as bar:
+    with Bar(*columns, TimeRemainingColumn(), console=console(stderr=True), transient=sys.stderr.isatty()) as bar:
         task = bar.add_task(phase, total=None, unit="")
 
         def watch(progress: Progress) -> None:

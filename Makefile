@@ -1,0 +1,62 @@
+# Every target does its own set-up: a virtual environment in .venv, made anew when what it is built from changes.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+BUILT_FROM := pyproject.toml CMakeLists.txt src/monograph/vectors/kernel/kernel.cpp
+
+.PHONY: help demo test check lint docs wheel bench clean
+.DEFAULT_GOAL := help
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Monograph needs Python 3.11 or later: make PYTHON=python3.11 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/core: $(BUILT_FROM) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e .
+	@touch $@
+
+$(VENV)/test: $(BUILT_FROM) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e ".[test]"
+	@touch $(VENV)/core $@
+
+$(VENV)/bench: $(BUILT_FROM) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e ".[bench]"
+	@touch $@
+
+$(VENV)/docs: $(BUILT_FROM) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e ".[docs]"
+	@touch $@
+
+demo: $(VENV)/core ## Turn the texts in examples/ into one file and search it
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/test ## Run the tests
+	$(BIN)/python -m pytest -n 2 -q
+
+lint: $(VENV)/test ## Check style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+check: lint test ## Everything: style, types, architecture, tests
+
+docs: $(VENV)/docs ## Build the documentation into site/
+	$(BIN)/mkdocs build --strict
+
+wheel: $(BIN)/python ## Build a wheel into dist/
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+bench: $(VENV)/bench ## Measure: retrieval, RAGdb beside us, start-up, install size, page sizes
+	$(BIN)/python benchmarks/lihuaworld.py
+	$(BIN)/python benchmarks/ragdb_experiment.py
+	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/footprint.py
+	$(BIN)/python benchmarks/pages.py
+
+clean: ## Remove what was built
+	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis

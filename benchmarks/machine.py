@@ -1,0 +1,59 @@
+"""What every benchmark shares: which machine this is, medians of repeats, tables and JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sqlite3
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+console = Console(soft_wrap=True, highlight=False, markup=False)
+
+
+def machine() -> str:
+    """Processor, cores, Python and SQLite, in one line."""
+    model = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        model = next(
+            (line.split(":")[1].strip() for line in info.read_text().splitlines() if "model name" in line), model
+        )
+    return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
+
+
+def median_seconds(work: Callable[[], Any], repeats: int = 5) -> float:
+    """Median of the wall time of some runs."""
+    times = []
+    for _ in range(repeats):
+        started = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - started)
+    return statistics.median(times)
+
+
+def show(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print an aligned table; every column but the first is of numbers."""
+    table = Table(box=SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
+    for place, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if place else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+def save(path: Path | None, value: Any) -> None:
+    """Write results beside the machine they are from, as JSON."""
+    if path is not None:
+        path.write_text(json.dumps({"machine": machine(), "results": value}, indent=2))
+
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"

@@ -1,0 +1,29 @@
+"""A folder in, passages with their sources out."""
+
+import tempfile
+from pathlib import Path
+
+from monograph import Monograph
+
+texts = Path(__file__).parent / "texts"
+file = Path(tempfile.mkdtemp()) / "archive.mono"
+
+with Monograph.open(file) as archive:
+    report = archive.sync(texts)
+    print(f"{report.added} documents, {report.chunks_added} chunks")
+
+    for hit in archive.search("Who found the comet, and when?", k=3):
+        print(f"{hit.rank + 1}. {hit.title}: {hit.uri}, characters {hit.chunk.start} to {hit.chunk.end}")
+        print(f"   found by {hit.explain()}")
+
+    # A code is found word for word, and never inside a longer one (INV-20310).
+    best = archive.search("INV-2031", k=1)[0]
+    print("INV-2031 stands in", best.title)
+
+    # Filters on metadata.
+    lost = archive.search("plate", k=5, where={"quality": "lost", "year": {"<": 1970}})
+    print("lost:", [hit.chunk.document_id for hit in lost])
+
+    # The span is the proof: every hit is a piece of its document, to the character.
+    document = archive.document(best.chunk.document_id)
+    assert document.text[best.chunk.start : best.chunk.end] == best.chunk.text

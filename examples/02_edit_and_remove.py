@@ -1,0 +1,31 @@
+"""Edits cost only what changed; what is forgotten is gone from the bytes of the file."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from monograph import Document, Monograph
+
+work = Path(tempfile.mkdtemp())
+texts = shutil.copytree(Path(__file__).parent / "texts", work / "texts")
+file = work / "archive.mono"
+
+with Monograph.open(file) as archive:
+    first = archive.sync(texts)
+    print(f"first sync: {first.embedded} embedded")
+    print(f"again: {archive.sync(texts).embedded} embedded")
+
+    lentils = texts / "kitchen" / "lentils.md"
+    lentils.write_text(lentils.read_text() + "\nSome add vinegar. They are wrong.\n")
+    plan = archive.plan(texts)
+    print(f"the plan: {len(plan.of('changed'))} changed, {plan.cost.embeddings} to embed")
+    print(f"done: {archive.apply(plan).embedded} embedded")
+
+    # Documents need no file: an agent's memory, say.
+    archive.add([Document("The key to the cellar hangs behind the clock.", id="note-1", metadata={"kind": "note"})])
+    print("found:", archive.search("where is the key?", k=1, where={"kind": "note"})[0].chunk.text)
+
+    archive.remove(["note-1"], forget=True)
+    left = b"".join(path.read_bytes() for path in work.glob("archive.mono*"))
+    print("a trace of the note in the file:", b"behind the clock" in left)
+    print("faults:", archive.check())

@@ -1,0 +1,25 @@
+"""Monograph under a LlamaIndex query engine (pip install "monograph[llama-index]")."""
+
+import tempfile
+from pathlib import Path
+
+from llama_index.core import Settings
+from llama_index.core.llms import MockLLM
+from llama_index.core.query_engine import RetrieverQueryEngine
+
+from llama_index.retrievers.monograph import HybridRetriever
+from monograph import Monograph
+
+texts = Path(__file__).parent / "texts"
+file = Path(tempfile.mkdtemp()) / "archive.mono"
+Settings.llm = MockLLM(max_tokens=16)  # stands in for your model
+
+with Monograph.open(file) as archive:
+    archive.sync(texts)
+    retriever = HybridRetriever(archive, similarity_top_k=3)
+    for node in retriever.retrieve("Who repaired the generator in winter?"):
+        print(f"{node.score:.3f} {node.node.metadata['monograph_title']}: {node.node.metadata['path']}")
+
+    engine = RetrieverQueryEngine.from_args(retriever)
+    response = engine.query("Who repaired the generator in winter?")
+    print("sources:", [source.node.metadata["path"] for source in response.source_nodes])

@@ -1,0 +1,39 @@
+"""The main job on the texts that ship here: a folder becomes one file that answers."""
+
+from pathlib import Path
+
+from monograph import Monograph
+from monograph.app import output
+
+TEXTS = Path(__file__).parent / "texts"
+FILE = Path("demo.mono")
+QUESTIONS = (
+    "Who discovered the comet?",
+    "Was INV-2031 paid?",
+    "Wie oft wird die Kuppel geschmiert?",
+    "Why was plate 4417 lost?",
+)
+
+console = output.console()
+with Monograph.open(FILE) as monograph:
+    with output.progress_bar("sync", quiet=False) as watcher:
+        report = monograph.sync(TEXTS, progress=watcher)
+    stats = monograph.stats()
+    console.print(
+        f"{FILE}: {stats.documents} documents, {stats.chunks} chunks, {stats.file_bytes / 1e6:.1f} MB;"
+        f" {report.embedded} embedded in {report.seconds:.2f} s"
+    )
+    for question in QUESTIONS:
+        console.print(f"\n? {question}", style="bold green")
+        output.print_hits(monograph.search(question, k=2), explain=True)
+
+console.print("Next, type:", style="bold")
+for command in (
+    'search demo.mono "What did the lightning damage?" --explain',
+    'search demo.mono "comet" --where "year >= 1963"',
+    "show demo.mono plate-4417",
+    "stats demo.mono",
+    "sync demo.mono examples/texts          # nothing changed: nothing is done",
+    "--help",
+):
+    console.print(f"  .venv/bin/monograph {command}")
