@@ -7,6 +7,8 @@ in 100 more codes that begin like another document's code. Recall@1 of the bare 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import os
 import random
 import shutil
@@ -20,26 +22,16 @@ from typing import Any
 from machine import console, machine, median_seconds, save, show
 from monograph import Monograph
 
-WORDS = [
+BUSINESS = [
     "quarterly",
     "revenue",
     "contract",
     "supplier",
     "delivery",
     "warehouse",
-    "pump",
-    "valve",
-    "firmware",
-    "server",
-    "network",
-    "backup",
+    "budget",
     "audit",
     "meeting",
-    "budget",
-    "engineer",
-    "inspection",
-    "pressure",
-    "sensor",
     "invoice",
     "customer",
     "region",
@@ -48,24 +40,41 @@ WORDS = [
     "training",
     "schedule",
     "report",
-    "maintenance",
     "license",
-    "upgrade",
-    "panel",
-    "measurement",
-    "tolerance",
-    "assembly",
-    "safety",
     "review",
     "capacity",
     "forecast",
     "margin",
     "procurement",
     "logistics",
+]
+TECHNICAL = [
+    "pump",
+    "valve",
+    "firmware",
+    "server",
+    "network",
+    "backup",
+    "engineer",
+    "inspection",
+    "pressure",
+    "sensor",
+    "maintenance",
+    "upgrade",
+    "panel",
+    "measurement",
+    "tolerance",
+    "assembly",
+    "safety",
     "encryption",
     "latency",
     "throughput",
+    "bearing",
+    "voltage",
+    "coolant",
+    "telemetry",
 ]
+LINKED = 0.4
 LINKS = [
     "the",
     "a",
@@ -85,11 +94,24 @@ LINKS = [
     "be",
     "has",
 ]
+SYLLABLES = [
+    first + vowel + last for first in "bcdfghklmnprstvw" for vowel in "aeiou" for last in ("", "n", "r", "s", "l", "t")
+]
 
 
-def corpus(folder: Path, count: int, chance: random.Random) -> dict[str, list[tuple[str, str]]]:
+def vocabulary(size: int, chance: random.Random) -> tuple[list[str], list[float]]:
+    """Words and their weights: business and technical ones first, then made-up ones, as rare as Zipf's law has them."""
+    words = chance.sample(BUSINESS + TECHNICAL, len(BUSINESS + TECHNICAL))
+    while len(words) < size:
+        words.append("".join(chance.choice(SYLLABLES) for _ in range(chance.randint(2, 3))))
+    words = list(dict.fromkeys(words))
+    return words, [1 / (rank + 10) for rank in range(len(words))]
+
+
+def corpus(folder: Path, count: int, words: int, chance: random.Random) -> dict[str, list[tuple[str, str]]]:
     """Write the documents; (code, file name) by kind of code."""
     folder.mkdir()
+    known_words, weights = vocabulary(words, chance)
     codes: dict[int, tuple[str, str]] = {}
     places = chance.sample(range(count), 300)
     for number, place in enumerate(places[:100]):
@@ -99,13 +121,11 @@ def corpus(folder: Path, count: int, chance: random.Random) -> dict[str, list[tu
         codes[long] = ("prefixed by another", f"INV-{2000 + number}{chance.choice(['5', '-A', '0'])}")
     known: dict[str, list[tuple[str, str]]] = {}
     for number in range(count):
-        sentences = [
-            " ".join(
-                chance.choice(LINKS) if chance.random() < 0.4 else chance.choice(WORDS)
-                for _ in range(chance.randint(8, 18))
-            ).capitalize()
-            for _ in range(chance.randint(12, 20))
-        ]
+        sentences = []
+        for _ in range(chance.randint(12, 20)):
+            picked = chance.choices(known_words, weights, k=chance.randint(8, 18))
+            linked = (chance.choice(LINKS) if chance.random() < LINKED else word for word in picked)
+            sentences.append(" ".join(linked).capitalize())
         if number in codes:
             kind, code = codes[number]
             sentences.insert(chance.randrange(len(sentences)), f"The reference of this case is {code}")
@@ -143,7 +163,8 @@ class Theirs:
     def sync(self, folder: Path) -> Any:
         from ragdb import RAGdb
 
-        RAGdb(str(self.path)).ingest_folder(str(folder))
+        with contextlib.redirect_stdout(io.StringIO()):  # it prints a line a file
+            RAGdb(str(self.path)).ingest_folder(str(folder))
 
     def open(self) -> Callable[[str], str]:
         from ragdb import RAGdb
@@ -198,6 +219,7 @@ def measure(system: Any, folder: Path, known: dict[str, list[tuple[str, str]]]) 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--documents", type=int, default=1000)
+    parser.add_argument("--vocabulary", type=int, default=10_000, help="how many different words there are")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     systems: list[Any] = [Ours]
@@ -210,14 +232,14 @@ def main() -> None:
     results = {}
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        known = corpus(folder / "texts", options.documents, random.Random(2024))
+        known = corpus(folder / "texts", options.documents, options.vocabulary, random.Random(2024))
         words = sum(len(path.read_text().split()) for path in (folder / "texts").iterdir()) / options.documents
         for system in systems:
             shutil.copytree(folder / "texts", folder / system.name)
             os.sync()
             results[system.name] = measure(system(folder / f"{system.name}.db"), folder / system.name, known)
     console.print(machine())
-    console.print(f"{options.documents} documents of {words:.0f} words")
+    console.print(f"{options.documents} documents of {words:.0f} words, a vocabulary of {options.vocabulary}")
     names = list(results)
     rows = []
     for key in results[names[0]]:

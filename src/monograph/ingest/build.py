@@ -14,7 +14,7 @@ from dataclasses import fields
 from monograph.derive.tokens import count_tokens
 from monograph.ingest.batch import BATCH_DOCUMENTS, Limits, Parcel, batches, changed, readings
 from monograph.ingest.commit import Tally, remove_row, store
-from monograph.ingest.prepare import Pipeline, missing, prepare
+from monograph.ingest.prepare import Pipeline, Prepared, missing, prepare
 from monograph.store import chunks, documents, sources
 from monograph.values import Change, Cost, Document, Plan, Problem, Progress, Report, Watcher
 
@@ -94,11 +94,9 @@ def price(pipeline: Pipeline, plan: Plan, limits: Limits, watcher: Watcher | Non
 def _price(pipeline: Pipeline, batch: list[Parcel], cost: Cost, asked: set[bytes]) -> Cost:
     fresh = 0
     with pipeline.database.read() as connection:
-        work = [
-            prepare(document, sha256, pipeline.embedder, pipeline.settings)
-            for parcel in batch
-            for document, sha256 in changed(connection, parcel, pipeline.settings)
-        ]
+        pairs = [pair for parcel in batch for pair in changed(connection, parcel, pipeline.settings)]
+        made = prepare(pairs, pipeline.embedder, pipeline.settings)
+        work = [one for one in made if isinstance(one, Prepared)]
         lacking = [vector for vector in missing(connection, work) if vector.key not in asked and vector.given is None]
         for prepared in work:
             row = documents.find(connection, prepared.document.id)

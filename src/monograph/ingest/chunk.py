@@ -9,11 +9,11 @@ one, and are in step again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
 from monograph.errors import InvalidDocument
-from monograph.ingest.sentences import HEADING, Sentence, sentences
+from monograph.ingest.sentences import HEADING, Block, Sentence, sentences
 from monograph.settings import Settings
 from monograph.values import PASSAGE_SEPARATOR, Chunk, Document, content_id
 
@@ -21,7 +21,7 @@ SHORTEST = 0.5
 """A chunk that is cut off fills at least this share of its room."""
 
 
-def cut(document: Document, settings: Settings) -> list[Chunk]:
+def cut(document: Document, settings: Settings, ahead: Iterable[Block] | None = None) -> list[Chunk]:
     """The chunks of a document, in reading order.
 
     Every character but white space is in a chunk; ``document.text[start:end] == chunk.text``, without white space at
@@ -33,6 +33,8 @@ def cut(document: Document, settings: Settings) -> list[Chunk]:
         Its ``sections`` are borders that a chunk's overlap never crosses, and give the chunks their ``section``.
     settings:
         Most tokens a chunk, and most tokens of whole sentences that it repeats from the one before.
+    ahead:
+        The document's sentences, where :func:`~monograph.ingest.sentences.count_ahead` has them.
 
     Raises
     ------
@@ -44,7 +46,7 @@ def cut(document: Document, settings: Settings) -> list[Chunk]:
     seen: dict[str, int] = {}
     chunks = []
     section = 0
-    for ordinal, (start, own, end) in enumerate(_spans(document, settings)):
+    for ordinal, (start, own, end) in enumerate(_spans(document, settings, ahead)):
         text = document.text[start:end]
         seen[text] = seen.get(text, 0) + 1
         while section < len(document.sections) and document.sections[section].start <= own:
@@ -81,9 +83,10 @@ def _ready_made(document: Document) -> list[Chunk]:
     return chunks
 
 
-def _spans(document: Document, settings: Settings) -> Iterator[tuple[int, int, int]]:
+def _spans(document: Document, settings: Settings, ahead: Iterable[Block] | None) -> Iterator[tuple[int, int, int]]:
     """(start, start without the overlap, end) of each chunk."""
-    found = sentences(document.text, (section.start for section in document.sections), settings.chunk_tokens)
+    headings = (section.start for section in document.sections)
+    found = sentences(document.text, headings, settings.chunk_tokens, ahead)
     buffer: list[Sentence] = []
     overlap: list[Sentence] = []
     for sentence in found:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import islice
 
 from monograph.errors import BusyFile, InvalidDocument, MonographError
 from monograph.ingest.batch import Parcel, changed
 from monograph.ingest.prepare import Pipeline, Prepared, prepare, remember_vectors
 from monograph.store import chunks, documents, memo, sources
 from monograph.store.database import Connection, savepoint
-from monograph.values import Document, Problem
+from monograph.values import Problem
 
 _TRIES = 5
 
@@ -58,9 +59,10 @@ def store(pipeline: Pipeline, batch: Sequence[Parcel], *, strict: bool) -> Tally
     strict:
         Raise on the first document that cannot be stored, and store nothing of the batch; else it is a problem.
     """
-    with pipeline.database.read() as connection:
-        work = [list(changed(connection, parcel, pipeline.settings)) for parcel in batch]
-    ready = [_prepare(pipeline, parcel, some, strict=strict) for parcel, some in zip(batch, work, strict=True)]
+    ready = _prepare(pipeline, batch)
+    if strict:
+        for problem in (problem for one in ready for problem in one.failed):
+            raise InvalidDocument(problem.reason, problem.mend)
     tally = Tally()
     for _ in range(_TRIES):
         embedded = remember_vectors(pipeline, [prepared for one in ready for prepared in one.prepared])
@@ -73,16 +75,17 @@ def store(pipeline: Pipeline, batch: Sequence[Parcel], *, strict: bool) -> Tally
     raise BusyFile(f"another process keeps emptying the memo of {pipeline.database.path}", "try again when it is done")
 
 
-def _prepare(pipeline: Pipeline, parcel: Parcel, work: Sequence[tuple[Document, bytes]], *, strict: bool) -> _Ready:
-    prepared, failed = [], []
-    for document, sha256 in work:
-        try:
-            prepared.append(prepare(document, sha256, pipeline.embedder, pipeline.settings))
-        except MonographError as error:
-            if strict:
-                raise
-            failed.append(Problem(document.uri, error.message, error.mend))
-    return _Ready(parcel, tuple(prepared), tuple(failed))
+def _prepare(pipeline: Pipeline, batch: Sequence[Parcel]) -> list[_Ready]:
+    """The changed documents of a batch, cut all together."""
+    with pipeline.database.read() as connection:
+        work = [list(changed(connection, parcel, pipeline.settings)) for parcel in batch]
+    prepared = iter(prepare([pair for some in work for pair in some], pipeline.embedder, pipeline.settings))
+    ready = []
+    for parcel, some in zip(batch, work, strict=True):
+        results = list(islice(prepared, len(some)))
+        good = tuple(one for one in results if isinstance(one, Prepared))
+        ready.append(_Ready(parcel, good, tuple(one for one in results if isinstance(one, Problem))))
+    return ready
 
 
 def _commit(pipeline: Pipeline, ready: Sequence[_Ready], *, strict: bool) -> Tally | None:

@@ -10,12 +10,13 @@ import numpy as np
 
 from monograph.errors import InvalidDocument
 from monograph.ingest.chunk import cut
+from monograph.ingest.sentences import count_ahead
 from monograph.models import Embedder, Float32
 from monograph.settings import Settings
 from monograph.store import memo
 from monograph.store.database import Connection, Database
 from monograph.store.vectors import pack
-from monograph.values import Chunk, Document, content_hash
+from monograph.values import Chunk, Document, Problem, content_hash
 
 CUTTER = 1
 """Raised when chunks are cut otherwise than before, so that documents are cut anew at their next sync."""
@@ -86,18 +87,34 @@ def embedded_text(title: str, text: str) -> str:
     return f"{title}\n{text}" if title else text
 
 
-def prepare(document: Document, sha256: bytes, embedder: Embedder, settings: Settings) -> Prepared:
-    """Cut a document and name what must be derived for it.
+def prepare(work: Sequence[tuple[Document, bytes]], embedder: Embedder, settings: Settings) -> list[Prepared | Problem]:
+    """Cut documents and name what must be derived for them.
 
-    Raises
-    ------
-    InvalidDocument
-        If a passage came with a vector of another length than the embedder's, or not finite.
+    Parameters
+    ----------
+    work:
+        Documents with their hashes.
+    embedder:
+        Makes the vectors.
+    settings:
+        How chunks are cut.
+
+    Returns
+    -------
+    In the order of ``work``; a problem for a document that cannot be stored: a passage is empty, or came with a
+    vector of another length than the embedder's, or not finite.
     """
-    chunks = tuple(cut(document, settings))
-    given = [passage.vector for passage in document.passages] or [None] * len(chunks)
-    vectors = tuple(_vectored(document, chunk, vector, embedder) for chunk, vector in zip(chunks, given, strict=True))
-    return Prepared(document, sha256, chunks, vectors)
+    ahead = count_ahead(["" if document.passages else document.text for document, _ in work])
+    result: list[Prepared | Problem] = []
+    for (document, sha256), blocks in zip(work, ahead, strict=True):
+        try:
+            chunks = tuple(cut(document, settings, blocks))
+            given = [passage.vector for passage in document.passages] or [None] * len(chunks)
+            vectors = (_vectored(document, *pair, embedder) for pair in zip(chunks, given, strict=True))
+            result.append(Prepared(document, sha256, chunks, tuple(vectors)))
+        except InvalidDocument as error:
+            result.append(Problem(document.uri, error.message, error.mend))
+    return result
 
 
 def _vectored(document: Document, chunk: Chunk, given: Float32 | None, embedder: Embedder) -> Vectored:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from monograph.derive.tokens import count_tokens, tokenizer
 
@@ -38,7 +39,46 @@ class Sentence:
     mark: int
 
 
-def sentences(text: str, headings: Iterable[int], most_tokens: int) -> Iterator[Sentence]:
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A stretch of a text: its sentences' spans, without white space at their ends, and their tokens."""
+
+    spans: tuple[tuple[int, int], ...]
+    tokens: tuple[int, ...]
+
+
+def count_ahead(texts: Sequence[str]) -> list[list[Block] | None]:
+    """The blocks of many texts, their tokens counted together, which is faster than one text after the other.
+
+    Returns
+    -------
+    One entry a text, in order; None for a text of several blocks, which is counted as it is worked through.
+    """
+    spans = [_spans_of_block(text, 0, len(text)) if len(text) <= BLOCK_CHARACTERS else None for text in texts]
+    pieces = [_pieces(text, some, len(text)) for text, some in zip(texts, spans, strict=True) if some is not None]
+    counts = iter(count_tokens([piece for one in pieces for piece in one]))
+    return [None if some is None else [Block(some, tuple(islice(counts, len(some))))] for some in spans]
+
+
+def _counted(text: str) -> Iterator[Block]:
+    for first, last in _blocks(text):
+        spans = _spans_of_block(text, first, last)
+        yield Block(spans, tuple(count_tokens(_pieces(text, spans, last))))
+
+
+def _spans_of_block(text: str, first: int, last: int) -> tuple[tuple[int, int], ...]:
+    return tuple(part for span in _spans(text, first, last) for part in _short(text, *span))
+
+
+def _pieces(text: str, spans: Sequence[tuple[int, int]], last: int) -> list[str]:
+    """Each sentence with the white space that follows it."""
+    ends = [start for start, _ in spans[1:]] + [last]
+    return [text[start:end] for (start, _), end in zip(spans, ends, strict=False)]
+
+
+def sentences(
+    text: str, headings: Iterable[int], most_tokens: int, ahead: Iterable[Block] | None = None
+) -> Iterator[Sentence]:
     """The sentences of a text, in order; every character but white space is in one.
 
     Parameters
@@ -49,25 +89,26 @@ def sentences(text: str, headings: Iterable[int], most_tokens: int) -> Iterator[
         Offsets at which a heading begins.
     most_tokens:
         A longer sentence comes in parts.
+    ahead:
+        The blocks of the text, where :func:`count_ahead` has them.
     """
     waiting = iter(sorted(headings))
     heading = next(waiting, None)
     end_before = 0
-    for first, last in _blocks(text):
-        spans = [part for span in _spans(text, first, last) for part in _short(text, *span)]
-        if not spans:
-            continue
-        ends = [*(start for start, _ in spans[1:]), last]
-        counts = count_tokens([text[start:stop] for (start, _), stop in zip(spans, ends, strict=True)])
-        for (start, end), tokens in zip(spans, counts, strict=True):
+    for block in ahead if ahead is not None else _counted(text):
+        for (start, end), tokens in zip(block.spans, block.tokens, strict=True):
             strength = PARAGRAPH if _BLANK_LINE.search(text, end_before, start) else SENTENCE
             while heading is not None and heading <= start:
                 strength, heading = HEADING, next(waiting, None)
             end_before = end
             if tokens <= most_tokens:
-                yield Sentence(start, end, tokens, strength, zlib.crc32(text[start:end].encode("utf-8", "replace")))
+                yield Sentence(start, end, tokens, strength, _mark(text, start, end))
             else:
                 yield from _parts(text, Sentence(start, end, tokens, strength, 0), most_tokens)
+
+
+def _mark(text: str, start: int, end: int) -> int:
+    return zlib.crc32(text[start:end].encode("utf-8", "replace"))
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
@@ -129,9 +170,8 @@ def _parts(text: str, whole: Sentence, most_tokens: int) -> Iterator[Sentence]:
             space = _SPACE_BEFORE.match(text, (start + limit) // 2, limit)
             cut = max(space.end() if space else limit, start + 1)
         for begin, end in _trimmed(text, start, cut):
-            mark = zlib.crc32(text[begin:end].encode("utf-8", "replace"))
             tokens = min(most_tokens, count_tokens([text[begin:end]])[0])
-            yield Sentence(begin, end, tokens, strength, mark)
+            yield Sentence(begin, end, tokens, strength, _mark(text, begin, end))
             strength = SENTENCE
         if cut >= whole.end:
             return

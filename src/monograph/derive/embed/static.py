@@ -10,8 +10,8 @@ import numpy as np
 from monograph.derive.tokens import tokenizer, wordllama_file
 from monograph.models import Float32, TextKind
 
-TOKENS_AT_ONCE = 32_768
-"""Token vectors gathered at once: 32 MB."""
+TOKENS_AT_ONCE = 8_192
+"""Token vectors of one text that are summed at once: 8 MB."""
 
 
 @functools.cache
@@ -37,28 +37,13 @@ class StaticEmbedder:
         -------
         float32 of shape (len(texts), 256), rows of unit length; zero for a text without tokens.
         """
+        table = _table()
         result = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        encodings = tokenizer().encode_batch_fast(list(texts), add_special_tokens=False)
-        batch: list[int] = []
-        tokens = 0
-        for place, encoding in enumerate(encodings):
-            if batch and tokens + len(encoding.ids) > TOKENS_AT_ONCE:
-                _pool(result, batch, [encodings[one].ids for one in batch])
-                batch, tokens = [], 0
-            if encoding.ids:
-                batch.append(place)
-                tokens += len(encoding.ids)
-        if batch:
-            _pool(result, batch, [encodings[one].ids for one in batch])
+        for place, encoding in enumerate(tokenizer().encode_batch_fast(list(texts), add_special_tokens=False)):
+            # One text at a time: its token vectors stay in the processor's cache between the look-up and the sum.
+            for first in range(0, len(encoding.ids), TOKENS_AT_ONCE):
+                result[place] += table[encoding.ids[first : first + TOKENS_AT_ONCE]].sum(axis=0)
+        # Sums, not means: they differ by a factor that unit length takes away.
         lengths = np.linalg.norm(result, axis=1, keepdims=True)
         np.divide(result, lengths, out=result, where=lengths > 0)
         return result
-
-
-def _pool(result: Float32, places: Sequence[int], tokens: Sequence[Sequence[int]]) -> None:
-    """Write the sums of token vectors to their places; the mean differs by a factor that unit length takes away."""
-    table = _table()
-    ids = np.fromiter((token for one in tokens for token in one), dtype=np.intp)
-    starts = np.zeros(len(tokens), dtype=np.intp)
-    np.cumsum([len(one) for one in tokens[:-1]], out=starts[1:])
-    result[places] = np.add.reduceat(table[np.minimum(ids, len(table) - 1)], starts, axis=0)
