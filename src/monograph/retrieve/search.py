@@ -29,7 +29,10 @@ class Request:
     mode: Mode
     vector: Float32 | None = None
     allowed: Allowed = EVERYTHING
-    fusion: fuse.Method = "z_score"
+
+
+FUSION: fuse.Method = "z_score"
+"""How rankings are fused; benchmarks/fusion.py holds it against the other."""
 
 
 def needs_vector(mode: Mode) -> bool:
@@ -53,7 +56,7 @@ def search(connection: Connection, index: ExactIndex | None, request: Request) -
         lifts.append(lexical.word_for_word(connection, "phrase", lexical.phrases(query), pool, allowed))
     if index is not None and request.vector is not None:
         rankings.append(dense.search(connection, index, request.vector, pool, allowed))
-    fused = fuse.alone(rankings[0], lifts) if len(rankings) == 1 else fuse.fuse(rankings, lifts, request.fusion)
+    fused = fuse.alone(rankings[0], lifts) if len(rankings) == 1 else fuse.fuse(rankings, lifts, FUSION)
     return _hits(connection, fused[: request.k])
 
 

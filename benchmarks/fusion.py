@@ -1,0 +1,41 @@
+"""Which fusion: z-scores against reciprocal ranks, over weights of the dense scores, recall@5 on the dev sets."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from machine import SHARED, console, machine, save, show
+from monograph import Monograph
+from monograph.evaluate.datasets import load_dataset
+from monograph.evaluate.run import evaluate
+from monograph.retrieve import fuse, search
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--sets", default="lihuaworld,hotpotqa,multihop-rag,squad")
+parser.add_argument("--questions", type=int, default=300)
+parser.add_argument("--json", type=Path)
+options = parser.parse_args()
+METHODS: tuple[fuse.Method, ...] = ("z_score", "reciprocal_rank")
+DENSE_WEIGHTS = (0.2, 0.5, 1.0)
+
+table: dict[str, dict[str, float]] = {}
+for name in options.sets.split(","):
+    dataset = load_dataset(SHARED / "data" / name)
+    questions = dataset.questions[: options.questions]
+    with tempfile.TemporaryDirectory() as folder, Monograph.open(Path(folder) / "set.mono") as monograph:
+        monograph.add(dataset.documents)
+        for mode in ("lexical", "dense"):
+            table.setdefault(mode, {})[name] = evaluate(monograph, questions, mode).scores.recall[4]
+        for method in METHODS:
+            for weight in DENSE_WEIGHTS:
+                fuse.WEIGHTS["dense"] = weight
+                search.FUSION = method
+                recall = evaluate(monograph, questions, "hybrid").scores.recall[4]
+                table.setdefault(f"{method}, dense x {weight}", {})[name] = recall
+names = options.sets.split(",")
+rows = [(label, *(f"{found[name]:.3f}" for name in names)) for label, found in table.items()]
+console.print(machine())
+show("recall@5, dev questions", ("", *names), rows)
+save(options.json, table)

@@ -1,0 +1,32 @@
+"""Files that older versions wrote are opened, migrated, searched and changed."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from monograph import Document, Monograph
+from monograph.store import schema
+
+OLD_FILES = sorted((Path(__file__).parent / "data").glob("format-*.mono"))
+
+
+def test_there_is_a_file_of_every_format() -> None:
+    assert [path.stem for path in OLD_FILES] == [f"format-{number}" for number in range(1, schema.newest_format() + 1)]
+
+
+@pytest.mark.parametrize("old", OLD_FILES, ids=lambda path: path.stem)
+def test_an_old_file_works(old: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(old, tmp_path))
+    with Monograph.open(path) as monograph:
+        assert monograph.stats().format == schema.newest_format()
+        assert monograph.check() == []
+        assert monograph.search("INV-7", 1)[0].chunk.document_id == "keeper"
+        assert monograph.search("who wound the clock?", 1, mode="dense")[0].metadata == {"year": 1968}
+        assert monograph.search("天文台", 1, mode="lexical")[0].chunk.id == "p2"
+        assert monograph.chunks("ready")[0].metadata == {"page": 1}
+        monograph.add([Document("A new note about the clock.", id="new")])
+        assert monograph.remove(["keeper"]).removed == 1
+        assert monograph.check() == []
