@@ -53,38 +53,42 @@ def script(tmp_path: Path, folder: Path, file: str = "killed.mono") -> list[str]
     return [sys.executable, "-c", SYNC.format(**names)]
 
 
+KILLS = 50
+
+
 def test_killed_at_fifty_moments(tmp_path: Path, folder: Path) -> None:
     fill(folder, 120)
     started = time.perf_counter()
     subprocess.run(script(tmp_path, folder, "measured.mono"), check=True, capture_output=True)
     whole = time.perf_counter() - started
-    (tmp_path / "log").unlink()
+    expected = contents(tmp_path / "measured.mono")
+    log, path = tmp_path / "log", tmp_path / "killed.mono"
     moments = random.Random(50)
-    path = tmp_path / "killed.mono"
-    documents = 0
-    killed = 0
-    for number in range(50):
-        if number % 10 == 9:
-            # Made anew now and then, so that every stage of a sync is killed, the first ones too.
-            for name in tmp_path.glob("killed.mono*"):
-                name.unlink()
-            (tmp_path / "log").unlink(missing_ok=True)
-            documents = 0
+    kills = finished = documents = in_a_row = 0
+    log.unlink()
+    while kills < KILLS or not finished:
         child = subprocess.Popen(script(tmp_path, folder), stdout=subprocess.DEVNULL)
-        time.sleep(moments.uniform(0, whole))
-        child.send_signal(signal.SIGKILL)
-        killed += child.wait() == -signal.SIGKILL
-        if path.exists():
-            with Monograph.open(path) as monograph:
-                assert monograph.check() == []
-                assert len(monograph.documents()) >= documents
-                documents = len(monograph.documents())
-    subprocess.run(script(tmp_path, folder), check=True, capture_output=True)
-    assert contents(path) == contents(tmp_path / "measured.mono")
-    assert killed >= 10
-    # A kill can lose at most the one group that was embedded and not yet remembered.
-    embedded = Counter((tmp_path / "log").read_text().split())
-    assert sum(count - 1 for count in embedded.values()) <= 4 * 10
+        if kills < KILLS:
+            time.sleep(moments.uniform(0, whole))
+            child.send_signal(signal.SIGKILL)
+        if child.wait() == -signal.SIGKILL:
+            kills, in_a_row = kills + 1, in_a_row + 1
+            if path.exists():
+                with Monograph.open(path) as monograph:
+                    assert monograph.check() == []
+                    assert len(monograph.documents()) >= documents
+                    documents = len(monograph.documents())
+            continue
+        # It came to its end: all is there, and a kill has cost at most the group that was embedded and not yet remembered.
+        assert child.returncode == 0
+        assert contents(path) == expected
+        embedded = Counter(log.read_text().split())
+        assert sum(count - 1 for count in embedded.values()) <= 4 * in_a_row
+        finished += 1
+        documents = in_a_row = 0
+        for name in (*tmp_path.glob("killed.mono*"), log):
+            name.unlink()
+    assert finished >= 1
 
 
 def test_two_processes_sync_at_once(tmp_path: Path, folder: Path) -> None:
