@@ -83,6 +83,17 @@ def test_another_embedder(path: Path) -> None:
         assert monograph.add([Document("one more ship")]).embedded == 1
 
 
+def test_an_open_file_that_gets_another_embedder_says_so(path: Path) -> None:
+    with Monograph.open(path) as first, Monograph.open(path) as second:
+        assert first.search("ship", 2, mode="dense")
+        second.reembed(HashEmbedder(48))
+        for act in (lambda: first.search("ship", 2), lambda: first.add([Document("one more")])):
+            with pytest.raises(ModelMismatch):
+                act()
+        assert first.search("ship", 2, mode="lexical")
+        assert second.check() == []
+
+
 def test_settings_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "x.mono"
     with Monograph.open(path, settings=Settings(chunk_tokens=64, chunk_overlap=8)) as monograph:

@@ -132,6 +132,7 @@ def test_rows(tmp_path: Path) -> None:
         "[" * 100_000,
         json.dumps({"text": "half \ud83d", "metadata": {"k": "\udc00"}}),
         '{"text": "big", "metadata": {"n": NaN}}',
+        '{"id": "7", "text": "seven again"}',
     ]
     path.write_text("\n".join(lines))
     result = read_file(path, tmp_path)
@@ -139,7 +140,7 @@ def test_rows(tmp_path: Path) -> None:
     assert result.documents[0].id == "7"
     assert result.documents[0].metadata == {"path": "rows.jsonl", "year": 2020, "a": 1}
     assert len({one.id for one in result.documents}) == 4
-    assert [problem.uri.rpartition(":")[2] for problem in result.problems] == ["3", "4", "5", "6", "9", "11"]
+    assert [problem.uri.rpartition(":")[2] for problem in result.problems] == ["3", "4", "5", "6", "9", "11", "12"]
 
 
 @settings(max_examples=200, deadline=None)

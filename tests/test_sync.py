@@ -305,6 +305,11 @@ def test_a_callers_bad_documents(monograph: Monograph) -> None:
         Document("x", metadata={"when": object()})
     with pytest.raises(InvalidDocument, match="not JSON"):
         Document("x", metadata={"n": float("nan")})
+    deep: dict[str, object] = {}
+    for _ in range(100_000):
+        deep = {"k": deep}
+    with pytest.raises(InvalidDocument, match="not JSON"):
+        Document("x", metadata=deep)
     with pytest.raises(InvalidDocument, match="surrogate"):
         Document("half \ud83d of a pair", id="bad")
     with pytest.raises(InvalidDocument, match="half|surrogate"):

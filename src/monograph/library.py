@@ -237,6 +237,8 @@ class Monograph:
             If k is negative, or the mode unknown.
         InvalidFilter
             If the filter cannot be understood.
+        ModelError
+            If the mode needs the query's vector, and the file's embedder cannot be made here or is another by now.
         """
         if k < 0:
             raise InputError(f"k is {k}", "give 0 or more")
@@ -248,7 +250,11 @@ class Monograph:
             vector = self.embedder.embed([query], "query")[0]
         request = retrieval.Request(query, k, mode, vector, allowed)
         with self._database.read() as connection:
-            return retrieval.search(connection, self._vector_index() if vector is not None else None, request)
+            if vector is None:
+                return retrieval.search(connection, None, request)
+            # Another process may have given the file another embedder since it was opened.
+            configuration.check_embedder(self._database, self.embedder)
+            return retrieval.search(connection, self._vector_index(), request)
 
     def document(self, name: str) -> Document:
         """A stored document by id or uri, with its text.

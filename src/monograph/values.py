@@ -141,7 +141,7 @@ def check_json(metadata: Metadata, owner: str) -> None:
     try:
         json.dumps(metadata, allow_nan=False, ensure_ascii=False).encode("utf-8")
         text_keys = all(isinstance(key, str) for key in metadata)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise InvalidDocument(
             f"the metadata of {owner} is not JSON: {error}",
             "use text, finite numbers, true, false, null, lists and objects",

@@ -8,6 +8,7 @@ from itertools import islice
 
 from monograph.errors import BusyFile, InvalidDocument, MonographError
 from monograph.ingest.batch import Parcel, changed
+from monograph.ingest.configuration import check_embedder
 from monograph.ingest.prepare import Pipeline, Prepared, prepare, remember_vectors
 from monograph.store import chunks, documents, memo, sources
 from monograph.store.database import Connection, savepoint
@@ -93,6 +94,8 @@ def _commit(pipeline: Pipeline, ready: Sequence[_Ready], *, strict: bool) -> Tal
     keys = list({key for one in ready for prepared in one.prepared for key in prepared.keys})
     tally = Tally()
     with pipeline.database.write() as connection:
+        # Another process may have given the file another embedder since this one was opened.
+        check_embedder(pipeline.database, pipeline.embedder)
         held = memo.rows(connection, memo.VECTOR, keys)
         if len(held) < len(keys):
             return None

@@ -18,6 +18,9 @@ from monograph.values import Document, Problem, Section, content_id
 SAMPLE_BYTES = 100_000
 """How much of a text of unknown encoding is looked at."""
 
+TITLE_CHARACTERS = 200
+"""A longer heading is cut: titles are embedded with every chunk."""
+
 PARSED_CHARACTERS = 2_000_000
 """A longer Markdown text is looked through for headings line by line, not parsed."""
 
@@ -115,7 +118,7 @@ def headings(text: str) -> list[Heading]:
     """The headings of a Markdown text, in order."""
     found = _parsed_headings(text) if len(text) <= PARSED_CHARACTERS else _scanned_headings(text)
     starts = _line_starts(text)
-    return [Heading(starts[line], level, title) for line, level, title in found]
+    return [Heading(starts[line], level, title[:TITLE_CHARACTERS]) for line, level, title in found]
 
 
 def sections_of(found: Iterable[Heading]) -> tuple[Section, ...]:
@@ -162,12 +165,17 @@ def _scanned_headings(text: str) -> Iterator[tuple[int, int, str]]:
 def _rows(text: str, place: Place) -> Iterator[Document | Problem]:
     """A document a line; a line that is none is a problem, and the others are kept."""
     seen: dict[str, int] = {}
+    taken: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         try:
             row = json.loads(line)
-            yield _row(row, place, seen)
+            document = _row(row, place, seen)
+            if document.id in taken:
+                raise InvalidDocument(f"line {taken[document.id]} has the id {document.id!r} already")
+            taken[document.id] = number
+            yield document
         except (ValueError, RecursionError, InvalidDocument) as error:
             reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
             yield Problem(f"{place.uri}:{number}", f"the line is no document: {reason}", "mend the line")
