@@ -16,7 +16,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-console = Console(soft_wrap=True, highlight=False, markup=False)
+console = Console(width=140, soft_wrap=True, highlight=False, markup=False)
 
 
 def machine() -> str:

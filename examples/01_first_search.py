@@ -6,9 +6,8 @@ from pathlib import Path
 from monograph import Monograph
 
 texts = Path(__file__).parent / "texts"
-file = Path(tempfile.mkdtemp()) / "archive.mono"
 
-with Monograph.open(file) as archive:
+with tempfile.TemporaryDirectory() as folder, Monograph.open(Path(folder) / "archive.mono") as archive:
     report = archive.sync(texts)
     print(f"{report.added} documents, {report.chunks_added} chunks")
 

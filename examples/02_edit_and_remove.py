@@ -6,17 +6,15 @@ from pathlib import Path
 
 from monograph import Document, Monograph
 
-work = Path(tempfile.mkdtemp())
-texts = shutil.copytree(Path(__file__).parent / "texts", work / "texts")
-file = work / "archive.mono"
-
-with Monograph.open(file) as archive:
+with tempfile.TemporaryDirectory() as folder, Monograph.open(Path(folder) / "archive.mono") as archive:
+    texts = shutil.copytree(Path(__file__).parent / "texts", Path(folder) / "texts")
     first = archive.sync(texts)
     print(f"first sync: {first.embedded} embedded")
     print(f"again: {archive.sync(texts).embedded} embedded")
 
     lentils = texts / "kitchen" / "lentils.md"
-    lentils.write_text(lentils.read_text() + "\nSome add vinegar. They are wrong.\n")
+    with lentils.open("a", encoding="utf-8") as page:
+        page.write("\nSome add vinegar. They are wrong.\n")
     plan = archive.plan(texts)
     print(f"the plan: {len(plan.of('changed'))} changed, {plan.cost.embeddings} to embed")
     print(f"done: {archive.apply(plan).embedded} embedded")
@@ -26,6 +24,6 @@ with Monograph.open(file) as archive:
     print("found:", archive.search("where is the key?", k=1, where={"kind": "note"})[0].chunk.text)
 
     archive.remove(["note-1"], forget=True)
-    left = b"".join(path.read_bytes() for path in work.glob("archive.mono*"))
+    left = b"".join(path.read_bytes() for path in Path(folder).glob("archive.mono*"))
     print("a trace of the note in the file:", b"behind the clock" in left)
     print("faults:", archive.check())

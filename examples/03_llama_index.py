@@ -11,10 +11,9 @@ from llama_index.retrievers.monograph import HybridRetriever
 from monograph import Monograph
 
 texts = Path(__file__).parent / "texts"
-file = Path(tempfile.mkdtemp()) / "archive.mono"
 Settings.llm = MockLLM(max_tokens=16)  # stands in for your model
 
-with Monograph.open(file) as archive:
+with tempfile.TemporaryDirectory() as folder, Monograph.open(Path(folder) / "archive.mono") as archive:
     archive.sync(texts)
     retriever = HybridRetriever(archive, similarity_top_k=3)
     for node in retriever.retrieve("Who repaired the generator in winter?"):

@@ -12,10 +12,9 @@ from langchain_monograph import HybridRetriever
 from monograph import Monograph
 
 texts = Path(__file__).parent / "texts"
-file = Path(tempfile.mkdtemp()) / "archive.mono"
 model = FakeListChatModel(responses=["Tobias Renk (logbook/1965-winter.md)."])  # stands in for your model
 
-with Monograph.open(file) as archive:
+with tempfile.TemporaryDirectory() as folder, Monograph.open(Path(folder) / "archive.mono") as archive:
     archive.sync(texts)
     retriever = HybridRetriever(monograph=archive, k=3)
     for document in retriever.invoke("Who repaired the generator in winter?"):

@@ -1,5 +1,9 @@
 """The main job on the texts that ship here: a folder becomes one file that answers."""
 
+import os
+import shlex
+import shutil
+import sys
 from pathlib import Path
 
 from monograph import Monograph
@@ -13,6 +17,15 @@ QUESTIONS = (
     "Wie oft wird die Kuppel geschmiert?",
     "Why was plate 4417 lost?",
 )
+
+
+def program() -> str:
+    """What to type for monograph here: its name where the shell finds it, else the way to it from this folder."""
+    beside = shutil.which("monograph", path=str(Path(sys.executable).parent))
+    if beside is None or beside == shutil.which("monograph"):
+        return "monograph"
+    return shlex.quote(os.path.relpath(beside))
+
 
 console = output.console()
 with Monograph.open(FILE) as monograph:
@@ -33,7 +46,7 @@ for command in (
     'search demo.mono "comet" --where "year >= 1963"',
     "show demo.mono plate-4417",
     "stats demo.mono",
-    "sync demo.mono examples/texts          # nothing changed: nothing is done",
+    f"sync demo.mono {shlex.quote(os.path.relpath(TEXTS))}  # nothing changed: nothing is done",
     "--help",
 ):
-    console.print(f"  .venv/bin/monograph {command}")
+    console.print(f"  {program()} {command}")

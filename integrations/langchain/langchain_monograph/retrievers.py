@@ -47,7 +47,10 @@ class HybridRetriever(BaseRetriever):
         self, query: str, k: int | None = None, mode: Mode | None = None, where: dict[str, Any] | None = None
     ) -> list[Document]:
         hits = self.monograph.search(
-            query, self.k if k is None else k, mode=mode or self.mode, where=self.where if where is None else where
+            query,
+            self.k if k is None else k,
+            mode=self.mode if mode is None else mode,
+            where=self.where if where is None else where,
         )
         return [as_document(hit) for hit in hits]
 

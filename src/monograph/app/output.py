@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 SHOWN_CHARACTERS = 400
 SHOWN_LINES = 20
+PIPED_WIDTH = 160
 _KINDS: tuple[ChangeKind, ...] = ("new", "changed", "gone", "same")
 
 
@@ -40,7 +41,9 @@ def console(*, stderr: bool = False) -> Console:
     """Where tables go. Text from files is printed as it is: never read as markup."""
     from rich.console import Console
 
-    return Console(stderr=stderr, markup=False, highlight=False, emoji=False, soft_wrap=True)
+    # Where no terminal sets a width, no table is to be cut.
+    width = None if (sys.stderr if stderr else sys.stdout).isatty() else PIPED_WIDTH
+    return Console(stderr=stderr, width=width, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 
 def visible(text: str) -> str:

@@ -151,7 +151,7 @@ def compare(searcher: Searcher, questions: Sequence[Question], modes: Iterable[M
 
 def headings(k: int) -> tuple[str, ...]:
     """Of the columns of :func:`row`."""
-    return ("mode", "questions", "R@1", f"R@{k}", "R@10", f"all@{k}", "MRR", f"ranked R@{k}", f"answer@{k}")
+    return ("mode", "questions", "R@1", f"R@{k}", "R@10", f"all@{k}", "MRR", f"ranked@{k}", f"answer@{k}")
 
 
 def row(result: Result) -> tuple[str, ...]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,7 +27,8 @@ class HybridRetriever(BaseRetriever):
     Parameters
     ----------
     monograph:
-        An open file; it stays the caller's to close.
+        An open file, which stays the caller's to close; or the path of one, which is opened for reading only when the
+        first query comes, and closed by :meth:`close`.
     similarity_top_k:
         Most nodes to return.
     mode:
@@ -38,23 +41,38 @@ class HybridRetriever(BaseRetriever):
 
     def __init__(
         self,
-        monograph: Monograph,
+        monograph: Monograph | str | os.PathLike[str],
         *,
         similarity_top_k: int = 5,
         mode: Mode = "auto",
         where: Mapping[str, Any] | None = None,
         callback_manager: CallbackManager | None = None,
     ) -> None:
-        self._monograph = monograph
+        self._given = monograph
+        self._opened: Monograph | None = None
+        self._opening = threading.Lock()
         self._similarity_top_k = similarity_top_k
         self._mode: Mode = mode
         self._where = where
         super().__init__(callback_manager=callback_manager)
 
+    def close(self) -> None:
+        """Close the file if it was given as a path; the next query opens it again. Nothing else is closed."""
+        with self._opening:
+            if self._opened is not None:
+                self._opened.close()
+                self._opened = None
+
+    def _file(self) -> Monograph:
+        if isinstance(self._given, Monograph):
+            return self._given
+        with self._opening:
+            if self._opened is None:
+                self._opened = Monograph.open(self._given, create=False, read_only=True)
+            return self._opened
+
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        hits = self._monograph.search(
-            query_bundle.query_str, self._similarity_top_k, mode=self._mode, where=self._where
-        )
+        hits = self._file().search(query_bundle.query_str, self._similarity_top_k, mode=self._mode, where=self._where)
         return [as_node(hit) for hit in hits]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
