@@ -6,6 +6,8 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import get_ident
 from typing import Any
 
 import pytest
@@ -17,8 +19,8 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import RunnableLambda
 
 from langchain_monograph import HybridRetriever
-from monograph import Document, Monograph
-from monograph.errors import InvalidFilter
+from monograph import Document, Mode, Monograph
+from monograph.errors import InputError, InvalidFilter
 
 WORDS = ["anvil", "bellows", "chisel", "drill", "engine", "file", "gauge"]
 
@@ -72,6 +74,28 @@ def test_documents_are_hits(filled: Monograph) -> None:
     assert first.metadata["monograph_document_id"] == "doc/2"
 
 
+@pytest.mark.parametrize("mode", ["auto", "lexical", "tfidf", "dense", "hybrid"])
+def test_scores_are_the_hits_own(filled: Monograph, mode: Mode) -> None:
+    documents = HybridRetriever(monograph=filled, mode=mode).invoke("the engine in hall 4")
+    hits = filled.search("the engine in hall 4", mode=mode)
+    assert documents
+    assert [document.metadata["monograph_score"] for document in documents] == [hit.score for hit in hits]
+
+
+def test_a_documents_own_metadata_win(monograph: Monograph) -> None:
+    own = {"monograph_uri": "mine", "score": "also mine", "nested": {"a": [1, None, 2.5]}, "flag": True}
+    monograph.add([Document("The anvil.", id="doc", uri="/ours", metadata=own)])
+    (found,) = HybridRetriever(monograph=monograph).invoke("anvil")
+    assert {key: found.metadata[key] for key in own} == own
+    assert found.metadata["monograph_document_id"] == "doc"
+
+
+def test_the_span_is_the_documents(filled: Monograph) -> None:
+    for found in HybridRetriever(monograph=filled).invoke("where is the drill?"):
+        text = filled.document(found.metadata["monograph_document_id"]).text
+        assert text[found.metadata["monograph_start"] : found.metadata["monograph_end"]] == found.page_content
+
+
 def test_what_a_call_changes(filled: Monograph) -> None:
     retriever = HybridRetriever(monograph=filled)
     assert len(retriever.invoke("stands", k=2)) == 2
@@ -79,6 +103,14 @@ def test_what_a_call_changes(filled: Monograph) -> None:
     assert len(retriever.invoke("drill", mode="lexical")) == 1
     with pytest.raises(InvalidFilter):
         retriever.invoke("x", where={"hall": {"~": 3}})
+    with pytest.raises(InputError):
+        retriever.invoke("x", mode="")
+    with pytest.raises(TypeError):
+        retriever.invoke("x", top_k=3)
+    narrow = HybridRetriever(monograph=filled, where={"hall": 1})
+    assert {one.metadata["hall"] for one in narrow.invoke("stands")} == {1}
+    assert len(narrow.invoke("stands", where={}, k=7)) == 7
+    assert narrow.invoke("stands", k=0) == []
 
 
 def test_asking_asynchronously_and_in_batches(filled: Monograph) -> None:
@@ -87,6 +119,33 @@ def test_asking_asynchronously_and_in_batches(filled: Monograph) -> None:
     alone = [[one.id for one in retriever.invoke(query)] for query in queries]
     assert [[one.id for one in found] for found in retriever.batch(queries)] == alone
     assert [[one.id for one in found] for found in asyncio.run(retriever.abatch(queries))] == alone
+
+
+def test_asking_waits_off_the_event_loop(filled: Monograph) -> None:
+    threads: list[int] = []
+
+    class Noting(HybridRetriever):
+        def _search(self, *arguments: Any, **named: Any) -> Any:
+            threads.append(get_ident())
+            return super()._search(*arguments, **named)
+
+    retriever = Noting(monograph=filled)
+
+    async def ask() -> int:
+        await retriever.ainvoke("anvil", k=1)
+        retriever.invoke("anvil")  # where a loop runs already, as in a notebook
+        return get_ident()
+
+    loop = asyncio.run(ask())
+    assert threads[0] != loop
+    assert threads[1] == loop
+
+
+def test_many_threads(filled: Monograph) -> None:
+    retriever = HybridRetriever(monograph=filled)
+    with ThreadPoolExecutor(6) as pool:
+        found = list(pool.map(lambda _: [one.id for one in retriever.invoke("bellows")], range(24)))
+    assert found == [found[0]] * 24
 
 
 def test_in_a_chain_with_callbacks(filled: Monograph) -> None:
@@ -104,10 +163,21 @@ def test_in_a_chain_with_callbacks(filled: Monograph) -> None:
     chain = HybridRetriever(monograph=filled, k=2) | RunnableLambda(lambda found: [one.page_content for one in found])
     assert chain.invoke("where is the gauge?", config={"callbacks": [seen]})[0] == "The gauge stands in hall 6."
     assert (seen.starts, seen.found) == (1, 2)
+    asyncio.run(chain.ainvoke("where is the gauge?", config={"callbacks": [seen]}))
+    assert (seen.starts, seen.found) == (2, 4)
 
 
 def test_without_the_framework_the_error_names_the_extra() -> None:
-    code = "import sys; sys.modules['langchain_core'] = None\nimport langchain_monograph"
+    code = """
+import sys
+sys.modules["langchain_core"] = None
+from monograph.errors import MissingExtra
+for name in ("langchain_monograph", "langchain_monograph.retrievers"):
+    try:
+        __import__(name)
+    except MissingExtra as error:
+        print(isinstance(error.__cause__, ImportError), error)
+"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "MissingExtra" in done.stderr
-    assert 'pip install "monograph[langchain]"' in done.stderr
+    said = 'True langchain_monograph needs LangChain (pip install "monograph[langchain]")'
+    assert (done.returncode, done.stdout.splitlines()) == (0, [said, said]), done.stderr

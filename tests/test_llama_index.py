@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier, get_ident
 
 import pytest
 
 pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
 
 from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
+from llama_index.core.instrumentation import get_dispatcher
+from llama_index.core.instrumentation.event_handlers import BaseEventHandler
+from llama_index.core.instrumentation.events.retrieval import RetrievalEndEvent
+from llama_index.core.instrumentation.span_handlers import SimpleSpanHandler
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import MetadataMode, NodeRelationship
 
 from llama_index.retrievers.monograph import HybridRetriever
-from monograph import Document, Monograph
-from monograph.errors import InvalidFilter
+from monograph import Document, Mode, Monograph
+from monograph.errors import InvalidFilter, NotAMonograph
 
 
 @pytest.fixture
@@ -53,6 +60,28 @@ def test_nodes_are_hits(filled: Monograph) -> None:
     assert "monograph_" not in first.get_content(MetadataMode.EMBED)
 
 
+@pytest.mark.parametrize("mode", ["auto", "lexical", "tfidf", "dense", "hybrid"])
+def test_scores_are_the_hits_own(filled: Monograph, mode: Mode) -> None:
+    nodes = HybridRetriever(filled, mode=mode).retrieve("the engine in hall 4")
+    assert nodes
+    assert [node.score for node in nodes] == [hit.score for hit in filled.search("the engine in hall 4", mode=mode)]
+
+
+def test_a_documents_own_metadata_win(monograph: Monograph) -> None:
+    own = {"monograph_title": "mine", "title": "also mine", "nested": {"a": [1, None, 2.5]}, "flag": True}
+    monograph.add([Document("The anvil.", id="doc", title="ours", metadata=own)])
+    (found,) = HybridRetriever(monograph).retrieve("anvil")
+    assert {key: found.metadata[key] for key in own} == own
+    assert found.metadata["monograph_explanation"] == monograph.search("anvil")[0].explain()
+
+
+def test_a_node_changed_by_its_user_changes_no_later_one(filled: Monograph) -> None:
+    retriever = HybridRetriever(filled, similarity_top_k=1)
+    first = retriever.retrieve("chisel")[0].node
+    first.metadata["tags"].append("spoilt")
+    assert retriever.retrieve("chisel")[0].metadata["tags"] == ["a", "chisel"]
+
+
 def test_asking_asynchronously_gives_the_same(filled: Monograph) -> None:
     retriever = HybridRetriever(filled, mode="dense")
 
@@ -62,6 +91,26 @@ def test_asking_asynchronously_gives_the_same(filled: Monograph) -> None:
 
     alone = [node.node_id for node in retriever.retrieve("engine and drill")]
     assert asyncio.run(ask()) == [alone] * 6
+
+
+def test_asking_waits_off_the_event_loop(filled: Monograph) -> None:
+    class Noting(HybridRetriever):
+        threads: list[int] = []  # noqa: RUF012
+
+        def _retrieve(self, query_bundle):  # type: ignore[no-untyped-def]
+            self.threads.append(get_ident())
+            return super()._retrieve(query_bundle)
+
+    retriever = Noting(filled)
+
+    async def ask() -> int:
+        await retriever.aretrieve("anvil")
+        retriever.retrieve("anvil")  # where a loop runs already, as in a notebook
+        return get_ident()
+
+    loop = asyncio.run(ask())
+    assert retriever.threads[0] != loop
+    assert retriever.threads[1] == loop
 
 
 def test_many_threads(filled: Monograph) -> None:
@@ -78,10 +127,71 @@ def test_filters_hold(filled: Monograph) -> None:
         HybridRetriever(filled, where={"hall": {"~": 3}}).retrieve("x")
 
 
+def test_a_path_is_opened_at_the_first_query(filled: Monograph) -> None:
+    retriever = HybridRetriever(filled.path)
+    (found,) = HybridRetriever(str(filled.path), similarity_top_k=1).retrieve("chisel")
+    assert found.metadata["hall"] == 2
+    started = Barrier(6)
+
+    def ask(_: int) -> list[str]:
+        started.wait()
+        return [node.node_id for node in retriever.retrieve("bellows")]
+
+    with ThreadPoolExecutor(6) as pool:
+        assert len({tuple(ids) for ids in pool.map(ask, range(6))}) == 1
+    filled.add([Document("Two bellows more.", id="later")])
+    assert "later" in {node.node.ref_doc_id for node in retriever.retrieve("bellows")}  # type: ignore[attr-defined]
+    retriever.close()
+    retriever.close()
+    assert retriever.retrieve("bellows")
+    retriever.close()
+
+
+def test_a_path_is_never_made_nor_written(filled: Monograph, tmp_path: Path) -> None:
+    retriever = HybridRetriever(tmp_path / "missing.mono")
+    with pytest.raises(NotAMonograph, match=r"missing\.mono does not exist"):
+        retriever.retrieve("anvil")
+    assert not (tmp_path / "missing.mono").exists()
+    filled.close()
+    before = filled.path.read_bytes()
+    retriever = HybridRetriever(filled.path)
+    assert retriever.retrieve("anvil")
+    retriever.close()
+    assert filled.path.read_bytes() == before
+
+
+def test_an_open_file_stays_open(filled: Monograph) -> None:
+    HybridRetriever(filled).close()
+    assert filled.search("anvil")
+
+
 def test_events_fire(filled: Monograph) -> None:
     debug = LlamaDebugHandler(print_trace_on_end=False)
     HybridRetriever(filled, callback_manager=CallbackManager([debug])).retrieve("anvil")
     assert len(debug.get_event_pairs(CBEventType.RETRIEVE)) == 1
+
+
+def test_spans_are_recorded(filled: Monograph) -> None:
+    class Seen(BaseEventHandler):
+        found: list[int] = []  # noqa: RUF012
+
+        def handle(self, event, **_):  # type: ignore[no-untyped-def]
+            if isinstance(event, RetrievalEndEvent):
+                self.found.append(len(event.nodes))
+
+    dispatcher, spans, seen = get_dispatcher(), SimpleSpanHandler(), Seen()
+    kept = list(dispatcher.span_handlers), list(dispatcher.event_handlers)
+    dispatcher.add_span_handler(spans)
+    dispatcher.add_event_handler(seen)
+    try:
+        retriever = HybridRetriever(filled, similarity_top_k=2)
+        retriever.retrieve("anvil")
+        asyncio.run(retriever.aretrieve("anvil"))
+    finally:
+        dispatcher.span_handlers, dispatcher.event_handlers = kept
+    names = {span.id_.partition("-")[0] for span in spans.completed_spans}
+    assert {"HybridRetriever.retrieve", "HybridRetriever.aretrieve"} <= names
+    assert seen.found == [2, 2]
 
 
 def test_a_query_engine_without_a_model(filled: Monograph) -> None:
@@ -94,7 +204,21 @@ def test_a_query_engine_without_a_model(filled: Monograph) -> None:
 
 
 def test_without_the_framework_the_error_names_the_extra() -> None:
-    code = "import sys; sys.modules['llama_index.core'] = None\nimport llama_index.retrievers.monograph"
+    code = """
+import sys
+sys.modules["llama_index.core"] = None
+from monograph.errors import MissingExtra
+for name in ("llama_index.retrievers.monograph", "llama_index.retrievers.monograph.hybrid"):
+    try:
+        __import__(name)
+    except MissingExtra as error:
+        print(isinstance(error.__cause__, ImportError), error)
+"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "MissingExtra" in done.stderr
-    assert 'pip install "monograph[llama-index]"' in done.stderr
+    said = 'True llama_index.retrievers.monograph needs LlamaIndex (pip install "monograph[llama-index]")'
+    assert (done.returncode, done.stdout.splitlines()) == (0, [said, said]), done.stderr
+
+
+def test_the_namespaces_belong_to_nobody() -> None:
+    for name in ("llama_index", "llama_index.retrievers"):
+        assert getattr(importlib.import_module(name), "__file__", None) is None

@@ -79,7 +79,7 @@ def replace(connection: Connection, owner: Owner, chunks: Sequence[Chunk], memo_
     if owner.title != owner.old_title:
         terms.remove(connection, (terms.Entry(known[name][0], owner.old_title, texts[name]) for name in kept))
         terms.add(connection, (terms.Entry(known[name][0], owner.title, texts[name]) for name in kept))
-    fresh = []
+    fresh, pairs = [], []
     for name, (chunk, memo) in wanted.items():
         if name in kept:
             row = known[name][0]
@@ -87,7 +87,8 @@ def replace(connection: Connection, owner: Owner, chunks: Sequence[Chunk], memo_
         else:
             row = _insert(connection, owner, chunk)
             fresh.append(terms.Entry(row, owner.title, chunk.text))
-        vectors.assign(connection, [(row, memo)])
+        pairs.append((row, memo))
+    vectors.assign(connection, pairs)
     terms.add(connection, fresh)
     return Swap(added=len(fresh), removed=len(gone))
 
@@ -114,7 +115,7 @@ def _insert(connection: Connection, owner: Owner, chunk: Chunk) -> int:
 def _update(connection: Connection, row: int, owner: Owner, chunk: Chunk) -> None:
     connection.execute(
         """UPDATE chunks SET document = ?2, ordinal = ?3, start = ?4, "end" = ?5, metadata = ?6, merged = ?7
-        WHERE chunk = ?1""",
+        WHERE chunk = ?1 AND (document, ordinal, start, "end", metadata, merged) IS NOT (?2, ?3, ?4, ?5, ?6, ?7)""",
         (row, *_columns(owner, chunk)),
     )
 

@@ -19,7 +19,11 @@ def pack(vector: Float32) -> bytes:
 
 def assign(connection: Connection, pairs: Iterable[tuple[int, int]]) -> None:
     """Give chunks their vectors: (chunk row, memo row)."""
-    connection.executemany("INSERT OR REPLACE INTO vectors (chunk, memo) VALUES (?, ?)", pairs)
+    connection.executemany(
+        """INSERT INTO vectors (chunk, memo) VALUES (?, ?)
+        ON CONFLICT (chunk) DO UPDATE SET memo = excluded.memo WHERE memo IS NOT excluded.memo""",
+        pairs,
+    )
 
 
 def load_all(connection: Connection, dimension: int) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], Float32]:

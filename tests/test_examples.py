@@ -1,0 +1,169 @@
+"""The examples, run as a stranger would: from a copy, in an empty folder, without a network."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+TEXTS = EXAMPLES / "texts"
+SCRIPTS = sorted(path.name for path in EXAMPLES.glob("*.py"))
+# Making a socket is no call yet: urllib3 makes one at import to see whether the machine knows IPv6.
+OFFLINE = """
+import os, runpy, sys
+FORBIDDEN = {"socket." + name for name in (
+    "connect", "getaddrinfo", "gethostbyaddr", "gethostbyname", "getnameinfo", "sendmsg", "sendto"
+)}
+def refuse(event, arguments):
+    if event in FORBIDDEN:
+        print("REFUSED", event, arguments, file=sys.stderr, flush=True)
+        os._exit(99)  # not an exception, which could be caught
+sys.addaudithook(refuse)
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """The examples alone, under a name with a blank in it."""
+    return shutil.copytree(EXAMPLES, tmp_path / "a copy" / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Path:
+    made = tmp_path / "somewhere else"
+    made.mkdir()
+    return made
+
+
+def run(script: Path, folder: Path) -> str:
+    """What a script prints; its temporary files go to a folder that is held to be empty afterwards."""
+    framework = {"03": "llama_index.core", "04": "langchain_core"}.get(script.name[:2])
+    if framework is not None:
+        pytest.importorskip(framework, reason="the extra is not installed")
+    temporary = folder.parent / "temporary"
+    temporary.mkdir(exist_ok=True)
+    done = subprocess.run(
+        [sys.executable, "-c", OFFLINE, str(script)],
+        cwd=folder,
+        env={**os.environ, "TMPDIR": str(temporary), "TEMP": str(temporary), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, f"{script.name}\n{done.stdout}\n{done.stderr}"
+    assert list(temporary.iterdir()) == []
+    return done.stdout
+
+
+def test_the_wrapper_forbids_a_socket(tmp_path: Path) -> None:
+    script = tmp_path / "call.py"
+    script.write_text(
+        "import socket\ntry:\n    socket.create_connection(('127.0.0.1', 9))\nexcept BaseException:\n    pass\n"
+    )
+    done = subprocess.run([sys.executable, "-c", OFFLINE, str(script)], capture_output=True, text=True, check=False)
+    assert done.returncode == 99
+    assert "REFUSED socket." in done.stderr
+
+
+def test_each_example_is_known() -> None:
+    assert SCRIPTS == ["01_first_search.py", "02_edit_and_remove.py", "03_llama_index.py", "04_langchain.py", "demo.py"]
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_an_example_leaves_its_surroundings_alone(name: str, copied: Path, empty: Path) -> None:
+    before = {path: path.read_bytes() for path in copied.rglob("*") if path.is_file()}
+    run(copied / name, empty)
+    assert {path: path.read_bytes() for path in copied.rglob("*") if path.is_file()} == before
+    assert {path.name for path in empty.iterdir()} <= {"demo.mono"}
+
+
+def test_first_search(copied: Path, empty: Path) -> None:
+    said = run(copied / "01_first_search.py", empty).splitlines()
+    assert re.fullmatch(r"\d+ documents, \d+ chunks", said[0])
+    assert any(
+        re.match(r"\d\. Logbook, spring 1963: the comet: .*1963-comet\.md, characters \d+ to \d+", line)
+        for line in said
+    )
+    assert "INV-2031 stands in invoices-1968" in said
+
+
+def test_edit_and_remove(copied: Path, empty: Path) -> None:
+    said = run(copied / "02_edit_and_remove.py", empty).splitlines()
+    assert int(said[0].split()[2]) > 20
+    assert said[1:4] == ["again: 0 embedded", "the plan: 1 changed, 1 to embed", "done: 1 embedded"]
+    assert said[4] == "found: The key to the cellar hangs behind the clock."
+    assert said[5:] == ["a trace of the note in the file: False", "faults: []"]
+
+
+def test_llama_index(copied: Path, empty: Path) -> None:
+    said = run(copied / "03_llama_index.py", empty).splitlines()
+    found = [re.fullmatch(r"-?\d+\.\d{3} .+: (\S+)", line) for line in said[:3]]
+    paths = [match[1] for match in found if match is not None]
+    assert len(paths) == 3
+    assert said[3] == f"sources: {paths}"
+    assert "logbook/1965-winter.md" in paths
+
+
+def test_langchain(copied: Path, empty: Path) -> None:
+    said = run(copied / "04_langchain.py", empty).splitlines()
+    assert [line.split()[1] for line in said[:3]].count("logbook/1965-winter.md") == 1
+    assert said[-1] == "Tobias Renk (logbook/1965-winter.md)."
+
+
+def test_demo_and_what_it_says_to_type_next(copied: Path, empty: Path) -> None:
+    said = run(copied / "demo.py", empty)
+    counts = re.search(
+        r"^demo\.mono: (\d+) documents, (\d+) chunks, .* (\d+) embedded in [\d.]+ s$", said, re.MULTILINE
+    )
+    assert counts is not None
+    assert counts[2] == counts[3]
+    answers = {block.partition("\n")[0]: block.split("\n")[1] for block in said.split("\n? ")[1:]}
+    assert answers["Was INV-2031 paid?"] == "1. invoices-1968"
+    assert answers["Wie oft wird die Kuppel geschmiert?"] == "1. anleitung-kuppel"
+    assert len(answers) == 4
+    commands = [line.strip() for line in said.partition("Next, type:\n")[2].splitlines()]
+    assert len(commands) >= 5
+    for command in commands:
+        done = subprocess.run(command, shell=True, cwd=empty, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+        assert done.stdout.strip(), command
+        assert "nothing found" not in done.stdout
+    assert f"0 added, 0 changed, 0 removed, {sum(path.is_file() for path in TEXTS.rglob('*'))} the same" in (
+        subprocess.run(
+            shlex.split(next(command for command in commands if " sync " in command), comments=True),
+            cwd=empty, capture_output=True, text=True, check=True,
+        ).stdout
+    )  # fmt: skip
+    again = run(copied / "demo.py", empty)
+    assert " 0 embedded in " in again
+
+
+def test_the_texts_are_what_the_examples_need() -> None:
+    files = {
+        path.relative_to(TEXTS).as_posix(): path.read_text(encoding="utf-8")
+        for path in TEXTS.rglob("*")
+        if path.is_file()
+    }
+    assert 25 <= len(files) <= 40
+    assert {name.rpartition(".")[2] for name in files} == {"md", "txt", "jsonl"}
+    assert all(text.strip() for text in files.values())
+    everything = "\n".join(files.values())
+    assert {"INV-2031", "INV-20310", "KV-88", "GS-12", "W-440-H"} <= set(
+        re.findall(r"[A-Z]+-[0-9]+(?:-[A-Z])?", everything)
+    )
+    plates = [json.loads(line) for line in files["accounts/plates.jsonl"].splitlines()]
+    assert len({plate["id"] for plate in plates}) == len(plates)
+    # Facts that only two texts together tell: each name stands in several.
+    for name in ("Kessler", "Okafor", "Brandl", "Obermatt", "103a-O", "INV-2031"):
+        assert sum(name in text for text in files.values()) >= 2, name
