@@ -56,6 +56,7 @@ def script(tmp_path: Path, folder: Path, file: str = "killed.mono") -> list[str]
 KILLS = 50
 
 
+@pytest.mark.timeout(900)
 def test_killed_at_fifty_moments(tmp_path: Path, folder: Path) -> None:
     fill(folder, 120)
     started = time.perf_counter()
