@@ -13,7 +13,6 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 OFFLINE = """
 import runpy, sys
 def refuse(event, arguments):
@@ -79,29 +78,6 @@ def test_console_blocks_print_what_they_show(page: Path, tmp_path: Path) -> None
             said = "\n".join(line.rstrip() for line in done.stdout.strip().splitlines())
             pattern = re.escape(expected.strip()).replace("…", r"(?s:.*)")
             assert re.fullmatch(pattern, said), f"{command}\nsaid\n{said}\nnot\n{expected}"
-
-
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
-def test_examples_run_offline(example: Path, tmp_path: Path) -> None:
-    telling = {
-        "01_first_search.py": ["INV-2031 stands in invoices-1968", "lost: ['plate-4417']"],
-        "02_edit_and_remove.py": [
-            "again: 0 embedded",
-            "1 to embed",
-            "a trace of the note in the file: False",
-            "faults: []",
-        ],
-        "03_llama_index.py": ["logbook/1965-winter.md"],
-        "04_langchain.py": ["logbook/1965-winter.md", "Tobias Renk"],
-        "demo.py": ["28 documents", "invoices-1968", "anleitung-kuppel", "Plate 4417", "monograph search demo.mono"],
-    }
-    if example.name.startswith("03"):
-        pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
-    if example.name.startswith("04"):
-        pytest.importorskip("langchain_core", reason="the extra langchain is not installed")
-    said = run(example, tmp_path)
-    for words in telling[example.name]:
-        assert words in said, said
 
 
 def test_every_command_is_documented() -> None:
