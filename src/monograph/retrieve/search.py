@@ -49,7 +49,7 @@ def search(connection: Connection, index: ExactIndex | None, request: Request) -
     rankings: list[Ranking] = []
     lifts: list[Ranking] = []
     if request.mode == "tfidf":
-        rankings.append(tfidf.search(connection, query, pool, allowed))
+        rankings.append(tfidf.search(connection, query, request.k, allowed))
     if request.mode in ("lexical", "hybrid", "auto"):
         rankings.append(lexical.bm25(connection, query, pool, allowed))
         lifts.append(lexical.word_for_word(connection, "exact", lexical.codes(query), pool, allowed))

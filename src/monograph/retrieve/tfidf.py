@@ -18,8 +18,8 @@ from monograph.store import chunks, terms
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
 
-CANDIDATES = 200
-"""Chunks that are scored: the best by BM25 and all that hold a code. Only these are read."""
+CANDIDATES = 64
+"""Chunks that are read and scored, or four times k if that is more: the best by BM25, and those that hold a code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,12 @@ def search(
     weights: HybridScore = HybridScore(),
 ) -> Ranking:
     """The k best chunks by RAGdb's score, which lies in [0, alpha + beta]."""
-    exact = lexical.word_for_word(connection, "exact", lexical.codes(query), CANDIDATES, allowed)
+    pool = max(CANDIDATES, 4 * k)
+    exact = lexical.word_for_word(connection, "exact", lexical.codes(query), pool, allowed)
     lifted = dict(zip(exact.rows, exact.scores, strict=True))
-    for row in lexical.substring(connection, query, CANDIDATES, allowed).rows:
+    for row in lexical.substring(connection, query, pool, allowed).rows:
         lifted[row] = 1.0
-    rows = list(dict.fromkeys([*lexical.bm25(connection, query, CANDIDATES, allowed).rows, *lifted]))
+    rows = list(dict.fromkeys([*lexical.bm25(connection, query, pool, allowed).rows, *lifted]))
     counts = [Counter(terms.words_of("\n".join(titled))) for titled in chunks.titled_texts(connection, rows)]
     asked = Counter(terms.words_of(query))
     vocabulary = {word for count in [asked, *counts] for word in count}
