@@ -68,7 +68,7 @@ def test_search(file: Path, texts: Path) -> None:
     assert "lexical #1" in said
     hits = json.loads(run("search", file, "INV-2024", "--json", "-k", 2))
     assert hits[0]["chunk"]["document_id"] == "r1"
-    assert hits[0]["origins"][-1] == {"retriever": "exact", "rank": 0, "score": 1.0}
+    assert hits[0]["origins"][-1] == {"retriever": "exact", "rank": 0, "score": 1.0, "effort": None}
     filtered = json.loads(run("search", file, "tree", "--json", "-w", "year >= 2000", "-w", '{"year": {"<": 2030}}'))
     assert [hit["chunk"]["document_id"] for hit in filtered] == ["r1"]
     assert run("search", file, "zebra", "-m", "lexical").strip() == "nothing found"

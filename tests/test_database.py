@@ -41,7 +41,11 @@ def test_a_new_file_is_made_as_the_format_says(tmp_path: Path) -> None:
     path = tmp_path / "new.mono"
     Monograph.open(path).close()
     header = read_header(path)
-    assert (header.application_id, header.format, header.page_size) == (schema.APPLICATION_ID, 1, 16_384)
+    assert (header.application_id, header.format, header.page_size) == (
+        schema.APPLICATION_ID,
+        schema.newest_format(),
+        16_384,
+    )
     assert [one.name for one in tmp_path.iterdir()] == ["new.mono"]
     database = Database(path)
     connection = database.connection()

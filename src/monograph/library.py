@@ -22,20 +22,23 @@ from monograph.store import check, chunks, documents, stats
 from monograph.store.database import Connection, Database
 from monograph.store.filters import compile_condition
 from monograph.values import Chunk, Document, Finding, Hit, Mode, Plan, Report, Stats, Watcher
-from monograph.vectors.index import ExactIndex
+from monograph.vectors import verify
+from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL, EcoVectorIndex
 
 
 class Monograph:
     """One open .mono file. Safe for use by many threads; a context manager. Made by :meth:`open`."""
 
-    def __init__(self, database: Database, settings: Settings, embedder: Embedder | None) -> None:
+    def __init__(
+        self, database: Database, index: EcoVectorIndex, settings: Settings, embedder: Embedder | None
+    ) -> None:
         self._database = database
+        self._index = index
         self._settings = settings
         self._embedder = embedder
-        self._index: ExactIndex | None = None
 
     @classmethod
-    def open(
+    def open(  # noqa: PLR0913 - each is a choice of its own
         cls,
         path: str | os.PathLike[str],
         embedder: Embedder | None = None,
@@ -43,6 +46,8 @@ class Monograph:
         settings: Settings | None = None,
         create: bool = True,
         read_only: bool = False,
+        target_recall: float = DEFAULT_TARGET_RECALL,
+        cache_bytes: int = DEFAULT_CACHE_BYTES,
     ) -> Monograph:
         """Open a file, or make it.
 
@@ -59,6 +64,11 @@ class Monograph:
             Make the file if it is missing.
         read_only:
             Never write.
+        target_recall:
+            Share of the nearest vectors that a search finds on average before it stops, above 0, at most 1. What that
+            takes is measured on the file's own vectors; in a file of few, every vector is compared.
+        cache_bytes:
+            Memory for clusters of the vector index; 0 reads each from the file whenever it is searched.
 
         Raises
         ------
@@ -67,11 +77,13 @@ class Monograph:
         ModelMismatch
             If the file's vectors come from another embedder than the one given; :meth:`reembed` makes them anew.
         InputError
-            If the file was built with other settings.
+            If the file was built with other settings, or a number is out of range.
         """
+        index = EcoVectorIndex(target_recall=target_recall, cache_bytes=cache_bytes)
         database = Database(Path(path), create=create, read_only=read_only)
         try:
-            monograph = cls(database, configuration.settle(database, settings), embedder)
+            monograph = cls(database, index, configuration.settle(database, settings), embedder)
+            configuration.catch_up(database, index)
             if embedder is not None:
                 configuration.check_embedder(database, embedder)
         except BaseException:
@@ -204,11 +216,11 @@ class Monograph:
         BusyFile
             If ``forget`` is asked and another process still reads an older state.
         """
-        return removal.remove(self._database, [str(name) for name in ids], forget=forget)
+        return removal.remove(self._database, self._index, [str(name) for name in ids], forget=forget)
 
     def compact(self) -> None:
         """Drop remembered values that nothing uses, merge the index and give free space back to the disk."""
-        removal.erase(self._database)
+        removal.erase(self._database, self._index)
 
     def search(
         self, query: str, k: int = 5, *, mode: Mode = "auto", where: Mapping[str, Any] | None = None
@@ -254,7 +266,7 @@ class Monograph:
                 return retrieval.search(connection, None, request)
             # Another process may have given the file another embedder since it was opened.
             configuration.check_embedder(self._database, self.embedder)
-            return retrieval.search(connection, self._vector_index(), request)
+            return retrieval.search(connection, self._index, request)
 
     def document(self, name: str) -> Document:
         """A stored document by id or uri, with its text.
@@ -297,6 +309,7 @@ class Monograph:
         with self._database.read() as connection:
             counts = stats.counts(connection)
             sizes = stats.sizes(connection)
+            index = self._index.stats(connection)
         embedder = configuration.known_embedder(self._database)
         return Stats(
             path=str(self.path),
@@ -316,6 +329,7 @@ class Monograph:
             dimension=0 if embedder is None else embedder.dimension,
             chunk_tokens=self._settings.chunk_tokens,
             chunk_overlap=self._settings.chunk_overlap,
+            index=index,
         )
 
     def check(self, *, repair: bool = False) -> list[Finding]:
@@ -335,6 +349,9 @@ class Monograph:
         stored = configuration.known_embedder(self._database)
         with self._database.read() as connection:
             found = list(check.findings(connection, None if stored is None else stored.dimension))
+            found += [
+                Finding("clusters", fault, repairable=True) for fault in verify.faults(connection, self._index.space)
+            ]
         if not self._database.read_only:
             with self._database.write() as connection:
                 fault = check.index_fault(connection)
@@ -349,23 +366,17 @@ class Monograph:
         ModelError
             If the embedder fails: the file is as it was, and what was made is remembered.
         """
-        made = revector.reembed(Pipeline(self._database, embedder, self._settings), progress)
+        made = revector.reembed(Pipeline(self._database, self._index, embedder, self._settings), progress)
         self._embedder = embedder
-        self._index = None
         return Report(embedded=made.embedded, remembered=made.remembered)
 
     def _pipeline(self) -> Pipeline:
-        return Pipeline(self._database, self.embedder, self._settings)
+        return Pipeline(self._database, self._index, self.embedder, self._settings)
 
     def _writing_pipeline(self) -> Pipeline:
         """A pipeline whose embedder the file knows."""
         configuration.adopt_embedder(self._database, self.embedder)
         return self._pipeline()
-
-    def _vector_index(self) -> ExactIndex:
-        if self._index is None:
-            self._index = ExactIndex(self.embedder.dimension)
-        return self._index
 
 
 def _paths(sources: Sequence[str | os.PathLike[str]]) -> list[Path]:

@@ -169,17 +169,38 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
+class Effort:
+    """What a search of the vector index took.
+
+    Parameters
+    ----------
+    loads:
+        Clusters that were read.
+    compared:
+        Vectors that the query was compared with.
+    stopped:
+        Why it ended: ``"enough"`` (by its stop condition), ``"all"`` (no cluster was left) or ``"exact"`` (few vectors
+        were allowed, and all of those were compared).
+    """
+
+    loads: int
+    compared: int
+    stopped: str
+
+
+@dataclass(frozen=True, slots=True)
 class Origin:
     """How one retriever found a hit: its rank there (from 0) and its absolute score there.
 
     Scores by retriever: ``dense`` is the cosine in [-1, 1]; ``lexical`` is BM25, above 0; ``exact`` and ``phrase``
     are the share, in (0, 1], of the query's codes and quoted phrases that stand in the chunk word for word; ``tfidf``
-    is RAGdb's hybrid score.
+    is RAGdb's hybrid score. ``effort`` says what the search took, for ``dense``.
     """
 
     retriever: str
     rank: int
     score: float
+    effort: Effort | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,6 +323,38 @@ Watcher: TypeAlias = Callable[[Progress], None]
 
 
 @dataclass(frozen=True, slots=True)
+class IndexStats:
+    """What the vector index is like.
+
+    Parameters
+    ----------
+    vectors:
+        Different vectors that can be found.
+    clusters:
+        Clusters, each a row of the file with its centroid in memory.
+    entries:
+        What the clusters hold: about two a vector.
+    dead:
+        Deleted entries that still take room, until the next fold.
+    memory:
+        Bytes held in memory for searches: centroids, their graph, clusters in the cache.
+    expected_loads:
+        Clusters read a query (k = 10), on average, to reach ``target_recall``, as calibrated; None where every cluster
+        is searched, as in a file of few vectors.
+    target_recall:
+        Share of the nearest that a search finds on average.
+    """
+
+    vectors: int
+    clusters: int
+    entries: int
+    dead: int
+    memory: int
+    expected_loads: float | None
+    target_recall: float
+
+
+@dataclass(frozen=True, slots=True)
 class Stats:
     """What a file holds and weighs. Sizes in bytes; ``tables`` by name, largest first."""
 
@@ -322,6 +375,7 @@ class Stats:
     dimension: int
     chunk_tokens: int
     chunk_overlap: int
+    index: IndexStats
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
-from monograph.values import ChangeKind, Chunk, Document, Finding, Hit, Plan, Problem, Progress, Report, Stats, Watcher
+from monograph.values import (
+    ChangeKind,
+    Chunk,
+    Document,
+    Finding,
+    Hit,
+    IndexStats,
+    Plan,
+    Problem,
+    Progress,
+    Report,
+    Stats,
+    Watcher,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -170,6 +183,7 @@ def print_stats(stats: Stats) -> None:
         ("characters", f"{stats.characters:,}"),
         ("chunks", f"{stats.chunks:,}"),
         ("vectors", f"{stats.vectors:,}"),
+        *_index_rows(stats.index),
         ("different words", f"{stats.terms:,}"),
         ("remembered values", f"{stats.memo:,}"),
         ("  of these unused", f"{stats.memo_unused:,}"),
@@ -183,6 +197,16 @@ def print_stats(stats: Stats) -> None:
     out = console()
     out.print(f"{stats.path}  format {stats.format}  embedder {stats.embedder or '(none yet)'}")
     out.print(made)
+
+
+def _index_rows(index: IndexStats) -> list[tuple[str, str]]:
+    loads = "all" if index.expected_loads is None else f"{index.expected_loads:.1f}"
+    return [
+        ("  clusters", f"{index.clusters:,}"),
+        ("  entries / deleted", f"{index.entries:,} / {index.dead:,}"),
+        ("  in memory", _bytes(index.memory)),
+        (f"  loads a query for recall {index.target_recall:g}", loads),
+    ]
 
 
 def print_findings(findings: Sequence[Finding]) -> None:

@@ -62,7 +62,7 @@ def _to_read(plan: Plan) -> list[Change]:
 
 def _apply_gone(pipeline: Pipeline, gone: tuple[Change, ...], tally: Tally) -> None:
     for first in range(0, len(gone), BATCH_DOCUMENTS):
-        with pipeline.database.write() as connection:
+        with pipeline.write() as connection:
             for change in gone[first : first + BATCH_DOCUMENTS]:
                 source = sources.row_of(connection, change.uri)
                 if source is None:

@@ -93,7 +93,7 @@ def _commit(pipeline: Pipeline, ready: Sequence[_Ready], *, strict: bool) -> Tal
     """Store a batch; None, and nothing stored, when a vector it counts on is not remembered any more."""
     keys = list({key for one in ready for prepared in one.prepared for key in prepared.keys})
     tally = Tally()
-    with pipeline.database.write() as connection:
+    with pipeline.write() as connection:
         # Another process may have given the file another embedder since this one was opened.
         check_embedder(pipeline.database, pipeline.embedder)
         held = memo.rows(connection, memo.VECTOR, keys)

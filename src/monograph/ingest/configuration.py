@@ -6,8 +6,10 @@ from monograph.derive.embed import load_embedder
 from monograph.errors import InputError, ModelMismatch
 from monograph.models import Embedder
 from monograph.settings import Settings
+from monograph.store import clusters
 from monograph.store import settings as stored_settings
 from monograph.store.database import Database
+from monograph.vectors.index import EcoVectorIndex
 
 
 def settle(database: Database, given: Settings | None) -> Settings:
@@ -31,6 +33,16 @@ def settle(database: Database, given: Settings | None) -> Settings:
         mend = "open it without settings, or make a new file"
         raise InputError(f"{database.path} was built with {built}, not with {given}", mend)
     return built
+
+
+def catch_up(database: Database, index: EcoVectorIndex) -> None:
+    """Bring the vector index up to date: after a migration, the vectors of the older file wait for it."""
+    if not database.read_only:
+        with database.read() as connection:
+            waiting = clusters.has_stale(connection, index.space)
+        if waiting:
+            with database.write() as connection:
+                index.settle(connection)
 
 
 def known_embedder(database: Database) -> stored_settings.StoredEmbedder | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,7 @@ from monograph.store import memo
 from monograph.store.database import Connection, Database
 from monograph.store.vectors import pack
 from monograph.values import Chunk, Document, Problem, content_hash
+from monograph.vectors.index import EcoVectorIndex
 
 CUTTER = 1
 """Raised when chunks are cut otherwise than before, so that documents are cut anew at their next sync."""
@@ -27,11 +29,19 @@ EMBEDDED_AT_ONCE = 256
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """What turns documents into rows: the file, the embedder and the settings."""
+    """What turns documents into rows: the file, its vector index, the embedder and the settings."""
 
     database: Database
+    index: EcoVectorIndex
     embedder: Embedder
     settings: Settings
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """One transaction, at whose end the vector index follows the rows."""
+        with self.database.write() as connection:
+            yield connection
+            self.index.settle(connection)
 
 
 @dataclass(frozen=True, slots=True)

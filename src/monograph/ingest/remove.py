@@ -11,15 +11,16 @@ from monograph.ingest.commit import Tally, remove_row
 from monograph.store import documents, memo, sources, terms
 from monograph.store.database import Database
 from monograph.values import Report
+from monograph.vectors.index import EcoVectorIndex
 
 
-def remove(database: Database, names: Sequence[str], *, forget: bool = False) -> Report:
+def remove(database: Database, index: EcoVectorIndex, names: Sequence[str], *, forget: bool = False) -> Report:
     """Take out documents, all of them or, on an error, none.
 
     Parameters
     ----------
-    database:
-        The file.
+    database, index:
+        The file, and its vector index.
     names:
         Ids or uris of documents; a uri stands for every document that came from it.
     forget:
@@ -44,16 +45,18 @@ def remove(database: Database, names: Sequence[str], *, forget: bool = False) ->
             tally.chunks_removed += remove_row(connection, row)
             tally.removed += 1
         sources.remove_empty(connection)
+        index.settle(connection)
     if forget:
-        erase(database)
+        erase(database, index)
     return report(tally, started)
 
 
-def erase(database: Database) -> None:
+def erase(database: Database, index: EcoVectorIndex) -> None:
     """Drop from the file's bytes all that no document needs any more.
 
-    Unused memo values are deleted, the inverted index is merged into one segment (SQLite before 3.42 cannot clear
-    single postings), the file is rewritten without free space and the write-ahead log is emptied.
+    Unused memo values are deleted, the vector index is folded, the inverted index is merged into one segment (SQLite
+    before 3.42 cannot clear single postings), the file is rewritten without free space and the write-ahead log is
+    emptied.
 
     Raises
     ------
@@ -62,5 +65,6 @@ def erase(database: Database) -> None:
     """
     with database.write() as connection:
         memo.drop_unused(connection)
+        index.fold(connection)
         terms.merge(connection)
     database.rewrite()

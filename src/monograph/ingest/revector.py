@@ -22,7 +22,7 @@ def reembed(pipeline: Pipeline, watcher: Watcher | None = None) -> Embedded:
     with pipeline.database.read() as connection:
         rows = list(documents.every(connection))
     total = _remember(pipeline, rows, watcher)
-    with pipeline.database.write() as connection:
+    with pipeline.write() as connection:
         # Documents may have come meanwhile: those are few, and their vectors are made inside.
         for row in documents.every(connection):
             _assign(connection, pipeline, row)
@@ -43,6 +43,7 @@ def repair(pipeline: Pipeline) -> None:
     with pipeline.database.write() as connection:
         for row in rows:
             _assign(connection, pipeline, row, only_missing=True)
+        pipeline.index.rebuild(connection)
 
 
 def _remember(pipeline: Pipeline, rows: Sequence[documents.Row], watcher: Watcher | None) -> Embedded:

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from monograph.models import Float32
 from monograph.retrieve.ranking import Ranking
+from monograph.store import vectors
 from monograph.store.database import Connection
-from monograph.store.filters import Allowed
-from monograph.vectors.index import ExactIndex
+from monograph.store.filters import EVERYTHING, Allowed
+from monograph.values import Effort
+from monograph.vectors.index import EcoVectorIndex
+from monograph.vectors.search import Query
 
 
-def search(connection: Connection, index: ExactIndex, query: Float32, k: int, allowed: Allowed) -> Ranking:
+def search(connection: Connection, index: EcoVectorIndex, vector: Float32, k: int, allowed: Allowed) -> Ranking:
     """The k chunks of highest cosine; none for a query without any known word, whose vector is zero."""
-    if not query.any():
+    if not vector.any():
         return Ranking("dense", (), ())
-    near = index.search(connection, query, k, allowed)
-    return Ranking("dense", near.rows, near.cosines)
+    bits = None if allowed == EVERYTHING else vectors.allowed_bits(connection, allowed)
+    near = index.search(connection, vector, Query(k, bits))
+    found = vectors.chunks_of(connection, near.items, allowed)
+    # Chunks of one text share a vector: those come together, in order of row.
+    pairs = [(chunk, score) for memo, score in zip(near.items, near.scores, strict=True) for chunk in found[memo]][:k]
+    effort = Effort(near.loads, near.compared, near.stopped)
+    return Ranking("dense", tuple(chunk for chunk, _ in pairs), tuple(score for _, score in pairs), effort)

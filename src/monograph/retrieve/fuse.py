@@ -84,7 +84,7 @@ def origins_of(rankings: Sequence[Ranking]) -> dict[int, tuple[Origin, ...]]:
     found: dict[int, tuple[Origin, ...]] = {}
     for one in rankings:
         for rank, (row, score) in enumerate(zip(one.rows, one.scores, strict=True)):
-            found[row] = (*found.get(row, ()), Origin(one.retriever, rank, score))
+            found[row] = (*found.get(row, ()), Origin(one.retriever, rank, score, one.effort))
     return found
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from monograph.values import Effort
+
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """One retriever's chunks: row numbers and absolute scores, highest first."""
+    """One retriever's chunks: row numbers and absolute scores, highest first; and what the search took, if it says."""
 
     retriever: str
     rows: tuple[int, ...]
     scores: tuple[float, ...]
+    effort: Effort | None = None
 
 
 def ranking(retriever: str, scored: Iterable[tuple[int, float]], k: int) -> Ranking:

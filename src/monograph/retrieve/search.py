@@ -12,7 +12,7 @@ from monograph.store import chunks
 from monograph.store.database import Connection
 from monograph.store.filters import EVERYTHING, Allowed
 from monograph.values import Hit, Mode
-from monograph.vectors.index import ExactIndex
+from monograph.vectors.index import EcoVectorIndex
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 
@@ -40,7 +40,7 @@ def needs_vector(mode: Mode) -> bool:
     return mode in ("auto", "dense", "hybrid")
 
 
-def search(connection: Connection, index: ExactIndex | None, request: Request) -> list[Hit]:
+def search(connection: Connection, index: EcoVectorIndex | None, request: Request) -> list[Hit]:
     """The k best hits, best first; fewer where fewer chunks match or are allowed."""
     if request.k <= 0:
         return []

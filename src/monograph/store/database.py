@@ -127,6 +127,11 @@ def _disk_is_full(path: Path) -> bool:
     return room.f_bavail * room.f_frsize < 1 << 20
 
 
+def path_of(connection: Connection) -> str:
+    """The file that a connection is to."""
+    return str(connection.execute("PRAGMA database_list").fetchone()[2])
+
+
 @contextmanager
 def savepoint(connection: Connection) -> Iterator[None]:
     """A part of a transaction that is undone alone when an exception leaves it."""

@@ -92,3 +92,39 @@ FORMAT_1 = (
     "CREATE VIRTUAL TABLE trigrams USING fts5(text, content='', detail=none, tokenize='trigram')",
     "CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, row)",
 )
+
+
+@migration
+def vector_index(connection: sqlite3.Connection) -> None:
+    """Format 2: EcoVector's tables. Vectors that are there already wait in ``unplaced`` until the file is opened."""
+    for statement in FORMAT_2:
+        connection.execute(statement)
+
+
+FORMAT_2 = (
+    # What a vector belongs to: space 1 is chunks. version rises with every change, structure when centroids change.
+    """CREATE TABLE vector_indexes (
+        space INTEGER PRIMARY KEY, dimension INTEGER NOT NULL, design TEXT NOT NULL, calibration TEXT NOT NULL,
+        version INTEGER NOT NULL, structure INTEGER NOT NULL, graph BLOB)""",
+    # size counts what is alive, dead what is struck out and still takes room.
+    """CREATE TABLE clusters (
+        cluster INTEGER PRIMARY KEY, space INTEGER NOT NULL, size INTEGER NOT NULL, dead INTEGER NOT NULL,
+        centroid BLOB NOT NULL)""",
+    "CREATE INDEX clusters_by_space ON clusters(space)",
+    # part = 2 * cluster for what was folded, and 2 * cluster + 1 for what came since.
+    "CREATE TABLE parts (part INTEGER PRIMARY KEY, body BLOB NOT NULL)",
+    "CREATE TABLE cluster_graphs (cluster INTEGER PRIMARY KEY, graph BLOB NOT NULL)",
+    # Where the vector in a memo row is found; first is 0 for one that has no direction, second where there is none.
+    """CREATE TABLE placements (
+        space INTEGER NOT NULL, memo INTEGER NOT NULL, first INTEGER NOT NULL, second INTEGER NOT NULL,
+        PRIMARY KEY (space, memo)) WITHOUT ROWID""",
+    # Memo rows whose placement may be out of date. Triggers fill it, so that no writer can forget to.
+    "CREATE TABLE unplaced (space INTEGER NOT NULL, memo INTEGER NOT NULL, PRIMARY KEY (space, memo)) WITHOUT ROWID",
+    """CREATE TRIGGER vectors_added AFTER INSERT ON vectors BEGIN
+        INSERT OR IGNORE INTO unplaced VALUES (1, NEW.memo); END""",
+    """CREATE TRIGGER vectors_removed AFTER DELETE ON vectors BEGIN
+        INSERT OR IGNORE INTO unplaced VALUES (1, OLD.memo); END""",
+    """CREATE TRIGGER vectors_changed AFTER UPDATE OF memo ON vectors BEGIN
+        INSERT OR IGNORE INTO unplaced VALUES (1, OLD.memo), (1, NEW.memo); END""",
+    "INSERT INTO unplaced SELECT DISTINCT 1, memo FROM vectors",
+)

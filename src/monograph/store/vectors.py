@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from monograph.models import Float32
 from monograph.store.database import Connection
+from monograph.store.filters import EVERYTHING, Allowed
 
 STORED = np.dtype("<f4")
+Int64: TypeAlias = npt.NDArray[np.int64]
+_ASKED_AT_ONCE = 500
 
 
 def pack(vector: Float32) -> bytes:
@@ -26,7 +31,7 @@ def assign(connection: Connection, pairs: Iterable[tuple[int, int]]) -> None:
     )
 
 
-def load_all(connection: Connection, dimension: int) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], Float32]:
+def load_all(connection: Connection, dimension: int) -> tuple[Int64, Float32]:
     """Every chunk's vector.
 
     Returns
@@ -40,6 +45,63 @@ def load_all(connection: Connection, dimension: int) -> tuple[np.ndarray[tuple[i
     rows = np.fromiter((row for row, _ in found), dtype=np.int64, count=len(found))
     values = np.frombuffer(b"".join(value for _, value in found), dtype=STORED)
     return rows, values.reshape(len(found), dimension).astype(np.float32, copy=False)
+
+
+def load(connection: Connection, memos: Sequence[int], dimension: int) -> tuple[Int64, Float32]:
+    """The vectors in some memo rows.
+
+    Returns
+    -------
+    (rows, vectors): int64 (n,) and float32 (n, dimension); a row that is not there or of another length is left out.
+    """
+    found: list[tuple[int, bytes]] = []
+    for first in range(0, len(memos), _ASKED_AT_ONCE):
+        part = memos[first : first + _ASKED_AT_ONCE]
+        marks = ",".join("?" * len(part))
+        query = f"SELECT memo, value FROM memo WHERE memo IN ({marks})"  # noqa: S608 - only question marks
+        found += connection.execute(query, part).fetchall()
+    size = dimension * STORED.itemsize
+    found = [pair for pair in found if len(pair[1]) == size]
+    rows = np.fromiter((row for row, _ in found), dtype=np.int64, count=len(found))
+    values = np.frombuffer(b"".join(value for _, value in found), dtype=STORED)
+    return rows, values.reshape(len(found), dimension).astype(np.float32, copy=False)
+
+
+def load_any(connection: Connection, memos: Sequence[int]) -> tuple[Int64, Float32]:
+    """As :func:`load`, with the dimension of the first of the rows; shape (0, 0) where there is none."""
+    size = None
+    if memos:
+        size = connection.execute("SELECT length(value) FROM memo WHERE memo = ?", (memos[0],)).fetchone()
+    if size is None:
+        return np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.float32)
+    return load(connection, memos, size[0] // STORED.itemsize)
+
+
+def chunks_of(connection: Connection, memos: Sequence[int], allowed: Allowed = EVERYTHING) -> dict[int, list[int]]:
+    """The chunks that are allowed of every memo row, ascending."""
+    found: dict[int, list[int]] = {memo: [] for memo in memos}
+    for first in range(0, len(memos), _ASKED_AT_ONCE):
+        part = memos[first : first + _ASKED_AT_ONCE]
+        marks = ",".join("?" * len(part))
+        rows = connection.execute(
+            f"SELECT memo, chunk FROM vectors WHERE memo IN ({marks}) AND {allowed.on('chunk')} ORDER BY chunk",  # noqa: S608
+            (*part, *allowed.parameters),
+        )
+        for memo, chunk in rows:
+            found[memo].append(chunk)
+    return found
+
+
+def allowed_bits(connection: Connection, allowed: Allowed) -> npt.NDArray[np.uint8]:
+    """Bitmap of the memo rows whose chunks are allowed, one of them at least: bit i of byte j for row 8j + i."""
+    rows = connection.execute(
+        f"SELECT DISTINCT memo FROM vectors WHERE {allowed.on('chunk')}",  # noqa: S608
+        allowed.parameters,
+    ).fetchall()
+    memos = np.fromiter((row for (row,) in rows), dtype=np.int64, count=len(rows))
+    bits = np.zeros(int(memos.max(initial=0)) + 1, dtype=np.uint8)
+    bits[memos] = 1
+    return np.packbits(bits, bitorder="little")
 
 
 def count(connection: Connection) -> int:

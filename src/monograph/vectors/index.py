@@ -1,84 +1,321 @@
-"""The vector index: which chunks' vectors lie nearest to a query's.
+"""EcoVector: an on-disk index of vectors in the same file as everything else.
 
-For now every vector is compared (an exact scan), from a copy in memory that is read again when the file changes.
+Centroids are held in memory; each cluster is a row of the file, read when a search comes to it and let go. The vectors
+themselves are stored once, in the memo; clusters hold codes of them.
 """
 
 from __future__ import annotations
 
-import threading
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from monograph.errors import DamagedFile, InputError
 from monograph.models import Float32
-from monograph.store import filters, settings, vectors
-from monograph.store.database import Connection
-from monograph.vectors import kernel
+from monograph.store import clusters as store
+from monograph.store import vectors as stored_vectors
+from monograph.store.database import Connection, path_of
+from monograph.values import IndexStats
+from monograph.vectors import calibrate, kernel, update
+from monograph.vectors.calibrate import Calibration
+from monograph.vectors.design import DEFAULT_DESIGN, Design
+from monograph.vectors.exact import ExactIndex
+from monograph.vectors.memory import Memory, State
+from monograph.vectors.search import Neighbours, Query, Search, exact, prepare, prepare_many, probes
+from monograph.vectors.stop import StopCondition
+from monograph.vectors.update import Space, Update
+
+Int64: TypeAlias = npt.NDArray[np.int64]
+
+DEFAULT_CACHE_BYTES = 8 << 20
+DEFAULT_TARGET_RECALL = 0.95
+"""Recall@k at which searches stop, on average."""
+EXACT_BELOW = 400
+"""Allowed vectors that are compared one by one rather than looked for in clusters."""
+STALE_CALIBRATION = 2.0
+"""The index is calibrated anew when it has grown or shrunk by this factor."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Copy:
-    """All vectors at one generation of the file: rows int64 (n,), ascending; values float32 (n, dimension)."""
+class EcoVectorIndex:
+    """One index of a file. Safe for use by many threads; transactions are the caller's.
 
-    generation: int
-    rows: npt.NDArray[np.int64]
-    values: Float32
+    Parameters
+    ----------
+    space:
+        Which of the file's indexes.
+    design:
+        How it is built. The index in the file keeps its own until it is rebuilt.
+    target_recall:
+        Recall@k at which searches stop, on average, as measured on the index's own vectors.
+    cache_bytes:
+        Clusters kept in memory, at most; 0 lets each go as soon as it was searched.
 
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+    """
 
-@dataclass(frozen=True, slots=True)
-class Neighbours:
-    """Chunks near a query: row numbers, and cosines in [-1, 1], highest first, ties by row number."""
+    def __init__(
+        self,
+        space: int = store.CHUNKS,
+        design: Design = DEFAULT_DESIGN,
+        *,
+        target_recall: float = DEFAULT_TARGET_RECALL,
+        cache_bytes: int = DEFAULT_CACHE_BYTES,
+    ) -> None:
+        if not 0 < target_recall <= 1:
+            raise InputError(f"target_recall is {target_recall:g}", "give more than 0, at most 1")
+        if cache_bytes < 0:
+            raise InputError(f"cache_bytes is {cache_bytes}", "give 0 or more")
+        self.space = space
+        self.design = design
+        self.target_recall = target_recall
+        self._memory = Memory(space, cache_bytes)
 
-    rows: tuple[int, ...]
-    cosines: tuple[float, ...]
-
-
-class ExactIndex:
-    """Compares a query with every vector of the file. Safe for use by many threads."""
-
-    def __init__(self, dimension: int) -> None:
-        self.dimension = dimension
-        self._copy: _Copy | None = None
-        self._lock = threading.Lock()
-
-    def search(
-        self, connection: Connection, query: Float32, k: int, allowed: filters.Allowed = filters.EVERYTHING
-    ) -> Neighbours:
-        """The k nearest chunks that are allowed; fewer only where there are fewer.
+    def search(self, connection: Connection, vector: Float32, query: Query) -> Neighbours:
+        """The nearest vectors: k of them where so many exist and are allowed.
 
         Parameters
         ----------
         connection:
             A read transaction.
+        vector:
+            float32 (dimension,), finite, not zero under cosine.
         query:
-            float32 of shape (dimension,), unit length.
-        k:
-            Most chunks to return.
-        allowed:
-            Which chunks may be found.
+            What is asked.
+
+        Raises
+        ------
+        InputError
+            If the vector has another dimension, is zero under cosine or not finite.
+        DamagedFile
+            If a cluster is not what was written.
         """
-        copy = self._current(connection)
-        rows, values = copy.rows, copy.values
-        if allowed != filters.EVERYTHING:
-            chosen = np.isin(rows, filters.rows(connection, allowed), assume_unique=True)
-            rows, values = rows[chosen], values[chosen]
-        places, cosines = kernel.top_k(values, query, k)
-        return Neighbours(tuple(rows[places].tolist()), tuple(cosines.tolist()))
+        state = self._memory.state(connection)
+        if state is None:
+            return self._unbuilt(connection, vector, query)
+        asked = prepare(vector, state.space.dimension, state.space.design.metric)
+        search = Search(query, self._stop(state, query), asked, state.space.design)
+        few = self._few(connection, query)
+        if few is not None:
+            return exact(connection, few, search, asked)
+        for cluster in probes(state.centroids, asked) if query.k else ():
+            if self._probe(connection, search, cluster, self._memory.bodies(connection, cluster, state.version)):
+                return search.finish(connection, "enough")
+        return search.finish(connection, "all")
 
-    def cosines(self, connection: Connection, query: Float32, rows: npt.NDArray[np.int64]) -> Float32:
-        """Cosine of the query with chunks by row number: float32 of shape (n,), -1 where a chunk has no vector."""
-        copy = self._current(connection)
-        result = np.full(len(rows), -1.0, dtype=np.float32)
-        if len(copy.rows) and len(rows):
-            places = np.minimum(np.searchsorted(copy.rows, rows), len(copy.rows) - 1)
-            there = copy.rows[places] == rows
-            result[there] = copy.values[places[there]] @ query
-        return result
+    def search_many(self, connection: Connection, vectors: Float32, query: Query) -> list[Neighbours]:
+        """Search for many vectors, each as :meth:`search` would; a cluster is read once a round for all that probe it.
 
-    def _current(self, connection: Connection) -> _Copy:
-        generation = settings.generation(connection)
-        with self._lock:
-            if self._copy is None or self._copy.generation != generation:
-                self._copy = _Copy(generation, *vectors.load_all(connection, self.dimension))
-            return self._copy
+        Parameters
+        ----------
+        connection, query:
+            As for :meth:`search`; the query is asked of each vector.
+        vectors:
+            float32 (n, dimension).
+        """
+        state = self._memory.state(connection)
+        if state is None:
+            return [self._unbuilt(connection, vector, query) for vector in vectors]
+        asked = prepare_many(vectors, state.space.dimension, state.space.design.metric)
+        stop = self._stop(state, query)
+        searches = [Search(query, stop, one, state.space.design) for one in asked]
+        few = self._few(connection, query)
+        if few is not None:
+            return [exact(connection, few, search, one) for search, one in zip(searches, asked, strict=True)]
+        stopped = ["all"] * len(asked)
+        going = {place: probes(state.centroids, one) for place, one in enumerate(asked)} if query.k else {}
+        while going:
+            for cluster, places in _round(going).items():
+                bodies = self._memory.bodies(connection, cluster, state.version)
+                for place in places:
+                    if self._probe(connection, searches[place], cluster, bodies):
+                        stopped[place] = "enough"
+                        del going[place]
+        return [search.finish(connection, why) for search, why in zip(searches, stopped, strict=True)]
+
+    def _unbuilt(self, connection: Connection, vector: Float32, query: Query) -> Neighbours:
+        """A file whose index waits to be built, and that cannot be written here: every vector is compared."""
+        return ExactIndex(self.design).search(connection, vector, query)
+
+    def _probe(self, connection: Connection, search: Search, cluster: int, bodies: list[bytes]) -> bool:
+        try:
+            return search.probe(connection, cluster, bodies)
+        except kernel.DamagedBytes as fault:
+            raise _damaged(connection, f"cluster {cluster}: {fault}") from None
+
+    def _stop(self, state: State, query: Query) -> StopCondition:
+        if query.stop is not None:
+            return query.stop
+        stretch = 1.0
+        allowed = query.count_allowed()
+        if allowed:
+            # A load brings so much less of what is allowed.
+            stretch = max(1.0, (state.calibration.vectors / allowed) ** 0.5)
+        return state.calibration.condition(query.k, self.target_recall, stretch=stretch)
+
+    def _few(self, connection: Connection, query: Query) -> list[int] | None:
+        """The allowed vectors, where they are so few that each is compared."""
+        allowed = query.count_allowed()
+        if query.allowed is None or allowed is None or allowed > EXACT_BELOW:
+            return None
+        rows = np.flatnonzero(np.unpackbits(query.allowed, bitorder="little")).tolist()
+        return [one.memo for one in store.placements(connection, self.space, rows).values() if one.first]
+
+    def settle(self, connection: Connection) -> None:
+        """Bring the index up to date with the vectors that the file's rows use. To be called before every commit.
+
+        Parameters
+        ----------
+        connection:
+            A write transaction.
+        """
+        if not store.has_stale(connection, self.space):
+            return
+        stale = store.take_stale(connection, self.space)
+        wanted, vectors = stored_vectors.load_any(connection, stale.wanted)
+        state = self._memory.state(connection)
+        left = store.count(connection, self.space) - len(stale.unwanted)
+        if state is None or vectors.shape[1] not in (0, state.space.dimension) or len(wanted) > left:
+            self.rebuild(connection)
+            return
+        self.delete(connection, stale.unwanted)
+        self.insert(connection, wanted, vectors)
+
+    def insert(self, connection: Connection, memos: Int64, vectors: Float32) -> None:
+        """Add vectors; the first ones begin the index.
+
+        Parameters
+        ----------
+        connection:
+            A write transaction.
+        memos:
+            int64 (n,): rows of the memo that hold them, none of them in the index yet.
+        vectors:
+            float32 (n, dimension). One that is zero under cosine is kept out: nothing is near to it.
+
+        Raises
+        ------
+        InputError
+            If a vector has another dimension or is not finite.
+        """
+        if not len(memos):
+            return
+        if store.header(connection, self.space) is None:
+            self._begin(connection, vectors.shape[1])
+        state = self._must(connection)
+        memos, vectors = self._placeable(connection, state.space, memos, vectors)
+        with _told(connection):
+            if not len(state.centroids.names):
+                update.build(connection, state.space, memos, vectors)
+            else:
+                changes = Update(connection, state.space, state.centroids)
+                changes.insert(memos, vectors)
+                changes.finish()
+            self._recalibrate(connection)
+
+    def delete(self, connection: Connection, memos: list[int]) -> None:
+        """Take vectors out of every result; those that are not there are passed over.
+
+        Parameters
+        ----------
+        connection:
+            A write transaction.
+        memos:
+            Rows of the memo.
+        """
+        if not memos:
+            return
+        state = self._must(connection)
+        with _told(connection):
+            changes = Update(connection, state.space, state.centroids)
+            changes.delete(memos)
+            changes.finish()
+
+    def fold(self, connection: Connection) -> None:
+        """Write clusters anew without deleted entries, so that no trace of them is left in their rows."""
+        if store.header(connection, self.space) is None:
+            return
+        state = self._must(connection)
+        with _told(connection):
+            changes = Update(connection, state.space, state.centroids)
+            changes.fold()
+            changes.finish()
+
+    def rebuild(self, connection: Connection) -> None:
+        """Make the index anew from the vectors that the file's rows use, and calibrate it."""
+        memos, vectors = stored_vectors.load_any(connection, store.members(connection))
+        store.clear(connection, self.space)
+        self.insert(connection, memos, vectors)
+
+    def _begin(self, connection: Connection, dimension: int) -> None:
+        store.put_header(connection, self.space, dimension, self.design.to_json(), Calibration().to_json())
+
+    def _placeable(self, connection: Connection, space: Space, memos: Int64, vectors: Float32) -> tuple[Int64, Float32]:
+        """Vectors without those that have no direction, whose placement says so."""
+        if space.design.metric == "cosine":
+            some = vectors.any(axis=1)
+            nowhere = memos[~some].tolist()
+            store.place(connection, self.space, (store.Placement(memo, 0, 0) for memo in nowhere))
+            memos, vectors = memos[some], vectors[some]
+        return memos, prepare_many(vectors, space.dimension, space.design.metric)
+
+    def _recalibrate(self, connection: Connection) -> None:
+        state = self._must(connection)
+        count = store.count(connection, self.space)
+        before = state.calibration.vectors
+        if before and max(count, before) < STALE_CALIBRATION * min(count, before):
+            return
+        measured = calibrate.measure(connection, state.space, state.centroids, count)
+        store.put_calibration(connection, self.space, measured.to_json())
+
+    def stats(self, connection: Connection) -> IndexStats:
+        """Counts, and what is held in memory."""
+        state = self._memory.state(connection)
+        if state is None:
+            return IndexStats(0, 0, 0, 0, 0, None, self.target_recall)
+        sizes = store.sizes(connection, self.space).values()
+        return IndexStats(
+            vectors=store.count(connection, self.space),
+            clusters=len(state.centroids.names),
+            entries=sum(size.size for size in sizes),
+            dead=sum(size.dead for size in sizes),
+            memory=state.centroids.memory + self._memory.cached,
+            expected_loads=state.calibration.expected_loads(10, self.target_recall),
+            target_recall=self.target_recall,
+        )
+
+    def _must(self, connection: Connection) -> State:
+        state = self._memory.state(connection)
+        if state is None:
+            raise InputError("the index holds nothing", "insert vectors first")
+        return state
+
+
+def _round(going: dict[int, Iterator[int]]) -> dict[int, list[int]]:
+    """The next probe of every search that goes on, by cluster; those without one are taken out."""
+    wanted: dict[int, list[int]] = {}
+    for place in list(going):
+        cluster = next(going[place], None)
+        if cluster is None:
+            del going[place]
+        else:
+            wanted.setdefault(cluster, []).append(place)
+    return wanted
+
+
+@contextmanager
+def _told(connection: Connection) -> Iterator[None]:
+    try:
+        yield
+    except kernel.DamagedBytes as fault:
+        raise _damaged(connection, str(fault)) from None
+
+
+def _damaged(connection: Connection, fault: str) -> DamagedFile:
+    path = path_of(connection)
+    return DamagedFile(f"{path}: the vector index is damaged: {fault}", f"monograph check {path} --repair")

@@ -1,33 +1,88 @@
 """The inner loops of vector search: compiled where a compiler was at hand, in numpy elsewhere.
 
 Both give the same results and raise the same errors; every test of one is a test of the other. :data:`IMPLEMENTATION`
-says which is in use.
+says which is in use. Clusters and graphs are bytes, laid out as :mod:`monograph.vectors.cluster` says.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from monograph.errors import InputError
 from monograph.models import Float32
-from monograph.vectors.kernel import reference
+from monograph.vectors.kernel import reference, reference_graph
 
+_top_k, _scan, _checksum = reference.top_k, reference.scan, reference.checksum
+_walk, _graph_insert, _graph_remove = reference_graph.walk, reference_graph.graph_insert, reference_graph.graph_remove
+IMPLEMENTATION: Literal["compiled", "numpy"] = "numpy"
 try:
     from monograph.vectors.kernel import _kernel
 except ImportError:
-    IMPLEMENTATION: Literal["compiled", "numpy"] = "numpy"
-    _top_k = reference.top_k
+    pass
 else:
     IMPLEMENTATION = "compiled"
-    _top_k = _kernel.top_k
+    _top_k, _scan, _checksum = _kernel.top_k, _kernel.scan, _kernel.checksum
+    _walk, _graph_insert, _graph_remove = _kernel.walk, _kernel.graph_insert, _kernel.graph_remove
 
-__all__ = ["IMPLEMENTATION", "top_k"]
+__all__ = [
+    "IMPLEMENTATION",
+    "DamagedBytes",
+    "Pool",
+    "checksum",
+    "graph_insert",
+    "graph_remove",
+    "scan",
+    "top_k",
+    "walk",
+]
+
+Int64 = npt.NDArray[np.int64]
+Bits = npt.NDArray[np.uint8]
 
 
-def top_k(vectors: Float32, query: Float32, k: int) -> tuple[npt.NDArray[np.int64], Float32]:
+class DamagedBytes(Exception):
+    """A stored cluster or graph is not what was written. The index turns it into an error that names the file."""
+
+
+class Pool:
+    """The best results of one search so far: scores float32 and ids int64, nearest first, then by id.
+
+    Parameters
+    ----------
+    capacity:
+        Most results that are kept.
+    """
+
+    __slots__ = ("_ids", "_scores", "filled")
+
+    def __init__(self, capacity: int) -> None:
+        self._scores = np.empty(capacity, dtype=np.float32)
+        self._ids = np.empty(capacity, dtype=np.int64)
+        self.filled = 0
+
+    @property
+    def scores(self) -> Float32:
+        """Float32 of shape (filled,)."""
+        return self._scores[: self.filled]
+
+    @property
+    def ids(self) -> Int64:
+        """Int64 of shape (filled,)."""
+        return self._ids[: self.filled]
+
+
+class Found(NamedTuple):
+    """What a scan or a walk did: ranks below k at which new results stand, ascending; vectors compared."""
+
+    ranks: tuple[int, ...]
+    compared: int
+
+
+def top_k(vectors: Float32, query: Float32, k: int) -> tuple[Int64, Float32]:
     """The k rows of highest inner product with a query.
 
     Parameters
@@ -50,15 +105,150 @@ def top_k(vectors: Float32, query: Float32, k: int) -> tuple[npt.NDArray[np.int6
     """
     try:
         return _top_k(vectors, query, k)
-    except TypeError:
-        raise InputError(
-            f"top_k needs float32 arrays of shape (n, d) and (d,), C-contiguous, and a whole number k; got "
-            f"{_described(vectors)}, {_described(query)} and {k!r}",
-            "use numpy.ascontiguousarray(..., dtype=numpy.float32)",
-        ) from None
-    except ValueError as error:
-        raise InputError(str(error)) from None
+    except _KERNEL_ERRORS as error:
+        expected = "float32 arrays of shape (n, d) and (d,), C-contiguous, and a whole number k"
+        raise _ours(error, "top_k", expected, vectors, query, k) from None
+
+
+def checksum(data: bytes) -> int:
+    """A checksum of 32 bits that runs as fast as memory: any change of one aligned word of 4 bytes changes it."""
+    try:
+        return _checksum(data)
+    except _KERNEL_ERRORS as error:
+        raise _ours(error, "checksum", "bytes", data) from None
+
+
+def scan(bodies: list[bytes], query: Float32, pool: Pool, k: int, allowed: Bits | None = None) -> Found:
+    """Compare a query with every vector of one cluster, and merge what is near into the pool.
+
+    Parameters
+    ----------
+    bodies:
+        The cluster's parts, as stored.
+    query:
+        float32 of shape (d,), finite. For codes of a byte it is brought to whole numbers from -127 to 127 first.
+    pool:
+        Results so far; changed in place. An id that comes twice is kept once.
+    k:
+        New results are reported below this rank.
+    allowed:
+        Bitmap of the ids that may be found: bit i of byte j stands for id 8j + i. None allows all.
+
+    Raises
+    ------
+    InputError
+        If a type or length is wrong, or the query is not finite.
+    DamagedBytes
+        If a body's checksum does not match.
+    """
+    try:
+        pool.filled, ranks, compared = _scan(bodies, query, pool._scores, pool._ids, pool.filled, k, allowed)
+    except _KERNEL_ERRORS as error:
+        raise _ours(error, "scan", _SEARCHED, bodies, query, k, allowed) from None
+    return Found(ranks, compared)
+
+
+class Cluster(NamedTuple):
+    """A cluster with a graph of its vectors, both as stored."""
+
+    body: bytes
+    graph: bytes
+
+
+def walk(cluster: Cluster, query: Float32, pool: Pool, k: int, ef: int, allowed: Bits | None = None) -> Found:
+    """Search one cluster by its graph, and merge what is near into the pool; otherwise as :func:`scan`.
+
+    Parameters
+    ----------
+    cluster:
+        The cluster.
+    query, pool, k, allowed:
+        As for :func:`scan`.
+    ef:
+        Nodes kept in view, 1 or more: more finds more and takes longer.
+    """
+    try:
+        pool.filled, ranks, compared = _walk(
+            cluster.body, cluster.graph, query, pool._scores, pool._ids, pool.filled, k, ef, allowed
+        )
+    except _KERNEL_ERRORS as error:
+        raise _ours(error, "walk", _SEARCHED, cluster.body, query, k, ef, allowed) from None
+    return Found(ranks, compared)
+
+
+def graph_insert(body: bytes, graph: bytes | None, *, m: int, ef: int, alpha: float = 1.0) -> bytes:
+    """Add to a graph the rows of a cluster that it does not hold yet, one by one (MobileRAG, Alg. 1).
+
+    The level of a row follows from its id: at least l with probability M^-l, so that the same rows make the same graph.
+
+    Parameters
+    ----------
+    body:
+        The cluster, with the rows that the graph holds first.
+    graph:
+        The graph so far; None begins one.
+    m:
+        Most links of a node at the upper levels, 2 to 256; twice as many at level 0. A graph keeps its own.
+    ef:
+        Candidates a node's links are chosen from, 1 or more.
+    alpha:
+        1 or more: the larger, the more far links stay (RobustPrune).
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+    DamagedBytes
+        If a checksum does not match.
+    """
+    try:
+        return _graph_insert(body, graph, m, ef, alpha)
+    except _KERNEL_ERRORS as error:
+        raise _ours(error, "graph_insert", "bytes and numbers", body, graph, m, ef, alpha) from None
+
+
+def graph_remove(body: bytes, graph: bytes, rows: Sequence[int], *, ef: int, alpha: float = 1.0) -> bytes:
+    """The graph without some rows, numbered as the cluster without them is (MobileRAG, Alg. 2, errata mended).
+
+    Parameters
+    ----------
+    body, graph:
+        The cluster with the rows still in it, and its graph.
+    rows:
+        Which to take out.
+    ef, alpha:
+        As for :func:`graph_insert`.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range, or a row is not there.
+    DamagedBytes
+        If a checksum does not match.
+    """
+    try:
+        return _graph_remove(body, graph, list(rows), ef, alpha)
+    except _KERNEL_ERRORS as error:
+        raise _ours(error, "graph_remove", "bytes and numbers", body, graph, ef, alpha) from None
+
+
+_KERNEL_ERRORS = (TypeError, ValueError, RuntimeError)
+_SEARCHED = "bytes, a float32 query of shape (d,), whole numbers, and a bitmap of uint8 or None"
+
+
+def _ours(error: Exception, name: str, expected: str, *given: object) -> Exception:
+    if isinstance(error, TypeError):
+        got = ", ".join(_described(one) for one in given)
+        mend = "use numpy.ascontiguousarray(..., dtype=numpy.float32)"
+        return InputError(f"{name} needs {expected}; got {got}", mend)
+    if isinstance(error, ValueError):
+        return InputError(str(error))
+    if str(error).startswith("damaged: "):
+        return DamagedBytes(str(error).removeprefix("damaged: "))
+    return error
 
 
 def _described(array: object) -> str:
-    return f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+    if isinstance(array, np.ndarray):
+        return f"{array.dtype} {array.shape}"
+    return repr(array) if isinstance(array, int | float | str) else type(array).__name__

@@ -1,30 +1,391 @@
 // The inner loops of vector search. Every function has a twin in reference.py that gives the same results and raises
-// the same errors. Sizes are checked before any memory is touched; the interpreter lock is released while numbers are crunched.
+// the same errors. Sizes are checked before any memory is touched; the interpreter lock is released while numbers are
+// crunched. In order: products for every processor, bodies and checksums, the pool of results, the graph, the module.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
+#include <limits>
 #include <memory>
+#include <queue>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
-namespace nb = nanobind;
-
-// One function, compiled for several processors; the loader picks the best the machine has.
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__)
-#define FOR_EVERY_PROCESSOR __attribute__((target_clones("avx512f", "arch=haswell", "default")))
-#else
-#define FOR_EVERY_PROCESSOR
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#define X86 1
 #endif
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+#if defined(__GNUC__)
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#else
+#define ALWAYS_INLINE inline
+#endif
+
+namespace nb = nanobind;
 
 namespace {
 
 using Matrix = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Vector = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Floats = nb::ndarray<float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Ids = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Bits = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// ---------------------------------------------------------------------------------------------------------- products
+
+float from_half(std::uint16_t half) {
+    const std::uint32_t sign = (half & 0x8000u) << 16, exponent = (half >> 10) & 31u, fraction = half & 1023u;
+    if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | (fraction << 13));
+    if (exponent) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (fraction << 13));
+    const float small = static_cast<float>(fraction) * 5.9604644775390625e-8f;
+    return sign ? -small : small;
+}
+
+// Inner products of a query with n rows of dimension d. Partial sums let the compiler use wide registers without
+// being allowed to reorder a single long sum.
+template <std::size_t lanes>
+ALWAYS_INLINE void float_products(const float *rows, const float *query, std::size_t n, std::size_t d, float *out) {
+    for (std::size_t row = 0; row < n; ++row) {
+        const float *vector = rows + row * d;
+        float sums[lanes] = {};
+        std::size_t at = 0;
+        for (; at + lanes <= d; at += lanes)
+            for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += vector[at + lane] * query[at + lane];
+        float total = 0;
+        for (; at < d; ++at) total += vector[at] * query[at];
+        for (float sum : sums) total += sum;
+        out[row] = total;
+    }
+}
+
+ALWAYS_INLINE void half_products_plain(const std::uint16_t *rows, const float *query, std::size_t n, std::size_t d, float *out) {
+    for (std::size_t row = 0; row < n; ++row) {
+        float total = 0;
+        for (std::size_t at = 0; at < d; ++at) total += from_half(rows[row * d + at]) * query[at];
+        out[row] = total;
+    }
+}
+
+// Codes are unsigned: 128 stands for 0. So the instruction that multiplies unsigned by signed bytes serves, and the
+// sum of the query, times 128, is taken off at the end.
+ALWAYS_INLINE void byte_products_plain(const std::uint8_t *rows, const std::int8_t *query, std::size_t n, std::size_t d,
+                                       std::int32_t *out) {
+    for (std::size_t row = 0; row < n; ++row) {
+        const std::uint8_t *codes = rows + row * d;
+        std::int32_t total = 0;
+        for (std::size_t at = 0; at < d; ++at) total += static_cast<std::int32_t>(codes[at]) * query[at];
+        out[row] = total;
+    }
+}
+
+// A polynomial modulo 2^32 in each of 64 lanes: any change of one word changes it, and it runs as fast as memory.
+ALWAYS_INLINE std::uint32_t checksum_body(const std::uint8_t *data, std::size_t size) {
+    constexpr std::size_t lanes = 64;
+    constexpr std::uint32_t prime = 0x9E3779B1u;
+    std::uint32_t sums[lanes] = {}, words[lanes];
+    std::size_t at = 0;
+    for (; at + sizeof words <= size; at += sizeof words) {
+        std::memcpy(words, data + at, sizeof words);
+        for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] = sums[lane] * prime + words[lane];
+    }
+    std::memset(words, 0, sizeof words);
+    if (size > at) std::memcpy(words, data + at, size - at);
+    for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] = sums[lane] * prime + words[lane];
+    std::uint32_t total = static_cast<std::uint32_t>(size);
+    for (std::uint32_t sum : sums) total = total * 0x85EBCA77u + sum;
+    return total;
+}
+
+struct Level {
+    const char *name;
+    bool (*here)();
+    void (*floats)(const float *, const float *, std::size_t, std::size_t, float *);
+    void (*halves)(const std::uint16_t *, const float *, std::size_t, std::size_t, float *);
+    void (*bytes)(const std::uint8_t *, const std::int8_t *, std::size_t, std::size_t, std::int32_t *);
+    std::uint32_t (*checksum)(const std::uint8_t *, std::size_t);
+};
+
+void floats_portable(const float *r, const float *q, std::size_t n, std::size_t d, float *o) { float_products<16>(r, q, n, d, o); }
+void halves_portable(const std::uint16_t *r, const float *q, std::size_t n, std::size_t d, float *o) { half_products_plain(r, q, n, d, o); }
+void bytes_portable(const std::uint8_t *r, const std::int8_t *q, std::size_t n, std::size_t d, std::int32_t *o) { byte_products_plain(r, q, n, d, o); }
+std::uint32_t checksum_portable(const std::uint8_t *data, std::size_t size) { return checksum_body(data, size); }
+
+#ifdef X86
+#define AVX2 __attribute__((target("avx2,fma,f16c")))
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,avx2,fma,f16c")))
+
+AVX2 void floats_avx2(const float *r, const float *q, std::size_t n, std::size_t d, float *o) { float_products<32>(r, q, n, d, o); }
+AVX2 std::uint32_t checksum_avx2(const std::uint8_t *data, std::size_t size) { return checksum_body(data, size); }
+AVX2 void halves_avx2(const std::uint16_t *rows, const float *query, std::size_t n, std::size_t d, float *out) {
+    for (std::size_t row = 0; row < n; ++row) {
+        const std::uint16_t *vector = rows + row * d;
+        __m256 sums = _mm256_setzero_ps();
+        std::size_t at = 0;
+        for (; at + 8 <= d; at += 8)
+            sums = _mm256_fmadd_ps(_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i *>(vector + at))), _mm256_loadu_ps(query + at), sums);
+        float parts[8], total = 0;
+        _mm256_storeu_ps(parts, sums);
+        for (; at < d; ++at) total += from_half(vector[at]) * query[at];
+        for (float part : parts) total += part;
+        out[row] = total;
+    }
+}
+AVX2 void bytes_avx2(const std::uint8_t *rows, const std::int8_t *query, std::size_t n, std::size_t d, std::int32_t *out) {
+    for (std::size_t row = 0; row < n; ++row) {
+        const std::uint8_t *codes = rows + row * d;
+        __m256i sums = _mm256_setzero_si256();
+        std::size_t at = 0;
+        for (; at + 16 <= d; at += 16) {
+            const __m256i wide = _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i *>(codes + at)));
+            const __m256i asked = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i *>(query + at)));
+            sums = _mm256_add_epi32(sums, _mm256_madd_epi16(wide, asked));
+        }
+        std::int32_t parts[8], total = 0;
+        _mm256_storeu_si256(reinterpret_cast<__m256i *>(parts), sums);
+        for (; at < d; ++at) total += static_cast<std::int32_t>(codes[at]) * query[at];
+        for (std::int32_t part : parts) total += part;
+        out[row] = total;
+    }
+}
+bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"); }
+
+AVX512 void floats_avx512(const float *rows, const float *query, std::size_t n, std::size_t d, float *out) {
+    for (std::size_t row = 0; row < n; ++row) {
+        const float *vector = rows + row * d;
+        __m512 one = _mm512_setzero_ps(), two = one;
+        std::size_t at = 0;
+        for (; at + 32 <= d; at += 32) {
+            one = _mm512_fmadd_ps(_mm512_loadu_ps(vector + at), _mm512_loadu_ps(query + at), one);
+            two = _mm512_fmadd_ps(_mm512_loadu_ps(vector + at + 16), _mm512_loadu_ps(query + at + 16), two);
+        }
+        for (; at < d; at += 16) {
+            const __mmask16 mask = d - at >= 16 ? 0xFFFF : static_cast<__mmask16>((1u << (d - at)) - 1);
+            one = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(mask, vector + at), _mm512_maskz_loadu_ps(mask, query + at), one);
+        }
+        out[row] = _mm512_reduce_add_ps(_mm512_add_ps(one, two));
+    }
+}
+AVX512 void halves_avx512(const std::uint16_t *rows, const float *query, std::size_t n, std::size_t d, float *out) {
+    for (std::size_t row = 0; row < n; ++row) {
+        const std::uint16_t *vector = rows + row * d;
+        __m512 sums = _mm512_setzero_ps();
+        for (std::size_t at = 0; at < d; at += 16) {
+            const __mmask16 mask = d - at >= 16 ? 0xFFFF : static_cast<__mmask16>((1u << (d - at)) - 1);
+            sums = _mm512_fmadd_ps(_mm512_cvtph_ps(_mm256_maskz_loadu_epi16(mask, vector + at)), _mm512_maskz_loadu_ps(mask, query + at), sums);
+        }
+        out[row] = _mm512_reduce_add_ps(sums);
+    }
+}
+AVX512 void bytes_avx512(const std::uint8_t *rows, const std::int8_t *query, std::size_t n, std::size_t d, std::int32_t *out) {
+    for (std::size_t row = 0; row < n; ++row) {
+        const std::uint8_t *codes = rows + row * d;
+        __m512i one = _mm512_setzero_si512(), two = one;
+        std::size_t at = 0;
+        for (; at + 128 <= d; at += 128) {
+            one = _mm512_dpbusd_epi32(one, _mm512_loadu_si512(codes + at), _mm512_loadu_si512(query + at));
+            two = _mm512_dpbusd_epi32(two, _mm512_loadu_si512(codes + at + 64), _mm512_loadu_si512(query + at + 64));
+        }
+        for (; at < d; at += 64) {
+            const __mmask64 mask = d - at >= 64 ? ~0ull : (1ull << (d - at)) - 1;
+            one = _mm512_dpbusd_epi32(one, _mm512_maskz_loadu_epi8(mask, codes + at), _mm512_maskz_loadu_epi8(mask, query + at));
+        }
+        out[row] = _mm512_reduce_add_epi32(_mm512_add_epi32(one, two));
+    }
+}
+AVX512 std::uint32_t checksum_avx512(const std::uint8_t *data, std::size_t size) { return checksum_body(data, size); }
+bool has_avx512() {
+    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vnni");
+}
+#endif
+
+#if defined(__aarch64__)
+void bytes_neon(const std::uint8_t *rows, const std::int8_t *query, std::size_t n, std::size_t d, std::int32_t *out) {
+    for (std::size_t row = 0; row < n; ++row) {
+        const std::uint8_t *codes = rows + row * d;
+        int32x4_t sums = vdupq_n_s32(0);
+        std::size_t at = 0;
+        for (; at + 8 <= d; at += 8) {
+            const int16x8_t wide = vreinterpretq_s16_u16(vmovl_u8(vld1_u8(codes + at))), asked = vmovl_s8(vld1_s8(query + at));
+            sums = vmlal_s16(sums, vget_low_s16(wide), vget_low_s16(asked));
+            sums = vmlal_s16(sums, vget_high_s16(wide), vget_high_s16(asked));
+        }
+        std::int32_t total = vaddvq_s32(sums);
+        for (; at < d; ++at) total += static_cast<std::int32_t>(codes[at]) * query[at];
+        out[row] = total;
+    }
+}
+void halves_neon(const std::uint16_t *rows, const float *query, std::size_t n, std::size_t d, float *out) {
+    for (std::size_t row = 0; row < n; ++row) {
+        const std::uint16_t *vector = rows + row * d;
+        float32x4_t sums = vdupq_n_f32(0);
+        std::size_t at = 0;
+        for (; at + 4 <= d; at += 4)
+            sums = vfmaq_f32(sums, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(vector + at))), vld1q_f32(query + at));
+        float total = vaddvq_f32(sums);
+        for (; at < d; ++at) total += from_half(vector[at]) * query[at];
+        out[row] = total;
+    }
+}
+#endif
+
+bool always() { return true; }
+
+// Best first; the last one runs anywhere.
+const Level LEVELS[] = {
+#ifdef X86
+    {"avx512", has_avx512, floats_avx512, halves_avx512, bytes_avx512, checksum_avx512},
+    {"avx2", has_avx2, floats_avx2, halves_avx2, bytes_avx2, checksum_avx2},
+#endif
+#if defined(__aarch64__)
+    {"neon", always, floats_portable, halves_neon, bytes_neon, checksum_portable},
+#endif
+    {"portable", always, floats_portable, halves_portable, bytes_portable, checksum_portable},
+};
+
+const Level *best_level() {
+    for (const Level &level : LEVELS)
+        if (level.here()) return &level;
+    return nullptr; // Never: the last is always here.
+}
+const Level *level = best_level();
+
+nb::list levels() {
+    nb::list names;
+    for (const Level &one : LEVELS)
+        if (one.here()) names.append(nb::str(one.name));
+    return names;
+}
+
+void use_level(const std::string &name) {
+    for (const Level &one : LEVELS)
+        if (name == one.name && one.here()) {
+            level = &one;
+            return;
+        }
+    throw nb::value_error(("this processor has no " + name).c_str());
+}
+
+// ------------------------------------------------------------------------------------------------------------- bodies
+
+[[noreturn]] void damaged(const std::string &why) { throw std::runtime_error("damaged: " + why); }
+
+enum Kind : std::uint32_t { BYTES = 0, HALVES = 1, FLOATS = 2 };
+constexpr std::uint32_t BODY_MAGIC = 0x3143454Du, GRAPH_MAGIC = 0x3147454Du; // "MEC1", "MEG1"
+constexpr std::size_t HEADER = 32, MOST_DIMENSIONS = 65'536;
+
+template <typename T> T read(const std::uint8_t *at) {
+    T value;
+    std::memcpy(&value, at, sizeof value);
+    return value;
+}
+
+// A cluster as it is stored: header, ids, scales, biases, codes. See cluster.py for the layout.
+struct Body {
+    const std::uint8_t *data;
+    std::uint32_t kind;
+    std::size_t n, d, width;
+    const std::uint8_t *codes;
+
+    Body(const void *given, std::size_t size, bool verify) : data(static_cast<const std::uint8_t *>(given)) {
+        if (size < HEADER || read<std::uint32_t>(data) != BODY_MAGIC) damaged("not a cluster");
+        kind = read<std::uint32_t>(data + 4);
+        n = read<std::uint32_t>(data + 8);
+        d = read<std::uint32_t>(data + 12);
+        if (kind > FLOATS || d > MOST_DIMENSIONS) damaged("unknown codes");
+        width = kind == BYTES ? 1 : kind == HALVES ? 2 : 4;
+        const std::size_t head = HEADER + 16 * n;
+        if (size != head + n * d * width) damaged("wrong length");
+        codes = data + head;
+        if (!verify) return;
+        if (level->checksum(data + HEADER, 16 * n) != read<std::uint32_t>(data + 16) ||
+            level->checksum(codes, n * d * width) != read<std::uint32_t>(data + 20))
+            damaged("its checksum does not match");
+    }
+    std::int64_t id(std::size_t row) const { return read<std::int64_t>(data + HEADER + 8 * row); }
+    float scale(std::size_t row) const { return read<float>(data + HEADER + 8 * n + 4 * row); }
+    float bias(std::size_t row) const { return read<float>(data + HEADER + 12 * n + 4 * row); }
+};
+
+// A query in the form in which codes are multiplied: floats, and bytes with a scale.
+struct Query {
+    std::vector<float> floats;
+    std::vector<std::int8_t> bytes;
+    float scale = 0;
+    std::int32_t offset = 0;
+
+    Query() = default;
+    Query(const float *given, std::size_t d) : floats(given, given + d), bytes(d) {
+        float most = 0;
+        for (float value : floats) most = std::max(most, std::fabs(value));
+        scale = most / 127.0f;
+        const float inverse = most > 0 ? 127.0f / most : 0.0f;
+        for (std::size_t at = 0; at < d; ++at) {
+            bytes[at] = static_cast<std::int8_t>(std::nearbyint(floats[at] * inverse));
+            offset += bytes[at];
+        }
+        offset *= 128;
+    }
+    // Row of a body as a query.
+    Query(const Body &body, std::size_t row) {
+        const std::uint8_t *code = body.codes + row * body.d * body.width;
+        if (body.kind == BYTES) {
+            bytes.resize(body.d);
+            scale = body.scale(row);
+            for (std::size_t at = 0; at < body.d; ++at) {
+                bytes[at] = static_cast<std::int8_t>(code[at] - 128);
+                offset += bytes[at];
+            }
+            offset *= 128;
+            return;
+        }
+        floats.resize(body.d);
+        for (std::size_t at = 0; at < body.d; ++at)
+            floats[at] = body.kind == HALVES ? from_half(read<std::uint16_t>(code + 2 * at)) : read<float>(code + 4 * at);
+    }
+};
+
+// Scores of rows first to first + n: inner product plus the row's bias, higher is nearer.
+void score(const Body &body, const Query &query, std::size_t first, std::size_t n, float *out, std::int32_t *whole) {
+    const std::uint8_t *codes = body.codes + first * body.d * body.width;
+    if (body.kind == BYTES) {
+        level->bytes(codes, query.bytes.data(), n, body.d, whole);
+        for (std::size_t at = 0; at < n; ++at) {
+            const float factor = query.scale * body.scale(first + at);
+            const float product = static_cast<float>(whole[at] - query.offset) * factor;
+            out[at] = product + body.bias(first + at);
+        }
+        return;
+    }
+    // Codes follow 16 bytes a row, so that they lie on a multiple of their width.
+    if (body.kind == HALVES)
+        level->halves(reinterpret_cast<const std::uint16_t *>(codes), query.floats.data(), n, body.d, out);
+    else
+        level->floats(reinterpret_cast<const float *>(codes), query.floats.data(), n, body.d, out);
+    for (std::size_t at = 0; at < n; ++at) out[at] = out[at] + body.bias(first + at);
+}
+
+float score_one(const Body &body, const Query &query, std::size_t row) {
+    float out;
+    std::int32_t whole;
+    score(body, query, row, 1, &out, &whole);
+    return out;
+}
+
+std::uint32_t checksum(const nb::bytes &data) {
+    return level->checksum(static_cast<const std::uint8_t *>(data.data()), data.size());
+}
+
+// ----------------------------------------------------------------------------------------------------- pool of results
 
 struct Scored {
     float score;
@@ -34,22 +395,111 @@ struct Scored {
 // Higher scores first, then lower rows: the one order in which results are reported.
 bool before(const Scored &a, const Scored &b) { return a.score > b.score || (a.score == b.score && a.row < b.row); }
 
-// Inner products of a query with n rows of dimension d. Sixteen partial sums let the compiler use wide registers
-// without being allowed to reorder a single long sum.
-FOR_EVERY_PROCESSOR
-void inner_products(const float *vectors, const float *query, std::size_t n, std::size_t d, float *scores) {
-    constexpr std::size_t lanes = 16;
-    for (std::size_t row = 0; row < n; ++row) {
-        const float *vector = vectors + row * d;
-        float sums[lanes] = {};
-        std::size_t at = 0;
-        for (; at + lanes <= d; at += lanes)
-            for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += vector[at + lane] * query[at + lane];
-        float total = 0;
-        for (; at < d; ++at) total += vector[at] * query[at];
-        for (float sum : sums) total += sum;
-        scores[row] = total;
+// The best found so far, in order, in arrays that the caller holds; a result that comes twice is kept once.
+struct Pool {
+    float *scores;
+    std::int64_t *ids;
+    std::size_t filled, capacity;
+    std::vector<std::uint8_t> fresh;
+
+    bool wants(float score, std::int64_t id) const {
+        if (filled < capacity) return true;
+        return capacity && before({score, id}, {scores[filled - 1], ids[filled - 1]});
     }
+    void offer(float score, std::int64_t id) {
+        std::size_t low = 0, high = filled;
+        while (low < high) {
+            const std::size_t middle = (low + high) / 2;
+            if (before({scores[middle], ids[middle]}, {score, id})) low = middle + 1;
+            else high = middle;
+        }
+        if (low < filled && scores[low] == score && ids[low] == id) return;
+        if (low >= capacity) return;
+        if (filled < capacity) ++filled;
+        for (std::size_t at = filled - 1; at > low; --at) {
+            scores[at] = scores[at - 1];
+            ids[at] = ids[at - 1];
+            fresh[at] = fresh[at - 1];
+        }
+        scores[low] = score;
+        ids[low] = id;
+        fresh[low] = 1;
+    }
+};
+
+struct Bitmap {
+    const std::uint8_t *bits = nullptr;
+    std::size_t size = 0;
+    bool all = true;
+    bool has(std::int64_t id) const {
+        if (all) return true;
+        const std::size_t place = static_cast<std::size_t>(id);
+        return place / 8 < size && (bits[place / 8] >> (place % 8) & 1);
+    }
+};
+
+void require_query(const Vector &query) {
+    const float *asked = query.data();
+    if (!std::all_of(asked, asked + query.shape(0), [](float value) { return std::isfinite(value); }))
+        throw nb::value_error("the query is not finite");
+}
+
+void require_dimension(const Body &body, std::size_t d) {
+    if (body.d != d)
+        throw nb::value_error(("vectors have dimension " + std::to_string(body.d) + ", the query has " + std::to_string(d)).c_str());
+}
+
+Pool pool_of(const Floats &scores, const Ids &ids, std::int64_t filled) {
+    if (scores.shape(0) != ids.shape(0)) throw nb::value_error("scores and ids of a pool must be of one length");
+    if (filled < 0 || static_cast<std::size_t>(filled) > ids.shape(0)) throw nb::value_error("a pool cannot hold more than its length");
+    return {scores.data(), ids.data(), static_cast<std::size_t>(filled), ids.shape(0), std::vector<std::uint8_t>(ids.shape(0))};
+}
+
+nb::tuple report(const Pool &pool, std::int64_t k, std::size_t compared) {
+    nb::list ranks;
+    const std::size_t seen = std::min(pool.filled, static_cast<std::size_t>(std::max<std::int64_t>(k, 0)));
+    for (std::size_t rank = 0; rank < seen; ++rank)
+        if (pool.fresh[rank]) ranks.append(rank);
+    return nb::make_tuple(pool.filled, nb::tuple(ranks), compared);
+}
+
+void scan_body(const Body &body, const Query &query, const Bitmap &allowed, Pool &pool, std::vector<float> &scores, std::vector<std::int32_t> &whole) {
+    scores.resize(body.n);
+    whole.resize(body.kind == BYTES ? body.n : 0);
+    score(body, query, 0, body.n, scores.data(), whole.data());
+    for (std::size_t row = 0; row < body.n; ++row) {
+        const std::int64_t id = body.id(row);
+        if (id >= 0 && pool.wants(scores[row], id) && allowed.has(id)) pool.offer(scores[row], id);
+    }
+}
+
+Bitmap bitmap_of(const nb::object &allowed) {
+    if (allowed.is_none()) return {};
+    const Bits bits = nb::cast<Bits>(allowed, false);
+    return {bits.data(), bits.shape(0), false};
+}
+
+nb::tuple scan(const nb::list &bodies, const Vector &query, const Floats &scores, const Ids &ids, std::int64_t filled, std::int64_t k,
+               const nb::object &allowed) {
+    require_query(query);
+    Pool pool = pool_of(scores, ids, filled);
+    const Bitmap bits = bitmap_of(allowed);
+    std::vector<nb::bytes> held;
+    for (nb::handle one : bodies) held.push_back(nb::cast<nb::bytes>(one));
+    std::size_t compared = 0;
+    {
+        nb::gil_scoped_release released;
+        const Query asked(query.data(), query.shape(0));
+        std::vector<float> products;
+        std::vector<std::int32_t> whole;
+        for (const nb::bytes &one : held) {
+            const Body body(one.data(), one.size(), true);
+            require_dimension(body, query.shape(0));
+            scan_body(body, asked, bits, pool, products, whole);
+            compared += body.n;
+        }
+    }
+    return report(pool, k, compared);
 }
 
 template <typename T> nb::ndarray<nb::numpy, T, nb::ndim<1>> array_of(std::vector<T> &&values) {
@@ -64,33 +514,28 @@ nb::tuple top_k(const Matrix &vectors, const Vector &query, std::int64_t k) {
     const std::size_t n = vectors.shape(0), d = vectors.shape(1);
     if (k < 0) throw nb::value_error(("k is " + std::to_string(k) + ": give 0 or more").c_str());
     if (d != query.shape(0))
-        throw nb::value_error(("vectors have dimension " + std::to_string(d) + ", the query has " +
-                               std::to_string(query.shape(0)))
-                                  .c_str());
+        throw nb::value_error(("vectors have dimension " + std::to_string(d) + ", the query has " + std::to_string(query.shape(0))).c_str());
+    require_query(query);
     const float *rows = vectors.data(), *asked = query.data();
     std::vector<Scored> best;
     std::int64_t wrong = -1;
-    bool finite = true;
     {
         nb::gil_scoped_release released;
-        finite = std::all_of(asked, asked + d, [](float value) { return std::isfinite(value); });
-        if (finite) {
-            std::vector<float> scores(n);
-            inner_products(rows, asked, n, d, scores.data());
-            best.reserve(n);
-            for (std::size_t row = 0; row < n; ++row) {
-                if (std::isnan(scores[row])) {
-                    wrong = static_cast<std::int64_t>(row);
-                    break;
-                }
-                best.push_back({scores[row], static_cast<std::int64_t>(row)});
-            }
-            const std::size_t kept = std::min<std::size_t>(n, static_cast<std::size_t>(k));
-            if (wrong < 0) std::partial_sort(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(kept), best.end(), before);
-            best.resize(std::min(kept, best.size()));
+        std::vector<float> scores(n);
+        level->floats(rows, asked, n, d, scores.data());
+        best.reserve(n);
+        for (std::size_t row = 0; row < n && wrong < 0; ++row) {
+            if (std::isnan(scores[row])) wrong = static_cast<std::int64_t>(row);
+            best.push_back({scores[row], static_cast<std::int64_t>(row)});
         }
+        const std::size_t kept = std::min<std::size_t>(n, static_cast<std::size_t>(k));
+        if (wrong < 0) {
+            const auto end = best.begin() + static_cast<std::ptrdiff_t>(kept);
+            if (kept < n) std::nth_element(best.begin(), end, best.end(), before);
+            std::sort(best.begin(), end, before);
+        }
+        best.resize(std::min(kept, best.size()));
     }
-    if (!finite) throw nb::value_error("the query is not finite");
     if (wrong >= 0) throw nb::value_error(("the score of row " + std::to_string(wrong) + " is not a number").c_str());
     std::vector<std::int64_t> places(best.size());
     std::vector<float> scores(best.size());
@@ -101,10 +546,403 @@ nb::tuple top_k(const Matrix &vectors, const Vector &query, std::int64_t k) {
     return nb::make_tuple(array_of(std::move(places)), array_of(std::move(scores)));
 }
 
+// -------------------------------------------------------------------------------------------------------------- graph
+
+constexpr int MOST_LEVELS = 16;
+
+// Links of every node at every level, level 0 with room for twice as many.
+struct Graph {
+    std::size_t m = 0;
+    std::int32_t entry = -1;
+    std::vector<std::vector<std::vector<std::int32_t>>> links; // node, level
+
+    std::size_t room(int at) const { return at ? m : 2 * m; }
+    int top() const { return entry < 0 ? -1 : static_cast<int>(links[static_cast<std::size_t>(entry)].size()) - 1; }
+};
+
+// A stored graph: header (magic, nodes, M, entry, checksum), levels (a byte a node, padded to 4), links of level 0
+// (2M a node), links of the upper levels (M a node and level). -1 stands for no link.
+struct GraphView {
+    const std::uint8_t *levels;
+    std::size_t n, m;
+    std::int32_t entry;
+    std::vector<std::uint32_t> upper; // first row of a node's upper links
+    const std::uint8_t *base, *above;
+
+    GraphView(const void *given, std::size_t size, std::size_t nodes) {
+        const auto *data = static_cast<const std::uint8_t *>(given);
+        if (size < 20 || read<std::uint32_t>(data) != GRAPH_MAGIC) damaged("not a graph");
+        n = read<std::uint32_t>(data + 4);
+        m = read<std::uint32_t>(data + 8);
+        entry = read<std::int32_t>(data + 12);
+        const std::size_t padded = (n + 3) / 4 * 4;
+        if (n != nodes || m < 2 || m > 256 || size < 20 + padded + 8 * m * n) damaged("the graph is of another cluster");
+        if (level->checksum(data + 20, size - 20) != read<std::uint32_t>(data + 16)) damaged("the checksum of its graph does not match");
+        levels = data + 20;
+        upper.resize(n + 1);
+        for (std::size_t node = 0; node < n; ++node) upper[node + 1] = upper[node] + levels[node];
+        base = levels + padded;
+        above = base + 8 * m * n;
+        if (size != 20 + padded + 8 * m * n + 4 * m * upper[n] || entry < (n ? 0 : -1) || entry >= static_cast<std::int64_t>(n))
+            damaged("the graph is of another length");
+    }
+    // Links of a node at a level, -1 where there are fewer.
+    const std::uint8_t *at(std::size_t node, int height, std::size_t &count) const {
+        count = height ? m : 2 * m;
+        return height ? above + 4 * m * (upper[node] + static_cast<std::size_t>(height) - 1) : base + 8 * m * node;
+    }
+    bool reaches(std::size_t node, int height) const { return levels[node] >= height; }
+};
+
+// Whom a node knows, alike for a stored graph and one that is being changed.
+struct Neighbours {
+    const Graph *grown = nullptr;
+    const GraphView *stored = nullptr;
+    template <typename Visit> void each(std::size_t node, int height, Visit visit) const {
+        if (grown) {
+            if (static_cast<int>(grown->links[node].size()) <= height) return;
+            for (std::int32_t other : grown->links[node][static_cast<std::size_t>(height)]) visit(static_cast<std::size_t>(other));
+            return;
+        }
+        if (!stored->reaches(node, height)) return;
+        std::size_t count;
+        const std::uint8_t *found = stored->at(node, height, count);
+        for (std::size_t at = 0; at < count; ++at) {
+            const auto other = read<std::int32_t>(found + 4 * at);
+            if (other < 0) return;
+            if (static_cast<std::size_t>(other) < stored->n) visit(static_cast<std::size_t>(other));
+        }
+    }
+};
+
+struct Walk {
+    const Body &body;
+    const Query &query;
+    Neighbours neighbours;
+    std::size_t compared = 0;
+
+    float score(std::size_t row) {
+        ++compared;
+        return score_one(body, query, row);
+    }
+    // Step to the best neighbour until none is better.
+    Scored descend(Scored from, int height) {
+        for (bool better = true; better;) {
+            better = false;
+            const auto here = static_cast<std::size_t>(from.row);
+            neighbours.each(here, height, [&](std::size_t other) {
+                const Scored seen{score(other), static_cast<std::int64_t>(other)};
+                if (before(seen, from)) {
+                    from = seen;
+                    better = true;
+                }
+            });
+        }
+        return from;
+    }
+    // The ef best found from a start, best first (Malkov and Yashunin, Alg. 2).
+    std::vector<Scored> expand(Scored start, int height, std::size_t ef) {
+        const auto worst_first = [](const Scored &a, const Scored &b) { return before(a, b); };
+        const auto best_first = [](const Scored &a, const Scored &b) { return before(b, a); };
+        std::priority_queue<Scored, std::vector<Scored>, decltype(best_first)> open(best_first);
+        std::priority_queue<Scored, std::vector<Scored>, decltype(worst_first)> kept(worst_first);
+        std::vector<bool> seen(body.n);
+        seen[static_cast<std::size_t>(start.row)] = true;
+        open.push(start);
+        kept.push(start);
+        while (!open.empty()) {
+            const Scored next = open.top();
+            if (kept.size() >= ef && before(kept.top(), next)) break;
+            open.pop();
+            neighbours.each(static_cast<std::size_t>(next.row), height, [&](std::size_t other) {
+                if (seen[other]) return;
+                seen[other] = true;
+                const Scored found{score(other), static_cast<std::int64_t>(other)};
+                if (kept.size() < ef || before(found, kept.top())) {
+                    open.push(found);
+                    kept.push(found);
+                    if (kept.size() > ef) kept.pop();
+                }
+            });
+        }
+        std::vector<Scored> result;
+        for (; !kept.empty(); kept.pop()) result.push_back(kept.top());
+        std::reverse(result.begin(), result.end());
+        return result;
+    }
+};
+
+// The distance that RobustPrune compares: half the squared distance for L2, 1 - cosine, or 1 - inner product.
+float distance(const Body &body, float score, std::size_t to, bool euclidean) {
+    return euclidean ? -(score + body.bias(to)) : 1.0f - score;
+}
+
+bool is_euclidean(const Body &body) {
+    for (std::size_t row = 0; row < body.n; ++row)
+        if (body.bias(row) != 0) return true;
+    return false;
+}
+
+// Of candidates, nearest first, keep one unless an earlier kept one is nearer to it (by alpha) than the node is (Vamana).
+std::vector<std::int32_t> robust_prune(const Body &body, std::size_t node, std::vector<Scored> candidates, std::size_t room, float alpha, bool euclidean) {
+    std::sort(candidates.begin(), candidates.end(), before);
+    std::vector<std::int32_t> kept;
+    std::vector<Query> queries;
+    for (const Scored &candidate : candidates) {
+        if (kept.size() >= room) break;
+        const auto row = static_cast<std::size_t>(candidate.row);
+        if (row == node) continue;
+        const float far = distance(body, candidate.score, node, euclidean);
+        bool covered = false;
+        for (std::size_t at = 0; at < kept.size() && !covered; ++at) {
+            if (kept[at] == candidate.row) covered = true;
+            else covered = alpha * distance(body, score_one(body, queries[at], row), static_cast<std::size_t>(kept[at]), euclidean) < far;
+        }
+        if (covered) continue;
+        kept.push_back(static_cast<std::int32_t>(row));
+        queries.emplace_back(body, row);
+    }
+    return kept;
+}
+
+// Level of a node: at least l with probability M^-l, the same for the same id (splitmix64).
+int level_of(std::int64_t id, std::size_t m) {
+    std::uint64_t state = static_cast<std::uint64_t>(id) + 0x9E3779B97F4A7C15ull;
+    state = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9ull;
+    state = (state ^ (state >> 27)) * 0x94D049BB133111EBull;
+    state ^= state >> 31;
+    const double chance = static_cast<double>(state >> 11) / 9007199254740992.0;
+    int height = 0;
+    for (double least = 1.0 / static_cast<double>(m); chance < least && height < MOST_LEVELS; least /= static_cast<double>(m)) ++height;
+    return height;
+}
+
+struct Growth {
+    const Body &body;
+    Graph &graph;
+    std::size_t ef;
+    float alpha;
+    bool euclidean;
+
+    std::vector<Scored> scored(const Query &query, const std::vector<std::int32_t> &rows) {
+        std::vector<Scored> result;
+        for (std::int32_t row : rows) result.push_back({score_one(body, query, static_cast<std::size_t>(row)), row});
+        return result;
+    }
+    // connectTwoWay: a neighbour whose links are full keeps the best of them.
+    void connect(std::size_t node, const std::vector<std::int32_t> &kept, int height) {
+        graph.links[node][static_cast<std::size_t>(height)] = kept;
+        for (std::int32_t other : kept) {
+            auto &back = graph.links[static_cast<std::size_t>(other)][static_cast<std::size_t>(height)];
+            if (std::find(back.begin(), back.end(), static_cast<std::int32_t>(node)) != back.end()) continue;
+            back.push_back(static_cast<std::int32_t>(node));
+            if (back.size() > graph.room(height)) {
+                const Query query(body, static_cast<std::size_t>(other));
+                back = robust_prune(body, static_cast<std::size_t>(other), scored(query, back), graph.room(height), alpha, euclidean);
+            }
+        }
+    }
+    // MobileRAG, Alg. 1.
+    void insert(std::size_t node) {
+        const int height = level_of(body.id(node), graph.m), top = graph.top();
+        graph.links[node].assign(static_cast<std::size_t>(height) + 1, {});
+        if (graph.entry < 0) {
+            graph.entry = static_cast<std::int32_t>(node);
+            return;
+        }
+        const Query query(body, node);
+        Walk walk{body, query, {&graph, nullptr}};
+        Scored here{walk.score(static_cast<std::size_t>(graph.entry)), graph.entry};
+        for (int at = top; at > height; --at) here = walk.descend(here, at);
+        for (int at = std::min(height, top); at >= 0; --at) {
+            const std::vector<Scored> found = walk.expand(here, at, ef);
+            connect(node, robust_prune(body, node, found, graph.room(at), alpha, euclidean), at);
+            here = found.front();
+        }
+        if (height > top) graph.entry = static_cast<std::int32_t>(node);
+    }
+    // MobileRAG, Alg. 2, mended: the entry point is handed over, and whoever pointed to the node is linked anew from
+    // its own links, those of the node, and what lies near.
+    void remove(std::size_t node) {
+        const auto mine = std::move(graph.links[node]);
+        graph.links[node].clear();
+        if (graph.entry == static_cast<std::int32_t>(node)) hand_over();
+        for (std::size_t height = 0; height < mine.size(); ++height) {
+            std::vector<std::size_t> bereft;
+            for (std::size_t other = 0; other < graph.links.size(); ++other)
+                if (graph.links[other].size() > height && std::erase(graph.links[other][height], static_cast<std::int32_t>(node)))
+                    bereft.push_back(other);
+            for (std::size_t other : bereft) relink(other, static_cast<int>(height), mine[height]);
+        }
+    }
+    void relink(std::size_t node, int height, const std::vector<std::int32_t> &heirs) {
+        std::vector<std::int32_t> candidates = graph.links[node][static_cast<std::size_t>(height)];
+        candidates.insert(candidates.end(), heirs.begin(), heirs.end());
+        const Query query(body, node);
+        std::vector<Scored> near = scored(query, candidates);
+        Walk walk{body, query, {&graph, nullptr}};
+        const Scored here{walk.score(node), static_cast<std::int64_t>(node)};
+        for (const Scored &found : walk.expand(here, height, graph.room(height))) near.push_back(found);
+        connect(node, robust_prune(body, node, near, graph.room(height), alpha, euclidean), height);
+    }
+    void hand_over() {
+        graph.entry = -1;
+        std::size_t highest = 0;
+        for (std::size_t node = 0; node < graph.links.size(); ++node)
+            if (graph.links[node].size() > highest) {
+                highest = graph.links[node].size();
+                graph.entry = static_cast<std::int32_t>(node);
+            }
+    }
+};
+
+Graph thaw(const GraphView &view, std::size_t nodes) {
+    Graph graph;
+    graph.m = view.m;
+    graph.entry = view.entry;
+    graph.links.resize(nodes);
+    const Neighbours neighbours{nullptr, &view};
+    for (std::size_t node = 0; node < view.n; ++node) {
+        graph.links[node].resize(std::size_t{view.levels[node]} + 1);
+        for (int height = 0; height <= view.levels[node]; ++height)
+            neighbours.each(node, height, [&](std::size_t other) {
+                if (view.reaches(other, height)) graph.links[node][static_cast<std::size_t>(height)].push_back(static_cast<std::int32_t>(other));
+            });
+    }
+    return graph;
+}
+
+nb::bytes freeze(const Graph &graph) {
+    const std::size_t n = graph.links.size(), padded = (n + 3) / 4 * 4;
+    std::size_t above = 0;
+    for (const auto &node : graph.links) above += node.size() - 1;
+    std::string data(20 + padded + 8 * graph.m * n + 4 * graph.m * above, '\0');
+    auto put = [&](std::size_t at, auto value) { std::memcpy(data.data() + at, &value, sizeof value); };
+    put(0, GRAPH_MAGIC);
+    put(4, static_cast<std::uint32_t>(n));
+    put(8, static_cast<std::uint32_t>(graph.m));
+    put(12, graph.entry);
+    std::size_t low = 20 + padded, high = low + 8 * graph.m * n;
+    for (std::size_t node = 0; node < n; ++node) {
+        put(20 + node, static_cast<std::uint8_t>(graph.links[node].size() - 1));
+        for (std::size_t height = 0; height < graph.links[node].size(); ++height) {
+            std::size_t &at = height ? high : low;
+            const auto &links = graph.links[node][height];
+            for (std::size_t place = 0; place < graph.room(static_cast<int>(height)); ++place, at += 4)
+                put(at, place < links.size() ? links[place] : std::int32_t{-1});
+        }
+    }
+    put(16, level->checksum(reinterpret_cast<const std::uint8_t *>(data.data()) + 20, data.size() - 20));
+    return nb::bytes(data.data(), data.size());
+}
+
+void require_growth(std::int64_t m, std::int64_t ef, double alpha) {
+    if (m < 2 || m > 256) throw nb::value_error(("M is " + std::to_string(m) + ": give 2 to 256").c_str());
+    if (ef < 1) throw nb::value_error(("ef is " + std::to_string(ef) + ": give 1 or more").c_str());
+    if (!(alpha >= 1)) throw nb::value_error("alpha is below 1");
+}
+
+nb::bytes graph_insert(const nb::bytes &given, const nb::object &stored, std::int64_t m, std::int64_t ef, double alpha) {
+    require_growth(m, ef, alpha);
+    const Body body(given.data(), given.size(), true);
+    Graph graph;
+    std::size_t first = 0;
+    if (stored.is_none()) {
+        graph.m = static_cast<std::size_t>(m);
+        graph.links.resize(body.n);
+    } else {
+        const auto bytes = nb::cast<nb::bytes>(stored);
+        const auto *data = static_cast<const std::uint8_t *>(bytes.data());
+        if (bytes.size() < 20) damaged("not a graph");
+        first = read<std::uint32_t>(data + 4);
+        if (first > body.n) damaged("the graph is of another cluster");
+        graph = thaw(GraphView(bytes.data(), bytes.size(), first), body.n);
+    }
+    {
+        nb::gil_scoped_release released;
+        Growth growth{body, graph, static_cast<std::size_t>(ef), static_cast<float>(alpha), is_euclidean(body)};
+        for (std::size_t node = first; node < body.n; ++node) growth.insert(node);
+    }
+    return freeze(graph);
+}
+
+nb::bytes graph_remove(const nb::bytes &given, const nb::bytes &stored, const nb::list &rows, std::int64_t ef, double alpha) {
+    require_growth(2, ef, alpha);
+    const Body body(given.data(), given.size(), true);
+    Graph graph = thaw(GraphView(stored.data(), stored.size(), body.n), body.n);
+    std::vector<bool> gone(body.n);
+    std::vector<std::size_t> leaving;
+    for (nb::handle row : rows) {
+        const auto number = nb::cast<std::int64_t>(row);
+        if (number < 0 || static_cast<std::size_t>(number) >= body.n || gone[static_cast<std::size_t>(number)])
+            throw nb::value_error(("there is no row " + std::to_string(number) + " to remove").c_str());
+        gone[static_cast<std::size_t>(number)] = true;
+        leaving.push_back(static_cast<std::size_t>(number));
+    }
+    {
+        nb::gil_scoped_release released;
+        Growth growth{body, graph, static_cast<std::size_t>(ef), static_cast<float>(alpha), is_euclidean(body)};
+        for (std::size_t node : leaving) growth.remove(node);
+    }
+    // Physical removal: the rows behind move up.
+    std::vector<std::int32_t> place(body.n, -1);
+    std::int32_t next = 0;
+    for (std::size_t row = 0; row < body.n; ++row)
+        if (!gone[row]) place[row] = next++;
+    Graph left;
+    left.m = graph.m;
+    left.entry = graph.entry < 0 ? -1 : place[static_cast<std::size_t>(graph.entry)];
+    for (std::size_t row = 0; row < body.n; ++row) {
+        if (gone[row]) continue;
+        for (auto &links : graph.links[row])
+            for (std::int32_t &other : links) other = place[static_cast<std::size_t>(other)];
+        left.links.push_back(std::move(graph.links[row]));
+    }
+    return freeze(left);
+}
+
+nb::tuple walk(const nb::bytes &given, const nb::bytes &stored, const Vector &query, const Floats &scores, const Ids &ids, std::int64_t filled,
+               std::int64_t k, std::int64_t ef, const nb::object &allowed) {
+    require_growth(2, ef, 1);
+    require_query(query);
+    Pool pool = pool_of(scores, ids, filled);
+    const Bitmap bits = bitmap_of(allowed);
+    std::size_t compared = 0;
+    {
+        nb::gil_scoped_release released;
+        const Body body(given.data(), given.size(), true);
+        require_dimension(body, query.shape(0));
+        const GraphView view(stored.data(), stored.size(), body.n);
+        const Query asked(query.data(), query.shape(0));
+        if (view.entry >= 0) {
+            Walk walk{body, asked, {nullptr, &view}};
+            Scored here{walk.score(static_cast<std::size_t>(view.entry)), view.entry};
+            for (int at = view.levels[static_cast<std::size_t>(view.entry)]; at > 0; --at) here = walk.descend(here, at);
+            for (const Scored &found : walk.expand(here, 0, static_cast<std::size_t>(ef))) {
+                const std::int64_t id = body.id(static_cast<std::size_t>(found.row));
+                if (id >= 0 && pool.wants(found.score, id) && bits.has(id)) pool.offer(found.score, id);
+            }
+            compared = walk.compared;
+        }
+    }
+    return report(pool, k, compared);
+}
+
 } // namespace
 
 NB_MODULE(_kernel, module) {
     module.doc() = "The inner loops of vector search, compiled.";
-    module.def("top_k", &top_k, nb::arg("vectors").noconvert(), nb::arg("query").noconvert(), nb::arg("k"),
-               "See monograph.vectors.kernel.top_k.");
+    nb::set_leak_warnings(false);
+    module.def("levels", &levels, "What this processor can do, best first.");
+    module.def("use_level", [](const char *name) { use_level(name); }, nb::arg("name"), "Which of them to use; the best unless told.");
+    module.def("checksum", &checksum, nb::arg("data"), "See monograph.vectors.kernel.checksum.");
+    module.def("top_k", &top_k, nb::arg("vectors").noconvert(), nb::arg("query").noconvert(), nb::arg("k"), "See monograph.vectors.kernel.top_k.");
+    module.def("scan", &scan, nb::arg("bodies"), nb::arg("query").noconvert(), nb::arg("scores").noconvert(), nb::arg("ids").noconvert(), nb::arg("filled"),
+               nb::arg("k"), nb::arg("allowed").none(), "See monograph.vectors.kernel.scan.");
+    module.def("graph_insert", &graph_insert, nb::arg("body"), nb::arg("graph").none(), nb::arg("m"), nb::arg("ef"), nb::arg("alpha"),
+               "See monograph.vectors.kernel.graph_insert.");
+    module.def("graph_remove", &graph_remove, nb::arg("body"), nb::arg("graph"), nb::arg("rows"), nb::arg("ef"), nb::arg("alpha"),
+               "See monograph.vectors.kernel.graph_remove.");
+    module.def("walk", &walk, nb::arg("body"), nb::arg("graph"), nb::arg("query").noconvert(), nb::arg("scores").noconvert(), nb::arg("ids").noconvert(),
+               nb::arg("filled"), nb::arg("k"), nb::arg("ef"), nb::arg("allowed").none(), "See monograph.vectors.kernel.walk.");
 }

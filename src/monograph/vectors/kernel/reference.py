@@ -1,29 +1,44 @@
 """The kernel in numpy: the oracle of the compiled one, and its stand-in.
 
-Like the compiled functions these raise TypeError for an array of the wrong type, rank or layout, and ValueError for
-wrong values.
+Like the compiled functions these raise TypeError for an array of the wrong type, rank or layout, ValueError for wrong
+values, and RuntimeError, beginning with "damaged: ", for stored bytes that are not what was written.
 """
 
 from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from monograph.models import Float32
 
+Int64 = npt.NDArray[np.int64]
+Bits = npt.NDArray[np.uint8]
 
-def top_k(vectors: Float32, query: Float32, k: int) -> tuple[npt.NDArray[np.int64], Float32]:
+BODY_MAGIC = 0x3143454D
+BODY_HEADER = 32
+CODE_TYPES = (np.dtype("u1"), np.dtype("<f2"), np.dtype("<f4"))
+MOST_DIMENSIONS = 65_536
+
+_LANES = 64
+_PRIME = 0x9E3779B1
+_FOLD = 0x85EBCA77
+_WORD = 0xFFFFFFFF
+
+
+def top_k(vectors: Float32, query: Float32, k: int) -> tuple[Int64, Float32]:
     """See :func:`monograph.vectors.kernel.top_k`."""
     _require(vectors, 2)
     _require(query, 1)
-    if not isinstance(k, int | np.integer):
-        raise TypeError("k must be a whole number")
+    _require_whole(k)
     if k < 0:
         raise ValueError(f"k is {k}: give 0 or more")
     if vectors.shape[1] != query.shape[0]:
         raise ValueError(f"vectors have dimension {vectors.shape[1]}, the query has {query.shape[0]}")
-    if not np.isfinite(query).all():
-        raise ValueError("the query is not finite")
+    require_finite(query)
     with np.errstate(all="ignore"):
         scores = vectors @ query
     wrong = np.flatnonzero(np.isnan(scores))
@@ -39,11 +54,188 @@ def top_k(vectors: Float32, query: Float32, k: int) -> tuple[npt.NDArray[np.int6
     return rows[order].astype(np.int64), scores[rows[order]].astype(np.float32)
 
 
-def _require(array: object, rank: int) -> None:
-    if (
-        not isinstance(array, np.ndarray)
-        or array.dtype != np.float32
-        or array.ndim != rank
-        or not array.flags.c_contiguous
-    ):
-        raise TypeError(f"expected a C-contiguous float32 array of rank {rank}")
+def checksum(data: bytes) -> int:
+    """See :func:`monograph.vectors.kernel.checksum`."""
+    if not isinstance(data, bytes):
+        raise TypeError("checksum needs bytes")
+    padded = data + bytes(4 * _LANES - len(data) % (4 * _LANES))
+    blocks = np.frombuffer(padded, dtype="<u4").reshape(-1, _LANES)
+    powers = np.full(len(blocks), _PRIME, dtype=np.uint32)
+    powers[-1] = 1
+    powers = np.cumprod(powers[::-1], dtype=np.uint32)[::-1]
+    total = len(data) & _WORD
+    for lane in (blocks * powers[:, None]).sum(axis=0, dtype=np.uint32).tolist():
+        total = (total * _FOLD + lane) & _WORD
+    return total
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A stored cluster, taken apart: see :mod:`monograph.vectors.cluster` for the layout."""
+
+    kind: int
+    dimension: int
+    ids: Int64
+    scales: Float32
+    biases: Float32
+    codes: npt.NDArray[np.generic]
+
+
+def parse(data: bytes) -> Body:
+    """Take a cluster's bytes apart, and hold them against their checksums."""
+    if not isinstance(data, bytes):
+        raise TypeError("a cluster is bytes")
+    if len(data) < BODY_HEADER:
+        raise RuntimeError("damaged: not a cluster")
+    magic, kind, n, dimension, head_sum, code_sum = struct.unpack_from("<6I", data)
+    if magic != BODY_MAGIC:
+        raise RuntimeError("damaged: not a cluster")
+    if kind >= len(CODE_TYPES) or dimension > MOST_DIMENSIONS:
+        raise RuntimeError("damaged: unknown codes")
+    head = BODY_HEADER + 16 * n
+    if len(data) != head + n * dimension * CODE_TYPES[kind].itemsize:
+        raise RuntimeError("damaged: wrong length")
+    if checksum(data[BODY_HEADER:head]) != head_sum or checksum(data[head:]) != code_sum:
+        raise RuntimeError("damaged: its checksum does not match")
+    return Body(
+        kind,
+        dimension,
+        np.frombuffer(data, "<i8", n, BODY_HEADER),
+        np.frombuffer(data, "<f4", n, BODY_HEADER + 8 * n),
+        np.frombuffer(data, "<f4", n, BODY_HEADER + 12 * n),
+        np.frombuffer(data, CODE_TYPES[kind], n * dimension, head).reshape(n, dimension),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query in the form in which codes are multiplied: floats, or whole numbers with a scale."""
+
+    floats: Float32
+    codes: npt.NDArray[np.int32]
+    scale: np.float32
+
+    @classmethod
+    def of(cls, query: Float32) -> Query:
+        """Bring a query to whole numbers from -127 to 127."""
+        most = np.float32(np.abs(query).max(initial=0))
+        inverse = np.float32(127) / most if most > 0 else np.float32(0)
+        return cls(query, np.rint(query * inverse).astype(np.int32), most / np.float32(127))
+
+    @classmethod
+    def row(cls, body: Body, row: int) -> Query:
+        """A row of a body as a query."""
+        if body.kind == 0:
+            return cls(np.empty(0, np.float32), body.codes[row].astype(np.int32) - 128, body.scales[row])
+        return cls(body.codes[row].astype(np.float32), np.empty(0, np.int32), np.float32(0))
+
+
+def scores_of(body: Body, query: Query, rows: npt.NDArray[np.int64] | slice = slice(None)) -> Float32:
+    """Inner product plus the row's bias, of some rows: higher is nearer."""
+    if body.kind == 0:
+        products = (body.codes[rows].astype(np.int32) - 128) @ query.codes
+        scored = products.astype(np.float32) * (query.scale * body.scales[rows])
+    else:
+        scored = body.codes[rows].astype(np.float32) @ query.floats
+    return (scored + body.biases[rows]).astype(np.float32)
+
+
+class Pool:
+    """The best found so far, in the caller's arrays, and which of them are fresh."""
+
+    def __init__(self, scores: Float32, ids: Int64, filled: int) -> None:
+        if len(scores) != len(ids):
+            raise ValueError("scores and ids of a pool must be of one length")
+        if filled < 0 or filled > len(ids):
+            raise ValueError("a pool cannot hold more than its length")
+        self._scores, self._ids, self._filled = scores, ids, filled
+        self._fresh: set[int] = set()
+
+    def offer(self, scores: Float32, ids: Int64) -> None:
+        """Merge results in; one that comes twice is kept once."""
+        held = dict(zip(self._ids[: self._filled].tolist(), self._scores[: self._filled].tolist(), strict=True))
+        new = {row: score for row, score in zip(ids.tolist(), scores.tolist(), strict=True) if held.get(row) != score}
+        ranked = sorted(
+            [*((row, score) for row, score in held.items()), *new.items()], key=lambda pair: (-pair[1], pair[0])
+        )[: len(self._ids)]
+        self._filled = len(ranked)
+        self._ids[: self._filled] = [row for row, _ in ranked]
+        self._scores[: self._filled] = [score for _, score in ranked]
+        self._fresh.update(new)
+
+    def report(self, k: int, compared: int) -> tuple[int, tuple[int, ...], int]:
+        """(how full, ranks below k at which something is new, vectors compared)."""
+        seen = self._ids[: min(self._filled, max(k, 0))].tolist()
+        return self._filled, tuple(rank for rank, row in enumerate(seen) if row in self._fresh), compared
+
+
+def allowed_among(ids: Int64, allowed: Bits | None) -> npt.NDArray[np.bool_]:
+    """Which ids are alive, and allowed by a bitmap (bit i of byte j for id 8j + i)."""
+    alive = ids >= 0
+    if allowed is None:
+        return alive
+    within = alive & (ids < 8 * len(allowed))
+    place = np.where(within, ids, 0)
+    if not len(allowed):
+        return within
+    chosen: npt.NDArray[np.bool_] = ((allowed[place // 8] >> (place % 8).astype(np.uint8)) & 1).astype(np.bool_)
+    return within & chosen
+
+
+def scan(  # noqa: PLR0913, PLR0917 - the compiled twin has them
+    bodies: Sequence[bytes],
+    query: Float32,
+    scores: Float32,
+    ids: Int64,
+    filled: int,
+    k: int,
+    allowed: Bits | None,
+) -> tuple[int, tuple[int, ...], int]:
+    """See :func:`monograph.vectors.kernel.scan`."""
+    pool = require_search(query, scores, ids, filled, k, allowed)
+    if not isinstance(bodies, list) or not all(isinstance(body, bytes) for body in bodies):
+        raise TypeError("bodies must be a list of bytes")
+    asked = Query.of(query)
+    compared = 0
+    for data in bodies:
+        body = parse(data)
+        require_dimension(body, query)
+        chosen = np.flatnonzero(allowed_among(body.ids, allowed))
+        pool.offer(scores_of(body, asked)[chosen], body.ids[chosen])
+        compared += len(body.ids)
+    return pool.report(k, compared)
+
+
+def require_search(query: Float32, scores: Float32, ids: Int64, filled: int, k: int, allowed: Bits | None) -> Pool:
+    """What a search is given, checked; its pool."""
+    _require(query, 1)
+    _require(scores, 1)
+    _require(ids, 1, np.int64)
+    if allowed is not None:
+        _require(allowed, 1, np.uint8)
+    _require_whole(filled)
+    _require_whole(k)
+    require_finite(query)
+    return Pool(scores, ids, filled)
+
+
+def require_dimension(body: Body, query: Float32) -> None:
+    """A query must be as long as the vectors."""
+    if body.dimension != len(query):
+        raise ValueError(f"vectors have dimension {body.dimension}, the query has {len(query)}")
+
+
+def require_finite(query: Float32) -> None:
+    """A query must be of numbers."""
+    if not np.isfinite(query).all():
+        raise ValueError("the query is not finite")
+
+
+def _require_whole(number: object) -> None:
+    if not isinstance(number, int | np.integer):
+        raise TypeError("expected a whole number")
+
+
+def _require(array: object, rank: int, kind: npt.DTypeLike = np.float32) -> None:
+    if not isinstance(array, np.ndarray) or array.dtype != kind or array.ndim != rank or not array.flags.c_contiguous:
+        raise TypeError(f"expected a C-contiguous {np.dtype(kind).name} array of rank {rank}")

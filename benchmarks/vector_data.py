@@ -1,0 +1,99 @@
+"""The vectors that benchmarks/vectors.py searches: real embeddings, made once and kept, and synthetic ones.
+
+``python benchmarks/vector_data.py`` makes and keeps the real ones; it takes up where it was interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import json
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from machine import SHARED
+
+Float32 = npt.NDArray[np.float32]
+CACHE = Path(__file__).resolve().parents[1] / "build" / "vectors"
+QUERIES = 1_000
+SHARD = 4_096
+_SENTENCES = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+
+
+@dataclass(frozen=True, slots=True)
+class VectorSet:
+    """Unit or plain vectors (n, d) to store, queries (m, d) to ask, and where they are from."""
+
+    name: str
+    vectors: Float32
+    queries: Float32
+    recipe: str
+
+
+def _lines(path: Path) -> Iterator[dict[str, str]]:
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        yield from map(json.loads, file)
+
+
+def sentences() -> list[str]:
+    """The distinct sentences of every corpus in the shared data, of 25 to 400 characters, in an order of chance."""
+    found = set()
+    for path in sorted(SHARED.glob("data/*/corpus.jsonl.gz")):
+        for document in _lines(path):
+            parts = _SENTENCES.split(document["text"])
+            found.update(part.strip() for part in parts if 25 <= len(part.strip()) <= 400)
+    return sorted(found, key=lambda text: hashlib.sha256(text.encode()).digest())
+
+
+def questions() -> list[str]:
+    """Questions of people, in an order of chance: what a user would ask of those sentences."""
+    found = set()
+    for path in sorted(SHARED.glob("data/*/queries.jsonl.gz")):
+        found.update(query["question"].strip() for query in _lines(path))
+    return sorted(found, key=lambda text: hashlib.sha256(text.encode()).digest())[:QUERIES]
+
+
+def embed_minilm(seconds: float) -> None:
+    """Embed sentences with MiniLM, shard by shard, for so long; shards that are kept already are not made again."""
+    from monograph.derive.embed.onnx import OnnxEmbedder, OnnxSettings
+
+    embedder = OnnxEmbedder(str(SHARED / "models" / "all-MiniLM-L6-v2"), OnnxSettings(max_tokens=128))
+    CACHE.mkdir(parents=True, exist_ok=True)
+    if not (CACHE / "minilm-queries.npy").exists():
+        np.save(CACHE / "minilm-queries.npy", embedder.embed(questions(), "query"))
+    texts, started = sentences(), time.monotonic()
+    for first in range(0, len(texts), SHARD):
+        path = CACHE / f"minilm-{first // SHARD:04d}.npy"
+        if path.exists():
+            continue
+        if time.monotonic() - started > seconds:
+            return
+        part = texts[first : first + SHARD]
+        order = np.argsort([len(text) for text in part])
+        made = np.empty((len(part), embedder.dimension), dtype=np.float32)
+        made[order] = embedder.embed([part[place] for place in order], "document")
+        np.save(path, made)
+        print(f"{first + len(part):,} of {len(texts):,} sentences, {time.monotonic() - started:,.0f} s", flush=True)
+
+
+def minilm() -> VectorSet:
+    """Real embeddings of 384 dimensions, as many as are kept."""
+    shards = sorted(CACHE.glob("minilm-0*.npy"))
+    vectors = np.concatenate([np.load(shard) for shard in shards])
+    recipe = (
+        f"all-MiniLM-L6-v2 (int8 ONNX): {len(vectors):,} sentences of the shared texts; asked: {QUERIES:,} questions"
+    )
+    return VectorSet("MiniLM", vectors, np.load(CACHE / "minilm-queries.npy"), recipe)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=3_600, help="how long to embed")
+    embed_minilm(parser.parse_args().seconds)

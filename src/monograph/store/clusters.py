@@ -1,0 +1,313 @@
+"""Rows of the vector index: its clusters, their bodies, and where each vector is placed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from monograph.models import Float32
+from monograph.store.database import Connection
+from monograph.store.vectors import STORED
+
+CHUNKS = 1
+"""The space of chunk vectors."""
+
+_ASKED_AT_ONCE = 500
+Int64 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The row of an index; ``design`` and ``calibration`` are JSON of the index's own.
+
+    ``version`` is another number after every change, ``structure`` after every change of the centroids. They are
+    numbers of chance: counted up, two changes of which one was rolled back would look alike.
+    """
+
+    dimension: int
+    design: str
+    calibration: str
+    version: int
+    structure: int
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """The first and second cluster of a memo row's vector; 0 for none."""
+
+    memo: int
+    first: int
+    second: int
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How many entries of a cluster are alive, and how many are struck out."""
+
+    size: int
+    dead: int
+
+
+def header(connection: Connection, space: int) -> Header | None:
+    """The row of an index, None before it is built."""
+    row = connection.execute(
+        "SELECT dimension, design, calibration, version, structure FROM vector_indexes WHERE space = ?", (space,)
+    ).fetchone()
+    return None if row is None else Header(*row)
+
+
+def versions(connection: Connection, space: int) -> tuple[int, int]:
+    """(version, structure) of an index; (0, 0) before it is built."""
+    row = connection.execute("SELECT version, structure FROM vector_indexes WHERE space = ?", (space,)).fetchone()
+    return (0, 0) if row is None else row
+
+
+def put_header(connection: Connection, space: int, dimension: int, design: str, calibration: str) -> None:
+    """Set what a new index is like."""
+    connection.execute(
+        "INSERT INTO vector_indexes VALUES (?, ?, ?, ?, random(), random(), NULL)",
+        (space, dimension, design, calibration),
+    )
+
+
+def put_calibration(connection: Connection, space: int, calibration: str) -> None:
+    """Set an index's calibration, and tell readers to take it up."""
+    connection.execute(
+        "UPDATE vector_indexes SET calibration = ?, structure = random() WHERE space = ?", (calibration, space)
+    )
+
+
+def touch(connection: Connection, space: int, *, structure: bool) -> None:
+    """Tell readers that an index has changed, and whether its centroids have."""
+    connection.execute("UPDATE vector_indexes SET version = random() WHERE space = ?", (space,))
+    if structure:
+        connection.execute("UPDATE vector_indexes SET structure = random() WHERE space = ?", (space,))
+
+
+def centroid_graph(connection: Connection, space: int) -> bytes | None:
+    """The graph of an index's centroids, where it has one."""
+    row = connection.execute("SELECT graph FROM vector_indexes WHERE space = ?", (space,)).fetchone()
+    return None if row is None else row[0]
+
+
+def put_centroid_graph(connection: Connection, space: int, graph: bytes | None) -> None:
+    """Set the graph of an index's centroids."""
+    connection.execute("UPDATE vector_indexes SET graph = ? WHERE space = ?", (graph, space))
+
+
+def centroids(connection: Connection, space: int, dimension: int) -> tuple[Int64, Float32]:
+    """Clusters and their centroids: int64 (n,), ascending, and float32 (n, dimension)."""
+    found = connection.execute(
+        "SELECT cluster, centroid FROM clusters WHERE space = ? ORDER BY cluster", (space,)
+    ).fetchall()
+    names = np.fromiter((cluster for cluster, _ in found), dtype=np.int64, count=len(found))
+    values = np.frombuffer(b"".join(value for _, value in found), dtype=STORED)
+    return names, values.reshape(len(found), dimension).astype(np.float32, copy=False)
+
+
+def sizes(connection: Connection, space: int) -> dict[int, Size]:
+    """Every cluster's sizes."""
+    found = connection.execute("SELECT cluster, size, dead FROM clusters WHERE space = ?", (space,))
+    return {cluster: Size(size, dead) for cluster, size, dead in found}
+
+
+def add_cluster(connection: Connection, space: int, centroid: Float32) -> int:
+    """A new, empty cluster; returns its number, higher than any that is there."""
+    inserted = connection.execute(
+        "INSERT INTO clusters (space, size, dead, centroid) VALUES (?, 0, 0, ?) RETURNING cluster",
+        (space, np.ascontiguousarray(centroid, dtype=STORED).tobytes()),
+    ).fetchone()
+    return int(inserted[0])
+
+
+def remove_cluster(connection: Connection, cluster: int) -> None:
+    """Take a cluster out with all it holds."""
+    for table in ("clusters", "cluster_graphs"):
+        connection.execute(f"DELETE FROM {table} WHERE cluster = ?", (cluster,))  # noqa: S608 - two constants
+    connection.execute("DELETE FROM parts WHERE part BETWEEN ? AND ?", (2 * cluster, 2 * cluster + 1))
+
+
+def resize(connection: Connection, cluster: int, size: Size) -> None:
+    """Set a cluster's sizes."""
+    connection.execute("UPDATE clusters SET size = ?, dead = ? WHERE cluster = ?", (size.size, size.dead, cluster))
+
+
+def bodies(connection: Connection, cluster: int) -> list[bytes]:
+    """What a cluster holds: what was folded, then what came since; empty where there is neither."""
+    found = connection.execute(
+        "SELECT body FROM parts WHERE part BETWEEN ? AND ?", (2 * cluster, 2 * cluster + 1)
+    ).fetchall()
+    return [body for (body,) in found]
+
+
+def recent(connection: Connection, cluster: int) -> bytes | None:
+    """What came since a cluster was folded."""
+    row = connection.execute("SELECT body FROM parts WHERE part = ?", (2 * cluster + 1,)).fetchone()
+    return None if row is None else row[0]
+
+
+def put_folded(connection: Connection, cluster: int, body: bytes) -> None:
+    """Write all of a cluster anew."""
+    connection.execute("INSERT OR REPLACE INTO parts VALUES (?, ?)", (2 * cluster, body))
+    connection.execute("DELETE FROM parts WHERE part = ?", (2 * cluster + 1,))
+
+
+def put_recent(connection: Connection, cluster: int, body: bytes) -> None:
+    """Write what came since a cluster was folded."""
+    connection.execute("INSERT OR REPLACE INTO parts VALUES (?, ?)", (2 * cluster + 1, body))
+
+
+def graph(connection: Connection, cluster: int) -> bytes | None:
+    """The graph of what was folded of a cluster, where it has one."""
+    row = connection.execute("SELECT graph FROM cluster_graphs WHERE cluster = ?", (cluster,)).fetchone()
+    return None if row is None else row[0]
+
+
+def put_graph(connection: Connection, cluster: int, graph: bytes) -> None:
+    """Set the graph of a cluster."""
+    connection.execute("INSERT OR REPLACE INTO cluster_graphs VALUES (?, ?)", (cluster, graph))
+
+
+def drop_graph(connection: Connection, cluster: int) -> None:
+    """Forget the graph of a cluster, where it has one."""
+    connection.execute("DELETE FROM cluster_graphs WHERE cluster = ?", (cluster,))
+
+
+def strike(
+    connection: Connection,
+    cluster: int,
+    head_size: Callable[[bytes], int],
+    edit: Callable[[bytes], tuple[bytes, int]],
+) -> int:
+    """Change the heads of a cluster's bodies where they stand, without touching the codes.
+
+    Parameters
+    ----------
+    cluster:
+        Which.
+    head_size:
+        Given a body's first 16 bytes, says how long its head is.
+    edit:
+        Given a body's head, returns the head to write, of the same length, and how many entries it changed.
+
+    Returns
+    -------
+    Entries changed.
+    """
+    changed = 0
+    parts = connection.execute(
+        "SELECT part FROM parts WHERE part BETWEEN ? AND ?", (2 * cluster, 2 * cluster + 1)
+    ).fetchall()
+    for (part,) in parts:
+        with connection.blobopen("parts", "body", part) as blob:
+            size = head_size(blob.read(16))
+            blob.seek(0)
+            head, number = edit(blob.read(size))
+            if number:
+                blob.seek(0)
+                blob.write(head)
+                changed += number
+    return changed
+
+
+def place(connection: Connection, space: int, placements: Iterable[Placement]) -> None:
+    """Say where vectors are."""
+    connection.executemany(
+        "INSERT OR REPLACE INTO placements VALUES (?, ?, ?, ?)",
+        ((space, one.memo, one.first, one.second) for one in placements),
+    )
+
+
+def placements(connection: Connection, space: int, memos: Sequence[int]) -> dict[int, Placement]:
+    """Where vectors are, by memo row; those without a placement are left out."""
+    found = {}
+    for first in range(0, len(memos), _ASKED_AT_ONCE):
+        part = memos[first : first + _ASKED_AT_ONCE]
+        marks = ",".join("?" * len(part))
+        rows = connection.execute(
+            f"SELECT memo, first, second FROM placements WHERE space = ? AND memo IN ({marks})",  # noqa: S608
+            (space, *part),
+        )
+        found.update({memo: Placement(memo, one, two) for memo, one, two in rows})
+    return found
+
+
+def unplace(connection: Connection, space: int, memos: Iterable[int]) -> None:
+    """Forget where vectors are."""
+    connection.executemany("DELETE FROM placements WHERE space = ? AND memo = ?", ((space, memo) for memo in memos))
+
+
+def every_placement(connection: Connection, space: int) -> Iterator[Placement]:
+    """Where all vectors are, by memo row."""
+    query = "SELECT memo, first, second FROM placements WHERE space = ? ORDER BY memo"
+    return (Placement(*row) for row in connection.execute(query, (space,)))
+
+
+def count_missing(connection: Connection, space: int) -> int:
+    """Memo rows that chunks use and that have no placement."""
+    query = """SELECT count(DISTINCT memo) FROM vectors AS v WHERE NOT EXISTS
+        (SELECT 1 FROM placements AS p WHERE p.space = ? AND p.memo = v.memo)"""
+    return int(connection.execute(query, (space,)).fetchone()[0])
+
+
+def count(connection: Connection, space: int) -> int:
+    """Vectors that can be found."""
+    query = "SELECT count(*) FROM placements WHERE space = ? AND first > 0"
+    return int(connection.execute(query, (space,)).fetchone()[0])
+
+
+def clear(connection: Connection, space: int) -> None:
+    """Take an index out."""
+    for table in ("parts WHERE part / 2 IN", "cluster_graphs WHERE cluster IN"):
+        connection.execute(f"DELETE FROM {table} (SELECT cluster FROM clusters WHERE space = ?)", (space,))  # noqa: S608
+    for table in ("clusters", "placements", "unplaced", "vector_indexes"):
+        connection.execute(f"DELETE FROM {table} WHERE space = ?", (space,))  # noqa: S608 - constants
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """Memo rows that are wanted in an index and not placed, and those that are placed and not wanted any more."""
+
+    wanted: list[int]
+    unwanted: list[int]
+
+
+def has_stale(connection: Connection, space: int) -> bool:
+    """Whether anything has changed since the index was brought up to date."""
+    return connection.execute("SELECT 1 FROM unplaced WHERE space = ? LIMIT 1", (space,)).fetchone() is not None
+
+
+def take_stale(connection: Connection, space: int) -> Stale:
+    """What has changed since the index was brought up to date; it counts as done with this."""
+    rows = connection.execute(
+        """SELECT memo, EXISTS (SELECT 1 FROM vectors AS v WHERE v.memo = u.memo),
+            EXISTS (SELECT 1 FROM placements AS p WHERE p.space = u.space AND p.memo = u.memo)
+        FROM unplaced AS u WHERE space = ?""",
+        (space,),
+    ).fetchall()
+    connection.execute("DELETE FROM unplaced WHERE space = ?", (space,))
+    return Stale(
+        [memo for memo, used, placed in rows if used and not placed],
+        [memo for memo, used, placed in rows if placed and not used],
+    )
+
+
+def members(connection: Connection) -> list[int]:
+    """Every memo row that chunks use, ascending."""
+    return [memo for (memo,) in connection.execute("SELECT DISTINCT memo FROM vectors ORDER BY memo")]
+
+
+def sample(connection: Connection, space: int, size: int) -> list[int]:
+    """Memo rows of an index, evenly spread: about ``size`` of them."""
+    step = max(1, count(connection, space) // size)
+    found = connection.execute("SELECT memo FROM placements WHERE space = ? AND first > 0 ORDER BY memo", (space,))
+    return [memo for (memo,) in found.fetchall()[::step]]
+
+
+def highest(connection: Connection, space: int) -> int:
+    """The highest memo row of an index; 0 when it is empty."""
+    query = "SELECT coalesce(max(memo), 0) FROM placements WHERE space = ?"
+    return int(connection.execute(query, (space,)).fetchone()[0])

@@ -1,0 +1,94 @@
+"""How a vector index is built: the numbers that are stored with it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Literal, TypeAlias, get_args
+
+from monograph.errors import InputError
+from monograph.vectors.cluster import PRECISIONS, Metric, Precision
+
+ClusterSearch: TypeAlias = Literal["auto", "scan", "graph"]
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """How an index is built.
+
+    Parameters
+    ----------
+    metric:
+        ``"cosine"`` (vectors are brought to unit length), ``"inner_product"`` or ``"l2"``.
+    precision:
+        Of the codes in the clusters: ``"int8"``, ``"float16"`` or ``"float32"``.
+    cluster_size:
+        Vectors a centroid stands for.
+    double:
+        Whether a vector is put into a second cluster too (SOAR).
+    cluster_search:
+        ``"scan"`` compares all of a cluster, ``"graph"`` walks a graph of it (the paper's way), ``"auto"`` walks where
+        that is faster: from ``graph_from`` entries on.
+    graph_from:
+        See ``cluster_search``.
+    links:
+        M of every graph: most links a node at the upper levels.
+    ef_construction:
+        Candidates from which links are chosen.
+    alpha:
+        Of RobustPrune.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range.
+    """
+
+    metric: Metric = "cosine"
+    precision: Precision = "int8"
+    cluster_size: int = 100
+    double: bool = True
+    cluster_search: ClusterSearch = "auto"
+    graph_from: int = 2_000
+    links: int = 16
+    ef_construction: int = 100
+    alpha: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name, value, known in (
+            ("metric", self.metric, get_args(Metric)),
+            ("precision", self.precision, PRECISIONS),
+            ("cluster_search", self.cluster_search, get_args(ClusterSearch)),
+        ):
+            if value not in known:
+                raise InputError(f"{name} is {value!r}", f"give one of {', '.join(known)}")
+        for name, number, least in (
+            ("cluster_size", self.cluster_size, 8),
+            ("graph_from", self.graph_from, 1),
+            ("links", self.links, 2),
+            ("ef_construction", self.ef_construction, 1),
+            ("alpha", self.alpha, 1),
+        ):
+            if number < least:
+                raise InputError(f"{name} is {number:g}", f"give at least {least}")
+
+    @property
+    def usual_entries(self) -> int:
+        """Entries of a cluster of the usual size."""
+        return self.cluster_size * (2 if self.double else 1)
+
+    def walks(self, entries: int) -> bool:
+        """Whether a cluster of so many entries has a graph."""
+        return self.cluster_search == "graph" or (self.cluster_search == "auto" and entries >= self.graph_from)
+
+    def to_json(self) -> str:
+        """As it is stored."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Design:
+        """As it was stored."""
+        return cls(**json.loads(text))
+
+
+DEFAULT_DESIGN = Design()

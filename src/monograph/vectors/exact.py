@@ -1,0 +1,35 @@
+"""The oracle of the vector index: every vector compared, read anew for each search."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from monograph.models import Float32
+from monograph.store import clusters as store
+from monograph.store.database import Connection
+from monograph.vectors import search
+from monograph.vectors.design import DEFAULT_DESIGN, Design
+from monograph.vectors.stop import Never
+
+
+class ExactIndex:
+    """Searches as :class:`~monograph.vectors.index.EcoVectorIndex` does, and misses nothing.
+
+    Parameters
+    ----------
+    design:
+        Only its metric matters here.
+    """
+
+    def __init__(self, design: Design = DEFAULT_DESIGN) -> None:
+        self.design = design
+
+    def search(self, connection: Connection, vector: Float32, query: search.Query) -> search.Neighbours:
+        """See :meth:`monograph.vectors.index.EcoVectorIndex.search`."""
+        asked = search.prepare(vector, len(vector), self.design.metric)
+        memos = np.array(store.members(connection), dtype=np.int64)
+        if query.allowed is not None:
+            bits = np.unpackbits(query.allowed, bitorder="little")
+            memos = memos[memos < len(bits)]
+            memos = memos[bits[memos] == 1]
+        return search.exact(connection, memos.tolist(), search.Search(query, Never(), asked, self.design), asked)

@@ -1,0 +1,184 @@
+"""Which vectors belong together: k-means, the second cluster of a vector, and halving a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from monograph.models import Float32
+from monograph.vectors.cluster import Metric
+
+Int64: TypeAlias = npt.NDArray[np.int64]
+
+SOAR_WEIGHT = 1.0
+"""How much a residual along the first one costs: SOAR's lambda."""
+_AT_ONCE = 1 << 24
+"""Most scores held at a time (64 MB)."""
+_SAMPLE = 64
+_ITERATIONS = 8
+_NEAREST = 16
+"""Second clusters are chosen among so many of the nearest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """First and second cluster of every vector: int64 (n,) each; the second is -1 where there is none."""
+
+    first: Int64
+    second: Int64
+
+
+def k_means(vectors: Float32, clusters: int, metric: Metric, seed: int = 0) -> Float32:
+    """Centroids of a set of vectors.
+
+    Mini-batch k-means with large batches: each round moves the centroids to the means of a fresh sample of 64 vectors
+    a cluster. Centroids are of unit length under cosine. The same seed and vectors give the same centroids.
+
+    Parameters
+    ----------
+    vectors:
+        float32 (n, dimension), at least one.
+    clusters:
+        1 or more; at most n are made.
+    metric:
+        Of the index; inner product is partitioned by L2.
+    seed:
+        Of the sampling.
+
+    Returns
+    -------
+    float32 (at most ``clusters``, dimension).
+    """
+    random = np.random.default_rng(seed)
+    n = len(vectors)
+    clusters = min(clusters, n)
+    centroids = _centred(vectors[np.sort(random.choice(n, clusters, replace=False))].copy(), metric)
+    batch = min(n, _SAMPLE * clusters)
+    for _ in range(_ITERATIONS if clusters > 1 else 1):
+        chosen = vectors if batch == n else vectors[np.sort(random.choice(n, batch, replace=False))]
+        nearest, _ = nearest_centroids(chosen, centroids, metric)
+        centroids = _centred(_means(chosen, nearest, centroids, random), metric)
+    return centroids
+
+
+def _means(vectors: Float32, nearest: Int64, centroids: Float32, random: np.random.Generator) -> Float32:
+    counts = np.bincount(nearest, minlength=len(centroids))
+    order = np.argsort(nearest, kind="stable")
+    filled = np.flatnonzero(counts)
+    starts = np.concatenate([[0], np.cumsum(counts[filled])[:-1]])
+    means = centroids.copy()
+    means[filled] = np.add.reduceat(vectors[order], starts, axis=0) / counts[filled, None]
+    empty = np.flatnonzero(counts == 0)
+    # A centroid that nothing is near to begins again beside a vector of chance.
+    means[empty] = vectors[random.choice(len(vectors), len(empty), replace=len(empty) > len(vectors))]
+    return means
+
+
+def _centred(centroids: Float32, metric: Metric) -> Float32:
+    if metric == "cosine":
+        lengths = np.linalg.norm(centroids, axis=1, keepdims=True)
+        centroids = np.divide(centroids, lengths, out=centroids.copy(), where=lengths > 0)
+    return np.ascontiguousarray(centroids, dtype=np.float32)
+
+
+def nearest_centroids(vectors: Float32, centroids: Float32, metric: Metric) -> tuple[Int64, Float32]:
+    """The nearest centroid of every vector, and its score (inner product; less half its squared length but for cosine).
+
+    Returns
+    -------
+    int64 (n,), float32 (n,).
+    """
+    nearest = np.empty(len(vectors), dtype=np.int64)
+    best = np.empty(len(vectors), dtype=np.float32)
+    for part, scores in _scored(vectors, centroids, metric):
+        nearest[part] = scores.argmax(axis=1)
+        best[part] = np.take_along_axis(scores, nearest[part, None], axis=1)[:, 0]
+    return nearest, best
+
+
+def assign(vectors: Float32, centroids: Float32, metric: Metric, *, double: bool) -> Assignment:
+    """First and second cluster of every vector.
+
+    The second minimises |r'|² + lambda (r' · r / |r|)², r and r' the residuals to the first and second centroid, so
+    that a query for which the first is far away finds the second near (SOAR, Sun et al. 2023, Theorem 3.1).
+    """
+    first = np.empty(len(vectors), dtype=np.int64)
+    second = np.full(len(vectors), -1, dtype=np.int64)
+    double = double and len(centroids) > 1
+    for part, scores in _scored(vectors, centroids, metric):
+        if not double:
+            first[part] = scores.argmax(axis=1)
+            continue
+        first[part], second[part] = _two(vectors[part], scores, centroids)
+    return Assignment(first, second)
+
+
+def _two(vectors: Float32, scores: Float32, centroids: Float32) -> tuple[Int64, Int64]:
+    count = min(_NEAREST, scores.shape[1])
+    near = np.argpartition(scores, scores.shape[1] - count, axis=1)[:, -count:]
+    found = np.take_along_axis(scores, near, axis=1)
+    places = found.argmax(axis=1)[:, None]
+    first = np.take_along_axis(near, places, axis=1)[:, 0]
+    residuals = vectors - centroids[first]
+    lengths = np.linalg.norm(residuals, axis=1, keepdims=True)
+    directions = np.divide(residuals, lengths, out=np.zeros_like(residuals), where=lengths > 0)
+    along = np.einsum("nd,nd->n", vectors, directions)[:, None] - np.einsum("ncd,nd->nc", centroids[near], directions)
+    # |r'|² but for |vector|², which is the same for all.
+    loss = -2 * found + SOAR_WEIGHT * along**2
+    np.put_along_axis(loss, places, np.inf, axis=1)
+    return first, np.take_along_axis(near, loss.argmin(axis=1)[:, None], axis=1)[:, 0]
+
+
+def closest(centroids: Float32, vector: Float32, count: int, metric: Metric) -> Int64:
+    """Which centroids lie nearest to a vector, nearest first: int64 (at most ``count``,)."""
+    _, scores = next(iter(_scored(vector[None], centroids, metric)))
+    return np.argsort(-scores[0], kind="stable")[:count]
+
+
+def _scored(vectors: Float32, centroids: Float32, metric: Metric) -> Iterator[tuple[slice, Float32]]:
+    """Scores of all centroids, for some vectors at a time: (which, float32 (some, clusters))."""
+    biases = np.zeros(len(centroids), dtype=np.float32)
+    if metric != "cosine":
+        biases = -0.5 * np.einsum("ij,ij->i", centroids, centroids)
+    step = max(1, min(_AT_ONCE // max(1, len(centroids)), 4096))
+    for start in range(0, len(vectors), step):
+        part = slice(start, start + step)
+        yield part, vectors[part] @ centroids.T + biases
+
+
+def halve(vectors: Float32, metric: Metric) -> npt.NDArray[np.bool_]:
+    """Cut a cluster in two: a mask of its vectors, neither side empty, for 2 or more vectors.
+
+    2-means from the two ends of the direction of greatest spread; where one side would hold less than a quarter, the
+    cut goes through the middle of that direction instead. Vectors that are all the same are cut by their order.
+    """
+    spread = vectors - vectors.mean(axis=0)
+    direction = spread[np.einsum("ij,ij->i", spread, spread).argmax()]
+    for _ in range(8):
+        direction = spread.T @ (spread @ direction)
+        length = float(np.linalg.norm(direction))
+        if length == 0:
+            return np.arange(len(vectors)) < len(vectors) // 2
+        direction = direction / length
+    along = spread @ direction
+    side = along > 0
+    for _ in range(4):
+        if not 0 < side.sum() < len(side):
+            break
+        ends = _centred(np.stack([vectors[~side].mean(axis=0), vectors[side].mean(axis=0)]), metric)
+        side = nearest_centroids(vectors, ends, metric)[0] == 1
+    if min(side.sum(), len(side) - side.sum()) * 4 < len(side):
+        side = np.zeros(len(vectors), dtype=bool)
+        side[np.argsort(along, kind="stable")[len(vectors) // 2 :]] = True
+    mask: npt.NDArray[np.bool_] = np.asarray(side, dtype=np.bool_)
+    return mask
+
+
+def mean(vectors: Float32, metric: Metric) -> Float32:
+    """The centroid of some vectors: float32 (dimension,)."""
+    centre: Float32 = _centred(vectors.mean(axis=0, keepdims=True), metric)[0]
+    return centre

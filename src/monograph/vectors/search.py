@@ -1,0 +1,231 @@
+"""One query through the clusters: probe, merge, and in the end compare the best exactly."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from monograph.errors import InputError
+from monograph.models import Float32
+from monograph.store import clusters as store
+from monograph.store import vectors as stored_vectors
+from monograph.store.database import Connection
+from monograph.vectors import kernel
+from monograph.vectors.centroids import Centroids
+from monograph.vectors.cluster import Metric
+from monograph.vectors.design import Design
+from monograph.vectors.stop import Ranks, StopCondition
+
+Int64: TypeAlias = npt.NDArray[np.int64]
+Bits: TypeAlias = npt.NDArray[np.uint8]
+Load: TypeAlias = Callable[[int], list[bytes]]
+"""Reads the bodies of a cluster."""
+
+FIRST_PROBES = 48
+"""Clusters put in order at first; all of them when those do not suffice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """How a search is done.
+
+    Parameters
+    ----------
+    k:
+        Most results.
+    allowed:
+        Bitmap of the memo rows that may be found (bit i of byte j for row 8j + i); None allows all.
+    stop:
+        When it is enough; None goes by the index's calibration and target.
+    rerank:
+        Whether the best are compared by their vectors as stored; else by their codes.
+    ef:
+        Nodes kept in view where a cluster is walked by its graph; None takes 32, or the results kept when that is more.
+
+    Raises
+    ------
+    InputError
+        If k is negative or ef below 1.
+    """
+
+    k: int
+    allowed: Bits | None = None
+    stop: StopCondition | None = None
+    rerank: bool = True
+    ef: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.k < 0:
+            raise InputError(f"k is {self.k}", "give 0 or more")
+        if self.ef is not None and self.ef < 1:
+            raise InputError(f"ef is {self.ef}", "give 1 or more")
+
+    @property
+    def pool(self) -> int:
+        """Results kept while the search goes on."""
+        return self.k + max(6, self.k // 2) if self.rerank else self.k
+
+    def count_allowed(self) -> int | None:
+        """How many memo rows are allowed; None when all are."""
+        return None if self.allowed is None else int(np.unpackbits(self.allowed).sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """What lies near a query.
+
+    Parameters
+    ----------
+    items:
+        Memo rows, nearest first.
+    scores:
+        Cosines, inner products, or for L2 minus the squared distances: highest first, ties by row.
+    loads:
+        Clusters that were read.
+    compared:
+        Codes that the query was compared with.
+    stopped:
+        Why the search ended: ``"enough"`` (its stop condition said so), ``"all"`` (no cluster was left) or ``"exact"``
+        (few vectors were allowed, and all of those were compared).
+    """
+
+    items: tuple[int, ...] = ()
+    scores: tuple[float, ...] = ()
+    loads: int = 0
+    compared: int = 0
+    stopped: str = "all"
+
+
+def prepare(vector: Float32, dimension: int, metric: Metric) -> Float32:
+    """A vector as it is compared: float32, of unit length under cosine.
+
+    Raises
+    ------
+    InputError
+        If it has another dimension, is zero under cosine or not finite.
+    """
+    one: Float32 = prepare_many(np.asarray(vector)[None], dimension, metric)[0]
+    return one
+
+
+def prepare_many(vectors: npt.ArrayLike, dimension: int, metric: Metric) -> Float32:
+    """Vectors as they are compared and coded: float32 (n, dimension), C-contiguous. Raises as :func:`prepare`."""
+    given = np.ascontiguousarray(vectors, dtype=np.float32)
+    if given.ndim != 2 or given.shape[1] != dimension:
+        raise InputError(
+            f"vectors of shape {given.shape} for an index of dimension {dimension}", "embed with the same model"
+        )
+    # A sum is finite only where all of it is, and is found without another array.
+    if not np.isfinite(given.sum()) and not np.isfinite(given).all():
+        row = int(np.flatnonzero(~np.isfinite(given).all(axis=1))[0])
+        raise InputError(f"vector {row} holds a value that is not finite", "check what made it")
+    if metric != "cosine":
+        return given
+    lengths = np.sqrt(np.einsum("ij,ij->i", given, given))
+    if not lengths.all():
+        raise InputError(
+            f"vector {int(np.flatnonzero(lengths == 0)[0])} is zero: it has no cosine to anything", "leave it out"
+        )
+    unit: Float32 = given / lengths[:, None]
+    return unit
+
+
+def probes(centroids: Centroids, asked: Float32) -> Iterator[int]:
+    """All clusters, nearest first."""
+    first = centroids.nearest(asked, min(FIRST_PROBES, len(centroids.names))).tolist()
+    yield from first
+    if len(first) < len(centroids.names):
+        done = set(first)
+        yield from (name for name in centroids.nearest(asked, len(centroids.names)).tolist() if name not in done)
+
+
+class Search:
+    """A query on its way: what it has found, and what each load brought."""
+
+    __slots__ = ("_asked", "_design", "_query", "_stop", "compared", "loads", "pool")
+
+    def __init__(self, query: Query, stop: StopCondition, asked: Float32, design: Design) -> None:
+        self._query, self._stop, self._asked, self._design = query, stop, asked, design
+        self.pool = kernel.Pool(query.pool)
+        self.loads: list[Ranks] = []
+        self.compared = 0
+
+    def probe(self, connection: Connection, cluster: int, bodies: list[bytes]) -> bool:
+        """Search one cluster; returns whether it is enough, which it never is before k results are found.
+
+        Raises
+        ------
+        DamagedBytes
+            If the cluster is not what was written.
+        """
+        query = self._query
+        if bodies and self._design.walks(_entries(bodies[0])):
+            found = self._walk(connection, cluster, bodies)
+        else:
+            found = kernel.scan(bodies, self._asked, self.pool, query.k, query.allowed)
+        self.loads.append(found.ranks)
+        self.compared += found.compared
+        return self.pool.filled >= query.k and self._stop.after(self.loads)
+
+    def _walk(self, connection: Connection, cluster: int, bodies: list[bytes]) -> kernel.Found:
+        """Walk the graph of what was folded, and compare all that came since."""
+        query = self._query
+        graph = store.graph(connection, cluster)
+        if graph is None:
+            return kernel.scan(bodies, self._asked, self.pool, query.k, query.allowed)
+        ef = query.ef or max(32, query.pool)
+        walked = kernel.walk(kernel.Cluster(bodies[0], graph), self._asked, self.pool, query.k, ef, query.allowed)
+        scanned = kernel.scan(bodies[1:], self._asked, self.pool, query.k, query.allowed)
+        ranks = tuple(sorted({*walked.ranks, *scanned.ranks}))
+        return kernel.Found(ranks, walked.compared + scanned.compared)
+
+    def finish(self, connection: Connection, stopped: str) -> Neighbours:
+        """The k best, compared exactly unless that was not asked."""
+        items, scores = self.pool.ids, self.pool.scores
+        if self._query.rerank:
+            items, scores = _compared(connection, items.tolist(), self._asked, self._design.metric)
+        return _neighbours(items, scores, self._asked, self, stopped)
+
+    @property
+    def design(self) -> Design:
+        """Of the index that is searched."""
+        return self._design
+
+    @property
+    def k(self) -> int:
+        """Results asked for."""
+        return self._query.k
+
+
+def exact(connection: Connection, memos: list[int], search: Search, asked: Float32) -> Neighbours:
+    """The k nearest of some memo rows, each compared by its vector as stored."""
+    items, scores = _compared(connection, memos, asked, search.design.metric)
+    search.compared = len(memos)
+    return _neighbours(items, scores, asked, search, "exact")
+
+
+def _compared(connection: Connection, memos: list[int], asked: Float32, metric: Metric) -> tuple[Int64, Float32]:
+    """Memo rows by their exact scores, highest first, ties by row."""
+    rows, vectors = stored_vectors.load(connection, memos, len(asked))
+    scores = vectors @ asked
+    if metric != "inner_product":
+        squares = np.einsum("ij,ij->i", vectors, vectors)
+        scores = scores / np.sqrt(squares) if metric == "cosine" else scores - 0.5 * squares
+    order = np.lexsort((rows, -scores))
+    return rows[order], scores[order]
+
+
+def _neighbours(items: Int64, scores: Float32, asked: Float32, search: Search, stopped: str) -> Neighbours:
+    items, scores = items[: search.k], scores[: search.k]
+    if search.design.metric == "l2":
+        scores = 2 * scores - asked @ asked
+    return Neighbours(tuple(items.tolist()), tuple(scores.tolist()), len(search.loads), search.compared, stopped)
+
+
+def _entries(body: bytes) -> int:
+    return int(struct.unpack_from("<I", body, 8)[0]) if len(body) >= 12 else 0

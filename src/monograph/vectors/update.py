@@ -1,0 +1,314 @@
+"""Writing to the vector index, inside the transaction of the rows that it is for.
+
+New entries are appended to their clusters and folded in when they have become many; deleted ones are struck out at
+once, and taken out with the next fold. A cluster past its size is cut in two, one grown too small is dissolved, and
+what lay in or near it is assigned anew (the rebalancing of SPFresh, Xu et al. 2023).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from monograph.models import Float32
+from monograph.store import clusters as store
+from monograph.store.clusters import Placement, Size
+from monograph.store.database import Connection
+from monograph.vectors import centroids as central
+from monograph.vectors import kernel, partition
+from monograph.vectors.cluster import Entries, encode, head_size, joined, pack, strike, unpack
+from monograph.vectors.design import Design
+
+Int64: TypeAlias = npt.NDArray[np.int64]
+
+SPLIT_AT = 3.0
+"""A cluster of more entries than so many times the usual is cut in two."""
+DISSOLVE_AT = 0.125
+FOLD_RECENT = 32
+"""Recent entries that are folded in; a quarter of the cluster when that is more."""
+FOLD_DEAD = 0.25
+SAME = 1e-6
+NEIGHBOURS = 2
+"""Clusters beside a new one whose vectors are held against it."""
+CANDIDATES = 32
+"""Centroids that a vector is held against when it is assigned anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """Which index of a file, and how it is built."""
+
+    number: int
+    design: Design
+    dimension: int
+
+
+def build(connection: Connection, space: Space, memos: Int64, vectors: Float32, seed: int = 0) -> None:
+    """Write an index anew, from all its vectors at once; its header must be there, its clusters not.
+
+    Parameters
+    ----------
+    memos:
+        int64 (n,): memo rows.
+    vectors:
+        float32 (n, dimension), prepared for the metric.
+    """
+    design = space.design
+    if not len(memos):
+        return
+    count = max(1, round(len(memos) / design.cluster_size))
+    found = partition.k_means(vectors, count, design.metric, seed)
+    assigned = partition.assign(vectors, found, design.metric, double=design.double)
+    names = np.array([store.add_cluster(connection, space.number, centroid) for centroid in found], dtype=np.int64)
+    entries = encode(memos, vectors, design.metric, design.precision)
+    rows, owners = _owned(assigned)
+    for place, mine in _groups(rows, owners):
+        part = entries.take(mine)
+        _write(connection, design, int(names[place]), part)
+    store.place(connection, space.number, _placements(memos, names, assigned))
+    # A centroid that nothing chose is of no use.
+    for name in names[np.setdiff1d(np.arange(len(names)), owners)].tolist():
+        store.remove_cluster(connection, name)
+    finish(connection, space, None)
+
+
+def _owned(assigned: partition.Assignment) -> tuple[Int64, Int64]:
+    """(row, cluster) of every entry: first and second."""
+    n = np.arange(len(assigned.first))
+    second = assigned.second >= 0
+    return np.concatenate([n, n[second]]), np.concatenate([assigned.first, assigned.second[second]])
+
+
+def _groups(rows: Int64, owners: Int64) -> Iterable[tuple[int, Int64]]:
+    """Rows by owner, ascending."""
+    order = np.argsort(owners, kind="stable")
+    found, starts = np.unique(owners[order], return_index=True)
+    return zip(found.tolist(), np.split(rows[order], starts[1:]), strict=True)
+
+
+def _placements(memos: Int64, names: Int64, assigned: partition.Assignment) -> list[Placement]:
+    first = names[assigned.first]
+    second = np.where(assigned.second >= 0, names[assigned.second], 0)
+    return [Placement(*row) for row in zip(memos.tolist(), first.tolist(), second.tolist(), strict=True)]
+
+
+def finish(connection: Connection, space: Space, before: central.Centroids | None) -> None:
+    """Bring the centroids' graph up to date after clusters came or went."""
+    design = space.design
+    names, vectors = store.centroids(connection, space.number, space.dimension)
+    how = central.GraphSettings(design.links, design.ef_construction, design.alpha)
+    store.put_centroid_graph(connection, space.number, central.grow(before, names, vectors, design.metric, how))
+    store.touch(connection, space.number, structure=True)
+
+
+def _write(connection: Connection, design: Design, cluster: int, entries: Entries, graph: bytes | None = None) -> None:
+    """Write all of a cluster anew; ``graph`` is that of its first rows, None to make it from nothing."""
+    body = pack(entries)
+    store.put_folded(connection, cluster, body)
+    store.resize(connection, cluster, Size(len(entries), 0))
+    if design.walks(len(entries)):
+        made = kernel.graph_insert(body, graph, m=design.links, ef=design.ef_construction, alpha=design.alpha)
+        store.put_graph(connection, cluster, made)
+    else:
+        store.drop_graph(connection, cluster)
+
+
+class Update:
+    """Changes to an index within one transaction. :meth:`finish` ends them.
+
+    Parameters
+    ----------
+    connection:
+        A write transaction.
+    space:
+        Which index.
+    centroids:
+        As they are in the file.
+    """
+
+    def __init__(self, connection: Connection, space: Space, centroids: central.Centroids) -> None:
+        self._connection = connection
+        self._space = space
+        self._design = space.design
+        self._before = centroids
+        self._names, self._vectors = centroids.names, centroids.vectors
+        self._sizes = store.sizes(connection, space.number)
+        self._changed = False
+
+    def insert(self, memos: Int64, vectors: Float32) -> None:
+        """Add vectors: int64 (n,) and float32 (n, dimension), prepared for the metric."""
+        design = self._design
+        assigned = partition.assign(vectors, self._vectors, design.metric, double=design.double)
+        entries = encode(memos, vectors, design.metric, design.precision)
+        rows, owners = _owned(assigned)
+        store.place(self._connection, self._space.number, _placements(memos, self._names, assigned))
+        touched = []
+        for place, mine in _groups(rows, owners):
+            cluster = int(self._names[place])
+            self._append(cluster, entries.take(mine))
+            touched.append(cluster)
+        self._balance(touched)
+
+    def delete(self, memos: Sequence[int]) -> None:
+        """Take vectors out; those that are not there are passed over."""
+        placed = store.placements(self._connection, self._space.number, memos)
+        by_cluster: dict[int, list[int]] = defaultdict(list)
+        for one in placed.values():
+            for cluster in {one.first, one.second} - {0}:
+                by_cluster[cluster].append(one.memo)
+        for cluster, gone in by_cluster.items():
+            self._strike(cluster, gone)
+        store.unplace(self._connection, self._space.number, placed)
+        self._balance(by_cluster)
+
+    def fold(self) -> None:
+        """Fold every cluster that holds recent or deleted entries."""
+        for cluster in list(self._sizes):
+            if self._sizes[cluster].dead or store.recent(self._connection, cluster) is not None:
+                self._fold(cluster)
+
+    def finish(self) -> None:
+        """Bring up to date what readers go by."""
+        if self._changed:
+            finish(self._connection, self._space, self._before)
+        else:
+            store.touch(self._connection, self._space.number, structure=False)
+
+    def _append(self, cluster: int, entries: Entries) -> None:
+        held = store.recent(self._connection, cluster)
+        recent = entries if held is None else joined([unpack(held), entries])
+        size = self._sizes[cluster]
+        self._resize(cluster, Size(size.size + len(entries), size.dead))
+        if len(recent) > max(FOLD_RECENT, (size.size + size.dead) // 4):
+            self._fold(cluster, entries)
+        else:
+            store.put_recent(self._connection, cluster, pack(recent))
+
+    def _strike(self, cluster: int, memos: Sequence[int]) -> None:
+        gone = np.array(memos, dtype=np.int64)
+        struck = store.strike(self._connection, cluster, head_size, lambda head: strike(head, gone))
+        size = self._sizes[cluster]
+        self._resize(cluster, Size(size.size - struck, size.dead + struck))
+        if size.dead + struck > FOLD_DEAD * (size.size + size.dead):
+            self._fold(cluster)
+
+    def _resize(self, cluster: int, size: Size) -> None:
+        self._sizes[cluster] = size
+        store.resize(self._connection, cluster, size)
+
+    def _fold(self, cluster: int, more: Entries | None = None) -> None:
+        """Write a cluster anew with what came since, and without what was struck out; its graph follows."""
+        bodies = store.bodies(self._connection, cluster)
+        parts = [unpack(body) for body in bodies]
+        graph = store.graph(self._connection, cluster)
+        if graph is not None:
+            dead = np.flatnonzero(parts[0].ids < 0).tolist()
+            graph = kernel.graph_remove(
+                bodies[0], graph, dead, ef=self._design.ef_construction, alpha=self._design.alpha
+            )
+        entries = joined([part.alive() for part in parts] + ([] if more is None else [more]))
+        _write(self._connection, self._design, cluster, entries, graph)
+        self._sizes[cluster] = Size(len(entries), 0)
+
+    def _entries(self, cluster: int) -> Entries:
+        return joined([unpack(body).alive() for body in store.bodies(self._connection, cluster)])
+
+    def _balance(self, touched: Iterable[int]) -> None:
+        """Cut what has grown too large, dissolve what has become too small, until all that was touched is in bounds."""
+        usual = self._design.usual_entries
+        waiting = list(touched)
+        # Each cut leaves smaller clusters, but what is assigned anew may gather again elsewhere: an end is set.
+        for _ in range(8 * len(waiting)):
+            if not waiting:
+                return
+            cluster = waiting.pop()
+            size = self._sizes.get(cluster)
+            if size is None:
+                continue
+            if size.size > SPLIT_AT * usual:
+                waiting.extend(self._cut(cluster))
+            elif size.size < DISSOLVE_AT * usual and (len(self._names) > 1 or not size.size):
+                waiting.extend(self._reform(cluster, np.empty((0, self._space.dimension), dtype=np.float32)))
+
+    def _cut(self, cluster: int) -> list[int]:
+        vectors = self._entries(cluster).vectors()
+        if np.ptp(vectors, axis=0).max() < SAME:
+            return []  # All alike: no cut would part them.
+        side = partition.halve(vectors, self._design.metric)
+        halves = [partition.mean(vectors[chosen], self._design.metric) for chosen in (~side, side)]
+        return self._reform(cluster, np.stack(halves))
+
+    def _reform(self, cluster: int, fresh: Float32) -> list[int]:
+        """Put new centroids in the place of a cluster, and assign anew what lay in it or lies beside it.
+
+        Returns
+        -------
+        Clusters that grew.
+        """
+        place = int(np.searchsorted(self._names, cluster))
+        old = self._vectors[place]
+        involved = [cluster]
+        if len(fresh):
+            near = partition.closest(self._vectors, old, NEIGHBOURS + 1, self._design.metric)
+            involved += [int(name) for name in self._names[near] if name != cluster][:NEIGHBOURS]
+        items = _distinct(joined([self._entries(one) for one in involved]))
+        placed = store.placements(self._connection, self._space.number, items.ids.tolist())
+        before = [placed[memo] for memo in items.ids.tolist()]
+        self._drop(place)
+        for centroid in fresh:
+            self._add(centroid)
+        if not len(self._names):
+            return []
+        after = self._assign(items, before, old, len(fresh))
+        store.place(self._connection, self._space.number, after)
+        self._changed = True
+        return self._move(items, before, after, cluster)
+
+    def _drop(self, place: int) -> None:
+        cluster = int(self._names[place])
+        store.remove_cluster(self._connection, cluster)
+        del self._sizes[cluster]
+        self._names = np.delete(self._names, place)
+        self._vectors = np.delete(self._vectors, place, axis=0)
+        self._changed = True
+
+    def _add(self, centroid: Float32) -> None:
+        cluster = store.add_cluster(self._connection, self._space.number, centroid)
+        self._sizes[cluster] = Size(0, 0)
+        self._names = np.append(self._names, cluster)
+        self._vectors = np.vstack([self._vectors, centroid[None]])
+
+    def _assign(self, items: Entries, before: Sequence[Placement], around: Float32, fresh: int) -> list[Placement]:
+        near = partition.closest(self._vectors, around, CANDIDATES, self._design.metric)
+        known = np.array([[one.first, one.second] for one in before], dtype=np.int64).ravel()
+        held = np.flatnonzero(np.isin(self._names, known))
+        chosen = np.unique(np.concatenate([near, held, np.arange(len(self._names) - fresh, len(self._names))]))
+        design = self._design
+        assigned = partition.assign(items.vectors(), self._vectors[chosen], design.metric, double=design.double)
+        return _placements(items.ids, self._names[chosen], assigned)
+
+    def _move(self, items: Entries, before: Sequence[Placement], after: Sequence[Placement], removed: int) -> list[int]:
+        """Take entries out of the clusters they leave and put them into those they come to."""
+        leaving: dict[int, list[int]] = defaultdict(list)
+        coming: dict[int, list[int]] = defaultdict(list)
+        for row, (old, new) in enumerate(zip(before, after, strict=True)):
+            held, wanted = {old.first, old.second} - {0}, {new.first, new.second} - {0}
+            for cluster in held - wanted - {removed}:
+                leaving[cluster].append(old.memo)
+            for cluster in wanted - held:
+                coming[cluster].append(row)
+        for cluster, gone in leaving.items():
+            self._strike(cluster, gone)
+        for cluster, rows in coming.items():
+            self._append(cluster, items.take(np.array(rows)))
+        return [*coming, *leaving]
+
+
+def _distinct(entries: Entries) -> Entries:
+    _, rows = np.unique(entries.ids, return_index=True)
+    return entries.take(rows)
