@@ -106,9 +106,10 @@ FORMAT_2 = (
     """CREATE TABLE vector_indexes (
         space INTEGER PRIMARY KEY, dimension INTEGER NOT NULL, design TEXT NOT NULL, calibration TEXT NOT NULL,
         version INTEGER NOT NULL, structure INTEGER NOT NULL, graph BLOB)""",
-    # size counts what is alive, dead what is struck out and still takes room.
+    # size counts what is alive, dead what is struck out and still takes room. A number is never used twice: what is
+    # new stands behind all that was there before.
     """CREATE TABLE clusters (
-        cluster INTEGER PRIMARY KEY, space INTEGER NOT NULL, size INTEGER NOT NULL, dead INTEGER NOT NULL,
+        cluster INTEGER PRIMARY KEY AUTOINCREMENT, space INTEGER NOT NULL, size INTEGER NOT NULL, dead INTEGER NOT NULL,
         centroid BLOB NOT NULL)""",
     "CREATE INDEX clusters_by_space ON clusters(space)",
     # part = 2 * cluster for what was folded, and 2 * cluster + 1 for what came since.

@@ -17,7 +17,7 @@ from monograph.store.database import Connection
 from monograph.vectors import kernel
 from monograph.vectors.centroids import Centroids
 from monograph.vectors.search import Query, Search, prepare_many, probes
-from monograph.vectors.stop import Exponential, Never, RankAware, Ranks, StopCondition, Weight
+from monograph.vectors.stop import Exponential, Never, RankAware, StopCondition, Weight
 from monograph.vectors.update import Space
 
 WINDOWS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128)
@@ -28,7 +28,7 @@ CALIBRATED_FROM = 5_000
 RANKED = Exponential()
 """The weight of ranked recall@k."""
 _QUERIES = 128
-_MOST_LOADS = 256
+_MOST_LOADS = 192
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,9 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """One query searched to the end: the ranks each load brought, and (recall, ranked recall) after each."""
+    """One query searched to the end: whether each load brought something, and (recall, ranked recall) after it."""
 
-    ranks: tuple[Ranks, ...]
+    useful: tuple[bool, ...]
     recalls: tuple[tuple[float, float], ...]
 
 
@@ -97,22 +97,26 @@ class Calibration:
 
 
 def curve(traces: Sequence[Trace], k: int) -> list[Point]:
-    """What each window gives on some queries, narrowest first, up to the one that every query ends before."""
+    """What each window gives on some queries, narrowest first, up to the one with which nothing is missed."""
     points: list[Point] = []
-    if not traces:
-        return points
-    for window in WINDOWS:
-        ends = [_end(trace.ranks, RankAware(window=window)) for trace in traces]
+    for window in WINDOWS if traces else ():
+        ends = [_end(trace.useful, window) for trace in traces]
         reached = [trace.recalls[end - 1] for trace, end in zip(traces, ends, strict=True)]
-        recall, ranked = (sum(values) / len(traces) for values in zip(*reached, strict=True))
-        points.append(Point(k, window, round(recall, 4), round(ranked, 4), round(sum(ends) / len(traces), 2)))
-        if recall >= 1:
+        found, ranked = (sum(values) / len(traces) for values in zip(*reached, strict=True))
+        points.append(Point(k, window, round(found, 4), round(ranked, 4), round(sum(ends) / len(traces), 2)))
+        if found >= 1:
             break
     return points
 
 
-def _end(ranks: Sequence[Ranks], stop: StopCondition) -> int:
-    return next((end for end in range(1, len(ranks)) if stop.after(ranks[:end])), len(ranks))
+def _end(useful: Sequence[bool], window: int) -> int:
+    """After how many loads a search ends that stops when the last ``window`` brought nothing."""
+    idle = 0
+    for place, one in enumerate(useful, start=1):
+        idle = 0 if one else idle + 1
+        if idle == window:
+            return place
+    return len(useful)
 
 
 def recall(found: Sequence[int], truth: Sequence[int], weight: Weight | None = None) -> float:
@@ -144,15 +148,13 @@ def measure(connection: Connection, space: Space, centroids: Centroids, count: i
     queries = prepare_many(vectors, space.dimension, space.design.metric)
     bits = np.full(store.highest(connection, space.number) // 8 + 1, 255, dtype=np.uint8)
     truths = _truths(connection, centroids, memos.tolist(), queries, bits)
-    points: list[Point] = []
-    for k in RESULTS:
-        traces = []
-        for memo, asked, truth in zip(memos.tolist(), queries, truths, strict=True):
-            _flip(bits, memo)
-            search = Search(Query(k, bits, rerank=False), Never(), asked, space.design)
-            traces.append(_trace(connection, search, probes(centroids, asked), truth[:k]))
-            _flip(bits, memo)
-        points += curve(traces, k)
+    traces: list[list[Trace]] = []
+    for memo, asked, truth in zip(memos.tolist(), queries, truths, strict=True):
+        _flip(bits, memo)
+        search = Search(Query(max(RESULTS), bits, rerank=False), Never(), asked, space.design)
+        traces.append(_trace(connection, search, probes(centroids, asked), truth))
+        _flip(bits, memo)
+    points = [point for place, k in enumerate(RESULTS) for point in curve([one[place] for one in traces], k)]
     return Calibration(count, tuple(points))
 
 
@@ -169,13 +171,21 @@ def _truths(
     return [pool.ids.tolist() for pool in pools]
 
 
-def _trace(connection: Connection, search: Search, clusters: Iterable[int], truth: list[int]) -> Trace:
-    recalls = []
+def _trace(connection: Connection, search: Search, clusters: Iterable[int], truth: list[int]) -> list[Trace]:
+    """One search, as it looks for each k: what stands among the best k does not depend on what stands below."""
+    useful: list[list[bool]] = [[] for _ in RESULTS]
+    recalls: list[list[tuple[float, float]]] = [[] for _ in RESULTS]
     for cluster in islice(clusters, _MOST_LOADS):
         search.probe(connection, cluster, store.bodies(connection, cluster))
-        found = search.pool.ids.tolist()
-        recalls.append((recall(found, truth), recall(found, truth, RANKED)))
-    return Trace(tuple(search.loads), tuple(recalls))
+        ranks = search.loads[-1]
+        for place, k in enumerate(RESULTS):
+            useful[place].append(bool(ranks) and ranks[0] < k)
+            if useful[place][-1] or not recalls[place]:
+                found = search.pool.ids[:k].tolist()
+                recalls[place].append((recall(found, truth[:k]), recall(found, truth[:k], RANKED)))
+            else:
+                recalls[place].append(recalls[place][-1])
+    return [Trace(tuple(one), tuple(two)) for one, two in zip(useful, recalls, strict=True)]
 
 
 def _flip(bits: npt.NDArray[np.uint8], row: int) -> None:

@@ -16,6 +16,8 @@ Int64: TypeAlias = npt.NDArray[np.int64]
 
 GRAPH_FROM = 2_000
 """Centroids from which on a graph of them is walked: below, comparing all takes no longer and misses none."""
+WALKED = 64
+"""Centroids kept in view on a walk, at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,47 +30,41 @@ class Centroids:
         int64 (n,), ascending.
     vectors:
         float32 (n, dimension).
-    compared:
-        What a query is multiplied with: the vectors, but for cosine with one more value, minus half the squared length.
-    cluster:
-        The centroids as a cluster with a graph (ids are places in ``names``), where there are many.
+    body:
+        The centroids as a cluster whose ids are places in ``names``: what a query is compared with.
+    graph:
+        A graph of them, where there are many.
     """
 
     names: Int64
     vectors: Float32
-    compared: Float32
-    cluster: kernel.Cluster | None
+    body: bytes
+    graph: bytes | None
 
     @property
     def memory(self) -> int:
         """Bytes held."""
-        held = self.names.nbytes + self.vectors.nbytes
-        held += 0 if self.compared is self.vectors else self.compared.nbytes
-        return held + (0 if self.cluster is None else len(self.cluster.body) + len(self.cluster.graph))
+        return self.names.nbytes + self.vectors.nbytes + len(self.body) + len(self.graph or b"")
 
     def nearest(self, query: Float32, count: int) -> Int64:
         """Names of the clusters whose centroids lie nearest to a query, nearest first: at most ``count``."""
-        if self.cluster is not None and count <= len(self.names) // 8:
-            pool = kernel.Pool(count)
-            kernel.walk(self.cluster, query, pool, 0, max(count, 64))
-            return self.names[pool.ids]
-        asked = query if self.compared is self.vectors else np.append(query, np.float32(1))
-        return self.names[kernel.top_k(self.compared, asked, count)[0]]
+        pool = kernel.Pool(min(count, len(self.names)))
+        if self.graph is not None and count <= len(self.names) // 8:
+            kernel.walk(kernel.Cluster(self.body, self.graph), query, pool, 0, max(count, WALKED))
+        else:
+            kernel.scan([self.body], query, pool, 0)
+        return self.names[pool.ids]
 
 
 def make(names: Int64, vectors: Float32, metric: Metric, graph: bytes | None) -> Centroids:
     """Centroids as they are searched; ``graph`` as :func:`grow` made it."""
-    compared = vectors
-    if metric != "cosine":
-        biases = -0.5 * np.einsum("ij,ij->i", vectors, vectors)
-        compared = np.ascontiguousarray(np.column_stack([vectors, biases]), dtype=np.float32)
-    cluster = None if graph is None else kernel.Cluster(_body(vectors, metric), graph)
-    return Centroids(names, vectors, compared, cluster)
+    return Centroids(names, vectors, _body(vectors, metric), graph)
 
 
 def _body(vectors: Float32, metric: Metric) -> bytes:
+    """Codes of a byte: which clusters are near matters, not how near."""
     places = np.arange(len(vectors), dtype=np.int64)
-    return pack(encode(places, vectors, "cosine" if metric == "cosine" else "l2", "float32"))
+    return pack(encode(places, vectors, "cosine" if metric == "cosine" else "l2", "int8"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +86,8 @@ def grow(before: Centroids | None, names: Int64, vectors: Float32, metric: Metri
     if len(names) < GRAPH_FROM:
         return None
     graph = None
-    if before is not None and before.cluster is not None:
+    if before is not None and before.graph is not None:
         # New clusters have higher names than all before: those that stay keep their order in front.
-        left = np.flatnonzero(~np.isin(before.names, names))
-        graph = kernel.graph_remove(
-            before.cluster.body, before.cluster.graph, left.tolist(), ef=how.ef, alpha=how.alpha
-        )
+        left = np.flatnonzero(~np.isin(before.names, names)).tolist()
+        graph = kernel.graph_remove(before.body, before.graph, left, ef=how.ef, alpha=how.alpha)
     return kernel.graph_insert(_body(vectors, metric), graph, m=how.links, ef=how.ef, alpha=how.alpha)

@@ -144,6 +144,11 @@ def _unpack(body: bytes) -> Entries:
     )
 
 
+def body_size(n: int, dimension: int, precision: Precision) -> int:
+    """Bytes of a row with n entries."""
+    return HEADER + n * (16 + dimension * reference.CODE_TYPES[PRECISIONS.index(precision)].itemsize)
+
+
 def head_size(start: bytes) -> int:
     """How many bytes of a row, from its beginning, hold all but the codes; ``start`` is its first 16 bytes or more."""
     (n,) = struct.unpack_from("<I", start, 8)

@@ -77,9 +77,12 @@ class Design:
         """Entries of a cluster of the usual size."""
         return self.cluster_size * (2 if self.double else 1)
 
-    def walks(self, entries: int) -> bool:
-        """Whether a cluster of so many entries has a graph."""
-        return self.cluster_search == "graph" or (self.cluster_search == "auto" and entries >= self.graph_from)
+    @property
+    def walked_from(self) -> int:
+        """Entries from which on a cluster has a graph."""
+        if self.cluster_search == "scan":
+            return 1 << 62
+        return 0 if self.cluster_search == "graph" else self.graph_from
 
     def to_json(self) -> str:
         """As it is stored."""

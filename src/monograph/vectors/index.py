@@ -75,6 +75,7 @@ class EcoVectorIndex:
         self.design = design
         self.target_recall = target_recall
         self._memory = Memory(space, cache_bytes)
+        self._stops: dict[tuple[int, int], StopCondition] = {}
 
     def search(self, connection: Connection, vector: Float32, query: Query) -> Neighbours:
         """The nearest vectors: k of them where so many exist and are allowed.
@@ -103,9 +104,11 @@ class EcoVectorIndex:
         few = self._few(connection, query)
         if few is not None:
             return exact(connection, few, search, asked)
-        for cluster in probes(state.centroids, asked) if query.k else ():
-            if self._probe(connection, search, cluster, self._memory.bodies(connection, cluster, state.version)):
-                return search.finish(connection, "enough")
+        bodies = self._memory.bodies
+        with _told(connection):
+            for cluster in probes(state.centroids, asked) if query.k else ():
+                if search.probe(connection, cluster, bodies(connection, cluster, state.version)):
+                    return search.finish(connection, "enough")
         return search.finish(connection, "all")
 
     def search_many(self, connection: Connection, vectors: Float32, query: Query) -> list[Neighbours]:
@@ -133,7 +136,9 @@ class EcoVectorIndex:
             for cluster, places in _round(going).items():
                 bodies = self._memory.bodies(connection, cluster, state.version)
                 for place in places:
-                    if self._probe(connection, searches[place], cluster, bodies):
+                    with _told(connection):
+                        enough = searches[place].probe(connection, cluster, bodies)
+                    if enough:
                         stopped[place] = "enough"
                         del going[place]
         return [search.finish(connection, why) for search, why in zip(searches, stopped, strict=True)]
@@ -142,21 +147,19 @@ class EcoVectorIndex:
         """A file whose index waits to be built, and that cannot be written here: every vector is compared."""
         return ExactIndex(self.design).search(connection, vector, query)
 
-    def _probe(self, connection: Connection, search: Search, cluster: int, bodies: list[bytes]) -> bool:
-        try:
-            return search.probe(connection, cluster, bodies)
-        except kernel.DamagedBytes as fault:
-            raise _damaged(connection, f"cluster {cluster}: {fault}") from None
-
     def _stop(self, state: State, query: Query) -> StopCondition:
         if query.stop is not None:
             return query.stop
-        stretch = 1.0
         allowed = query.count_allowed()
         if allowed:
             # A load brings so much less of what is allowed.
             stretch = max(1.0, (state.calibration.vectors / allowed) ** 0.5)
-        return state.calibration.condition(query.k, self.target_recall, stretch=stretch)
+            return state.calibration.condition(query.k, self.target_recall, stretch=stretch)
+        known = self._stops.get((state.structure, query.k))
+        if known is None:
+            known = state.calibration.condition(query.k, self.target_recall)
+            self._stops = {(state.structure, query.k): known}
+        return known
 
     def _few(self, connection: Connection, query: Query) -> list[int] | None:
         """The allowed vectors, where they are so few that each is compared."""

@@ -14,7 +14,7 @@ from monograph.vectors.cluster import Metric
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 
-SOAR_WEIGHT = 1.0
+SOAR_WEIGHT = 2.0
 """How much a residual along the first one costs: SOAR's lambda."""
 _AT_ONCE = 1 << 24
 """Most scores held at a time (64 MB)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import struct
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -17,7 +17,7 @@ from monograph.store import vectors as stored_vectors
 from monograph.store.database import Connection
 from monograph.vectors import kernel
 from monograph.vectors.centroids import Centroids
-from monograph.vectors.cluster import Metric
+from monograph.vectors.cluster import Metric, body_size
 from monograph.vectors.design import Design
 from monograph.vectors.stop import Ranks, StopCondition
 
@@ -68,7 +68,7 @@ class Query:
     @property
     def pool(self) -> int:
         """Results kept while the search goes on."""
-        return self.k + max(6, self.k // 2) if self.rerank else self.k
+        return self.k + max(3, self.k // 4) if self.rerank else self.k
 
     def count_allowed(self) -> int | None:
         """How many memo rows are allowed; None when all are."""
@@ -109,8 +109,13 @@ def prepare(vector: Float32, dimension: int, metric: Metric) -> Float32:
     InputError
         If it has another dimension, is zero under cosine or not finite.
     """
-    one: Float32 = prepare_many(np.asarray(vector)[None], dimension, metric)[0]
-    return one
+    given = np.ascontiguousarray(vector, dtype=np.float32)
+    square = float(given @ given) if given.shape == (dimension,) else math.nan
+    if not square or not math.isfinite(square):
+        one: Float32 = prepare_many(given[None], dimension, metric)[0]  # Which says what is wrong.
+        return one
+    unit: Float32 = given / np.float32(math.sqrt(square)) if metric == "cosine" else given
+    return unit
 
 
 def prepare_many(vectors: npt.ArrayLike, dimension: int, metric: Metric) -> Float32:
@@ -147,10 +152,11 @@ def probes(centroids: Centroids, asked: Float32) -> Iterator[int]:
 class Search:
     """A query on its way: what it has found, and what each load brought."""
 
-    __slots__ = ("_asked", "_design", "_query", "_stop", "compared", "loads", "pool")
+    __slots__ = ("_asked", "_design", "_query", "_stop", "_walked_from", "compared", "loads", "pool")
 
     def __init__(self, query: Query, stop: StopCondition, asked: Float32, design: Design) -> None:
         self._query, self._stop, self._asked, self._design = query, stop, asked, design
+        self._walked_from = body_size(design.walked_from, len(asked), design.precision)
         self.pool = kernel.Pool(query.pool)
         self.loads: list[Ranks] = []
         self.compared = 0
@@ -164,7 +170,7 @@ class Search:
             If the cluster is not what was written.
         """
         query = self._query
-        if bodies and self._design.walks(_entries(bodies[0])):
+        if bodies and len(bodies[0]) >= self._walked_from:
             found = self._walk(connection, cluster, bodies)
         else:
             found = kernel.scan(bodies, self._asked, self.pool, query.k, query.allowed)
@@ -225,7 +231,3 @@ def _neighbours(items: Int64, scores: Float32, asked: Float32, search: Search, s
     if search.design.metric == "l2":
         scores = 2 * scores - asked @ asked
     return Neighbours(tuple(items.tolist()), tuple(scores.tolist()), len(search.loads), search.compared, stopped)
-
-
-def _entries(body: bytes) -> int:
-    return int(struct.unpack_from("<I", body, 8)[0]) if len(body) >= 12 else 0

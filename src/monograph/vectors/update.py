@@ -26,14 +26,14 @@ from monograph.vectors.design import Design
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 
-SPLIT_AT = 3.0
+SPLIT_AT = 1.75
 """A cluster of more entries than so many times the usual is cut in two."""
 DISSOLVE_AT = 0.125
 FOLD_RECENT = 32
 """Recent entries that are folded in; a quarter of the cluster when that is more."""
-FOLD_DEAD = 0.25
+FOLD_DEAD = 0.15
 SAME = 1e-6
-NEIGHBOURS = 2
+NEIGHBOURS = 1
 """Clusters beside a new one whose vectors are held against it."""
 CANDIDATES = 32
 """Centroids that a vector is held against when it is assigned anew."""
@@ -111,7 +111,7 @@ def _write(connection: Connection, design: Design, cluster: int, entries: Entrie
     body = pack(entries)
     store.put_folded(connection, cluster, body)
     store.resize(connection, cluster, Size(len(entries), 0))
-    if design.walks(len(entries)):
+    if len(entries) >= design.walked_from:
         made = kernel.graph_insert(body, graph, m=design.links, ef=design.ef_construction, alpha=design.alpha)
         store.put_graph(connection, cluster, made)
     else:
@@ -264,7 +264,13 @@ class Update:
             self._add(centroid)
         if not len(self._names):
             return []
-        after = self._assign(items, before, old, len(fresh))
+        assigned = self._assign(items, before, old, len(fresh))
+        made = set(self._names[len(self._names) - len(fresh) :].tolist())
+        after = [
+            # Who neither lay in what is gone nor comes to what is new stays.
+            new if cluster in (was.first, was.second) or made & {new.first, new.second} else was
+            for was, new in zip(before, assigned, strict=True)
+        ]
         store.place(self._connection, self._space.number, after)
         self._changed = True
         return self._move(items, before, after, cluster)
