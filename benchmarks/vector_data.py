@@ -93,6 +93,20 @@ def minilm() -> VectorSet:
     return VectorSet("MiniLM", vectors, np.load(CACHE / "minilm-queries.npy"), recipe)
 
 
+def synthetic(n: int = 1_000_000, queries: int = 500) -> VectorSet:
+    """Smooth and easy: 128 values from 16 hidden ones."""
+    random = np.random.default_rng(7)
+    first, second = random.standard_normal((16, 64)) / 4, random.standard_normal((64, 128)) / 8
+
+    def draw(count: int) -> Float32:
+        hidden = np.tanh(random.standard_normal((count, 16)) @ first) @ second
+        return (hidden + 0.05 * random.standard_normal((count, 128))).astype(np.float32)
+
+    made = np.concatenate([draw(min(100_000, n - start)) for start in range(0, n, 100_000)])
+    recipe = f"synthetic: {n:,} x 128, tanh(z A) B + 0.05 e, z of 16 normal values, A and B normal, L2"
+    return VectorSet("synthetic", made, draw(queries), recipe)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=3_600, help="how long to embed")

@@ -50,9 +50,9 @@ class Centroids:
         """Names of the clusters whose centroids lie nearest to a query, nearest first: at most ``count``."""
         pool = kernel.Pool(min(count, len(self.names)))
         if self.graph is not None and count <= len(self.names) // 8:
-            kernel.walk(kernel.Cluster(self.body, self.graph), query, pool, 0, max(count, WALKED))
+            kernel.walk(kernel.Cluster(self.body, self.graph), query, pool, 0, max(count, WALKED), trusted=True)
         else:
-            kernel.scan([self.body], query, pool, 0)
+            kernel.scan([self.body], query, pool, 0, trusted=True)
         return self.names[pool.ids]
 
 

@@ -124,7 +124,7 @@ class EcoVectorIndex:
         state = self._memory.state(connection)
         if state is None:
             return [self._unbuilt(connection, vector, query) for vector in vectors]
-        asked = prepare_many(vectors, state.space.dimension, state.space.design.metric)
+        asked = [prepare(vector, state.space.dimension, state.space.design.metric) for vector in vectors]
         stop = self._stop(state, query)
         searches = [Search(query, stop, one, state.space.design) for one in asked]
         few = self._few(connection, query)
@@ -212,6 +212,8 @@ class EcoVectorIndex:
             self._begin(connection, vectors.shape[1])
         state = self._must(connection)
         memos, vectors = self._placeable(connection, state.space, memos, vectors)
+        if not len(memos):
+            return
         with _told(connection):
             if not len(state.centroids.names):
                 update.build(connection, state.space, memos, vectors)

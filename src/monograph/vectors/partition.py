@@ -18,7 +18,7 @@ SOAR_WEIGHT = 2.0
 """How much a residual along the first one costs: SOAR's lambda."""
 _AT_ONCE = 1 << 24
 """Most scores held at a time (64 MB)."""
-_SAMPLE = 64
+_SAMPLE = 32
 _ITERATIONS = 8
 _NEAREST = 16
 """Second clusters are chosen among so many of the nearest."""
@@ -35,7 +35,7 @@ class Assignment:
 def k_means(vectors: Float32, clusters: int, metric: Metric, seed: int = 0) -> Float32:
     """Centroids of a set of vectors.
 
-    Mini-batch k-means with large batches: each round moves the centroids to the means of a fresh sample of 64 vectors
+    Mini-batch k-means with large batches: each round moves the centroids to the means of a fresh sample of 32 vectors
     a cluster. Centroids are of unit length under cosine. The same seed and vectors give the same centroids.
 
     Parameters

@@ -170,7 +170,8 @@ class Search:
             If the cluster is not what was written.
         """
         query = self._query
-        if bodies and len(bodies[0]) >= self._walked_from:
+        # A walk sees what is near whether it is allowed or not: a filter asks for a scan.
+        if bodies and len(bodies[0]) >= self._walked_from and query.allowed is None:
             found = self._walk(connection, cluster, bodies)
         else:
             found = kernel.scan(bodies, self._asked, self.pool, query.k, query.allowed)
@@ -187,8 +188,12 @@ class Search:
         ef = query.ef or max(32, query.pool)
         walked = kernel.walk(kernel.Cluster(bodies[0], graph), self._asked, self.pool, query.k, ef, query.allowed)
         scanned = kernel.scan(bodies[1:], self._asked, self.pool, query.k, query.allowed)
-        ranks = tuple(sorted({*walked.ranks, *scanned.ranks}))
-        return kernel.Found(ranks, walked.compared + scanned.compared)
+        compared = walked.compared + scanned.compared
+        if self.pool.filled < query.k:
+            # More is wanted than the walk came by.
+            scanned = kernel.scan(bodies[:1], self._asked, self.pool, query.k)
+            compared += scanned.compared
+        return kernel.Found(tuple(sorted({*walked.ranks, *scanned.ranks})), compared)
 
     def finish(self, connection: Connection, stopped: str) -> Neighbours:
         """The k best, compared exactly unless that was not asked."""

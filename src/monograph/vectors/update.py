@@ -32,7 +32,8 @@ DISSOLVE_AT = 0.125
 FOLD_RECENT = 32
 """Recent entries that are folded in; a quarter of the cluster when that is more."""
 FOLD_DEAD = 0.15
-SAME = 1e-6
+MEND_AT_MOST = 0.25
+"""Share of a graph's nodes that may be taken out of it; when more go it is made anew, which is faster then."""
 NEIGHBOURS = 1
 """Clusters beside a new one whose vectors are held against it."""
 CANDIDATES = 32
@@ -208,9 +209,9 @@ class Update:
         graph = store.graph(self._connection, cluster)
         if graph is not None:
             dead = np.flatnonzero(parts[0].ids < 0).tolist()
-            graph = kernel.graph_remove(
-                bodies[0], graph, dead, ef=self._design.ef_construction, alpha=self._design.alpha
-            )
+            ef, alpha = self._design.ef_construction, self._design.alpha
+            few = len(dead) <= MEND_AT_MOST * len(parts[0])
+            graph = kernel.graph_remove(bodies[0], graph, dead, ef=ef, alpha=alpha) if few else None
         entries = joined([part.alive() for part in parts] + ([] if more is None else [more]))
         _write(self._connection, self._design, cluster, entries, graph)
         self._sizes[cluster] = Size(len(entries), 0)
@@ -236,9 +237,9 @@ class Update:
                 waiting.extend(self._reform(cluster, np.empty((0, self._space.dimension), dtype=np.float32)))
 
     def _cut(self, cluster: int) -> list[int]:
-        vectors = self._entries(cluster).vectors()
-        if np.ptp(vectors, axis=0).max() < SAME:
-            return []  # All alike: no cut would part them.
+        vectors = np.unique(self._entries(cluster).vectors(), axis=0)
+        if len(vectors) <= SPLIT_AT * self._design.usual_entries:
+            return []  # Many are alike: no cut would part them.
         side = partition.halve(vectors, self._design.metric)
         halves = [partition.mean(vectors[chosen], self._design.metric) for chosen in (~side, side)]
         return self._reform(cluster, np.stack(halves))

@@ -118,7 +118,9 @@ def checksum(data: bytes) -> int:
         raise _ours(error, "checksum", "bytes", data) from None
 
 
-def scan(bodies: list[bytes], query: Float32, pool: Pool, k: int, allowed: Bits | None = None) -> Found:
+def scan(
+    bodies: list[bytes], query: Float32, pool: Pool, k: int, allowed: Bits | None = None, *, trusted: bool = False
+) -> Found:
     """Compare a query with every vector of one cluster, and merge what is near into the pool.
 
     Parameters
@@ -133,6 +135,8 @@ def scan(bodies: list[bytes], query: Float32, pool: Pool, k: int, allowed: Bits 
         New results are reported below this rank.
     allowed:
         Bitmap of the ids that may be found: bit i of byte j stands for id 8j + i. None allows all.
+    trusted:
+        Whether the bytes were held against their checksums before, and in memory since.
 
     Raises
     ------
@@ -142,7 +146,7 @@ def scan(bodies: list[bytes], query: Float32, pool: Pool, k: int, allowed: Bits 
         If a body's checksum does not match.
     """
     try:
-        pool.filled, ranks, compared = _scan(bodies, query, pool._scores, pool._ids, pool.filled, k, allowed)
+        pool.filled, ranks, compared = _scan(bodies, query, pool._scores, pool._ids, pool.filled, k, allowed, trusted)
     except _KERNEL_ERRORS as error:
         raise _ours(error, "scan", _SEARCHED, bodies, query, k, allowed) from None
     return Found(ranks, compared)
@@ -155,21 +159,30 @@ class Cluster(NamedTuple):
     graph: bytes
 
 
-def walk(cluster: Cluster, query: Float32, pool: Pool, k: int, ef: int, allowed: Bits | None = None) -> Found:
+def walk(  # noqa: PLR0913 - one more than a scan has
+    cluster: Cluster,
+    query: Float32,
+    pool: Pool,
+    k: int,
+    ef: int,
+    allowed: Bits | None = None,
+    *,
+    trusted: bool = False,
+) -> Found:
     """Search one cluster by its graph, and merge what is near into the pool; otherwise as :func:`scan`.
 
     Parameters
     ----------
     cluster:
         The cluster.
-    query, pool, k, allowed:
+    query, pool, k, allowed, trusted:
         As for :func:`scan`.
     ef:
         Nodes kept in view, 1 or more: more finds more and takes longer.
     """
     try:
         pool.filled, ranks, compared = _walk(
-            cluster.body, cluster.graph, query, pool._scores, pool._ids, pool.filled, k, ef, allowed
+            cluster.body, cluster.graph, query, pool._scores, pool._ids, pool.filled, k, ef, allowed, trusted
         )
     except _KERNEL_ERRORS as error:
         raise _ours(error, "walk", _SEARCHED, cluster.body, query, k, ef, allowed) from None

@@ -17,6 +17,7 @@ def scan(
     filled: int,
     k: int,
     allowed: npt.NDArray[np.uint8] | None,
+    trusted: bool,
 ) -> tuple[int, tuple[int, ...], int]: ...
 def walk(
     body: bytes,
@@ -28,6 +29,7 @@ def walk(
     k: int,
     ef: int,
     allowed: npt.NDArray[np.uint8] | None,
+    trusted: bool,
 ) -> tuple[int, tuple[int, ...], int]: ...
 def graph_insert(body: bytes, graph: bytes | None, m: int, ef: int, alpha: float) -> bytes: ...
 def graph_remove(body: bytes, graph: bytes, rows: Sequence[int], ef: int, alpha: float) -> bytes: ...

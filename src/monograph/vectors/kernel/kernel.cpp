@@ -14,6 +14,7 @@
 #include <queue>
 #include <stdexcept>
 #include <string>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -473,19 +474,27 @@ void scan_body(const Body &body, const Query &query, const Bitmap &allowed, Pool
     }
 }
 
+template <typename T> T must(const nb::handle &given) {
+    try {
+        return nb::cast<T>(given, false);
+    } catch (const std::bad_cast &) {
+        throw nb::type_error("an argument is of another type");
+    }
+}
+
 Bitmap bitmap_of(const nb::object &allowed) {
     if (allowed.is_none()) return {};
-    const Bits bits = nb::cast<Bits>(allowed, false);
+    const Bits bits = must<Bits>(allowed);
     return {bits.data(), bits.shape(0), false};
 }
 
 nb::tuple scan(const nb::list &bodies, const Vector &query, const Floats &scores, const Ids &ids, std::int64_t filled, std::int64_t k,
-               const nb::object &allowed) {
+               const nb::object &allowed, bool trusted) {
     require_query(query);
     Pool pool = pool_of(scores, ids, filled);
     const Bitmap bits = bitmap_of(allowed);
     std::vector<nb::bytes> held;
-    for (nb::handle one : bodies) held.push_back(nb::cast<nb::bytes>(one));
+    for (nb::handle one : bodies) held.push_back(must<nb::bytes>(one));
     std::size_t compared = 0;
     {
         nb::gil_scoped_release released;
@@ -493,7 +502,7 @@ nb::tuple scan(const nb::list &bodies, const Vector &query, const Floats &scores
         std::vector<float> products;
         std::vector<std::int32_t> whole;
         for (const nb::bytes &one : held) {
-            const Body body(one.data(), one.size(), true);
+            const Body body(one.data(), one.size(), !trusted);
             require_dimension(body, query.shape(0));
             scan_body(body, asked, bits, pool, products, whole);
             compared += body.n;
@@ -560,38 +569,39 @@ struct Graph {
     int top() const { return entry < 0 ? -1 : static_cast<int>(links[static_cast<std::size_t>(entry)].size()) - 1; }
 };
 
-// A stored graph: header (magic, nodes, M, entry, checksum), levels (a byte a node, padded to 4), links of level 0
-// (2M a node), links of the upper levels (M a node and level). -1 stands for no link.
+// A stored graph: header (magic, nodes, M, entry, checksum), for each node and one more the first row of its upper links
+// (a node's level is how many it has), links of level 0 (2M a node), the upper links (M a row). -1 stands for no link.
 struct GraphView {
-    const std::uint8_t *levels;
     std::size_t n, m;
     std::int32_t entry;
-    std::vector<std::uint32_t> upper; // first row of a node's upper links
-    const std::uint8_t *base, *above;
+    const std::uint8_t *rows, *base, *above;
 
-    GraphView(const void *given, std::size_t size, std::size_t nodes) {
+    GraphView(const void *given, std::size_t size, std::size_t nodes, bool verify) {
         const auto *data = static_cast<const std::uint8_t *>(given);
         if (size < 20 || read<std::uint32_t>(data) != GRAPH_MAGIC) damaged("not a graph");
         n = read<std::uint32_t>(data + 4);
         m = read<std::uint32_t>(data + 8);
         entry = read<std::int32_t>(data + 12);
-        const std::size_t padded = (n + 3) / 4 * 4;
-        if (n != nodes || m < 2 || m > 256 || size < 20 + padded + 8 * m * n) damaged("the graph is of another cluster");
-        if (level->checksum(data + 20, size - 20) != read<std::uint32_t>(data + 16)) damaged("the checksum of its graph does not match");
-        levels = data + 20;
-        upper.resize(n + 1);
-        for (std::size_t node = 0; node < n; ++node) upper[node + 1] = upper[node] + levels[node];
-        base = levels + padded;
+        if (n != nodes || m < 2 || m > 256 || size < 24 + (4 + 8 * m) * n) damaged("the graph is of another cluster");
+        if (verify && level->checksum(data + 20, size - 20) != read<std::uint32_t>(data + 16)) damaged("the checksum of its graph does not match");
+        rows = data + 20;
+        base = rows + 4 * (n + 1);
         above = base + 8 * m * n;
-        if (size != 20 + padded + 8 * m * n + 4 * m * upper[n] || entry < (n ? 0 : -1) || entry >= static_cast<std::int64_t>(n))
+        if (size != 24 + (4 + 8 * m) * n + 4 * m * row(n) || entry < (n ? 0 : -1) || entry >= static_cast<std::int64_t>(n))
             damaged("the graph is of another length");
+    }
+    std::size_t row(std::size_t node) const { return read<std::uint32_t>(rows + 4 * node); }
+    // Bounded, whatever the bytes say.
+    int height(std::size_t node) const {
+        const std::size_t first = row(node), end = row(node + 1);
+        return end < first || end > row(n) || end - first > MOST_LEVELS ? 0 : static_cast<int>(end - first);
     }
     // Links of a node at a level, -1 where there are fewer.
     const std::uint8_t *at(std::size_t node, int height, std::size_t &count) const {
         count = height ? m : 2 * m;
-        return height ? above + 4 * m * (upper[node] + static_cast<std::size_t>(height) - 1) : base + 8 * m * node;
+        return height ? above + 4 * m * (row(node) + static_cast<std::size_t>(height) - 1) : base + 8 * m * node;
     }
-    bool reaches(std::size_t node, int height) const { return levels[node] >= height; }
+    bool reaches(std::size_t node, int level) const { return height(node) >= level; }
 };
 
 // Whom a node knows, alike for a stored graph and one that is being changed.
@@ -803,8 +813,8 @@ Graph thaw(const GraphView &view, std::size_t nodes) {
     graph.links.resize(nodes);
     const Neighbours neighbours{nullptr, &view};
     for (std::size_t node = 0; node < view.n; ++node) {
-        graph.links[node].resize(std::size_t{view.levels[node]} + 1);
-        for (int height = 0; height <= view.levels[node]; ++height)
+        graph.links[node].resize(static_cast<std::size_t>(view.height(node)) + 1);
+        for (int height = 0; height <= view.height(node); ++height)
             neighbours.each(node, height, [&](std::size_t other) {
                 if (view.reaches(other, height)) graph.links[node][static_cast<std::size_t>(height)].push_back(static_cast<std::int32_t>(other));
             });
@@ -813,18 +823,20 @@ Graph thaw(const GraphView &view, std::size_t nodes) {
 }
 
 nb::bytes freeze(const Graph &graph) {
-    const std::size_t n = graph.links.size(), padded = (n + 3) / 4 * 4;
+    const std::size_t n = graph.links.size();
     std::size_t above = 0;
     for (const auto &node : graph.links) above += node.size() - 1;
-    std::string data(20 + padded + 8 * graph.m * n + 4 * graph.m * above, '\0');
+    std::string data(24 + (4 + 8 * graph.m) * n + 4 * graph.m * above, '\0');
     auto put = [&](std::size_t at, auto value) { std::memcpy(data.data() + at, &value, sizeof value); };
     put(0, GRAPH_MAGIC);
     put(4, static_cast<std::uint32_t>(n));
     put(8, static_cast<std::uint32_t>(graph.m));
     put(12, graph.entry);
-    std::size_t low = 20 + padded, high = low + 8 * graph.m * n;
+    std::size_t low = 24 + 4 * n, high = low + 8 * graph.m * n;
+    std::uint32_t rows = 0;
     for (std::size_t node = 0; node < n; ++node) {
-        put(20 + node, static_cast<std::uint8_t>(graph.links[node].size() - 1));
+        rows += static_cast<std::uint32_t>(graph.links[node].size() - 1);
+        put(24 + 4 * node, rows);
         for (std::size_t height = 0; height < graph.links[node].size(); ++height) {
             std::size_t &at = height ? high : low;
             const auto &links = graph.links[node][height];
@@ -851,12 +863,12 @@ nb::bytes graph_insert(const nb::bytes &given, const nb::object &stored, std::in
         graph.m = static_cast<std::size_t>(m);
         graph.links.resize(body.n);
     } else {
-        const auto bytes = nb::cast<nb::bytes>(stored);
+        const auto bytes = must<nb::bytes>(stored);
         const auto *data = static_cast<const std::uint8_t *>(bytes.data());
         if (bytes.size() < 20) damaged("not a graph");
         first = read<std::uint32_t>(data + 4);
         if (first > body.n) damaged("the graph is of another cluster");
-        graph = thaw(GraphView(bytes.data(), bytes.size(), first), body.n);
+        graph = thaw(GraphView(bytes.data(), bytes.size(), first, true), body.n);
     }
     {
         nb::gil_scoped_release released;
@@ -869,11 +881,11 @@ nb::bytes graph_insert(const nb::bytes &given, const nb::object &stored, std::in
 nb::bytes graph_remove(const nb::bytes &given, const nb::bytes &stored, const nb::list &rows, std::int64_t ef, double alpha) {
     require_growth(2, ef, alpha);
     const Body body(given.data(), given.size(), true);
-    Graph graph = thaw(GraphView(stored.data(), stored.size(), body.n), body.n);
+    Graph graph = thaw(GraphView(stored.data(), stored.size(), body.n, true), body.n);
     std::vector<bool> gone(body.n);
     std::vector<std::size_t> leaving;
     for (nb::handle row : rows) {
-        const auto number = nb::cast<std::int64_t>(row);
+        const auto number = must<std::int64_t>(row);
         if (number < 0 || static_cast<std::size_t>(number) >= body.n || gone[static_cast<std::size_t>(number)])
             throw nb::value_error(("there is no row " + std::to_string(number) + " to remove").c_str());
         gone[static_cast<std::size_t>(number)] = true;
@@ -902,7 +914,7 @@ nb::bytes graph_remove(const nb::bytes &given, const nb::bytes &stored, const nb
 }
 
 nb::tuple walk(const nb::bytes &given, const nb::bytes &stored, const Vector &query, const Floats &scores, const Ids &ids, std::int64_t filled,
-               std::int64_t k, std::int64_t ef, const nb::object &allowed) {
+               std::int64_t k, std::int64_t ef, const nb::object &allowed, bool trusted) {
     require_growth(2, ef, 1);
     require_query(query);
     Pool pool = pool_of(scores, ids, filled);
@@ -910,14 +922,14 @@ nb::tuple walk(const nb::bytes &given, const nb::bytes &stored, const Vector &qu
     std::size_t compared = 0;
     {
         nb::gil_scoped_release released;
-        const Body body(given.data(), given.size(), true);
+        const Body body(given.data(), given.size(), !trusted);
         require_dimension(body, query.shape(0));
-        const GraphView view(stored.data(), stored.size(), body.n);
+        const GraphView view(stored.data(), stored.size(), body.n, !trusted);
         const Query asked(query.data(), query.shape(0));
         if (view.entry >= 0) {
             Walk walk{body, asked, {nullptr, &view}};
             Scored here{walk.score(static_cast<std::size_t>(view.entry)), view.entry};
-            for (int at = view.levels[static_cast<std::size_t>(view.entry)]; at > 0; --at) here = walk.descend(here, at);
+            for (int at = view.height(static_cast<std::size_t>(view.entry)); at > 0; --at) here = walk.descend(here, at);
             for (const Scored &found : walk.expand(here, 0, static_cast<std::size_t>(ef))) {
                 const std::int64_t id = body.id(static_cast<std::size_t>(found.row));
                 if (id >= 0 && pool.wants(found.score, id) && bits.has(id)) pool.offer(found.score, id);
@@ -938,11 +950,11 @@ NB_MODULE(_kernel, module) {
     module.def("checksum", &checksum, nb::arg("data"), "See monograph.vectors.kernel.checksum.");
     module.def("top_k", &top_k, nb::arg("vectors").noconvert(), nb::arg("query").noconvert(), nb::arg("k"), "See monograph.vectors.kernel.top_k.");
     module.def("scan", &scan, nb::arg("bodies"), nb::arg("query").noconvert(), nb::arg("scores").noconvert(), nb::arg("ids").noconvert(), nb::arg("filled"),
-               nb::arg("k"), nb::arg("allowed").none(), "See monograph.vectors.kernel.scan.");
+               nb::arg("k"), nb::arg("allowed").none(), nb::arg("trusted"), "See monograph.vectors.kernel.scan.");
     module.def("graph_insert", &graph_insert, nb::arg("body"), nb::arg("graph").none(), nb::arg("m"), nb::arg("ef"), nb::arg("alpha"),
                "See monograph.vectors.kernel.graph_insert.");
     module.def("graph_remove", &graph_remove, nb::arg("body"), nb::arg("graph"), nb::arg("rows"), nb::arg("ef"), nb::arg("alpha"),
                "See monograph.vectors.kernel.graph_remove.");
     module.def("walk", &walk, nb::arg("body"), nb::arg("graph"), nb::arg("query").noconvert(), nb::arg("scores").noconvert(), nb::arg("ids").noconvert(),
-               nb::arg("filled"), nb::arg("k"), nb::arg("ef"), nb::arg("allowed").none(), "See monograph.vectors.kernel.walk.");
+               nb::arg("filled"), nb::arg("k"), nb::arg("ef"), nb::arg("allowed").none(), nb::arg("trusted"), "See monograph.vectors.kernel.walk.");
 }

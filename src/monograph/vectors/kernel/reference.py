@@ -81,8 +81,8 @@ class Body:
     codes: npt.NDArray[np.generic]
 
 
-def parse(data: bytes) -> Body:
-    """Take a cluster's bytes apart, and hold them against their checksums."""
+def parse(data: bytes, *, trusted: bool = False) -> Body:
+    """Take a cluster's bytes apart, and hold them against their checksums unless they are trusted."""
     if not isinstance(data, bytes):
         raise TypeError("a cluster is bytes")
     if len(data) < BODY_HEADER:
@@ -95,7 +95,7 @@ def parse(data: bytes) -> Body:
     head = BODY_HEADER + 16 * n
     if len(data) != head + n * dimension * CODE_TYPES[kind].itemsize:
         raise RuntimeError("damaged: wrong length")
-    if checksum(data[BODY_HEADER:head]) != head_sum or checksum(data[head:]) != code_sum:
+    if not trusted and (checksum(data[BODY_HEADER:head]) != head_sum or checksum(data[head:]) != code_sum):
         raise RuntimeError("damaged: its checksum does not match")
     return Body(
         kind,
@@ -190,6 +190,7 @@ def scan(  # noqa: PLR0913, PLR0917 - the compiled twin has them
     filled: int,
     k: int,
     allowed: Bits | None,
+    trusted: bool,
 ) -> tuple[int, tuple[int, ...], int]:
     """See :func:`monograph.vectors.kernel.scan`."""
     pool = require_search(query, scores, ids, filled, k, allowed)
@@ -198,7 +199,7 @@ def scan(  # noqa: PLR0913, PLR0917 - the compiled twin has them
     asked = Query.of(query)
     compared = 0
     for data in bodies:
-        body = parse(data)
+        body = parse(data, trusted=trusted)
         require_dimension(body, query)
         chosen = np.flatnonzero(allowed_among(body.ids, allowed))
         pool.offer(scores_of(body, asked)[chosen], body.ids[chosen])

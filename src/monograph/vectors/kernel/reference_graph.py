@@ -1,7 +1,8 @@
 """The kernel's graph in Python: the oracle of the compiled one, and its stand-in.
 
-A stored graph: header (magic, nodes, M, entry, checksum; 4 bytes each), levels (a byte a node, padded to 4), links of
-level 0 (2M a node, int32), links of the upper levels (M a node and level). -1 stands for no link.
+A stored graph: header (magic, nodes, M, entry, checksum; 4 bytes each), for each node and one more the first row of its
+upper links (a node's level is how many it has; uint32), links of level 0 (2M a node, int32), the upper links (M a row).
+-1 stands for no link.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import heapq
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -106,13 +108,14 @@ def walk(  # noqa: PLR0913, PLR0917 - the compiled twin has them
     k: int,
     ef: int,
     allowed: Bits | None,
+    trusted: bool,
 ) -> tuple[int, tuple[int, ...], int]:
     """See :func:`monograph.vectors.kernel.walk`."""
     _require_growth(2, ef, 1)
     pool = require_search(query, scores, ids, filled, k, allowed)
-    parsed = parse(body)
+    parsed = parse(body, trusted=trusted)
     require_dimension(parsed, query)
-    stored = _thaw(graph, len(parsed.ids))
+    stored = _thaw(graph, len(parsed.ids), trusted=trusted)
     if stored.entry < 0:
         return pool.report(k, 0)
     walker = _Walk(parsed, Query.of(query), stored)
@@ -271,29 +274,30 @@ def _level_of(row: int, m: int) -> int:
     return height
 
 
-def _thaw(data: bytes, nodes: int) -> Graph:
+def _thaw(data: bytes, nodes: int, *, trusted: bool = False) -> Graph:
     if not isinstance(data, bytes):
         raise TypeError("a graph is bytes")
     if len(data) < GRAPH_HEADER or struct.unpack_from("<I", data)[0] != GRAPH_MAGIC:
         raise RuntimeError("damaged: not a graph")
     n, m, entry, found = struct.unpack_from("<IIiI", data, 4)
-    base = GRAPH_HEADER + (n + 3) // 4 * 4
+    base = GRAPH_HEADER + 4 * (n + 1)
     above = base + 8 * m * n
     if n != nodes or not 2 <= m <= 256 or len(data) < above:
         raise RuntimeError("damaged: the graph is of another cluster")
-    if checksum(data[GRAPH_HEADER:]) != found:
+    if not trusted and checksum(data[GRAPH_HEADER:]) != found:
         raise RuntimeError("damaged: the checksum of its graph does not match")
-    levels = list(data[GRAPH_HEADER : GRAPH_HEADER + n])
-    if len(data) != above + 4 * m * sum(levels) or not (0 if n else -1) <= entry < n:
+    rows = struct.unpack_from(f"<{n + 1}I", data, GRAPH_HEADER)
+    levels = [end - start if 0 <= end - start <= MOST_LEVELS else 0 for start, end in pairwise(rows)]
+    if len(data) != above + 4 * m * rows[n] or not (0 if n else -1) <= entry < n:
         raise RuntimeError("damaged: the graph is of another length")
     graph = Graph(m, entry)
     for level in levels:
-        rows = [_links(data, base, 2 * m, n)]
+        links = [_links(data, base, 2 * m, n)]
         base += 8 * m
         for _ in range(level):
-            rows.append(_links(data, above, m, n))
+            links.append(_links(data, above, m, n))
             above += 4 * m
-        graph.links.append(rows)
+        graph.links.append(links)
     for links in graph.links:
         for level, row in enumerate(links):
             row[:] = [other for other in row if levels[other] >= level]
@@ -308,7 +312,7 @@ def _links(data: bytes, at: int, room: int, nodes: int) -> list[int]:
 
 def _freeze(graph: Graph) -> bytes:
     n = len(graph.links)
-    levels = bytes(len(links) - 1 for links in graph.links)
+    rows = [0, *accumulate(len(links) - 1 for links in graph.links)]
     base: list[int] = []
     above: list[int] = []
     for links in graph.links:
@@ -316,7 +320,7 @@ def _freeze(graph: Graph) -> bytes:
             padded = [*row, *[-1] * (graph.room(level) - len(row))]
             (above if level else base).extend(padded)
     numbers = [*base, *above]
-    rest = levels + bytes(-n % 4) + struct.pack(f"<{len(numbers)}i", *numbers)
+    rest = struct.pack(f"<{n + 1}I{len(numbers)}i", *rows, *numbers)
     return struct.pack("<IIIiI", GRAPH_MAGIC, n, graph.m, graph.entry, checksum(rest)) + rest
 
 

@@ -1,0 +1,418 @@
+"""Scans, graphs and walks of clusters: every implementation and every processor level gives the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monograph.errors import InputError
+from monograph.vectors import kernel
+from monograph.vectors.cluster import PRECISIONS, Entries, Metric, Precision, encode, head_size, pack, strike, unpack
+from monograph.vectors.kernel import reference, reference_graph
+
+
+@dataclass(frozen=True)
+class Implementation:
+    name: str
+    level: str | None
+    scan: Callable[..., Any]
+    walk: Callable[..., Any]
+    graph_insert: Callable[..., Any]
+    graph_remove: Callable[..., Any]
+    checksum: Callable[..., Any]
+
+    @contextmanager
+    def used(self) -> Iterator[None]:
+        if self.level is None:
+            yield
+            return
+        _kernel.use_level(self.level)
+        try:
+            yield
+        finally:
+            _kernel.use_level(_kernel.levels()[0])
+
+
+IMPLEMENTATIONS = [
+    Implementation(
+        "numpy",
+        None,
+        reference.scan,
+        reference_graph.walk,
+        reference_graph.graph_insert,
+        reference_graph.graph_remove,
+        reference.checksum,
+    )
+]
+if kernel.IMPLEMENTATION == "compiled":
+    from monograph.vectors.kernel import _kernel
+
+    IMPLEMENTATIONS += [
+        Implementation(
+            f"compiled-{level}",
+            level,
+            _kernel.scan,
+            _kernel.walk,
+            _kernel.graph_insert,
+            _kernel.graph_remove,
+            _kernel.checksum,
+        )
+        for level in _kernel.levels()
+    ]
+
+METRICS: tuple[Metric, ...] = ("cosine", "inner_product", "l2")
+
+
+def drawn(n: int, dimension: int, metric: Metric, seed: int = 0) -> np.ndarray[Any, np.dtype[np.float32]]:
+    made = np.random.default_rng(seed).standard_normal((n, dimension)).astype(np.float32)
+    return made / np.linalg.norm(made, axis=1, keepdims=True) if metric == "cosine" else made
+
+
+def cluster(n: int, dimension: int, metric: Metric, precision: Precision, seed: int = 0) -> bytes:
+    ids = np.arange(n, dtype=np.int64) * 3 + 1
+    return pack(encode(ids, drawn(n, dimension, metric, seed), metric, precision))
+
+
+def searched(search: Callable[..., Any], *given_: Any, pool: int = 10) -> tuple[Any, list[float], list[int]]:
+    scores, ids = np.zeros(pool, dtype=np.float32), np.zeros(pool, dtype=np.int64)
+    head, tail = given_[:-2], given_[-2:]
+    result = search(*head, scores, ids, 0, *tail, False)
+    return result, scores[: result[0]].tolist(), ids[: result[0]].tolist()
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize(("n", "dimension"), [(0, 8), (1, 1), (7, 5), (60, 33), (300, 384), (50, 127), (40, 200)])
+def test_a_scan_finds_what_brute_force_finds(metric: Metric, precision: Precision, n: int, dimension: int) -> None:
+    body = cluster(n, dimension, metric, precision)
+    query = drawn(1, dimension, metric, seed=9)[0]
+    held = unpack(body)
+    exact = held.vectors() @ query + held.biases
+    results = []
+    for implementation in IMPLEMENTATIONS:
+        with implementation.used():
+            results.append(searched(implementation.scan, [body], query, 5, None))
+    for result, scores, ids in results:
+        places = np.searchsorted(held.ids, ids)
+        # The query's own codes are off by at most half a step in each of the values.
+        slack = 1e-4 * dimension**0.5 + (0.02 * dimension**0.5 if precision == "int8" else 0)
+        assert scores == pytest.approx(exact[places].tolist(), abs=slack)
+        assert scores == sorted(scores, reverse=True)
+        assert result == (min(n, 10), tuple(range(min(n, 5))), n)
+        if n > 10:
+            assert min(scores) >= np.sort(exact)[-10] - 2 * slack
+        assert scores == pytest.approx(results[0][1], abs=1e-4 * dimension)
+        if precision == "int8":
+            assert (scores, ids) == results[0][1:]  # Whole numbers: to the bit.
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 1000),
+    n=st.integers(0, 40),
+    allowed=st.sets(st.integers(0, 130)),
+    struck=st.sets(st.integers(0, 39)),
+    k=st.integers(0, 12),
+)
+def test_deleted_and_forbidden_are_never_found(seed: int, n: int, allowed: set[int], struck: set[int], k: int) -> None:
+    body = cluster(n, 6, "cosine", "int8", seed)
+    ids = unpack(body).ids
+    gone = ids[[row for row in struck if row < n]]
+    head, count = strike(body[: head_size(body)], gone)
+    body = head + body[len(head) :]
+    assert count == len(gone)
+    assert set(unpack(body).alive().ids.tolist()) == set(ids.tolist()) - set(gone.tolist())
+    flags = np.zeros(max(allowed, default=0) + 1, dtype=np.uint8)
+    flags[list(allowed)] = 1
+    bits = np.packbits(flags, bitorder="little")
+    query = drawn(1, 6, "cosine", seed + 1)[0]
+    results = [searched(one.scan, [body], query, k, bits, pool=50) for one in IMPLEMENTATIONS]
+    assert set(results[0][2]) == (set(ids.tolist()) - set(gone.tolist())) & allowed
+    assert all(result == results[0] for result in results)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 1000),
+    parts=st.lists(st.lists(st.integers(0, 60), unique=True), max_size=4),
+    k=st.integers(0, 9),
+)
+def test_loads_merge_and_tell_the_ranks_of_what_is_new(seed: int, parts: list[list[int]], k: int) -> None:
+    every = encode(np.arange(61), drawn(61, 8, "cosine", seed), "cosine", "int8")
+    query = drawn(1, 8, "cosine", seed + 7)[0]
+    said = []
+    for implementation in IMPLEMENTATIONS:
+        scores, ids, filled = np.zeros(7, dtype=np.float32), np.zeros(7, dtype=np.int64), 0
+        history = []
+        for part in parts:
+            before = set(ids[:filled].tolist())
+            body = pack(every.take(np.array(part, dtype=np.int64)))
+            filled, ranks, compared = implementation.scan([body], query, scores, ids, filled, k, None, False)
+            assert compared == len(part)
+            assert [rank for rank in range(min(filled, k)) if int(ids[rank]) not in before] == list(ranks)
+            history.append((ranks, ids[:filled].tolist(), scores[:filled].tolist()))
+        seen = sorted({one for part in parts for one in part})
+        assert len(set(ids[:filled].tolist())) == filled == min(7, len(seen))
+        said.append(history)
+    assert all(history == said[0] for history in said)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_graphs_are_the_same_and_find_nearly_all(metric: Metric, precision: Precision) -> None:
+    n, dimension = 300, 24
+    body = cluster(n, dimension, metric, precision)
+    held = unpack(body)
+    graphs = [one.graph_insert(body, None, 8, 40, 1.0) for one in IMPLEMENTATIONS]
+    if precision == "int8":
+        assert all(graph == graphs[0] for graph in graphs)
+    found = 0
+    for seed in range(20):
+        query = drawn(1, dimension, metric, seed + 100)[0]
+        truth = set(searched(IMPLEMENTATIONS[-1].scan, [body], query, 10, None)[2])
+        walks = [walked(one, body, graph, query) for one, graph in zip(IMPLEMENTATIONS, graphs, strict=True)]
+        if precision == "int8":
+            assert all(walk == walks[0] for walk in walks)
+        found += min(len(truth & set(walk[2])) for walk in walks)
+    assert found >= (120 if metric == "inner_product" else 190)  # Inner product is no distance: graphs find less.
+    assert len(held) == n
+
+
+def walked(
+    one: Implementation, body: bytes, graph: bytes, query: Any, ef: int = 60
+) -> tuple[Any, list[float], list[int]]:
+    scores, ids = np.zeros(10, dtype=np.float32), np.zeros(10, dtype=np.int64)
+    result = one.walk(body, graph, query, scores, ids, 0, 10, ef, None, False)
+    return result, scores[: result[0]].tolist(), ids[: result[0]].tolist()
+
+
+def test_hnswlib_is_no_better_at_the_same_settings() -> None:
+    hnswlib = pytest.importorskip("hnswlib")
+    n, dimension = 2_000, 32
+    vectors = drawn(n, dimension, "cosine")
+    body = pack(encode(np.arange(n), vectors, "cosine", "float32"))
+    graph = kernel.graph_insert(body, None, m=12, ef=80)
+    oracle = hnswlib.Index("ip", dimension)
+    oracle.init_index(n, M=12, ef_construction=80, random_seed=1)
+    oracle.add_items(vectors, num_threads=1)
+    for ef in (20, 60):
+        oracle.set_ef(ef)
+        ours = theirs = 0
+        for query in drawn(100, dimension, "cosine", seed=5):
+            truth = set(np.argsort(-(vectors @ query))[:10].tolist())
+            pool = kernel.Pool(10)
+            kernel.walk(kernel.Cluster(body, graph), query, pool, 10, ef)
+            ours += len(truth & set(pool.ids.tolist()))
+            theirs += len(truth & set(oracle.knn_query(query, 10)[0][0].tolist()))
+        assert ours >= theirs - 30  # Of 1,000.
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_a_graph_keeps_its_recall_through_inserts_and_deletes(data: st.DataObject) -> None:
+    rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
+    vectors = drawn(120, 12, "cosine", seed=3)
+    ids = rng.permutation(120)[:60].tolist()
+    body = pack(encode(np.array(ids), vectors[ids], "cosine", "int8"))
+    graph = kernel.graph_insert(body, None, m=6, ef=40)
+    for _ in range(data.draw(st.integers(1, 6))):
+        if data.draw(st.booleans()) and len(ids) > 5:
+            rows = sorted(rng.permutation(len(ids))[: data.draw(st.integers(1, len(ids) // 2))].tolist())
+            removed = [
+                one.graph_remove(body, graph, rows, 40, 1.0) for one in (IMPLEMENTATIONS[0], IMPLEMENTATIONS[-1])
+            ]
+            assert removed[0] == removed[1]
+            graph = removed[0]
+            ids = [one for row, one in enumerate(ids) if row not in rows]
+        else:
+            fresh = [one for one in rng.permutation(120).tolist() if one not in ids][: data.draw(st.integers(1, 30))]
+            ids += fresh
+        body = pack(encode(np.array(ids), vectors[ids], "cosine", "int8"))
+        grown = [one.graph_insert(body, graph, 6, 40, 1.0) for one in (IMPLEMENTATIONS[0], IMPLEMENTATIONS[-1])]
+        assert grown[0] == grown[1]
+        graph = grown[0]
+    fresh_graph = kernel.graph_insert(body, None, m=6, ef=40)
+    hits = {"changed": 0, "fresh": 0}
+    for query in drawn(20, 12, "cosine", seed=11):
+        truth = set(searched(reference.scan, [body], query, 10, None)[2])
+        for name, one in (("changed", graph), ("fresh", fresh_graph)):
+            hits[name] += len(truth & set(walked(IMPLEMENTATIONS[-1], body, one, query, ef=40)[2]))
+    assert hits["changed"] >= hits["fresh"] - 2  # Of 200: one point.
+
+
+def test_the_last_node_can_go_and_the_first_can_come() -> None:
+    body = cluster(3, 4, "cosine", "int8")
+    empty = pack(unpack(body).take(np.array([], dtype=np.int64)))
+    for one in IMPLEMENTATIONS:
+        graph = one.graph_insert(body, None, 4, 10, 1.0)
+        none = one.graph_remove(body, graph, [0, 1, 2], 10, 1.0)
+        assert walked(one, empty, none, drawn(1, 4, "cosine")[0]) == ((0, (), 0), [], [])
+        assert one.graph_insert(body, none, 4, 10, 1.0) == graph
+
+
+@settings(max_examples=100, deadline=None)
+@given(place=st.integers(0, 10_000), bit=st.integers(0, 7), which=st.sampled_from(["body", "graph"]))
+def test_one_flipped_bit_is_noticed(place: int, bit: int, which: str) -> None:
+    body = cluster(30, 16, "l2", "int8")
+    graph = kernel.graph_insert(body, None, m=4, ef=20)
+    hurt = bytearray(body if which == "body" else graph)
+    place %= len(hurt)
+    if which == "body" and 24 <= place < 32:
+        place = 16  # The header's last bytes are not in use.
+    hurt[place] ^= 1 << bit
+    body, graph = (bytes(hurt), graph) if which == "body" else (body, bytes(hurt))
+    query = drawn(1, 16, "l2")[0]
+    for one in IMPLEMENTATIONS:
+        if which == "body":
+            with pytest.raises((RuntimeError, ValueError)):
+                searched(one.scan, [body], query, 5, None)
+        elif not 12 <= place < 16 and not 8 <= place < 12:
+            with pytest.raises(RuntimeError, match="damaged: "):
+                walked(one, body, graph, query)
+
+
+@settings(max_examples=150, deadline=None)
+@given(junk=st.binary(max_size=300), keep=st.integers(0, 64))
+def test_junk_never_crashes(junk: bytes, keep: int) -> None:
+    body = cluster(5, 3, "cosine", "float32")
+    graph = kernel.graph_insert(body, None, m=2, ef=5)
+    query = drawn(1, 3, "cosine")[0]
+    for one in IMPLEMENTATIONS:
+        for start in (b"", body[:keep], graph[:keep]):
+            for call in (
+                lambda one=one, start=start: searched(one.scan, [start + junk], query, 5, None),
+                lambda one=one, start=start: walked(one, body, start + junk, query),
+                lambda one=one, start=start: one.graph_insert(body, start + junk, 4, 5, 1.0),
+                lambda one=one, start=start: one.graph_remove(body, start + junk, [0], 5, 1.0),
+            ):
+                try:
+                    call()
+                except (RuntimeError, ValueError) as error:
+                    assert str(error)
+
+
+@settings(max_examples=100, deadline=None)
+@given(data=st.binary(max_size=2000), place=st.integers(0, 1999), value=st.integers(1, 255))
+def test_checksums_agree_and_notice_a_changed_byte(data: bytes, place: int, value: int) -> None:
+    sums = set()
+    for one in IMPLEMENTATIONS:
+        with one.used():
+            sums.add(one.checksum(data))
+    assert len(sums) == 1
+    if data:
+        changed = bytearray(data)
+        changed[place % len(data)] ^= value
+        assert reference.checksum(bytes(changed)) not in sums
+
+
+QUERY = np.ones(4, dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"query": QUERY.astype(np.float64)},
+        {"query": QUERY.reshape(2, 2)},
+        {"query": None},
+        {"bodies": "no list"},
+        {"bodies": ["no bytes"]},
+        {"allowed": np.zeros(4, dtype=np.int64)},
+        {"ids": np.zeros(4, dtype=np.int32)},
+        {"scores": np.zeros(4, dtype=np.float64)},
+        {"k": "1"},
+    ],
+)
+def test_wrong_types_are_refused_alike(arguments: dict[str, Any]) -> None:
+    given_ = {
+        "bodies": [cluster(3, 4, "cosine", "int8")],
+        "query": QUERY,
+        "scores": np.zeros(4, dtype=np.float32),
+        "ids": np.zeros(4, dtype=np.int64),
+        "filled": 0,
+        "k": 2,
+        "allowed": None,
+        "trusted": False,
+        **arguments,
+    }
+    for one in IMPLEMENTATIONS:
+        with pytest.raises(TypeError):
+            one.scan(*given_.values())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"query": np.ones(5, dtype=np.float32)}, "vectors have dimension 4, the query has 5"),
+        ({"query": np.array([1, np.nan, 1, 1], dtype=np.float32)}, "the query is not finite"),
+        ({"filled": 5}, "a pool cannot hold more than its length"),
+        ({"filled": -1}, "a pool cannot hold more than its length"),
+        ({"ids": np.zeros(3, dtype=np.int64)}, "scores and ids of a pool must be of one length"),
+    ],
+)
+def test_wrong_values_are_told_alike(arguments: dict[str, Any], said: str) -> None:
+    given_ = {
+        "bodies": [cluster(3, 4, "cosine", "int8")],
+        "query": QUERY,
+        "scores": np.zeros(4, dtype=np.float32),
+        "ids": np.zeros(4, dtype=np.int64),
+        "filled": 0,
+        "k": 2,
+        "allowed": None,
+        "trusted": False,
+        **arguments,
+    }
+    for one in IMPLEMENTATIONS:
+        with pytest.raises(ValueError, match="^" + said + "$"):
+            one.scan(*given_.values())
+
+
+@pytest.mark.parametrize(
+    ("m", "ef", "alpha"), [(1, 10, 1.0), (300, 10, 1.0), (4, 0, 1.0), (4, 10, 0.5), (4, 10, float("nan"))]
+)
+def test_graphs_of_impossible_numbers_are_refused_alike(m: int, ef: int, alpha: float) -> None:
+    body = cluster(3, 4, "cosine", "int8")
+    said = set()
+    for one in IMPLEMENTATIONS:
+        with pytest.raises(ValueError, match="is") as caught:
+            one.graph_insert(body, None, m, ef, alpha)
+        said.add(str(caught.value))
+    assert len(said) == 1
+    with pytest.raises(InputError):
+        kernel.graph_insert(body, None, m=m, ef=ef, alpha=alpha)
+
+
+def test_a_graph_of_another_cluster_is_refused() -> None:
+    graph = kernel.graph_insert(cluster(9, 4, "cosine", "int8"), None, m=4, ef=10)
+    for one in IMPLEMENTATIONS:
+        with pytest.raises(RuntimeError, match="of another cluster"):
+            walked(one, cluster(3, 4, "cosine", "int8"), graph, QUERY)
+        with pytest.raises(RuntimeError, match="of another cluster"):
+            one.graph_insert(cluster(3, 4, "cosine", "int8"), graph, 4, 10, 1.0)
+        with pytest.raises(ValueError, match="there is no row 7 to remove"):
+            one.graph_remove(
+                cluster(3, 4, "cosine", "int8"),
+                kernel.graph_insert(cluster(3, 4, "cosine", "int8"), None, m=4, ef=10),
+                [7],
+                10,
+                1.0,
+            )
+
+
+def test_codes_are_within_half_a_step() -> None:
+    vectors = drawn(50, 40, "inner_product")
+    for precision, slack in (("int8", 0.5), ("float16", 0.0), ("float32", 0.0)):
+        entries: Entries = encode(np.arange(50), vectors, "inner_product", precision)
+        off = np.abs(unpack(pack(entries)).vectors() - vectors)
+        if precision == "int8":
+            assert (off <= slack * entries.scales[:, None] * 1.001).all()
+        else:
+            assert off.max() <= (1e-3 * np.abs(vectors).max() if precision == "float16" else 0)
+    zero = encode(np.array([5]), np.zeros((1, 4), dtype=np.float32), "l2", "int8")
+    assert (zero.vectors() == 0).all()

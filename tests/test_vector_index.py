@@ -1,0 +1,512 @@
+"""EcoVector against brute force: search, filters, change, damage, and many at once."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from monograph import Document, Monograph
+from monograph.errors import DamagedFile, InputError
+from monograph.store import clusters as store
+from monograph.store import memo, vectors
+from monograph.store.database import Database
+from monograph.vectors import update, verify
+from monograph.vectors.cluster import PRECISIONS, Metric, Precision
+from monograph.vectors.design import ClusterSearch, Design
+from monograph.vectors.index import EcoVectorIndex
+from monograph.vectors.search import Query
+from monograph.vectors.stop import Budget, Never
+
+METRICS: tuple[Metric, ...] = get_args(Metric)
+Vectors = np.ndarray[Any, np.dtype[np.float32]]
+DIMENSION = 24
+
+
+def clumps(n: int, seed: int = 0, dimension: int = DIMENSION) -> Vectors:
+    """Vectors in clumps, as embeddings are."""
+    random = np.random.default_rng(seed)
+    centres = np.random.default_rng(99).standard_normal((40, dimension))
+    return (centres[random.integers(0, 40, n)] + 0.6 * random.standard_normal((n, dimension))).astype(np.float32)
+
+
+def remember(database: Database, made: Vectors) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Put vectors into the memo; their rows, one after another."""
+    with database.write() as connection:
+        (first,) = connection.execute("SELECT 1 + coalesce(max(memo), 0) FROM memo").fetchone()
+        memo.put(connection, memo.VECTOR, ((b"%d" % (first + i), vectors.pack(one), 0) for i, one in enumerate(made)))
+    return np.arange(first, first + len(made), dtype=np.int64)
+
+
+def scores_of(made: Vectors, query: Vectors, metric: Metric) -> Vectors:
+    if metric == "cosine":
+        return made @ query / np.linalg.norm(made, axis=1) / np.linalg.norm(query)  # type: ignore[no-any-return]
+    if metric == "l2":
+        return -((made - query) ** 2).sum(axis=1)  # type: ignore[no-any-return]
+    return made @ query  # type: ignore[no-any-return]
+
+
+def bitmap(rows: Any, size: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    flags = np.zeros(size, dtype=np.uint8)
+    flags[list(rows)] = 1
+    return np.packbits(flags, bitorder="little")
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    opened = Database(tmp_path / "v.mono")
+    yield opened
+    opened.close()
+
+
+def filled(database: Database, design: Design, n: int = 3_000) -> tuple[EcoVectorIndex, Vectors]:
+    made = clumps(n)
+    rows = remember(database, made)
+    index = EcoVectorIndex(design=design)
+    with database.write() as connection:
+        index.insert(connection, rows, made)
+    return index, made
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("cluster_search", get_args(ClusterSearch))
+def test_search_against_brute_force(
+    database: Database, metric: Metric, precision: Precision, cluster_search: ClusterSearch
+) -> None:
+    design = Design(metric, precision, 60, cluster_search=cluster_search, links=8, ef_construction=40)
+    index, made = filled(database, design, 2_000)
+    hits = 0
+    with database.read() as connection:
+        for query in clumps(30, seed=5):
+            truth = scores_of(made, query, metric)
+            best = np.argsort(-truth)[:10] + 1
+            found = index.search(connection, query, Query(10, stop=Never()))
+            assert list(found.scores) == pytest.approx(truth[np.array(found.items) - 1].tolist(), rel=1e-3, abs=1e-3)
+            assert list(found.scores) == sorted(found.scores, reverse=True)
+            assert (found.loads, found.stopped) == (index.stats(connection).clusters, "all")
+            hits += len(set(found.items) & set(best.tolist()))
+            by_codes = index.search(connection, query, Query(10, stop=Never(), rerank=False))
+            assert len(set(by_codes.items) & set(found.items)) >= 7
+        many = index.search_many(connection, clumps(30, seed=5), Query(10, stop=Budget(4)))
+        alone = [index.search(connection, query, Query(10, stop=Budget(4))) for query in clumps(30, seed=5)]
+        assert many == alone
+        assert {one.loads for one in many} == {4}
+    assert hits >= (297 if cluster_search != "graph" or metric != "inner_product" else 270)  # Of 300.
+
+
+@pytest.mark.parametrize("double", [True, False])
+def test_a_calibrated_search_reaches_its_target_with_few_loads(tmp_path: Path, double: bool) -> None:
+    database = Database(tmp_path / "v.mono")
+    made = clumps(8_000, dimension=48)
+    rows = remember(database, made)
+    queries = clumps(100, seed=6, dimension=48)
+    loads = {}
+    for target in (0.8, 0.95, 1.0):
+        index = EcoVectorIndex(design=Design(double=double), target_recall=target)
+        with database.write() as connection:
+            if store.header(connection, index.space) is None:
+                index.insert(connection, rows, made)
+        with database.read() as connection:
+            found = index.search_many(connection, queries, Query(10))
+            stats = index.stats(connection)
+        share = np.mean(
+            [
+                len(set(one.items) & set((np.argsort(-scores_of(made, query, "cosine"))[:10] + 1).tolist())) / 10
+                for one, query in zip(found, queries, strict=True)
+            ]
+        )
+        assert share >= target - 0.04
+        loads[target] = np.mean([one.loads for one in found])
+        assert stats.target_recall == target
+        if stats.expected_loads is not None:
+            assert abs(stats.expected_loads - loads[target]) <= 0.35 * loads[target]
+    assert loads[0.8] <= loads[0.95] < stats.clusters / 3
+    database.close()
+
+
+@pytest.mark.parametrize("share", [0.5, 0.05, 0.001])
+def test_filters_never_give_fewer_than_exist(database: Database, share: float) -> None:
+    index, made = filled(database, Design(), 9_000)
+    chosen = np.random.default_rng(4).permutation(9_000)[: int(9_000 * share)] + 1
+    bits = bitmap(chosen, 9_001)
+    hits = wanted = 0
+    with database.read() as connection:
+        for query in clumps(40, seed=8):
+            found = index.search(connection, query, Query(20, bits))
+            truth = chosen[np.argsort(-scores_of(made[chosen - 1], query, "cosine"))[:20]]
+            assert set(found.items) <= set(chosen.tolist())
+            assert len(found.items) == min(20, len(chosen))
+            hits += len(set(found.items) & set(truth.tolist()))
+            wanted += len(truth)
+    assert hits >= 0.93 * wanted
+
+
+def test_k_beyond_the_store_and_k_of_nothing(database: Database) -> None:
+    index, made = filled(database, Design(), 300)
+    with database.read() as connection:
+        assert len(index.search(connection, made[0], Query(5_000)).items) == 300
+        assert index.search(connection, made[0], Query(0)).items == ()
+        assert index.search(connection, made[0], Query(9, bitmap([], 8))).items == ()
+
+
+def test_an_empty_index_finds_nothing(database: Database) -> None:
+    index = EcoVectorIndex()
+    with database.read() as connection:
+        assert index.search(connection, np.ones(5, dtype=np.float32), Query(3)).items == ()
+        assert index.search_many(connection, np.ones((2, 5), dtype=np.float32), Query(3))[1].items == ()
+        assert index.stats(connection).clusters == 0
+        assert list(verify.faults(connection, index.space)) == []
+    with database.write() as connection:
+        index.delete(connection, [])
+        index.fold(connection)
+        index.rebuild(connection)
+        index.insert(connection, np.empty(0, dtype=np.int64), np.empty((0, 5), dtype=np.float32))
+
+
+@pytest.mark.parametrize(
+    ("vector", "said"),
+    [
+        (np.ones(7, dtype=np.float32), "vectors of shape"),
+        (np.ones((2, DIMENSION), dtype=np.float32), "vectors of shape"),
+        (np.full(DIMENSION, np.nan, dtype=np.float32), "not finite"),
+        (np.full(DIMENSION, np.inf, dtype=np.float32), "not finite"),
+        (np.zeros(DIMENSION, dtype=np.float32), "zero"),
+    ],
+)
+def test_a_bad_query_is_refused(database: Database, vector: Vectors, said: str) -> None:
+    index, _ = filled(database, Design(), 200)
+    with database.read() as connection, pytest.raises(InputError, match=said):
+        index.search(connection, vector, Query(3))
+
+
+def test_a_bad_vector_is_refused_and_changes_nothing(database: Database) -> None:
+    index, _ = filled(database, Design(), 200)
+    bad = clumps(3)
+    bad[1, 4] = np.nan
+    for given, said in ((bad, "vector 1 holds a value"), (clumps(3, dimension=9), "vectors of shape")):
+        rows = remember(database, given)
+        with pytest.raises(InputError, match=said), database.write() as connection:
+            index.insert(connection, rows, given)
+    with database.read() as connection:
+        assert list(verify.faults(connection, index.space)) == []
+        assert index.stats(connection).vectors == 200
+
+
+def test_a_zero_vector_is_kept_out_and_asked_for_no_more(database: Database) -> None:
+    index, _ = filled(database, Design(), 200)
+    rows = remember(database, np.zeros((1, DIMENSION), dtype=np.float32))
+    with database.write() as connection:
+        index.insert(connection, rows, np.zeros((1, DIMENSION), dtype=np.float32))
+        assert index.stats(connection).vectors == 200
+        index.delete(connection, rows.tolist())
+        assert list(verify.faults(connection, index.space)) == []
+
+
+def test_duplicates_by_the_thousand(database: Database) -> None:
+    index, made = filled(database, Design(cluster_size=50), 500)
+    same = np.repeat(made[:1], 3_000, axis=0)
+    rows = remember(database, same)
+    with database.write() as connection:
+        for start in range(0, 3_000, 500):
+            index.insert(connection, rows[start : start + 500], same[start : start + 500])
+        assert list(verify.faults(connection, index.space)) == []
+        found = index.search(connection, made[0], Query(2_000))
+        assert len(set(found.items)) == 2_000
+        assert min(found.scores) == pytest.approx(1.0, abs=1e-5)
+        index.delete(connection, rows[:2_999].tolist())
+        assert set(index.search(connection, made[0], Query(2)).items) == {1, 3_500}
+        assert list(verify.faults(connection, index.space)) == []
+
+
+def test_deleting_what_is_not_there_changes_nothing(database: Database) -> None:
+    index, _ = filled(database, Design(), 300)
+    with database.write() as connection:
+        index.delete(connection, [5_000, 6_000])
+        assert index.stats(connection).vectors == 300
+        index.delete(connection, [7])
+        index.delete(connection, [7])
+        assert index.stats(connection).vectors == 299
+
+
+def test_what_was_rolled_back_is_not_found(database: Database) -> None:
+    index, made = filled(database, Design(), 300)
+    fresh = -made[:1]
+    rows = remember(database, fresh)
+    with pytest.raises(RuntimeError), database.write() as connection:
+        index.insert(connection, rows, fresh)
+        index.delete(connection, [1])
+        assert index.search(connection, fresh[0], Query(1)).items == (301,)
+        raise RuntimeError
+    with database.read() as connection:
+        assert index.search(connection, made[0], Query(1)).items == (1,)
+        assert index.search(connection, fresh[0], Query(1)).items != (301,)
+
+
+class Changes(RuleBasedStateMachine):
+    """Any sequence of inserts and deletes: exact searches stay exact, and stopped ones as good as a fresh build's."""
+
+    @initialize(
+        metric=st.sampled_from(METRICS),
+        cluster_search=st.sampled_from(["scan", "graph"]),
+        double=st.booleans(),
+    )
+    def begin(self, metric: Metric, cluster_search: ClusterSearch, double: bool) -> None:
+        import tempfile
+
+        self.folder = tempfile.TemporaryDirectory()
+        self.database = Database(Path(self.folder.name) / "v.mono")
+        self.made = clumps(1_200)
+        remember(self.database, self.made)
+        self.design = Design(metric, "int8", 16, double, cluster_search, links=6, ef_construction=32)
+        self.index = EcoVectorIndex(design=self.design, cache_bytes=20_000)
+        self.alive: set[int] = set()
+
+    @rule(seed=st.integers(0, 99), count=st.sampled_from([1, 30, 200]))
+    def insert(self, seed: int, count: int) -> None:
+        rest = sorted(set(range(1, 1_201)) - self.alive)
+        rows = np.random.default_rng(seed).permutation(rest)[:count].astype(np.int64)
+        with self.database.write() as connection:
+            self.index.insert(connection, rows, self.made[rows - 1])
+        self.alive |= set(rows.tolist())
+
+    @rule(seed=st.integers(0, 99), share=st.sampled_from([0.01, 0.3, 0.9]))
+    def delete(self, seed: int, share: float) -> None:
+        held = np.random.default_rng(seed).permutation(sorted(self.alive))
+        gone = held[: int(np.ceil(len(held) * share))].tolist()
+        if gone:
+            with self.database.write() as connection:
+                self.index.delete(connection, gone)
+        self.alive -= set(gone)
+
+    @rule()
+    def fold(self) -> None:
+        with self.database.write() as connection:
+            self.index.fold(connection)
+            assert self.index.stats(connection).dead == 0
+
+    @invariant()
+    def nothing_is_lost(self) -> None:
+        with self.database.read() as connection:
+            assert list(verify.faults(connection, self.index.space)) == []
+            assert self.index.stats(connection).vectors == len(self.alive)
+            found = self.index.search(connection, self.made[0], Query(2_000, stop=Never()))
+            assert set(found.items) == self.alive
+
+    def teardown(self) -> None:
+        if not hasattr(self, "database"):
+            return
+        rows = np.array(sorted(self.alive), dtype=np.int64)
+        if len(rows) > 50:
+            queries = clumps(60, seed=21)
+
+            def searched(connection: sqlite3.Connection) -> Any:
+                clusters = self.index.stats(connection).clusters
+                return self.index.search_many(connection, queries, Query(10, stop=Budget(max(3, clusters // 2))))
+
+            with self.database.read() as connection:
+                changed = searched(connection)
+            with self.database.write() as connection:
+                store.clear(connection, self.index.space)
+                self.index.insert(connection, rows, self.made[rows - 1])
+                fresh = searched(connection)
+            truth = [
+                set(rows[np.argsort(-scores_of(self.made[rows - 1], one, self.design.metric))[:10]].tolist())
+                for one in queries
+            ]
+            hits = [sum(len(set(one.items) & t) for one, t in zip(f, truth, strict=True)) for f in (changed, fresh)]
+            # Small clusters of chance differ more than large ones; the benchmark holds the large ones to one point.
+            assert hits[0] >= hits[1] - 0.05 * 600
+        self.database.close()
+        self.folder.cleanup()
+
+
+Changes.TestCase.settings = settings(max_examples=12, stateful_step_count=8, deadline=None)
+TestChanges = Changes.TestCase
+
+
+def test_growth_and_deletion_cost_no_recall(database: Database) -> None:
+    made = clumps(8_000, dimension=48)
+    rows = remember(database, made)
+    queries = clumps(200, seed=31, dimension=48)
+    index = EcoVectorIndex(design=Design(cluster_size=40))
+    query = Query(10, stop=Budget(12))
+
+    def recall(alive: Any, connection: sqlite3.Connection) -> float:
+        found = index.search_many(connection, queries, query)
+        truth = [set(alive[np.argsort(-scores_of(made[alive - 1], one, "cosine"))[:10]].tolist()) for one in queries]
+        return float(np.mean([len(set(one.items) & best) / 10 for one, best in zip(found, truth, strict=True)]))
+
+    with database.write() as connection:
+        for start, end in [(0, 4_000), *((at, at + 400) for at in range(4_000, 8_000, 400))]:
+            index.insert(connection, rows[start:end], made[start:end])
+        grown = recall(rows, connection)
+        gone = np.random.default_rng(2).permutation(8_000)[:2_400]
+        index.delete(connection, rows[gone].tolist())
+        alive = np.delete(rows, gone)
+        shrunk = recall(alive, connection)
+        fresh = {}
+        for name, held in (("grown", rows), ("shrunk", alive)):
+            store.clear(connection, index.space)
+            index.insert(connection, held, made[held - 1])
+            fresh[name] = recall(held, connection)
+    assert grown >= fresh["grown"] - 0.01
+    assert shrunk >= fresh["shrunk"] - 0.01
+
+
+def test_clusters_stay_in_bounds_as_they_grow(database: Database) -> None:
+    made = clumps(4_000)
+    rows = remember(database, made)
+    index = EcoVectorIndex(design=Design(cluster_size=40))
+    with database.write() as connection:
+        for start in range(0, 4_000, 250):
+            part = slice(start, start + 250)
+            index.insert(connection, rows[part], made[part])
+        sizes = [one.size for one in store.sizes(connection, index.space).values()]
+        assert max(sizes) <= update.SPLIT_AT * index.design.usual_entries
+        assert 60 <= len(sizes) <= 200
+        index.delete(connection, rows[:3_600].tolist())
+        sizes = [one.size for one in store.sizes(connection, index.space).values()]
+        assert min(sizes) >= update.DISSOLVE_AT * index.design.usual_entries
+        index.delete(connection, rows[3_600:].tolist())
+        assert store.sizes(connection, index.space) == {}
+        index.insert(connection, rows[:10], made[:10])
+        assert index.search(connection, made[3], Query(1)).items == (4,)
+
+
+def test_a_graph_of_many_centroids_follows(database: Database) -> None:
+    made = clumps(24_000, dimension=16)
+    rows = remember(database, made)
+    index = EcoVectorIndex(design=Design(cluster_size=8, double=False, links=8, ef_construction=40))
+    with database.write() as connection:
+        index.insert(connection, rows[:20_000], made[:20_000])
+        assert store.centroid_graph(connection, index.space) is not None
+        index.insert(connection, rows[20_000:], made[20_000:])
+        index.delete(connection, rows[5_000:9_000].tolist())
+        assert list(verify.faults(connection, index.space)) == []
+    alive = np.concatenate([rows[:5_000], rows[9_000:]])
+    hits = 0
+    with database.read() as connection:
+        for query in clumps(50, seed=3, dimension=16):
+            found = index.search(connection, query, Query(10, stop=Budget(60)))
+            truth = alive[np.argsort(-scores_of(made[alive - 1], query, "cosine"))[:10]]
+            hits += len(set(found.items) & set(truth.tolist()))
+    assert hits >= 450
+
+
+def test_a_damaged_cluster_is_told_and_mended(tmp_path: Path) -> None:
+    path = tmp_path / "d.mono"
+    texts = [f"Note {number} tells of {word}." for number, word in enumerate(["rivers", "clocks", "bread"] * 60)]
+    with Monograph.open(path) as monograph:
+        monograph.add([Document(text, id=f"n{place}") for place, text in enumerate(texts)])
+        before = [hit.chunk.id for hit in monograph.search("clocks", 5, mode="dense")]
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE parts SET body = CAST(substr(body, 1, length(body) - 1) || x'00' AS BLOB)")
+    connection.commit()
+    connection.close()
+    with Monograph.open(path) as monograph:
+        with pytest.raises(DamagedFile, match="check .*d.mono --repair"):
+            monograph.search("clocks", 5, mode="dense")
+        assert [hit.chunk.id for hit in monograph.search("clocks", 5, mode="lexical")]
+        assert {finding.table for finding in monograph.check()} == {"clusters"}
+        assert monograph.check(repair=True) == []
+        assert [hit.chunk.id for hit in monograph.search("clocks", 5, mode="dense")] == before
+
+
+def test_eight_threads_search_while_one_inserts_and_folds(database: Database) -> None:
+    index, made = filled(database, Design(cluster_size=30), 1_500)
+    fresh = clumps(1_500, seed=50)
+    rows = remember(database, fresh)
+    done = threading.Event()
+    failures: list[BaseException] = []
+
+    def search(seed: int) -> int:
+        searched = 0
+        random = np.random.default_rng(seed)
+        try:
+            while not done.is_set() or searched < 20:
+                row = int(random.integers(0, 1_500))
+                with database.read() as connection:
+                    found = index.search(connection, made[row], Query(3))
+                assert found.items[0] == row + 1
+                searched += 1
+        except BaseException as error:
+            failures.append(error)
+        return searched
+
+    with ThreadPoolExecutor(8) as pool:
+        running = [pool.submit(search, seed) for seed in range(8)]
+        for start in range(0, 1_500, 100):
+            with database.write() as connection:
+                index.insert(connection, rows[start : start + 100], fresh[start : start + 100])
+                index.delete(connection, rows[start : start + 50].tolist())
+                index.fold(connection)
+        done.set()
+        assert min(one.result() for one in running) >= 20
+    assert failures == []
+
+
+def test_a_reader_sees_its_own_state_while_a_writer_folds(database: Database) -> None:
+    index, made = filled(database, Design(cluster_size=30), 600)
+    with database.read() as reader:
+        before = index.search(reader, made[0], Query(5))
+
+        def write() -> None:
+            with database.write() as connection:
+                index.delete(connection, [1])
+                index.fold(connection)
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        writer.join()
+        assert index.search(reader, made[0], Query(5)) == before
+    with database.read() as reader:
+        assert 1 not in index.search(reader, made[0], Query(5)).items
+
+
+def test_the_cache_keeps_to_its_bounds(database: Database) -> None:
+    made = clumps(3_000)
+    rows = remember(database, made)
+    for allowance in (0, 10_000, 1 << 30):
+        index = EcoVectorIndex(design=Design(cluster_size=30), cache_bytes=allowance)
+        with database.write() as connection:
+            index.rebuild(connection)
+            store.clear(connection, index.space)
+            index.insert(connection, rows, made)
+        with database.read() as connection:
+            bare = index.stats(connection).memory
+            first = index.search_many(connection, made[:50], Query(5))
+            assert index.search_many(connection, made[:50], Query(5)) == first
+            held = index.stats(connection).memory - bare
+        assert 0 <= held <= allowance
+        assert (held > 0) == (allowance > 0)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Design(metric="euclid"),  # type: ignore[arg-type]
+        lambda: Design(precision="int4"),  # type: ignore[arg-type]
+        lambda: Design(cluster_search="maybe"),  # type: ignore[arg-type]
+        lambda: Design(cluster_size=2),
+        lambda: Design(links=1),
+        lambda: Design(alpha=0.5),
+        lambda: EcoVectorIndex(target_recall=0),
+        lambda: EcoVectorIndex(target_recall=1.5),
+        lambda: EcoVectorIndex(cache_bytes=-1),
+        lambda: Query(-1),
+        lambda: Query(3, ef=0),
+    ],
+)
+def test_impossible_numbers_are_refused(make: Any) -> None:
+    with pytest.raises(InputError, match="give"):
+        make()
