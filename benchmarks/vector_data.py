@@ -93,17 +93,17 @@ def minilm() -> VectorSet:
     return VectorSet("MiniLM", vectors, np.load(CACHE / "minilm-queries.npy"), recipe)
 
 
-def synthetic(n: int = 1_000_000, queries: int = 500) -> VectorSet:
-    """Smooth and easy: 128 values from 16 hidden ones."""
+def synthetic(n: int = 1_000_000, queries: int = 400) -> VectorSet:
+    """Easy: a mixture of normal clouds."""
     random = np.random.default_rng(7)
-    first, second = random.standard_normal((16, 64)) / 4, random.standard_normal((64, 128)) / 8
+    centres = random.standard_normal((4096, 128)).astype(np.float32)
 
     def draw(count: int) -> Float32:
-        hidden = np.tanh(random.standard_normal((count, 16)) @ first) @ second
-        return (hidden + 0.05 * random.standard_normal((count, 128))).astype(np.float32)
+        chosen = centres[random.integers(0, len(centres), count)]
+        return chosen + np.float32(0.5) * random.standard_normal((count, 128), dtype=np.float32)
 
     made = np.concatenate([draw(min(100_000, n - start)) for start in range(0, n, 100_000)])
-    recipe = f"synthetic: {n:,} x 128, tanh(z A) B + 0.05 e, z of 16 normal values, A and B normal, L2"
+    recipe = f"synthetic: {n:,} x 128, 4,096 normal centres, each vector one of them + 0.5 x normal noise, L2, seed 7"
     return VectorSet("synthetic", made, draw(queries), recipe)
 
 

@@ -143,6 +143,12 @@ def bodies(connection: Connection, cluster: int) -> list[bytes]:
     return [body for (body,) in found]
 
 
+def folded(connection: Connection, cluster: int) -> bytes | None:
+    """What was folded of a cluster."""
+    row = connection.execute("SELECT body FROM parts WHERE part = ?", (2 * cluster,)).fetchone()
+    return None if row is None else row[0]
+
+
 def recent(connection: Connection, cluster: int) -> bytes | None:
     """What came since a cluster was folded."""
     row = connection.execute("SELECT body FROM parts WHERE part = ?", (2 * cluster + 1,)).fetchone()
@@ -158,6 +164,18 @@ def put_folded(connection: Connection, cluster: int, body: bytes) -> None:
 def put_recent(connection: Connection, cluster: int, body: bytes) -> None:
     """Write what came since a cluster was folded."""
     connection.execute("INSERT OR REPLACE INTO parts VALUES (?, ?)", (2 * cluster + 1, body))
+
+
+def drop_recent(connection: Connection, cluster: int) -> None:
+    """Nothing has come since a cluster was folded."""
+    connection.execute("DELETE FROM parts WHERE part = ?", (2 * cluster + 1,))
+
+
+def empty(connection: Connection, cluster: int) -> None:
+    """Nothing is left in a cluster."""
+    connection.execute("DELETE FROM parts WHERE part BETWEEN ? AND ?", (2 * cluster, 2 * cluster + 1))
+    drop_graph(connection, cluster)
+    resize(connection, cluster, Size(0, 0))
 
 
 def graph(connection: Connection, cluster: int) -> bytes | None:
@@ -180,9 +198,9 @@ def strike(
     connection: Connection,
     cluster: int,
     head_size: Callable[[bytes], int],
-    edit: Callable[[bytes], tuple[bytes, int]],
-) -> int:
-    """Change the heads of a cluster's bodies where they stand, without touching the codes.
+    edit: Callable[[bytes], bytes],
+) -> None:
+    """Change the head of what was folded of a cluster where it stands, without touching the codes.
 
     Parameters
     ----------
@@ -191,26 +209,14 @@ def strike(
     head_size:
         Given a body's first 16 bytes, says how long its head is.
     edit:
-        Given a body's head, returns the head to write, of the same length, and how many entries it changed.
-
-    Returns
-    -------
-    Entries changed.
+        Given the head, returns the one to write, of the same length.
     """
-    changed = 0
-    parts = connection.execute(
-        "SELECT part FROM parts WHERE part BETWEEN ? AND ?", (2 * cluster, 2 * cluster + 1)
-    ).fetchall()
-    for (part,) in parts:
-        with connection.blobopen("parts", "body", part) as blob:
-            size = head_size(blob.read(16))
-            blob.seek(0)
-            head, number = edit(blob.read(size))
-            if number:
-                blob.seek(0)
-                blob.write(head)
-                changed += number
-    return changed
+    with connection.blobopen("parts", "body", 2 * cluster) as blob:
+        size = head_size(blob.read(16))
+        blob.seek(0)
+        head = edit(blob.read(size))
+        blob.seek(0)
+        blob.write(head)
 
 
 def place(connection: Connection, space: int, placements: Iterable[Placement]) -> None:

@@ -155,8 +155,8 @@ def head_size(start: bytes) -> int:
     return HEADER + 16 * int(n)
 
 
-def strike(head: bytes, ids: Int64) -> tuple[bytes, int]:
-    """Mark vectors as deleted in the head of a row: (the new head, how many were found).
+def strike(head: bytes, ids: Int64) -> bytes:
+    """The head of a row with vectors marked as deleted.
 
     Parameters
     ----------
@@ -167,7 +167,6 @@ def strike(head: bytes, ids: Int64) -> tuple[bytes, int]:
     """
     (n,) = struct.unpack_from("<I", head, 8)
     held = np.frombuffer(head, _ID, n, HEADER).copy()
-    struck = np.isin(held, ids)
-    held[struck] = DELETED
+    held[np.isin(held, ids)] = DELETED
     rest = held.tobytes() + head[HEADER + 8 * n :]
-    return head[:16] + struct.pack("<I", kernel.checksum(rest)) + head[20:HEADER] + rest, int(struck.sum())
+    return head[:16] + struct.pack("<I", kernel.checksum(rest)) + head[20:HEADER] + rest

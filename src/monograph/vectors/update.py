@@ -20,20 +20,16 @@ from monograph.store import clusters as store
 from monograph.store.clusters import Placement, Size
 from monograph.store.database import Connection
 from monograph.vectors import centroids as central
-from monograph.vectors import kernel, partition
-from monograph.vectors.cluster import Entries, encode, head_size, joined, pack, strike, unpack
+from monograph.vectors import partition
+from monograph.vectors.cluster import Entries, encode, joined
 from monograph.vectors.design import Design
+from monograph.vectors.edit import Edit, write_whole
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 
 SPLIT_AT = 1.75
 """A cluster of more entries than so many times the usual is cut in two."""
 DISSOLVE_AT = 0.125
-FOLD_RECENT = 32
-"""Recent entries that are folded in; a quarter of the cluster when that is more."""
-FOLD_DEAD = 0.15
-MEND_AT_MOST = 0.25
-"""Share of a graph's nodes that may be taken out of it; when more go it is made anew, which is faster then."""
 NEIGHBOURS = 1
 """Clusters beside a new one whose vectors are held against it."""
 CANDIDATES = 32
@@ -70,7 +66,7 @@ def build(connection: Connection, space: Space, memos: Int64, vectors: Float32, 
     rows, owners = _owned(assigned)
     for place, mine in _groups(rows, owners):
         part = entries.take(mine)
-        _write(connection, design, int(names[place]), part)
+        write_whole(connection, design, int(names[place]), part)
     store.place(connection, space.number, _placements(memos, names, assigned))
     # A centroid that nothing chose is of no use.
     for name in names[np.setdiff1d(np.arange(len(names)), owners)].tolist():
@@ -107,20 +103,8 @@ def finish(connection: Connection, space: Space, before: central.Centroids | Non
     store.touch(connection, space.number, structure=True)
 
 
-def _write(connection: Connection, design: Design, cluster: int, entries: Entries, graph: bytes | None = None) -> None:
-    """Write all of a cluster anew; ``graph`` is that of its first rows, None to make it from nothing."""
-    body = pack(entries)
-    store.put_folded(connection, cluster, body)
-    store.resize(connection, cluster, Size(len(entries), 0))
-    if len(entries) >= design.walked_from:
-        made = kernel.graph_insert(body, graph, m=design.links, ef=design.ef_construction, alpha=design.alpha)
-        store.put_graph(connection, cluster, made)
-    else:
-        store.drop_graph(connection, cluster)
-
-
 class Update:
-    """Changes to an index within one transaction. :meth:`finish` ends them.
+    """Changes to an index within one transaction. Only :meth:`finish` writes what the clusters hold.
 
     Parameters
     ----------
@@ -139,6 +123,7 @@ class Update:
         self._before = centroids
         self._names, self._vectors = centroids.names, centroids.vectors
         self._sizes = store.sizes(connection, space.number)
+        self._edits: dict[int, Edit] = {}
         self._changed = False
 
     def insert(self, memos: Int64, vectors: Float32) -> None:
@@ -146,13 +131,11 @@ class Update:
         design = self._design
         assigned = partition.assign(vectors, self._vectors, design.metric, double=design.double)
         entries = encode(memos, vectors, design.metric, design.precision)
-        rows, owners = _owned(assigned)
         store.place(self._connection, self._space.number, _placements(memos, self._names, assigned))
         touched = []
-        for place, mine in _groups(rows, owners):
-            cluster = int(self._names[place])
-            self._append(cluster, entries.take(mine))
-            touched.append(cluster)
+        for place, mine in _groups(*_owned(assigned)):
+            touched.append(int(self._names[place]))
+            self._edit(touched[-1]).append(entries.take(mine))
         self._balance(touched)
 
     def delete(self, memos: Sequence[int]) -> None:
@@ -163,61 +146,32 @@ class Update:
             for cluster in {one.first, one.second} - {0}:
                 by_cluster[cluster].append(one.memo)
         for cluster, gone in by_cluster.items():
-            self._strike(cluster, gone)
+            self._edit(cluster).strike(gone)
         store.unplace(self._connection, self._space.number, placed)
         self._balance(by_cluster)
 
     def fold(self) -> None:
         """Fold every cluster that holds recent or deleted entries."""
-        for cluster in list(self._sizes):
-            if self._sizes[cluster].dead or store.recent(self._connection, cluster) is not None:
-                self._fold(cluster)
+        for cluster, size in self._sizes.items():
+            if size.dead or store.recent(self._connection, cluster) is not None:
+                self._edit(cluster).write(fold=True)
+        self._edits.clear()
 
     def finish(self) -> None:
-        """Bring up to date what readers go by."""
+        """Write what has changed, and bring up to date what readers go by."""
+        for edit in self._edits.values():
+            edit.write()
         if self._changed:
             finish(self._connection, self._space, self._before)
         else:
             store.touch(self._connection, self._space.number, structure=False)
 
-    def _append(self, cluster: int, entries: Entries) -> None:
-        held = store.recent(self._connection, cluster)
-        recent = entries if held is None else joined([unpack(held), entries])
-        size = self._sizes[cluster]
-        self._resize(cluster, Size(size.size + len(entries), size.dead))
-        if len(recent) > max(FOLD_RECENT, (size.size + size.dead) // 4):
-            self._fold(cluster, entries)
-        else:
-            store.put_recent(self._connection, cluster, pack(recent))
-
-    def _strike(self, cluster: int, memos: Sequence[int]) -> None:
-        gone = np.array(memos, dtype=np.int64)
-        struck = store.strike(self._connection, cluster, head_size, lambda head: strike(head, gone))
-        size = self._sizes[cluster]
-        self._resize(cluster, Size(size.size - struck, size.dead + struck))
-        if size.dead + struck > FOLD_DEAD * (size.size + size.dead):
-            self._fold(cluster)
-
-    def _resize(self, cluster: int, size: Size) -> None:
-        self._sizes[cluster] = size
-        store.resize(self._connection, cluster, size)
-
-    def _fold(self, cluster: int, more: Entries | None = None) -> None:
-        """Write a cluster anew with what came since, and without what was struck out; its graph follows."""
-        bodies = store.bodies(self._connection, cluster)
-        parts = [unpack(body) for body in bodies]
-        graph = store.graph(self._connection, cluster)
-        if graph is not None:
-            dead = np.flatnonzero(parts[0].ids < 0).tolist()
-            ef, alpha = self._design.ef_construction, self._design.alpha
-            few = len(dead) <= MEND_AT_MOST * len(parts[0])
-            graph = kernel.graph_remove(bodies[0], graph, dead, ef=ef, alpha=alpha) if few else None
-        entries = joined([part.alive() for part in parts] + ([] if more is None else [more]))
-        _write(self._connection, self._design, cluster, entries, graph)
-        self._sizes[cluster] = Size(len(entries), 0)
-
-    def _entries(self, cluster: int) -> Entries:
-        return joined([unpack(body).alive() for body in store.bodies(self._connection, cluster)])
+    def _edit(self, cluster: int) -> Edit:
+        held = self._edits.get(cluster)
+        if held is None:
+            held = Edit(self._connection, self._design, cluster, self._sizes[cluster])
+            self._edits[cluster] = held
+        return held
 
     def _balance(self, touched: Iterable[int]) -> None:
         """Cut what has grown too large, dissolve what has become too small, until all that was touched is in bounds."""
@@ -228,18 +182,22 @@ class Update:
             if not waiting:
                 return
             cluster = waiting.pop()
-            size = self._sizes.get(cluster)
-            if size is None:
+            if cluster not in self._sizes:
                 continue
-            if size.size > SPLIT_AT * usual:
+            size = self._edit(cluster).size
+            if size > SPLIT_AT * usual:
                 waiting.extend(self._cut(cluster))
-            elif size.size < DISSOLVE_AT * usual and (len(self._names) > 1 or not size.size):
+            elif size < DISSOLVE_AT * usual and (len(self._names) > 1 or not size):
                 waiting.extend(self._reform(cluster, np.empty((0, self._space.dimension), dtype=np.float32)))
 
     def _cut(self, cluster: int) -> list[int]:
-        vectors = np.unique(self._entries(cluster).vectors(), axis=0)
-        if len(vectors) <= SPLIT_AT * self._design.usual_entries:
+        entries = self._edit(cluster).entries()
+        if entries is None:
+            return []
+        different = {codes.tobytes(): row for row, codes in enumerate(entries.codes)}
+        if len(different) <= SPLIT_AT * self._design.usual_entries:
             return []  # Many are alike: no cut would part them.
+        vectors = entries.take(np.fromiter(different.values(), dtype=np.int64)).vectors()
         side = partition.halve(vectors, self._design.metric)
         halves = [partition.mean(vectors[chosen], self._design.metric) for chosen in (~side, side)]
         return self._reform(cluster, np.stack(halves))
@@ -249,7 +207,7 @@ class Update:
 
         Returns
         -------
-        Clusters that grew.
+        Clusters that changed.
         """
         place = int(np.searchsorted(self._names, cluster))
         old = self._vectors[place]
@@ -257,14 +215,15 @@ class Update:
         if len(fresh):
             near = partition.closest(self._vectors, old, NEIGHBOURS + 1, self._design.metric)
             involved += [int(name) for name in self._names[near] if name != cluster][:NEIGHBOURS]
-        items = _distinct(joined([self._entries(one) for one in involved]))
-        placed = store.placements(self._connection, self._space.number, items.ids.tolist())
-        before = [placed[memo] for memo in items.ids.tolist()]
+        found = [entries for one in involved if (entries := self._edit(one).entries()) is not None]
         self._drop(place)
         for centroid in fresh:
             self._add(centroid)
-        if not len(self._names):
+        if not found or not len(self._names):
             return []
+        items = _distinct(joined(found))
+        placed = store.placements(self._connection, self._space.number, items.ids.tolist())
+        before = [placed[memo] for memo in items.ids.tolist()]
         assigned = self._assign(items, before, old, len(fresh))
         made = set(self._names[len(self._names) - len(fresh) :].tolist())
         after = [
@@ -273,13 +232,13 @@ class Update:
             for was, new in zip(before, assigned, strict=True)
         ]
         store.place(self._connection, self._space.number, after)
-        self._changed = True
         return self._move(items, before, after, cluster)
 
     def _drop(self, place: int) -> None:
         cluster = int(self._names[place])
         store.remove_cluster(self._connection, cluster)
         del self._sizes[cluster]
+        self._edits.pop(cluster, None)
         self._names = np.delete(self._names, place)
         self._vectors = np.delete(self._vectors, place, axis=0)
         self._changed = True
@@ -310,9 +269,9 @@ class Update:
             for cluster in wanted - held:
                 coming[cluster].append(row)
         for cluster, gone in leaving.items():
-            self._strike(cluster, gone)
+            self._edit(cluster).strike(gone)
         for cluster, rows in coming.items():
-            self._append(cluster, items.take(np.array(rows)))
+            self._edit(cluster).append(items.take(np.array(rows)))
         return [*coming, *leaving]
 
 

@@ -1,0 +1,351 @@
+"""EcoVector beside its rivals: recall against latency, memory, building, changing, filtering, stopping early.
+
+``make bench-vectors`` runs all of it and writes docs/benchmarks/vectors.md with its plots and vectors.json. Every rival
+is built and searched in a process of its own, one thread, one query at a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import vector_data
+from machine import machine, show
+from vector_data import CACHE, VectorSet
+from vector_rivals import RIVALS, SAME_FILES
+
+from monograph.store import clusters as store
+from monograph.store import memo, vectors
+from monograph.store.database import Database
+from monograph.vectors import cost
+from monograph.vectors.calibrate import RANKED, recall
+from monograph.vectors.design import Design
+from monograph.vectors.index import EcoVectorIndex
+from monograph.vectors.search import Query, Search, prepare, probes
+from monograph.vectors.stop import (
+    Budget,
+    Exponential,
+    Never,
+    RankAware,
+    StopCondition,
+    VBase,
+    discounted_gain,
+    reciprocal_rank,
+)
+
+HERE = Path(__file__).resolve().parent
+DOCS = HERE.parent / "docs" / "benchmarks"
+K = 10
+ON_SYNTHETIC = ("Monograph", "Monograph, codes only", "Monograph, float16 codes only", "hnswlib")
+Results = dict[str, Any]
+
+
+def truths(base: Any, queries: Any, metric: str) -> Any:
+    """Rows of the true neighbours."""
+    half = 0.5 * np.einsum("ij,ij->i", base, base) if metric == "l2" else np.float32(0)
+    found = []
+    for query in queries:
+        scores = base @ query - half
+        near = np.argpartition(-scores, K)[:K]
+        found.append(near[np.argsort(-scores[near])])
+    return np.array(found)
+
+
+def prepared(made: VectorSet, metric: str) -> Path:
+    """A set's arrays on disk, where every rival's process reads them."""
+    folder = CACHE / made.name
+    folder.mkdir(parents=True, exist_ok=True)
+    np.save(folder / "base.npy", made.vectors)
+    np.save(folder / "queries.npy", made.queries)
+    np.save(folder / "truth.npy", truths(made.vectors, made.queries, metric))
+    return folder
+
+
+def run(*arguments: str) -> Results:
+    """One rival's process."""
+    done = subprocess.run(
+        [sys.executable, str(HERE / "vector_rivals.py"), *arguments], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        return {"failed": done.stderr.strip().splitlines()[-1:]}
+    return json.loads(done.stdout.strip().splitlines()[-1])  # type: ignore[no-any-return]
+
+
+def beside_rivals(made: VectorSet, metric: str, names: Sequence[str], seconds: float) -> Results:
+    """Every rival on one set."""
+    folder = prepared(made, metric)
+    results: Results = {}
+    for name in names:
+        built = results[SAME_FILES[name]]["build"] if name in SAME_FILES else run("build", name, str(folder), metric)
+        found = run("search", name, str(folder), metric, str(seconds))
+        results[name] = {"build": built, **found}
+        at = at_recall(found.get("curve", []))
+        print(f"{made.name:10} {name:30} p50 at 0.95: {at[0]:9.0f} us   {found.get('failed', '')}", flush=True)
+    return results
+
+
+def at_recall(curve: Sequence[Results], target: float = 0.95) -> tuple[float, float]:
+    """(p50, recall) at a recall, interpolated between the two settings around it; the best there is where none reaches it."""
+    if not curve:
+        return float("nan"), 0.0
+    for place, point in enumerate(curve):
+        if point["recall"] >= target:
+            if not place:
+                return point["p50"], point["recall"]
+            before = curve[place - 1]
+            share = (target - before["recall"]) / (point["recall"] - before["recall"])
+            return before["p50"] + share * (point["p50"] - before["p50"]), target
+    best = max(curve, key=lambda point: point["recall"])
+    return best["p50"], best["recall"]
+
+
+@contextmanager
+def filled(name: str, base: Any, design: Design, known: int | None = None) -> Iterator[tuple[Database, EcoVectorIndex]]:
+    """A file that remembers vectors as rows from 1, ``known`` of them in its index."""
+    path = CACHE / f"{name}.mono"
+    for end in ("", "-wal", "-shm"):
+        Path(f"{path}{end}").unlink(missing_ok=True)
+    database, index = Database(path), EcoVectorIndex(design=design, cache_bytes=0)
+    with database.write() as connection:
+        memo.put(connection, memo.VECTOR, ((b"%d" % row, vectors.pack(one), 0) for row, one in enumerate(base)))
+    count = len(base) if known is None else known
+    with database.write() as connection:
+        index.insert(connection, np.arange(1, count + 1), base[:count])
+    yield database, index
+    database.close()
+    for end in ("", "-wal", "-shm"):
+        Path(f"{path}{end}").unlink(missing_ok=True)
+
+
+def measured(database: Database, index: EcoVectorIndex, queries: Any, truth: Any, query: Query) -> Results:
+    """Recall, p50 in us, loads and codes compared, of the second of two passes."""
+    times: list[float] = []
+    found = []
+    for _ in range(2):
+        times, found = [], []
+        for one in queries:
+            begun = time.perf_counter()
+            with database.read() as connection:
+                found.append(index.search(connection, one, query))
+            times.append(time.perf_counter() - begun)
+    hits = [len(set(one.items) & set(best.tolist())) / max(1, len(best)) for one, best in zip(found, truth, strict=True)]
+    return {
+        "recall": float(np.mean(hits)),
+        "p50": float(np.median(times)) * 1e6,
+        "loads": float(np.mean([one.loads for one in found])),
+        "compared": float(np.mean([one.compared for one in found])),
+        "fewest": min(len(one.items) for one in found),
+    }
+
+
+def stopping(made: VectorSet, metric: str) -> Results:
+    """Loads that each stop condition takes to the same recall, and to the same ranked recall."""
+    conditions: dict[str, list[StopCondition]] = {
+        "RankAware, exponential": [RankAware(Exponential(), 0.0, window) for window in range(1, 60)],
+        "RankAware, epsilon 0.2": [RankAware(Exponential(), 0.2, window) for window in range(1, 60)],
+        "RankAware, reciprocal rank, 0.2": [RankAware(reciprocal_rank, 0.2, window) for window in range(1, 60)],
+        "RankAware, DCG, 0.35": [RankAware(discounted_gain, 0.35, window) for window in range(1, 60)],
+        "VBase, e = k": [VBase(K, window) for window in range(1, 60)],
+        "Budget": [Budget(loads) for loads in range(1, 120)],
+    }
+    base, queries = made.vectors[:100_000], made.queries[:300]
+    truth = truths(base, queries, metric) + 1
+    results: Results = {}
+    with filled("stopping", base, Design(metric="l2" if metric == "l2" else "cosine")) as (database, index), database.read() as connection:
+        state = index._memory.state(connection)
+        assert state is not None
+        traces = []
+        for query, best in zip(queries, truth, strict=True):
+            asked = prepare(query, base.shape[1], state.space.design.metric)
+            search, reached = Search(Query(K, rerank=False), Never(), asked, state.space.design), []
+            for cluster in list(probes(state.centroids, asked))[:160]:
+                search.probe(connection, cluster, store.bodies(connection, cluster))
+                ids = search.pool.ids.tolist()
+                reached.append((recall(ids, best.tolist()), recall(ids, best.tolist(), RANKED)))
+            traces.append((search.loads, reached))
+        ceiling = np.mean([reached[-1] for _, reached in traces], axis=0)
+        for name, some in conditions.items():
+            points = [stopped_at(traces, condition) for condition in some]
+            results[name] = {
+                measure: loads_at(points, place, min(0.95, float(ceiling[place - 1]) - 0.002))
+                for place, measure in ((1, "recall"), (2, "ranked_recall"))
+            }
+        two = stopped_at(traces, RankAware(Exponential(), 0.0, 2))
+        results["the paper's X = 2"] = dict(zip(("loads", "reached", "ranked"), two, strict=True))
+        results["Never"] = {"recall": float(len(state.centroids.names)), "ceiling": float(ceiling[0])}
+        chosen = state.calibration.condition(K, 0.95)
+        results["calibrated"] = {"window": getattr(chosen, "window", 0), **dict(zip(("loads", "reached", "ranked"), stopped_at(traces, chosen), strict=True))}
+    return results
+
+
+def stopped_at(traces: Sequence[tuple[Any, Any]], condition: StopCondition) -> tuple[float, float, float]:
+    """Mean (loads, recall, ranked recall) where a condition stops."""
+    ends = []
+    for loads, reached in traces:
+        end = next((place for place in range(1, len(loads) + 1) if condition.after(loads[:place])), len(loads))
+        ends.append((end, *reached[end - 1]))
+    loads, found, ranked = np.mean(ends, axis=0).tolist()
+    return loads, found, ranked
+
+
+def loads_at(points: Sequence[tuple[float, float, float]], place: int, target: float) -> float | None:
+    """Loads at which a recall is reached, interpolated."""
+    for before, after in zip(points, points[1:], strict=False):
+        if before[place] < target <= after[place]:
+            return before[0] + (target - before[place]) / (after[place] - before[place]) * (after[0] - before[0])
+    return points[0][0] if points[0][place] >= target else None
+
+
+def changing(made: VectorSet) -> Results:
+    """Growing by 50 % and ten times 5 %, deleting 30 %, beside fresh builds; what each change costs."""
+    base, queries = made.vectors[:80_000], made.queries[:300]
+    n, half, step = len(base), len(base) // 2, len(base) // 20
+    results: Results = {}
+    query = Query(K)
+
+    def truth_of(rows: Any) -> Any:
+        return rows[truths(base[rows - 1], queries, "cosine")]
+
+    with filled("changing", base, Design(), half) as (database, index):
+        spent = []
+        for start in range(half, n, 1_000):
+            begun = time.perf_counter()
+            with database.write() as connection:
+                index.insert(connection, np.arange(start + 1, start + 1_001), base[start : start + 1_000])
+            spent.append((time.perf_counter() - begun) / 1_000 * 1e6)
+            if (start - half) % step == 0 and start > half:
+                pass
+        every = np.arange(1, n + 1)
+        results["insert, us a vector in batches of 1,000"] = {"median": float(np.median(spent)), "mean": float(np.mean(spent)), "worst": max(spent)}
+        results["grown"] = measured(database, index, queries, truth_of(every), query)
+        gone = np.random.default_rng(1).permutation(every)[: int(0.3 * n)]
+        spent = []
+        for start in range(0, len(gone), 1_000):
+            begun = time.perf_counter()
+            with database.write() as connection:
+                index.delete(connection, gone[start : start + 1_000].tolist())
+            spent.append((time.perf_counter() - begun) / len(gone[start : start + 1_000]) * 1e6)
+        results["delete, us a vector in batches of 1,000"] = {"median": float(np.median(spent)), "mean": float(np.mean(spent)), "worst": max(spent)}
+        alive = np.setdiff1d(every, gone)
+        results["shrunk"] = measured(database, index, queries, truth_of(alive), query)
+        for name, work in (("single insert with commit, ms", index.insert), ("single delete with commit, ms", index.delete)):
+            spent = []
+            for row in gone[:200].tolist():
+                begun = time.perf_counter()
+                with database.write() as connection:
+                    if work == index.insert:
+                        index.insert(connection, np.array([row]), base[row - 1 : row])
+                    else:
+                        index.delete(connection, [row])
+                spent.append((time.perf_counter() - begun) * 1e3)
+            results[name] = {"median": float(np.median(spent)), "mean": float(np.mean(spent)), "worst": max(spent)}
+        for name, rows in (("grown, fresh build", every), ("shrunk, fresh build", alive)):
+            with database.write() as connection:
+                store.clear(connection, index.space)
+                index.insert(connection, rows, base[rows - 1])
+            results[name] = measured(database, index, queries, truth_of(rows), query)
+    return results
+
+
+def filtering(made: VectorSet) -> Results:
+    """Searches that may find only a share of the vectors."""
+    base, queries = made.vectors[:100_000], made.queries[:300]
+    results: Results = {}
+    with filled("filtering", base, Design()) as (database, index):
+        for share in (1.0, 0.5, 0.05, 0.001):
+            chosen = np.sort(np.random.default_rng(3).permutation(len(base))[: int(len(base) * share)]) + 1
+            flags = np.zeros(len(base) + 1, dtype=np.uint8)
+            flags[chosen] = 1
+            bits = None if share == 1 else np.packbits(flags, bitorder="little")
+            truth = chosen[truths(base[chosen - 1], queries, "cosine")]
+            results[f"{share:.1%}"] = measured(database, index, queries, truth, Query(K, bits))
+    return results
+
+
+def sizing(made: VectorSet) -> Results:
+    """Cluster sizes, one cluster or two, scans and walks: at the calibrated recall."""
+    base, queries = made.vectors[:60_000], made.queries[:200]
+    truth = truths(base, queries, "cosine") + 1
+    results: Results = {}
+    for size in (50, 100, 200, 400, 1_600):
+        for name, design, ef in (
+            ("scan", Design(cluster_size=size, cluster_search="scan"), None),
+            ("scan, one cluster a vector", Design(cluster_size=size, cluster_search="scan", double=False), None),
+            ("graph, ef 32", Design(cluster_size=size, cluster_search="graph", links=8, ef_construction=48), 32),
+            ("graph, ef 100", Design(cluster_size=size, cluster_search="graph", links=8, ef_construction=48), 100),
+        ):
+            with filled("sizing", base, design) as (database, index):
+                results[f"{size} {name}"] = measured(database, index, queries, truth, Query(K, ef=ef))
+                with database.read() as connection:
+                    results[f"{size} {name}"]["clusters"] = index.stats(connection).clusters
+        print(f"sizing {size}", flush=True)
+    return results
+
+
+def expected(made: VectorSet, rivals: Results) -> Results:
+    """The papers' models beside what was measured: memory (MB) and latency (us here, ms on the paper's phone)."""
+    n, d = made.vectors.shape
+    names = {"EcoVector": "hnswlib files", "HNSW": "faiss HNSW", **{one: f"faiss {one}" for one in cost.ALGORITHMS if f"faiss {one}" in RIVALS}}
+    results: Results = {}
+    for algorithm in cost.ALGORITHMS:
+        shape = cost.Shape(n, d, n // (100 if algorithm == "Monograph" else 250), 13 if algorithm == "Monograph" else 32, subvectors=64)
+        spent = cost.latency(algorithm, shape)
+        found = rivals.get("Monograph" if algorithm == "Monograph" else names.get(algorithm, ""), {})
+        results[algorithm] = {
+            "memory": cost.memory(algorithm, shape) / 1e6,
+            "measured_memory": found.get("anonymous", float("nan")) / 1e6,
+            "phone_ms": spent.total,
+            "measured_us": at_recall(found.get("curve", []))[0],
+            "energy_mJ": cost.energy(spent) / 1e3,
+        }
+    return results
+
+
+SECTIONS = ("real", "synthetic", "stopping", "changing", "filtering", "sizing")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="*", choices=SECTIONS, default=list(SECTIONS))
+    parser.add_argument("--seconds", type=float, default=10, help="longest time a setting of a rival is searched")
+    parser.add_argument("--vectors", type=int, default=1_000_000, help="of the synthetic set")
+    options = parser.parse_args()
+    saved = CACHE / "results.json"
+    results: Results = json.loads(saved.read_text()) if saved.exists() else {}
+    vector_data.embed_minilm(3_600)
+    real = vector_data.minilm()
+    real = VectorSet(real.name, real.vectors, real.queries[:400], real.recipe)
+    easy = vector_data.synthetic(options.vectors) if {"synthetic", "stopping"} & set(options.only) else None
+    work = {
+        "real": lambda: beside_rivals(real, "cosine", list(RIVALS), options.seconds),
+        "synthetic": lambda: beside_rivals(easy, "l2", ON_SYNTHETIC, options.seconds) if easy else {},
+        "stopping": lambda: {"real": stopping(real, "cosine"), "easy": stopping(easy, "l2")} if easy else {},
+        "changing": lambda: changing(real),
+        "filtering": lambda: filtering(real),
+        "sizing": lambda: sizing(real),
+    }
+    for section in options.only:
+        started = time.perf_counter()
+        results[section] = work[section]()
+        results["machine"] = machine()
+        results["recipes"] = {"real": real.recipe, "synthetic": easy.recipe if easy else results.get("recipes", {}).get("synthetic", "")}
+        if section == "real":
+            results["expected"] = expected(real, results["real"])
+        saved.write_text(json.dumps(results, indent=1))
+        print(f"{section}: {time.perf_counter() - started:,.0f} s", flush=True)
+    import vector_report
+
+    vector_report.write(results, DOCS)
+    show("written", ["file"], [[str(path)] for path in sorted(DOCS.iterdir())])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""One cluster while it is being changed: what comes and goes is gathered in memory, and written once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from monograph.store import clusters as store
+from monograph.store.clusters import Size
+from monograph.store.database import Connection
+from monograph.vectors import kernel
+from monograph.vectors.cluster import Entries, head_size, joined, pack, strike, unpack
+from monograph.vectors.design import Design
+
+FOLD_RECENT = 32
+"""Recent entries that are folded in; a quarter of the cluster when that is more."""
+FOLD_DEAD = 0.15
+"""Share of deleted entries from which on a cluster is folded."""
+MEND_AT_MOST = 0.25
+"""Share of a graph's nodes that may be taken out of it; when more go it is made anew, which is faster then."""
+
+
+class Edit:
+    """Changes to a cluster. Nothing is written before :meth:`write`.
+
+    Parameters
+    ----------
+    connection:
+        A write transaction.
+    design:
+        Of the index.
+    cluster:
+        Which.
+    size:
+        As it is in the file.
+    """
+
+    def __init__(self, connection: Connection, design: Design, cluster: int, size: Size) -> None:
+        self._connection, self._design, self._cluster = connection, design, cluster
+        self._stored = size
+        self._recent: list[Entries] | None = None
+        self._recent_before = 0
+        self._struck: set[int] = set()
+        self._coming = self._going = 0
+
+    @property
+    def size(self) -> int:
+        """Entries that are alive."""
+        return self._stored.size + self._coming - self._going
+
+    def append(self, entries: Entries) -> None:
+        """Add entries."""
+        self._load().append(entries)
+        self._coming += len(entries)
+
+    def strike(self, memos: Sequence[int]) -> None:
+        """Take out entries that are there."""
+        self._going += len(memos)
+        gone = np.array(memos, dtype=np.int64)
+        kept, found = [], set()
+        for part in self._load():
+            inside = np.isin(part.ids, gone)
+            found.update(part.ids[inside].tolist())
+            kept.append(part.take(~inside) if inside.any() else part)
+        self._recent = kept
+        self._struck.update(set(memos) - found)
+
+    def entries(self) -> Entries | None:
+        """What is alive; None when that is nothing."""
+        folded = store.folded(self._connection, self._cluster)
+        return self._alive(None if folded is None else unpack(folded))
+
+    def _alive(self, base: Entries | None) -> Entries | None:
+        parts = [part for part in self._load() if len(part)]
+        if base is not None:
+            gone = np.fromiter(self._struck, dtype=np.int64, count=len(self._struck))
+            parts.insert(0, base.take((base.ids >= 0) & ~np.isin(base.ids, gone)))
+        return joined(parts) if parts else None
+
+    def _load(self) -> list[Entries]:
+        if self._recent is None:
+            body = store.recent(self._connection, self._cluster)
+            self._recent = [] if body is None else [unpack(body)]
+            self._recent_before = sum(map(len, self._recent))
+        return self._recent
+
+    def write(self, *, fold: bool = False) -> None:
+        """Write what has changed: where it stands, or, when that is much or ``fold`` asks for it, all of it anew."""
+        recent = sum(map(len, self._load()))
+        folded = self._stored.size + self._stored.dead - self._recent_before
+        dead = self._stored.dead + len(self._struck)
+        if fold or recent > max(FOLD_RECENT, folded // 4) or dead > FOLD_DEAD * folded:
+            self._fold()
+            return
+        if self._struck:
+            gone = np.fromiter(self._struck, dtype=np.int64, count=len(self._struck))
+            store.strike(self._connection, self._cluster, head_size, lambda head: strike(head, gone))
+        if recent:
+            store.put_recent(self._connection, self._cluster, pack(joined(self._load())))
+        elif self._recent_before:
+            store.drop_recent(self._connection, self._cluster)
+        store.resize(self._connection, self._cluster, Size(self.size, dead))
+
+    def _fold(self) -> None:
+        body = store.folded(self._connection, self._cluster)
+        base = None if body is None else unpack(body)
+        entries = self._alive(base)
+        if entries is None:
+            store.empty(self._connection, self._cluster)
+            return
+        graph = store.graph(self._connection, self._cluster)
+        if body is not None and base is not None and graph is not None:
+            graph = self._without_dead(body, base, graph)
+        write_whole(self._connection, self._design, self._cluster, entries, graph)
+
+    def _without_dead(self, body: bytes, base: Entries, graph: bytes) -> bytes | None:
+        gone = np.fromiter(self._struck, dtype=np.int64, count=len(self._struck))
+        dead = np.flatnonzero((base.ids < 0) | np.isin(base.ids, gone)).tolist()
+        if len(dead) > MEND_AT_MOST * len(base):
+            return None
+        return kernel.graph_remove(body, graph, dead, ef=self._design.ef_construction, alpha=self._design.alpha)
+
+
+def write_whole(
+    connection: Connection, design: Design, cluster: int, entries: Entries, graph: bytes | None = None
+) -> None:
+    """Write all of a cluster anew; ``graph`` is that of its first rows, None to make it from nothing."""
+    body = pack(entries)
+    store.put_folded(connection, cluster, body)
+    store.resize(connection, cluster, Size(len(entries), 0))
+    if len(entries) >= design.walked_from:
+        made = kernel.graph_insert(body, graph, m=design.links, ef=design.ef_construction, alpha=design.alpha)
+        store.put_graph(connection, cluster, made)
+    else:
+        store.drop_graph(connection, cluster)
