@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml CMakeLists.txt src/monograph/vectors/kernel/kernel.cpp
 
-.PHONY: help demo test check lint docs wheel bench clean
+.PHONY: help demo test check lint docs wheel bench bench-vectors sanitize clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -57,6 +57,22 @@ bench: $(VENV)/bench ## Measure: retrieval, RAGdb beside us, start-up, install s
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/footprint.py
 	$(BIN)/python benchmarks/pages.py
+
+$(VENV)/bench-vectors: $(BUILT_FROM) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e ".[bench-vectors]"
+	@touch $@
+
+bench-vectors: $(VENV)/bench-vectors ## Measure the vector index beside its rivals (an hour); writes docs/benchmarks
+	$(BIN)/python benchmarks/vectors.py
+
+SANITIZED := build/sanitized
+sanitize: ## Run the kernel's tests under the address and undefined-behaviour sanitizers
+	$(PYTHON) -m venv $(SANITIZED)
+	$(SANITIZED)/bin/python -m pip install --quiet --config-settings=cmake.define.SANITIZE=ON \
+		--config-settings=build-dir=build/sanitized-kernel . hypothesis pytest pytest-asyncio pytest-timeout pytest-xdist
+	LD_PRELOAD="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libstdc++.so)" \
+		ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/bin/python -m pytest -q -n 0 -p no:cacheprovider \
+		tests/test_kernel.py tests/test_kernel_clusters.py -k "not hnswlib"
 
 clean: ## Remove what was built
 	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis

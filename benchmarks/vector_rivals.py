@@ -91,7 +91,9 @@ class Hnswlib:
     def open(self, metric: str, folder: Path) -> Search:
         import hnswlib
 
-        index = hnswlib.Index("l2" if metric == "l2" else "ip", int(np.load(folder / "queries.npy", mmap_mode="r").shape[1]))
+        index = hnswlib.Index(
+            "l2" if metric == "l2" else "ip", int(np.load(folder / "queries.npy", mmap_mode="r").shape[1])
+        )
         index.load_index(str(folder / "index.hnsw"))
         index.set_num_threads(1)
         held = [0.0]
@@ -114,7 +116,9 @@ class Usearch:
     def _index(self, metric: str, dimension: int) -> Any:
         from usearch.index import Index
 
-        return Index(ndim=dimension, metric="l2sq" if metric == "l2" else "ip", dtype="f32", connectivity=16, expansion_add=200)
+        return Index(
+            ndim=dimension, metric="l2sq" if metric == "l2" else "ip", dtype="f32", connectivity=16, expansion_add=200
+        )
 
     def build(self, base: Any, metric: str, folder: Path) -> None:
         index = self._index(metric, base.shape[1])
@@ -175,7 +179,10 @@ class Lance:
         import pyarrow as pa
 
         table = pa.table(
-            {"id": np.arange(len(base)), "vector": pa.FixedSizeListArray.from_arrays(pa.array(base.ravel()), base.shape[1])}
+            {
+                "id": np.arange(len(base)),
+                "vector": pa.FixedSizeListArray.from_arrays(pa.array(base.ravel()), base.shape[1]),
+            }
         )
         made = lancedb.connect(folder / "lance").create_table("t", table)
         made.create_index(
@@ -207,7 +214,14 @@ class Chroma:
         client = chromadb.PersistentClient(str(folder / "chroma"), chromadb.Settings(anonymized_telemetry=False))
         made = client.create_collection(
             "vectors",
-            configuration={"hnsw": {"space": "l2" if metric == "l2" else "ip", "ef_construction": 200, "max_neighbors": 16, "ef_search": 40}},
+            configuration={
+                "hnsw": {
+                    "space": "l2" if metric == "l2" else "ip",
+                    "ef_construction": 200,
+                    "max_neighbors": 16,
+                    "ef_search": 40,
+                }
+            },
             embedding_function=None,
         )
         for start in range(0, len(base), 5_000):

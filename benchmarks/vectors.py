@@ -136,7 +136,9 @@ def measured(database: Database, index: EcoVectorIndex, queries: Any, truth: Any
             with database.read() as connection:
                 found.append(index.search(connection, one, query))
             times.append(time.perf_counter() - begun)
-    hits = [len(set(one.items) & set(best.tolist())) / max(1, len(best)) for one, best in zip(found, truth, strict=True)]
+    hits = [
+        len(set(one.items) & set(best.tolist())) / max(1, len(best)) for one, best in zip(found, truth, strict=True)
+    ]
     return {
         "recall": float(np.mean(hits)),
         "p50": float(np.median(times)) * 1e6,
@@ -159,7 +161,10 @@ def stopping(made: VectorSet, metric: str) -> Results:
     base, queries = made.vectors[:100_000], made.queries[:300]
     truth = truths(base, queries, metric) + 1
     results: Results = {}
-    with filled("stopping", base, Design(metric="l2" if metric == "l2" else "cosine")) as (database, index), database.read() as connection:
+    with (
+        filled("stopping", base, Design(metric="l2" if metric == "l2" else "cosine")) as (database, index),
+        database.read() as connection,
+    ):
         state = index._memory.state(connection)
         assert state is not None
         traces = []
@@ -182,7 +187,10 @@ def stopping(made: VectorSet, metric: str) -> Results:
         results["the paper's X = 2"] = dict(zip(("loads", "reached", "ranked"), two, strict=True))
         results["Never"] = {"recall": float(len(state.centroids.names)), "ceiling": float(ceiling[0])}
         chosen = state.calibration.condition(K, 0.95)
-        results["calibrated"] = {"window": getattr(chosen, "window", 0), **dict(zip(("loads", "reached", "ranked"), stopped_at(traces, chosen), strict=True))}
+        results["calibrated"] = {
+            "window": getattr(chosen, "window", 0),
+            **dict(zip(("loads", "reached", "ranked"), stopped_at(traces, chosen), strict=True)),
+        }
     return results
 
 
@@ -224,7 +232,11 @@ def changing(made: VectorSet) -> Results:
             if (start - half) % step == 0 and start > half:
                 pass
         every = np.arange(1, n + 1)
-        results["insert, us a vector in batches of 1,000"] = {"median": float(np.median(spent)), "mean": float(np.mean(spent)), "worst": max(spent)}
+        results["insert, us a vector in batches of 1,000"] = {
+            "median": float(np.median(spent)),
+            "mean": float(np.mean(spent)),
+            "worst": max(spent),
+        }
         results["grown"] = measured(database, index, queries, truth_of(every), query)
         gone = np.random.default_rng(1).permutation(every)[: int(0.3 * n)]
         spent = []
@@ -233,10 +245,17 @@ def changing(made: VectorSet) -> Results:
             with database.write() as connection:
                 index.delete(connection, gone[start : start + 1_000].tolist())
             spent.append((time.perf_counter() - begun) / len(gone[start : start + 1_000]) * 1e6)
-        results["delete, us a vector in batches of 1,000"] = {"median": float(np.median(spent)), "mean": float(np.mean(spent)), "worst": max(spent)}
+        results["delete, us a vector in batches of 1,000"] = {
+            "median": float(np.median(spent)),
+            "mean": float(np.mean(spent)),
+            "worst": max(spent),
+        }
         alive = np.setdiff1d(every, gone)
         results["shrunk"] = measured(database, index, queries, truth_of(alive), query)
-        for name, work in (("single insert with commit, ms", index.insert), ("single delete with commit, ms", index.delete)):
+        for name, work in (
+            ("single insert with commit, ms", index.insert),
+            ("single delete with commit, ms", index.delete),
+        ):
             spent = []
             for row in gone[:200].tolist():
                 begun = time.perf_counter()
@@ -293,10 +312,16 @@ def sizing(made: VectorSet) -> Results:
 def expected(made: VectorSet, rivals: Results) -> Results:
     """The papers' models beside what was measured: memory (MB) and latency (us here, ms on the paper's phone)."""
     n, d = made.vectors.shape
-    names = {"EcoVector": "hnswlib files", "HNSW": "faiss HNSW", **{one: f"faiss {one}" for one in cost.ALGORITHMS if f"faiss {one}" in RIVALS}}
+    names = {
+        "EcoVector": "hnswlib files",
+        "HNSW": "faiss HNSW",
+        **{one: f"faiss {one}" for one in cost.ALGORITHMS if f"faiss {one}" in RIVALS},
+    }
     results: Results = {}
     for algorithm in cost.ALGORITHMS:
-        shape = cost.Shape(n, d, n // (100 if algorithm == "Monograph" else 250), 13 if algorithm == "Monograph" else 32, subvectors=64)
+        shape = cost.Shape(
+            n, d, n // (100 if algorithm == "Monograph" else 250), 13 if algorithm == "Monograph" else 32, subvectors=64
+        )
         spent = cost.latency(algorithm, shape)
         found = rivals.get("Monograph" if algorithm == "Monograph" else names.get(algorithm, ""), {})
         results[algorithm] = {
@@ -336,7 +361,10 @@ def main() -> None:
         started = time.perf_counter()
         results[section] = work[section]()
         results["machine"] = machine()
-        results["recipes"] = {"real": real.recipe, "synthetic": easy.recipe if easy else results.get("recipes", {}).get("synthetic", "")}
+        results["recipes"] = {
+            "real": real.recipe,
+            "synthetic": easy.recipe if easy else results.get("recipes", {}).get("synthetic", ""),
+        }
         if section == "real":
             results["expected"] = expected(real, results["real"])
         saved.write_text(json.dumps(results, indent=1))

@@ -338,6 +338,8 @@ class IndexStats:
         Deleted entries that still take room, until the next fold.
     memory:
         Bytes held in memory for searches: centroids, their graph, clusters in the cache.
+    expected_memory:
+        Bytes that a search should hold, by the cost model: see :func:`monograph.vectors.cost.memory`.
     expected_loads:
         Clusters read a query (k = 10), on average, to reach ``target_recall``, as calibrated; None where every cluster
         is searched, as in a file of few vectors.
@@ -350,6 +352,7 @@ class IndexStats:
     entries: int
     dead: int
     memory: int
+    expected_memory: int
     expected_loads: float | None
     target_recall: float
 

@@ -204,7 +204,7 @@ def _index_rows(index: IndexStats) -> list[tuple[str, str]]:
     return [
         ("  clusters", f"{index.clusters:,}"),
         ("  entries / deleted", f"{index.entries:,} / {index.dead:,}"),
-        ("  in memory", _bytes(index.memory)),
+        ("  in memory / by the model", f"{_bytes(index.memory)} / {_bytes(index.expected_memory)}"),
         (f"  loads a query for recall {index.target_recall:g}", loads),
     ]
 

@@ -16,7 +16,7 @@ def search(connection: Connection, index: EcoVectorIndex, vector: Float32, k: in
     """The k chunks of highest cosine; none for a query without any known word, whose vector is zero."""
     if not vector.any():
         return Ranking("dense", (), ())
-    bits = None if allowed == EVERYTHING else vectors.allowed_bits(connection, allowed)
+    bits = None if allowed == EVERYTHING else index.allowed(connection, allowed)
     near = index.search(connection, vector, Query(k, bits))
     found = vectors.chunks_of(connection, near.items, allowed)
     # Chunks of one text share a vector: those come together, in order of row.

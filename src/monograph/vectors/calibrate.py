@@ -27,7 +27,7 @@ CALIBRATED_FROM = 5_000
 """Vectors from which on a search may stop early: below, seeing every cluster takes less than half a millisecond."""
 RANKED = Exponential()
 """The weight of ranked recall@k."""
-_QUERIES = 128
+_QUERIES = 256
 _MOST_LOADS = 192
 
 

@@ -18,13 +18,14 @@ from monograph.models import Float32
 from monograph.store import clusters as store
 from monograph.store import vectors as stored_vectors
 from monograph.store.database import Connection, path_of
+from monograph.store.filters import Allowed
 from monograph.values import IndexStats
-from monograph.vectors import calibrate, kernel, update
+from monograph.vectors import calibrate, cost, kernel, update
 from monograph.vectors.calibrate import Calibration
 from monograph.vectors.design import DEFAULT_DESIGN, Design
 from monograph.vectors.exact import ExactIndex
 from monograph.vectors.memory import Memory, State
-from monograph.vectors.search import Neighbours, Query, Search, exact, prepare, prepare_many, probes
+from monograph.vectors.search import Bits, Neighbours, Query, Search, exact, prepare, prepare_many, probes
 from monograph.vectors.stop import StopCondition
 from monograph.vectors.update import Space, Update
 
@@ -77,6 +78,10 @@ class EcoVectorIndex:
         self._memory = Memory(space, cache_bytes)
         self._stops: dict[tuple[int, int], StopCondition] = {}
 
+    def allowed(self, connection: Connection, condition: Allowed) -> Bits:
+        """Bitmap of the memo rows whose chunks a filter allows, for :class:`~monograph.vectors.search.Query`."""
+        return self._memory.allowed(connection, condition)
+
     def search(self, connection: Connection, vector: Float32, query: Query) -> Neighbours:
         """The nearest vectors: k of them where so many exist and are allowed.
 
@@ -105,10 +110,12 @@ class EcoVectorIndex:
         if few is not None:
             return exact(connection, few, search, asked)
         bodies = self._memory.bodies
-        with _told(connection):
+        try:
             for cluster in probes(state.centroids, asked) if query.k else ():
                 if search.probe(connection, cluster, bodies(connection, cluster, state.version)):
                     return search.finish(connection, "enough")
+        except kernel.DamagedBytes as fault:
+            raise _damaged(connection, str(fault)) from None
         return search.finish(connection, "all")
 
     def search_many(self, connection: Connection, vectors: Float32, query: Query) -> list[Neighbours]:
@@ -282,14 +289,18 @@ class EcoVectorIndex:
         """Counts, and what is held in memory."""
         state = self._memory.state(connection)
         if state is None:
-            return IndexStats(0, 0, 0, 0, 0, None, self.target_recall)
+            return IndexStats(0, 0, 0, 0, 0, 0, None, self.target_recall)
         sizes = store.sizes(connection, self.space).values()
+        count, clusters = store.count(connection, self.space), len(state.centroids.names)
+        copies = 2 if state.space.design.double else 1
+        shape = cost.Shape(count, state.space.dimension, clusters, probes=0, copies=copies)
         return IndexStats(
-            vectors=store.count(connection, self.space),
-            clusters=len(state.centroids.names),
+            vectors=count,
+            clusters=clusters,
             entries=sum(size.size for size in sizes),
             dead=sum(size.dead for size in sizes),
             memory=state.centroids.memory + self._memory.cached,
+            expected_memory=round(cost.memory("Monograph", shape)),
             expected_loads=state.calibration.expected_loads(10, self.target_recall),
             target_recall=self.target_recall,
         )

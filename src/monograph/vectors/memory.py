@@ -6,11 +6,16 @@ import threading
 from dataclasses import dataclass, replace
 
 from monograph.store import clusters as store
+from monograph.store import settings, vectors
 from monograph.store.database import Connection
+from monograph.store.filters import Allowed
 from monograph.vectors import centroids as central
 from monograph.vectors.calibrate import Calibration
 from monograph.vectors.design import Design
+from monograph.vectors.search import Bits
 from monograph.vectors.update import Space
+
+_FILTERS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,8 @@ class Memory:
         self._held: State | None = None
         self._cache: dict[int, list[bytes]] = {}
         self._cache_version = 0
+        self._filters: dict[Allowed, Bits] = {}
+        self._filters_generation = -1
         self.cached = 0
         """Bytes of the clusters that are kept."""
 
@@ -74,14 +81,25 @@ class Memory:
             self._keep(cluster, bodies, version)
         return bodies
 
+    def allowed(self, connection: Connection, condition: Allowed) -> Bits:
+        """Bitmap of the memo rows that a filter allows; the last few are kept until the file changes."""
+        generation = settings.generation(connection)
+        with self._lock:
+            if generation != self._filters_generation or len(self._filters) >= _FILTERS:
+                self._filters, self._filters_generation = {}, generation
+            held = self._filters.get(condition)
+        if held is None:
+            held = vectors.allowed_bits(connection, condition)
+            with self._lock:
+                if generation == self._filters_generation:
+                    self._filters[condition] = held
+        return held
+
     def _keep(self, cluster: int, bodies: list[bytes], version: int) -> None:
         if version != self._cache_version:
             self._cache, self.cached, self._cache_version = {}, 0, version
         size = sum(map(len, bodies))
-        if size > self._cache_bytes or cluster in self._cache:
-            return
-        while self.cached + size > self._cache_bytes:
-            # The oldest goes first.
-            self.cached -= sum(map(len, self._cache.pop(next(iter(self._cache)))))
-        self.cached += size
-        self._cache[cluster] = bodies
+        # What came first stays: exchanging clusters costs more than reading them from the system's own cache.
+        if self.cached + size <= self._cache_bytes and cluster not in self._cache:
+            self.cached += size
+            self._cache[cluster] = bodies
