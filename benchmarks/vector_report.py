@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -65,7 +66,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def number(value: float | None, digits: int = 0) -> str:
-    return "—" if value is None or value != value else f"{value:,.{digits}f}"
+    return "—" if value is None or math.isnan(value) else f"{value:,.{digits}f}"
 
 
 def rivals_table(found: Results) -> str:

@@ -67,12 +67,15 @@ class Monograph:
         from monograph.vectors.search import Query
 
         database = Database(folder / "index.mono")
-        indexes = {target: EcoVectorIndex(target_recall=target, cache_bytes=self.cache) for target in self.dial}
+        held: dict[float, EcoVectorIndex] = {}
         asked = Query(K, rerank=self.rerank)
 
         def search(query: Any, target: float) -> list[int]:
+            if target not in held:
+                held.clear()
+                held[target] = EcoVectorIndex(target_recall=target, cache_bytes=self.cache)
             with database.read() as connection:
-                return [row - 1 for row in indexes[target].search(connection, query, asked).items]
+                return [row - 1 for row in held[target].search(connection, query, asked).items]
 
         return search
 
@@ -400,8 +403,8 @@ def search(name: str, data: Path, metric: str, seconds: float) -> dict[str, Any]
     rival, folder = RIVALS[name], folder_of(name, data)
     queries, truth = np.load(data / "queries.npy"), np.load(data / "truth.npy")
     drop(folder)
-    for module in MODULES:
-        if name.startswith(MODULES[module]):
+    for module, rival_name in MODULES.items():
+        if name.startswith(rival_name):
             importlib.import_module(module)  # What a process imports once is no part of opening an index.
     before = memory()
     started = time.perf_counter()

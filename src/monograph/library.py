@@ -129,6 +129,7 @@ class Monograph:
 
     def close(self) -> None:
         """Close the file. Closing twice is allowed; any other use afterwards raises ClosedFile."""
+        self._index.close()
         self._database.close()
 
     def plan(

@@ -68,7 +68,7 @@ def versions(connection: Connection, space: int) -> tuple[int, int]:
 def put_header(connection: Connection, space: int, dimension: int, design: str, calibration: str) -> None:
     """Set what a new index is like."""
     connection.execute(
-        "INSERT INTO vector_indexes VALUES (?, ?, ?, ?, random(), random(), NULL)",
+        "INSERT INTO vector_indexes VALUES (?, ?, ?, ?, random(), random())",
         (space, dimension, design, calibration),
     )
 
@@ -87,15 +87,17 @@ def touch(connection: Connection, space: int, *, structure: bool) -> None:
         connection.execute("UPDATE vector_indexes SET structure = random() WHERE space = ?", (space,))
 
 
-def centroid_graph(connection: Connection, space: int) -> bytes | None:
-    """The graph of an index's centroids, where it has one."""
-    row = connection.execute("SELECT graph FROM vector_indexes WHERE space = ?", (space,)).fetchone()
-    return None if row is None else row[0]
+def searched_centroids(connection: Connection, space: int) -> tuple[bytes, bytes | None] | None:
+    """What a search compares a query with: codes of all centroids, and their graph where they have one."""
+    found: tuple[bytes, bytes | None] | None = connection.execute(
+        "SELECT body, graph FROM centroids WHERE space = ?", (space,)
+    ).fetchone()
+    return found
 
 
-def put_centroid_graph(connection: Connection, space: int, graph: bytes | None) -> None:
-    """Set the graph of an index's centroids."""
-    connection.execute("UPDATE vector_indexes SET graph = ? WHERE space = ?", (graph, space))
+def put_searched_centroids(connection: Connection, space: int, body: bytes, graph: bytes | None) -> None:
+    """Set what a search compares a query with."""
+    connection.execute("INSERT OR REPLACE INTO centroids VALUES (?, ?, ?)", (space, body, graph))
 
 
 def centroids(connection: Connection, space: int, dimension: int) -> tuple[Int64, Float32]:
@@ -269,7 +271,7 @@ def clear(connection: Connection, space: int) -> None:
     """Take an index out."""
     for table in ("parts WHERE part / 2 IN", "cluster_graphs WHERE cluster IN"):
         connection.execute(f"DELETE FROM {table} (SELECT cluster FROM clusters WHERE space = ?)", (space,))  # noqa: S608
-    for table in ("clusters", "placements", "unplaced", "vector_indexes"):
+    for table in ("clusters", "centroids", "placements", "unplaced", "vector_indexes"):
         connection.execute(f"DELETE FROM {table} WHERE space = ?", (space,))  # noqa: S608 - constants
 
 

@@ -105,7 +105,9 @@ FORMAT_2 = (
     # What a vector belongs to: space 1 is chunks. version rises with every change, structure when centroids change.
     """CREATE TABLE vector_indexes (
         space INTEGER PRIMARY KEY, dimension INTEGER NOT NULL, design TEXT NOT NULL, calibration TEXT NOT NULL,
-        version INTEGER NOT NULL, structure INTEGER NOT NULL, graph BLOB)""",
+        version INTEGER NOT NULL, structure INTEGER NOT NULL)""",
+    # What a search holds in memory: codes of all centroids, and a graph of them where there are many.
+    "CREATE TABLE centroids (space INTEGER PRIMARY KEY, body BLOB NOT NULL, graph BLOB)",
     # size counts what is alive, dead what is struck out and still takes room. A number is never used twice: what is
     # new stands behind all that was there before.
     """CREATE TABLE clusters (

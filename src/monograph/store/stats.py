@@ -11,7 +11,7 @@ _GROUPS = {
     "texts": "texts", "memo": "memo (vectors)", "sqlite_autoindex_memo_1": "memo (vectors)", "words": "words",
     "trigrams": "trigrams", "chunks": "chunks", "documents": "documents", "sources": "sources",
     "vectors": "memo (vectors)", "parts": "clusters (codes)", "cluster_graphs": "clusters (codes)",
-    "clusters": "centroids", "vector_indexes": "centroids", "placements": "placements",
+    "clusters": "centroids", "centroids": "centroids", "vector_indexes": "centroids", "placements": "placements",
 }  # fmt: skip
 
 

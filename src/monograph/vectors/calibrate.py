@@ -20,7 +20,7 @@ from monograph.vectors.search import Query, Search, prepare_many, probes
 from monograph.vectors.stop import Exponential, Never, RankAware, StopCondition, Weight
 from monograph.vectors.update import Space
 
-WINDOWS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128)
+WINDOWS = (*range(1, 17), 18, 20, 22, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128)
 RESULTS = (10, 100)
 """The k that are calibrated; a search for others goes by the next larger one."""
 CALIBRATED_FROM = 5_000

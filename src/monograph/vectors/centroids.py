@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from monograph.models import Float32
 from monograph.vectors import kernel
-from monograph.vectors.cluster import Metric, encode, pack
+from monograph.vectors.cluster import Metric, encode, pack, unpack
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 
@@ -26,45 +27,59 @@ class Centroids:
 
     Parameters
     ----------
-    names:
-        int64 (n,), ascending.
-    vectors:
-        float32 (n, dimension).
     body:
-        The centroids as a cluster whose ids are places in ``names``: what a query is compared with.
+        The centroids in codes of a byte, as a cluster whose ids are the clusters' numbers, ascending: which are near
+        matters, not how near.
     graph:
         A graph of them, where there are many.
     """
 
-    names: Int64
-    vectors: Float32
     body: bytes
     graph: bytes | None
+
+    def __len__(self) -> int:
+        return struct.unpack_from("<I", self.body, 8)[0] if self.body else 0
+
+    @property
+    def names(self) -> Int64:
+        """Numbers of the clusters: int64 (n,), ascending."""
+        return unpack(self.body).ids if self.body else np.empty(0, dtype=np.int64)
 
     @property
     def memory(self) -> int:
         """Bytes held."""
-        return self.names.nbytes + self.vectors.nbytes + len(self.body) + len(self.graph or b"")
+        return len(self.body) + len(self.graph or b"")
 
     def nearest(self, query: Float32, count: int) -> Int64:
-        """Names of the clusters whose centroids lie nearest to a query, nearest first: at most ``count``."""
-        pool = kernel.Pool(min(count, len(self.names)))
-        if self.graph is not None and count <= len(self.names) // 8:
+        """Numbers of the clusters whose centroids lie nearest to a query, nearest first: at most ``count``."""
+        pool = kernel.Pool(min(count, len(self)))
+        if self.graph is not None and count <= len(self) // 8:
             kernel.walk(kernel.Cluster(self.body, self.graph), query, pool, 0, max(count, WALKED), trusted=True)
-        else:
+        elif self.body:
             kernel.scan([self.body], query, pool, 0, trusted=True)
-        return self.names[pool.ids]
+        return pool.ids
 
 
-def make(names: Int64, vectors: Float32, metric: Metric, graph: bytes | None) -> Centroids:
-    """Centroids as they are searched; ``graph`` as :func:`grow` made it."""
-    return Centroids(names, vectors, _body(vectors, metric), graph)
+NONE = Centroids(b"", None)
 
 
-def _body(vectors: Float32, metric: Metric) -> bytes:
-    """Codes of a byte: which clusters are near matters, not how near."""
-    places = np.arange(len(vectors), dtype=np.int64)
-    return pack(encode(places, vectors, "cosine" if metric == "cosine" else "l2", "int8"))
+def load(body: bytes, graph: bytes | None) -> Centroids:
+    """Centroids as the file holds them, held against their checksums once; searches trust them from then on.
+
+    Raises
+    ------
+    DamagedBytes
+        If they are not what was written.
+    """
+    dimension = unpack(body).codes.shape[1]
+    if graph is not None:
+        kernel.walk(kernel.Cluster(body, graph), np.zeros(dimension, dtype=np.float32), kernel.Pool(0), 0, 1)
+    return Centroids(body, graph)
+
+
+def code(names: Int64, vectors: Float32, metric: Metric) -> bytes:
+    """Centroids as a search compares them."""
+    return pack(encode(names, vectors, "cosine" if metric == "cosine" else "l2", "int8"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +91,19 @@ class GraphSettings:
     alpha: float
 
 
-def grow(before: Centroids | None, names: Int64, vectors: Float32, metric: Metric, how: GraphSettings) -> bytes | None:
+def grow(before: Centroids, body: bytes, how: GraphSettings) -> bytes | None:
     """The graph of some centroids: what was there before is kept, what left is taken out, what came is inserted.
 
     Returns
     -------
     The graph as it is stored; None where there are too few to need one.
     """
-    if len(names) < GRAPH_FROM:
+    after = Centroids(body, None)
+    if len(after) < GRAPH_FROM:
         return None
     graph = None
-    if before is not None and before.graph is not None:
-        # New clusters have higher names than all before: those that stay keep their order in front.
-        left = np.flatnonzero(~np.isin(before.names, names)).tolist()
+    if before.graph is not None:
+        # New clusters have higher numbers than all before: those that stay keep their order in front.
+        left = np.flatnonzero(~np.isin(before.names, after.names)).tolist()
         graph = kernel.graph_remove(before.body, before.graph, left, ef=how.ef, alpha=how.alpha)
-    return kernel.graph_insert(_body(vectors, metric), graph, m=how.links, ef=how.ef, alpha=how.alpha)
+    return kernel.graph_insert(body, graph, m=how.links, ef=how.ef, alpha=how.alpha)

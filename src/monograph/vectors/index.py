@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import TypeAlias
 
 import numpy as np
@@ -36,6 +37,8 @@ DEFAULT_TARGET_RECALL = 0.95
 """Recall@k at which searches stop, on average."""
 EXACT_BELOW = 400
 """Allowed vectors that are compared one by one rather than looked for in clusters."""
+AHEAD = 16
+"""Probes that are announced before the first is read; half as many at a time from then on."""
 STALE_CALIBRATION = 2.0
 """The index is calibrated anew when it has grown or shrunk by this factor."""
 
@@ -110,13 +113,14 @@ class EcoVectorIndex:
         if few is not None:
             return exact(connection, few, search, asked)
         bodies = self._memory.bodies
+        order = probes(state.centroids, asked) if query.k else iter(())
         try:
-            for cluster in probes(state.centroids, asked) if query.k else ():
+            for cluster in self._announced(connection, order):
                 if search.probe(connection, cluster, bodies(connection, cluster, state.version)):
-                    return search.finish(connection, "enough")
+                    return search.finish(connection, "enough", self._memory.ahead)
         except kernel.DamagedBytes as fault:
             raise _damaged(connection, str(fault)) from None
-        return search.finish(connection, "all")
+        return search.finish(connection, "all", self._memory.ahead)
 
     def search_many(self, connection: Connection, vectors: Float32, query: Query) -> list[Neighbours]:
         """Search for many vectors, each as :meth:`search` would; a cluster is read once a round for all that probe it.
@@ -148,7 +152,21 @@ class EcoVectorIndex:
                     if enough:
                         stopped[place] = "enough"
                         del going[place]
-        return [search.finish(connection, why) for search, why in zip(searches, stopped, strict=True)]
+        return [
+            search.finish(connection, why, self._memory.ahead) for search, why in zip(searches, stopped, strict=True)
+        ]
+
+    def close(self) -> None:
+        """Let go of the file. A later search opens it again."""
+        self._memory.ahead.close()
+
+    def _announced(self, connection: Connection, order: Iterator[int]) -> Iterator[int]:
+        """Probes in their order, some at a time announced before the first of them is read."""
+        count = AHEAD
+        while some := list(islice(order, count)):
+            self._memory.ahead.clusters(connection, some)
+            yield from some
+            count = AHEAD // 2
 
     def _unbuilt(self, connection: Connection, vector: Float32, query: Query) -> Neighbours:
         """A file whose index waits to be built, and that cannot be written here: every vector is compared."""
@@ -222,7 +240,7 @@ class EcoVectorIndex:
         if not len(memos):
             return
         with _told(connection):
-            if not len(state.centroids.names):
+            if not len(state.centroids):
                 update.build(connection, state.space, memos, vectors)
             else:
                 changes = Update(connection, state.space, state.centroids)
@@ -291,7 +309,7 @@ class EcoVectorIndex:
         if state is None:
             return IndexStats(0, 0, 0, 0, 0, 0, None, self.target_recall)
         sizes = store.sizes(connection, self.space).values()
-        count, clusters = store.count(connection, self.space), len(state.centroids.names)
+        count, clusters = store.count(connection, self.space), len(state.centroids)
         copies = 2 if state.space.design.double else 1
         shape = cost.Shape(count, state.space.dimension, clusters, probes=0, copies=copies)
         return IndexStats(

@@ -9,6 +9,7 @@ from monograph.store import clusters as store
 from monograph.store import settings, vectors
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
+from monograph.store.prefetch import Prefetcher
 from monograph.vectors import centroids as central
 from monograph.vectors.calibrate import Calibration
 from monograph.vectors.design import Design
@@ -47,6 +48,8 @@ class Memory:
         self._held: State | None = None
         self._cache: dict[int, list[bytes]] = {}
         self._cache_version = 0
+        self.ahead = Prefetcher()
+        """Told of what is about to be read."""
         self._filters: dict[Allowed, Bits] = {}
         self._filters_generation = -1
         self.cached = 0
@@ -62,8 +65,9 @@ class Memory:
         if header is None:
             return None
         space = Space(self._space, Design.from_json(header.design), header.dimension)
-        names, vectors = store.centroids(connection, self._space, header.dimension)
-        made = central.make(names, vectors, space.design.metric, store.centroid_graph(connection, self._space))
+        self.ahead.centroids(connection, self._space)
+        found = store.searched_centroids(connection, self._space)
+        made = central.NONE if found is None else central.load(*found)
         state = State(version, structure, space, Calibration.from_json(header.calibration), made)
         self._held = state
         return state

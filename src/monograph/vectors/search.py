@@ -15,6 +15,7 @@ from monograph.models import Float32
 from monograph.store import clusters as store
 from monograph.store import vectors as stored_vectors
 from monograph.store.database import Connection
+from monograph.store.prefetch import Prefetcher
 from monograph.vectors import kernel
 from monograph.vectors.centroids import Centroids
 from monograph.vectors.cluster import Metric, body_size
@@ -142,11 +143,11 @@ def prepare_many(vectors: npt.ArrayLike, dimension: int, metric: Metric) -> Floa
 
 def probes(centroids: Centroids, asked: Float32) -> Iterator[int]:
     """All clusters, nearest first."""
-    first = centroids.nearest(asked, min(FIRST_PROBES, len(centroids.names))).tolist()
+    first = centroids.nearest(asked, min(FIRST_PROBES, len(centroids))).tolist()
     yield from first
-    if len(first) < len(centroids.names):
+    if len(first) < len(centroids):
         done = set(first)
-        yield from (name for name in centroids.nearest(asked, len(centroids.names)).tolist() if name not in done)
+        yield from (name for name in centroids.nearest(asked, len(centroids)).tolist() if name not in done)
 
 
 class Search:
@@ -195,10 +196,11 @@ class Search:
             compared += scanned.compared
         return kernel.Found(tuple(sorted({*walked.ranks, *scanned.ranks})), compared)
 
-    def finish(self, connection: Connection, stopped: str) -> Neighbours:
+    def finish(self, connection: Connection, stopped: str, ahead: Prefetcher) -> Neighbours:
         """The k best, compared exactly unless that was not asked."""
         items, scores = self.pool.ids, self.pool.scores
         if self._query.rerank:
+            ahead.memos(connection, items.tolist())
             items, scores = _compared(connection, items.tolist(), self._asked, self._design.metric)
         return _neighbours(items, scores, self._asked, self, stopped)
 

@@ -71,7 +71,7 @@ def build(connection: Connection, space: Space, memos: Int64, vectors: Float32, 
     # A centroid that nothing chose is of no use.
     for name in names[np.setdiff1d(np.arange(len(names)), owners)].tolist():
         store.remove_cluster(connection, name)
-    finish(connection, space, None)
+    finish(connection, space, central.NONE)
 
 
 def _owned(assigned: partition.Assignment) -> tuple[Int64, Int64]:
@@ -94,12 +94,13 @@ def _placements(memos: Int64, names: Int64, assigned: partition.Assignment) -> l
     return [Placement(*row) for row in zip(memos.tolist(), first.tolist(), second.tolist(), strict=True)]
 
 
-def finish(connection: Connection, space: Space, before: central.Centroids | None) -> None:
-    """Bring the centroids' graph up to date after clusters came or went."""
+def finish(connection: Connection, space: Space, before: central.Centroids) -> None:
+    """Bring what searches compare with up to date after clusters came or went."""
     design = space.design
     names, vectors = store.centroids(connection, space.number, space.dimension)
+    body = central.code(names, vectors, design.metric)
     how = central.GraphSettings(design.links, design.ef_construction, design.alpha)
-    store.put_centroid_graph(connection, space.number, central.grow(before, names, vectors, design.metric, how))
+    store.put_searched_centroids(connection, space.number, body, central.grow(before, body, how))
     store.touch(connection, space.number, structure=True)
 
 
@@ -121,7 +122,7 @@ class Update:
         self._space = space
         self._design = space.design
         self._before = centroids
-        self._names, self._vectors = centroids.names, centroids.vectors
+        self._names, self._vectors = store.centroids(connection, space.number, space.dimension)
         self._sizes = store.sizes(connection, space.number)
         self._edits: dict[int, Edit] = {}
         self._changed = False
