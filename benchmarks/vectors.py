@@ -80,10 +80,10 @@ def run(*arguments: str) -> Results:
     return json.loads(done.stdout.strip().splitlines()[-1])  # type: ignore[no-any-return]
 
 
-def beside_rivals(made: VectorSet, metric: str, names: Sequence[str], seconds: float) -> Results:
-    """Every rival on one set."""
+def beside_rivals(made: VectorSet, metric: str, names: Sequence[str], seconds: float, known: Results) -> Results:
+    """Every rival on one set; those that are not named keep what is known of them."""
     folder = prepared(made, metric)
-    results: Results = {}
+    results: Results = dict(known)
     for name in names:
         built = results[SAME_FILES[name]]["build"] if name in SAME_FILES else run("build", name, str(folder), metric)
         found = run("search", name, str(folder), metric, str(seconds))
@@ -355,8 +355,8 @@ def main() -> None:
     real = VectorSet(real.name, real.vectors, real.queries[:400], real.recipe)
     easy = vector_data.synthetic(options.vectors) if {"synthetic", "stopping"} & set(options.only) else None
     work = {
-        "real": lambda: {**results.get("real", {}), **beside_rivals(real, "cosine", rivals, options.seconds)},
-        "synthetic": lambda: beside_rivals(easy, "l2", ON_SYNTHETIC, options.seconds) if easy else {},
+        "real": lambda: beside_rivals(real, "cosine", rivals, options.seconds, results.get("real", {})),
+        "synthetic": lambda: beside_rivals(easy, "l2", ON_SYNTHETIC, options.seconds, {}) if easy else {},
         "stopping": lambda: {"real": stopping(real, "cosine"), "easy": stopping(easy, "l2")} if easy else {},
         "changing": lambda: changing(real),
         "filtering": lambda: filtering(real),

@@ -267,6 +267,12 @@ def count(connection: Connection, space: int) -> int:
     return int(connection.execute(query, (space,)).fetchone()[0])
 
 
+def count_entries(connection: Connection, space: int) -> int:
+    """Entries of all clusters that are alive: far fewer rows to read than there are vectors."""
+    query = "SELECT coalesce(sum(size), 0) FROM clusters WHERE space = ?"
+    return int(connection.execute(query, (space,)).fetchone()[0])
+
+
 def clear(connection: Connection, space: int) -> None:
     """Take an index out."""
     for table in ("parts WHERE part / 2 IN", "cluster_graphs WHERE cluster IN"):

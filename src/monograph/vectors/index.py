@@ -79,7 +79,7 @@ class EcoVectorIndex:
         self.design = design
         self.target_recall = target_recall
         self._memory = Memory(space, cache_bytes)
-        self._stops: dict[tuple[int, int], StopCondition] = {}
+        self._stops: dict[tuple[int, int, float], StopCondition] = {}
 
     def allowed(self, connection: Connection, condition: Allowed) -> Bits:
         """Bitmap of the memo rows whose chunks a filter allows, for :class:`~monograph.vectors.search.Query`."""
@@ -104,7 +104,7 @@ class EcoVectorIndex:
         DamagedFile
             If a cluster is not what was written.
         """
-        state = self._memory.state(connection)
+        state = self._state(connection)
         if state is None:
             return self._unbuilt(connection, vector, query)
         asked = prepare(vector, state.space.dimension, state.space.design.metric)
@@ -132,7 +132,7 @@ class EcoVectorIndex:
         vectors:
             float32 (n, dimension).
         """
-        state = self._memory.state(connection)
+        state = self._state(connection)
         if state is None:
             return [self._unbuilt(connection, vector, query) for vector in vectors]
         asked = [prepare(vector, state.space.dimension, state.space.design.metric) for vector in vectors]
@@ -180,10 +180,11 @@ class EcoVectorIndex:
             # A load brings so much less of what is allowed.
             stretch = max(1.0, (state.calibration.vectors / allowed) ** 0.5)
             return state.calibration.condition(query.k, self.target_recall, stretch=stretch)
-        known = self._stops.get((state.structure, query.k))
+        asked = (state.structure, query.k, self.target_recall)
+        known = self._stops.get(asked)
         if known is None:
             known = state.calibration.condition(query.k, self.target_recall)
-            self._stops = {(state.structure, query.k): known}
+            self._stops = {asked: known}
         return known
 
     def _few(self, connection: Connection, query: Query) -> list[int] | None:
@@ -206,8 +207,8 @@ class EcoVectorIndex:
             return
         stale = store.take_stale(connection, self.space)
         wanted, vectors = stored_vectors.load_any(connection, stale.wanted)
-        state = self._memory.state(connection)
-        left = store.count(connection, self.space) - len(stale.unwanted)
+        state = self._state(connection)
+        left = 0 if state is None else _about(connection, state) - len(stale.unwanted)
         if state is None or vectors.shape[1] not in (0, state.space.dimension) or len(wanted) > left:
             self.rebuild(connection)
             return
@@ -296,7 +297,7 @@ class EcoVectorIndex:
 
     def _recalibrate(self, connection: Connection) -> None:
         state = self._must(connection)
-        count = store.count(connection, self.space)
+        count = _about(connection, state)
         before = state.calibration.vectors
         if before and max(count, before) < STALE_CALIBRATION * min(count, before):
             return
@@ -305,7 +306,7 @@ class EcoVectorIndex:
 
     def stats(self, connection: Connection) -> IndexStats:
         """Counts, and what is held in memory."""
-        state = self._memory.state(connection)
+        state = self._state(connection)
         if state is None:
             return IndexStats(0, 0, 0, 0, 0, 0, None, self.target_recall)
         sizes = store.sizes(connection, self.space).values()
@@ -323,8 +324,14 @@ class EcoVectorIndex:
             target_recall=self.target_recall,
         )
 
+    def _state(self, connection: Connection) -> State | None:
+        try:
+            return self._memory.state(connection)
+        except kernel.DamagedBytes as fault:
+            raise _damaged(connection, f"its centroids: {fault}") from None
+
     def _must(self, connection: Connection) -> State:
-        state = self._memory.state(connection)
+        state = self._state(connection)
         if state is None:
             raise InputError("the index holds nothing", "insert vectors first")
         return state
@@ -340,6 +347,12 @@ def _round(going: dict[int, Iterator[int]]) -> dict[int, list[int]]:
         else:
             wanted.setdefault(cluster, []).append(place)
     return wanted
+
+
+def _about(connection: Connection, state: State) -> int:
+    """Vectors of an index, counted by its clusters' entries: exact but where a lone cluster holds each once."""
+    copies = 2 if state.space.design.double and len(state.centroids) > 1 else 1
+    return store.count_entries(connection, state.space.number) // copies
 
 
 @contextmanager

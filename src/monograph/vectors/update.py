@@ -122,7 +122,7 @@ class Update:
         self._space = space
         self._design = space.design
         self._before = centroids
-        self._names, self._vectors = store.centroids(connection, space.number, space.dimension)
+        self._loaded: tuple[Int64, Float32] | None = None
         self._sizes = store.sizes(connection, space.number)
         self._edits: dict[int, Edit] = {}
         self._changed = False
@@ -167,6 +167,20 @@ class Update:
         else:
             store.touch(self._connection, self._space.number, structure=False)
 
+    @property
+    def _names(self) -> Int64:
+        return self._centroids()[0]
+
+    @property
+    def _vectors(self) -> Float32:
+        return self._centroids()[1]
+
+    def _centroids(self) -> tuple[Int64, Float32]:
+        """Numbers and centroids of the clusters as they are by now; read only where something is assigned."""
+        if self._loaded is None:
+            self._loaded = store.centroids(self._connection, self._space.number, self._space.dimension)
+        return self._loaded
+
     def _edit(self, cluster: int) -> Edit:
         held = self._edits.get(cluster)
         if held is None:
@@ -188,7 +202,7 @@ class Update:
             size = self._edit(cluster).size
             if size > SPLIT_AT * usual:
                 waiting.extend(self._cut(cluster))
-            elif size < DISSOLVE_AT * usual and (len(self._names) > 1 or not size):
+            elif size < DISSOLVE_AT * usual and (len(self._sizes) > 1 or not size):
                 waiting.extend(self._reform(cluster, np.empty((0, self._space.dimension), dtype=np.float32)))
 
     def _cut(self, cluster: int) -> list[int]:
@@ -240,15 +254,13 @@ class Update:
         store.remove_cluster(self._connection, cluster)
         del self._sizes[cluster]
         self._edits.pop(cluster, None)
-        self._names = np.delete(self._names, place)
-        self._vectors = np.delete(self._vectors, place, axis=0)
+        self._loaded = np.delete(self._names, place), np.delete(self._vectors, place, axis=0)
         self._changed = True
 
     def _add(self, centroid: Float32) -> None:
         cluster = store.add_cluster(self._connection, self._space.number, centroid)
         self._sizes[cluster] = Size(0, 0)
-        self._names = np.append(self._names, cluster)
-        self._vectors = np.vstack([self._vectors, centroid[None]])
+        self._loaded = np.append(self._names, cluster), np.vstack([self._vectors, centroid[None]])
 
     def _assign(self, items: Entries, before: Sequence[Placement], around: Float32, fresh: int) -> list[Placement]:
         near = partition.closest(self._vectors, around, CANDIDATES, self._design.metric)
