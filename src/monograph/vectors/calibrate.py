@@ -85,6 +85,11 @@ class Calibration:
         found = (point.loads for point in self.points if point.k == k and point.recall >= target)
         return next(found, None)
 
+    @property
+    def likely(self) -> float | None:
+        """Loads of a query of usual k and recall."""
+        return self.expected_loads(RESULTS[0], 0.95)
+
     def to_json(self) -> str:
         """As it is stored."""
         return json.dumps([self.vectors, [astuple(point) for point in self.points]])

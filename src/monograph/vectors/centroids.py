@@ -17,8 +17,10 @@ Int64: TypeAlias = npt.NDArray[np.int64]
 
 GRAPH_FROM = 2_000
 """Centroids from which on a graph of them is walked: below, comparing all takes no longer and misses none."""
-WALKED = 64
+WALKED = 32
 """Centroids kept in view on a walk, at least."""
+SORTED_FROM = 512
+"""Centroids asked for from which on all are sorted at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,9 @@ class Centroids:
 
     def nearest(self, query: Float32, count: int) -> Int64:
         """Numbers of the clusters whose centroids lie nearest to a query, nearest first: at most ``count``."""
+        if count > SORTED_FROM:
+            held = unpack(self.body)
+            return held.ids[np.argsort(-(held.vectors() @ query + held.biases), kind="stable")][:count]
         pool = kernel.Pool(min(count, len(self)))
         if self.graph is not None and count <= len(self) // 8:
             kernel.walk(kernel.Cluster(self.body, self.graph), query, pool, 0, max(count, WALKED), trusted=True)

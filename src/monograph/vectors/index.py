@@ -113,7 +113,7 @@ class EcoVectorIndex:
         if few is not None:
             return exact(connection, few, search, asked)
         bodies = self._memory.bodies
-        order = probes(state.centroids, asked) if query.k else iter(())
+        order = probes(state.centroids, asked, state.likely) if query.k else iter(())
         try:
             for cluster in self._announced(connection, order):
                 if search.probe(connection, cluster, bodies(connection, cluster, state.version)):
@@ -142,7 +142,9 @@ class EcoVectorIndex:
         if few is not None:
             return [exact(connection, few, search, one) for search, one in zip(searches, asked, strict=True)]
         stopped = ["all"] * len(asked)
-        going = {place: probes(state.centroids, one) for place, one in enumerate(asked)} if query.k else {}
+        going = (
+            {place: probes(state.centroids, one, state.likely) for place, one in enumerate(asked)} if query.k else {}
+        )
         while going:
             for cluster, places in _round(going).items():
                 bodies = self._memory.bodies(connection, cluster, state.version)

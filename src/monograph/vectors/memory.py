@@ -21,13 +21,17 @@ _FILTERS = 16
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """An index as one transaction sees it: see :class:`monograph.store.clusters.Header` for the two numbers."""
+    """An index as one transaction sees it: see :class:`monograph.store.clusters.Header` for the two numbers.
+
+    ``likely`` is how many loads a search of usual k and recall takes; None where it sees every cluster.
+    """
 
     version: int
     structure: int
     space: Space
     calibration: Calibration
     centroids: central.Centroids
+    likely: float | None
 
 
 class Memory:
@@ -68,7 +72,8 @@ class Memory:
         self.ahead.centroids(connection, self._space)
         found = store.searched_centroids(connection, self._space)
         made = central.NONE if found is None else central.load(*found)
-        state = State(version, structure, space, Calibration.from_json(header.calibration), made)
+        calibration = Calibration.from_json(header.calibration)
+        state = State(version, structure, space, calibration, made, calibration.likely)
         self._held = state
         return state
 

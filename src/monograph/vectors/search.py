@@ -27,8 +27,8 @@ Bits: TypeAlias = npt.NDArray[np.uint8]
 Load: TypeAlias = Callable[[int], list[bytes]]
 """Reads the bodies of a cluster."""
 
-FIRST_PROBES = 48
-"""Clusters put in order at first; all of them when those do not suffice."""
+MOST_FIRST = 48
+"""Clusters put in order at first, at most; four times as many, and then all, when those do not suffice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +141,15 @@ def prepare_many(vectors: npt.ArrayLike, dimension: int, metric: Metric) -> Floa
     return unit
 
 
-def probes(centroids: Centroids, asked: Float32) -> Iterator[int]:
-    """All clusters, nearest first."""
-    first = centroids.nearest(asked, min(FIRST_PROBES, len(centroids))).tolist()
-    yield from first
-    if len(first) < len(centroids):
-        done = set(first)
-        yield from (name for name in centroids.nearest(asked, len(centroids)).tolist() if name not in done)
+def probes(centroids: Centroids, asked: Float32, expected: float | None = None) -> Iterator[int]:
+    """All clusters, nearest first; ``expected`` is how many are likely to be wanted."""
+    first = MOST_FIRST if expected is None else min(MOST_FIRST, max(8, round(2 * expected)))
+    done: set[int] = set()
+    for count in (first, 4 * first, len(centroids)):
+        if count > len(done):
+            fresh = [name for name in centroids.nearest(asked, count).tolist() if name not in done]
+            yield from fresh
+            done.update(fresh)
 
 
 class Search:
