@@ -89,7 +89,7 @@ def rivals_table(found: Results) -> str:
                 number(higher) if high >= 0.99 else f"— ({high:.3f})",
                 number(one["anonymous"] / 1e6, 1),
                 number(one["files"] / 1e6, 1),
-                number(one["cold"], 1),
+                number(one.get("cold"), 1),
                 number(one["build"]["seconds"], 1),
                 number(one["build"]["bytes"] / 1e6),
             ]

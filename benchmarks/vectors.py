@@ -80,14 +80,23 @@ def run(*arguments: str) -> Results:
     return json.loads(done.stdout.strip().splitlines()[-1])  # type: ignore[no-any-return]
 
 
-def beside_rivals(made: VectorSet, metric: str, names: Sequence[str], seconds: float, known: Results) -> Results:
-    """Every rival on one set; those that are not named keep what is known of them."""
+def beside_rivals(
+    made: VectorSet, metric: str, names: Sequence[str], known: Results, options: argparse.Namespace
+) -> Results:
+    """Every rival on one set. Those that are not named keep what is known of them; those reused are not built again."""
+    reused = options.reuse or ()
     folder = prepared(made, metric)
     results: Results = dict(known)
     for name in names:
-        built = results[SAME_FILES[name]]["build"] if name in SAME_FILES else run("build", name, str(folder), metric)
-        found = run("search", name, str(folder), metric, str(seconds))
-        results[name] = {"build": built, **found}
+        if name in SAME_FILES:
+            built = results[SAME_FILES[name]]["build"]
+        elif name in reused:
+            built = known[name]["build"]
+        else:
+            built = run("build", name, str(folder), metric)
+        found = run("search", name, str(folder), metric, str(options.seconds))
+        colds = [run("cold", name, str(folder), metric).get("cold", float("nan")) for _ in range(5)]
+        results[name] = {"build": built, **found, "cold": float(np.median(colds))}
         at = at_recall(found.get("curve", []))
         print(f"{made.name:10} {name:30} p50 at 0.95: {at[0]:9.0f} us   {found.get('failed', '')}", flush=True)
     return results
@@ -346,6 +355,7 @@ def main() -> None:
     parser.add_argument(
         "--rivals", nargs="*", choices=list(RIVALS), help="measure only these anew, and keep the others"
     )
+    parser.add_argument("--reuse", nargs="*", choices=list(RIVALS), help="search what was built before of these")
     options = parser.parse_args()
     rivals = options.rivals or list(RIVALS)
     saved = CACHE / "results.json"
@@ -355,8 +365,10 @@ def main() -> None:
     real = VectorSet(real.name, real.vectors, real.queries[:400], real.recipe)
     easy = vector_data.synthetic(options.vectors) if {"synthetic", "stopping"} & set(options.only) else None
     work = {
-        "real": lambda: beside_rivals(real, "cosine", rivals, options.seconds, results.get("real", {})),
-        "synthetic": lambda: beside_rivals(easy, "l2", ON_SYNTHETIC, options.seconds, {}) if easy else {},
+        "real": lambda: beside_rivals(real, "cosine", rivals, results.get("real", {}), options),
+        "synthetic": lambda: (
+            beside_rivals(easy, "l2", ON_SYNTHETIC, results.get("synthetic", {}), options) if easy else {}
+        ),
         "stopping": lambda: {"real": stopping(real, "cosine"), "easy": stopping(easy, "l2")} if easy else {},
         "changing": lambda: changing(real),
         "filtering": lambda: filtering(real),

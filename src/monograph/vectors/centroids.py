@@ -17,7 +17,7 @@ Int64: TypeAlias = npt.NDArray[np.int64]
 
 GRAPH_FROM = 2_000
 """Centroids from which on a graph of them is walked: below, comparing all takes no longer and misses none."""
-WALKED = 32
+WALKED = 64
 """Centroids kept in view on a walk, at least."""
 SORTED_FROM = 512
 """Centroids asked for from which on all are sorted at once."""
