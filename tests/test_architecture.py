@@ -23,7 +23,18 @@ FLOORS = (
 LEAVES = FLOORS[-1]
 ALLOWED_SIDEWAYS = {("app", "evaluate")}  # the command line has an eval command
 FRAMEWORKS = ("llama_index", "langchain", "langchain_core", "langchain_classic", "mcp")
-HEAVY = ("onnxruntime", "torch", "sentence_transformers", "matplotlib", "sentencex", "safetensors", "rich", "networkx")
+HEAVY = (
+    "onnxruntime",
+    "torch",
+    "sentence_transformers",
+    "matplotlib",
+    "sentencex",
+    "safetensors",
+    "rich",
+    "networkx",
+    "spacy",
+    "urllib3",
+)
 PUBLIC = {"monograph", "monograph.errors", "monograph.values", "monograph.models", "monograph.settings"}
 VAGUE = {"utils", "helpers", "manager", "base", "impl"}
 

@@ -306,12 +306,12 @@ class Changes(RuleBasedStateMachine):
         if not hasattr(self, "database"):
             return
         rows = np.array(sorted(self.alive), dtype=np.int64)
-        if len(rows) > 50:
+        if len(rows) > 300:
             queries = clumps(60, seed=21)
 
             def searched(connection: sqlite3.Connection) -> Any:
                 clusters = self.index.stats(connection).clusters
-                return self.index.search_many(connection, queries, Query(10, stop=Budget(max(3, clusters // 2))))
+                return self.index.search_many(connection, queries, Query(10, stop=Budget(max(3, -(-clusters // 2)))))
 
             with self.database.read() as connection:
                 changed = searched(connection)

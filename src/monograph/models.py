@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, Protocol, TypeAlias, runtime_checkable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from monograph.values import Chunk, Extraction
 
 Float32: TypeAlias = npt.NDArray[np.float32]
 TextKind: TypeAlias = Literal["document", "query"]
@@ -51,5 +55,61 @@ class Embedder(Protocol):
         -------
         float32 array of shape (len(texts), dimension), in the order of ``texts``; every row has
         unit length, except that a text without any known token may be a zero row.
+        """
+        ...
+
+
+@runtime_checkable
+class Extractor(Protocol):
+    """Finds what a chunk names, and what it says of how these belong together.
+
+    ``key`` names the extractor and every setting that changes what it finds: it is part of the hash under which an
+    extraction is remembered. ``spec`` is what :func:`monograph.derive.extract.load_extractor` needs to make the same
+    extractor again; one of your own may use any text.
+    """
+
+    @property
+    def key(self) -> str:
+        """Name of the extractor and its settings; part of every hash."""
+        ...
+
+    @property
+    def spec(self) -> str:
+        """How to make this extractor again."""
+        ...
+
+    def extract(self, chunks: Sequence[Chunk]) -> Iterable[Extraction]:
+        """One extraction a chunk, in the order of ``chunks``; each is remembered as soon as it comes.
+
+        A chunk that a model fails on still gets an extraction (see :attr:`~monograph.values.Extraction.failure`).
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a language model wrote, and the tokens it read and wrote."""
+
+    text: str
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+@runtime_checkable
+class LanguageModel(Protocol):
+    """Completes a prompt. ``key`` names the model and every setting that changes its answers."""
+
+    @property
+    def key(self) -> str:
+        """Name of the model and its settings; part of every hash."""
+        ...
+
+    def complete(self, prompt: str, max_tokens: int) -> Completion:
+        """Answer a prompt in at most ``max_tokens`` tokens. Safe to call from several threads.
+
+        Raises
+        ------
+        ModelUnavailable
+            If the model does not answer.
         """
         ...

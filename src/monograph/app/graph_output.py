@@ -1,0 +1,150 @@
+"""The graph as tables for people."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from monograph.app.output import SHOWN_CHARACTERS, SHOWN_LINES, console, safe, table, visible
+from monograph.values import Chunk, Entity, Link, Merge, Neighbourhood
+
+SHOWN_NAMES = 8
+SHOWN_CHUNKS = 5
+NAME_CHARACTERS = 60
+DESCRIPTION_CHARACTERS = 240
+
+
+def print_neighbourhood(neighbourhood: Neighbourhood) -> None:
+    """What was asked for, its neighbours by hops, and the most telling chunks with their sources."""
+    out = console()
+    known = {entity.id: entity for entity in neighbourhood.entities}
+    if not neighbourhood.entities:
+        out.print("nothing found")
+        return
+    for entity in neighbourhood.entities:
+        if entity.id in neighbourhood.centre:
+            _print_entity(entity)
+    _print_neighbours(neighbourhood, known)
+    for chunk in neighbourhood.chunks[:SHOWN_CHUNKS]:
+        _print_chunk(chunk)
+    more = len(neighbourhood.chunks) - SHOWN_CHUNKS
+    if more > 0:
+        out.print(f"and {_counted(more, 'chunk')} more", style="dim")
+
+
+def print_entities(entities: Sequence[Entity], merges: Sequence[Merge] = ()) -> None:
+    """A line an entity, then a line a merge: which names were taken to mean one thing, and why."""
+    out = console()
+    if not entities and not merges:
+        out.print("nothing found")
+    if entities:
+        made = table("name", "kind", "chunks", "also", "id", right=["chunks"], folding=["name", "also"])
+        for entity in entities:
+            made.add_row(
+                _name(entity.name), _name(entity.kind), f"{entity.chunks:,}", _others(entity), visible(entity.id)
+            )
+        out.print(made)
+    if merges:
+        made = table("name", "taken for", "why", "merge", folding=["name", "taken for", "why"])
+        for merge in merges:
+            why = f"{merge.reason}: {merge.detail}" if merge.detail else merge.reason
+            undone = " (undone)" if merge.undone else ""
+            made.add_row(
+                _name(merge.other), _name(merge.name), _line(why, DESCRIPTION_CHARACTERS) + undone, visible(merge.id)
+            )
+        out.print(made)
+
+
+def _print_entity(entity: Entity) -> None:
+    out = console()
+    out.print(_name(entity.name), style="bold")
+    out.print(f"{_name(entity.kind)}, named in {_counted(entity.chunks, 'chunk')}  [{visible(entity.id)}]", style="dim")
+    if others := _others(entity):
+        out.print(f"also {others}")
+    if entity.documents:
+        out.print(f"the subject of {_listed(entity.documents)}")
+
+
+def _print_neighbours(neighbourhood: Neighbourhood, known: dict[str, Entity]) -> None:
+    """A line a neighbour; of several links that lead to it from one hop nearer, the heaviest."""
+    out = console()
+    nearest = _nearest(neighbourhood)
+    made = table(
+        "hop", "name", "kind", "weight", "shared", "through", right=["hop", "weight", "shared"], folding=["name"]
+    )
+    said = []
+    around = [entity for entity in neighbourhood.entities if entity.id in nearest]
+    for entity in sorted(around, key=lambda one: nearest[one.id][0]):
+        hop, link = nearest[entity.id]
+        via = known[link.source if link.target == entity.id else link.target]
+        through = "" if hop == 1 and len(neighbourhood.centre) == 1 else _name(via.name)
+        shared = f"{len(link.chunks):,}"
+        made.add_row(f"{hop}", _name(entity.name), _name(entity.kind), f"{link.weight:.2f}", shared, through)
+        if link.description:
+            said.append(f"{_name(via.name)} — {_name(entity.name)}: {_described(link)}")
+    apart = [one.name for one in neighbourhood.entities if one.id not in nearest and one.id not in neighbourhood.centre]
+    if nearest:
+        out.print(made)
+    if apart:
+        out.print(f"without a link to these: {_listed(apart)}")
+    if neighbourhood.cut:
+        out.print(f"{_counted(neighbourhood.cut, 'neighbour')} left out", style="dim")
+    for line in said[:SHOWN_LINES]:
+        out.print(line)
+    out.print()
+
+
+def _nearest(neighbourhood: Neighbourhood) -> dict[str, tuple[int, Link]]:
+    """How many hops from the centre every other entity is, and the heaviest link that leads there, by its id."""
+    touching = defaultdict(list)
+    for link in sorted(neighbourhood.links, key=lambda one: -one.weight):
+        touching[link.source].append((link.target, link))
+        touching[link.target].append((link.source, link))
+    reached = set(neighbourhood.centre)
+    edge = set(neighbourhood.centre)
+    found: dict[str, tuple[int, Link]] = {}
+    hop = 0
+    while edge:
+        hop += 1
+        ways = [(other, link) for one in edge for other, link in touching[one] if other not in reached]
+        for other, link in sorted(ways, key=lambda way: (-way[1].weight, way[1].source, way[1].target)):
+            found.setdefault(other, (hop, link))
+        edge = {other for other, _ in ways}
+        reached |= edge
+    return found
+
+
+def _described(link: Link) -> str:
+    keywords = f" ({_listed(link.keywords)})" if link.keywords else ""
+    return _line(link.description, DESCRIPTION_CHARACTERS) + keywords
+
+
+def _print_chunk(chunk: Chunk) -> None:
+    out = console()
+    out.print(f"{visible(chunk.document_id)}:{chunk.start}-{chunk.end}  [{visible(chunk.id)}]", style="dim")
+    text = chunk.text if len(chunk.text) <= SHOWN_CHARACTERS else chunk.text[:SHOWN_CHARACTERS].rstrip() + " …"
+    out.print("\n".join(f"   {line}" for line in safe(text).split("\n") if line.strip()))
+    out.print()
+
+
+def _others(entity: Entity) -> str:
+    return _listed([name for name in entity.names if name != entity.name])
+
+
+def _listed(texts: Sequence[str]) -> str:
+    more = f" and {len(texts) - SHOWN_NAMES} more" if len(texts) > SHOWN_NAMES else ""
+    return ", ".join(_name(text) for text in texts[:SHOWN_NAMES]) + more
+
+
+def _name(text: str) -> str:
+    return _line(text, NAME_CHARACTERS)
+
+
+def _line(text: str, limit: int) -> str:
+    """Text on one line of at most about ``limit`` characters."""
+    flat = " ".join(text.split())
+    return visible(flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…")
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"

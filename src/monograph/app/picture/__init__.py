@@ -1,0 +1,71 @@
+"""A part of the graph, and the ways that led to an answer, as one HTML page.
+
+The page is whole: style, scripts and data stand in it, and its content security policy lets it run the two scripts
+written here and fetch nothing. What comes from files is data: JSON in a block that no browser runs, put into the page
+as text.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import re
+from collections.abc import Sequence
+from importlib import resources
+
+from monograph.app.picture.data import data_of, shortened
+from monograph.values import Neighbourhood, Path
+
+TITLE_CHARACTERS = 300
+_LIBRARIES = ("d3-dispatch", "d3-quadtree", "d3-timer", "d3-force")
+_PARTS = ("graph", "layout", "stage", "pointer", "panel", "details", "page")
+_PLACE = re.compile(r"\{\{(\w+)\}\}")
+
+
+def picture_of(neighbourhood: Neighbourhood, paths: Sequence[Path] = (), *, title: str) -> str:
+    """One HTML page that draws a neighbourhood and the paths through it; it needs no network, ever.
+
+    What is very large is cut, and the page says so: see :func:`monograph.app.picture.data.data_of`.
+
+    Parameters
+    ----------
+    neighbourhood:
+        What is drawn.
+    paths:
+        Listed beside the picture, in this order; stations outside the neighbourhood are drawn too.
+    title:
+        The heading: an entity's name or the question.
+
+    Returns
+    -------
+    The page's text; write it as UTF-8.
+    """
+    style = _asset("page.css")
+    libraries = "\n".join(_asset("vendor", f"{name}.min.js") for name in _LIBRARIES)
+    library = f"/*\n{_asset('vendor', 'LICENSE')}*/\n{libraries}"
+    program = "(() => {\n" + '"use strict";\n' + "\n".join(_asset(f"{name}.js") for name in _PARTS) + "})();"
+    heading = shortened(title, TITLE_CHARACTERS).encode("utf-8", "replace").decode()
+    parts = {
+        "policy": _policy([library, program], style),
+        "title": html.escape(heading.replace("\0", "")),
+        "style": style,
+        "data": data_of(neighbourhood, paths),
+        "library": library,
+        "program": program,
+    }
+    return _PLACE.sub(lambda place: parts[place.group(1)], _asset("page.html"))
+
+
+def _policy(scripts: Sequence[str], style: str) -> str:
+    """A content security policy that lets run and apply what is written here, known by its hash, and nothing else."""
+    allowed = " ".join(_source(script) for script in scripts)
+    return f"default-src 'none'; script-src {allowed}; style-src {_source(style)}; base-uri 'none'; form-action 'none'"
+
+
+def _source(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _asset(*path: str) -> str:
+    return resources.files(__name__).joinpath(*path).read_text("utf-8")

@@ -1,0 +1,46 @@
+"""Extractors: chunks in, what they name and how these belong together out."""
+
+from __future__ import annotations
+
+from monograph.derive.extract.kinds import KINDS
+from monograph.errors import ModelUnavailable
+from monograph.models import Extractor
+
+__all__ = ["KINDS", "load_extractor"]
+
+
+def load_extractor(spec: str, api_key: str = "") -> Extractor:
+    """Make an extractor from the text that names it.
+
+    Parameters
+    ----------
+    spec:
+        ``pattern``; ``spacy:PIPELINE``, an installed pipeline's name or its folder; ``llm:MODEL``, where MODEL is
+        ``openai:BASE_URL#NAME`` (see :class:`monograph.derive.extract.llm.LLMExtractor` for more).
+    api_key:
+        For a server that asks for one. It is in no spec, so never in a file.
+
+    Raises
+    ------
+    ModelUnavailable
+        If the spec is unknown, or its model cannot be loaded here.
+    MissingExtra
+        If the package it needs is not installed.
+    """
+    kind, _, source = spec.partition(":")
+    if spec == "pattern":
+        from monograph.derive.extract.pattern import PatternExtractor
+
+        return PatternExtractor()
+    if kind == "spacy" and source:
+        from monograph.derive.extract.spacy import SpacyExtractor
+
+        return SpacyExtractor(source)
+    if kind.partition("/")[0] == "llm" and source:
+        from monograph.derive.extract.llm import LLMExtractor
+
+        return LLMExtractor.from_spec(spec, api_key)
+    raise ModelUnavailable(
+        f"unknown extractor {spec!r}",
+        "give pattern, spacy:PIPELINE or llm:openai:BASE_URL#NAME; one of your own is handed to Monograph.open",
+    )

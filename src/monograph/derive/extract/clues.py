@@ -1,0 +1,100 @@
+"""Words that tell what a name is: of a profession, of a place, of a work …; in English, German and Spanish."""
+
+from __future__ import annotations
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text, parted by white space."""
+    return frozenset(text.split())
+
+
+INSIDE = words("of the de la le les du des di da del della dos das do van von der den zu zum zur al el bin ibn & y e")
+"""Words in lower case that go on a name: University of Oxford, Ludwig van Beethoven."""
+
+LOOSE = words("and in on at to for a an with from by or und im am")
+"""Words that go on some names (Payment on Demand) and stand between others (Ann and Bob): both readings are given."""
+
+TITLES = words(
+    """
+mr mrs ms miss dr prof professor sir lady lord king queen prince princess president senator captain colonel
+major general pope emperor empress duke duchess count baron judge chancellor minister herr frau señor señora don
+doña
+"""
+)
+"""Before a name they make it a person's."""
+
+NO_SPEAKERS = words(
+    """
+time date note notes subject from to cc re fwd http https example examples warning question answer tip title
+author summary abstract source sources update related advertisement zeit datum betreff von an hora fecha asunto
+"""
+)
+"""What stands before a colon at the head of a line and speaks nothing."""
+
+_DEFINED_AS = {
+    "person": """
+actor actress admiral analyst anthropologist archaeologist architect artist astronaut astronomer athlete author
+baron biologist bishop botanist boxer businessman businesswoman chef chemist choreographer clergyman coach
+comedian commander composer conductor cricketer critic cyclist dancer designer detective dictator diplomat
+director doctor economist editor emperor engineer entrepreneur explorer farmer filmmaker fighter footballer
+general goalkeeper golfer governor guitarist historian inventor journalist judge king knight lawyer lyricist
+mathematician mayor merchant minister missionary model monarch musician nobleman novelist nurse officer outlaw
+painter philosopher photographer physician physicist pianist pilot pirate player playwright poet politician pope
+president priest prince princess producer professor programmer psychologist queen racer rapper rower ruler
+sailor scholar scientist screenwriter sculptor senator singer skater soldier songwriter sprinter statesman
+surgeon swimmer teacher theologian trumpeter violinist wrestler writer schauspieler schauspielerin
+schriftsteller schriftstellerin politiker politikerin maler malerin komponist sänger sängerin dichter kaiser
+könig königin actriz escritor escritora político política pintor pintora cantante poeta rey reina
+""",
+    "work": """
+album anthem article ballad ballet book cartoon comedy documentary drama ep episode film franchise game magazine
+manga miniseries movie musical newspaper novel novella opera painting play poem program sculpture series show
+sitcom single song soundtrack symphony thriller zeitschrift roman spielfilm película novela canción
+""",
+    "organisation": """
+agency airline army association band bank brand broadcaster bureau business charity church club college
+commission committee company conglomerate corporation council department division duo federation firm foundation
+group institute institution label league manufacturer ministry museum network orchestra organization
+organisation party publisher quartet regiment retailer school society squad squadron startup studio syndicate
+team trio trust union university unternehmen partei verein hochschule universität empresa partido universidad
+equipo
+""",
+    "place": """
+airport area arena avenue bay beach borough bridge building canal capital castle cathedral city commune
+community continent country county district estate forest glacier hamlet harbour highway hill hotel island
+kingdom lake locality mountain municipality neighborhood neighbourhood park parish peninsula plaza port
+prefecture province railway region republic reservoir river road settlement square stadium state station street
+suburb temple territory town township tunnel valley village volcano ward stadt gemeinde ort fluss insel berg
+ciudad municipio pueblo río isla
+""",
+    "event": """
+battle campaign ceremony championship competition conference crisis disaster earthquake election event festival
+flood hurricane massacre olympics race rebellion revolution season siege tournament treaty uprising war schlacht
+krieg batalla guerra torneo
+""",
+}
+_ENDS_WITH = {
+    "organisation": """
+association bank board brothers bureau club co college commission committee company corp corporation council
+department f.c fc foundation gmbh group inc institute league llc ltd ministry orchestra party press records
+school society studios union university ag e.v
+""",
+    "place": """
+airport avenue bay beach bridge canal castle cathedral church city county creek desert district forest hall
+harbour hill hills island islands lake mountain mountains museum ocean palace park peninsula province river road
+sea square stadium station street strait tower valley village straße platz
+""",
+    "event": """
+battle bowl championship championships cup election elections fair festival games marathon olympics open
+revolution season tour war
+""",
+    "work": """
+album chronicle gazette herald magazine suite symphony times tribune trilogy
+""",
+}
+
+KIND_BY_DEFINITION = {word: kind for kind, text in _DEFINED_AS.items() for word in text.split()}
+"""Kind by the noun after "is a": X is a German film director."""
+
+KIND_BY_LAST_WORD = {word: kind for kind, text in _ENDS_WITH.items() for word in text.split()}
+"""Kind by the last word of a name: Tezno River."""

@@ -1,0 +1,83 @@
+"""Words that name nothing: articles, pronouns, prepositions and the like, in seven languages.
+
+A capital at the head of a sentence says nothing about them, and no key phrase begins, ends or goes on across one.
+"""
+
+from __future__ import annotations
+
+_ENGLISH = """
+a about above according additionally after again against all almost alone along already also although always am
+among an and another any anyone anything are around as at away back be became because become been before being below
+between both but by can cannot could despite did do does doing done down due during each either else etc even ever
+every everyone everything few first following for from further furthermore had has have having he hello her here
+hers herself hey hi him himself his how however i if in indeed instead into is it its itself just last later least
+less let like many may maybe me meanwhile might mine more moreover most much must my myself near neither never next
+no nobody none nor not nothing now of off often oh ok okay on once one only onto or other others otherwise our ours
+out over own per perhaps please quite rather really said same second several shall she should since so some someone
+something sometimes soon still such sure than thank thanks that the their theirs them themselves then there
+therefore these they thing things third this those though three through throughout thus to today together tomorrow
+too toward towards two under unless until up upon us very via was we well were what whatever when whenever where
+whereas wherever whether which while who whom whose why will with within without would yeah yes yesterday yet you
+your yours yourself
+"""
+
+_GERMAN = """
+aber alle allem allen aller alles als also am an ander andere anderen anderer andern auch auf aus bei beim bin bis
+bist da dabei dadurch dafür dagegen daher damit danach dann daran darauf daraus darin darüber das dass dazu dein
+deine dem den denn der deren des deshalb dessen die dies diese diesem diesen dieser dieses doch dort du durch ein
+eine einem einen einer eines einige einigen er erst es etwa etwas euch euer für gegen gibt habe haben hat hatte
+hatten hier hin hinter ich ihm ihn ihnen ihr ihre ihrem ihren ihrer im immer in indem ins ist ja jede jedem jeden
+jeder jedes jedoch jetzt kann kein keine keinem keinen keiner können könnte laut man mehr mein meine mich mir mit
+muss nach nachdem neben nicht nichts noch nun nur ob obwohl oder ohne schon sehr sein seine seinem seinen seiner
+seit sich sie sind so sogar solche soll sollte somit sondern sowie später trotz über um und uns unser unter viel
+viele vom von vor während war waren warum was wegen weil weiter welche welcher welches wenn wer werden wie wieder
+will wir wird wo wurde wurden zu zum zur zwar zwischen
+"""
+
+_SPANISH = """
+a además al algo algunas algunos ante antes aquel aquella aquí así aun aunque bajo bien cada casi como con contra
+cual cuales cuando cuyo de del desde después donde dos durante e el él ella ellas ellos en entonces entre era eran
+es esa ese eso esta está estaba están este esto estos fue fueron gracias ha había habían hacia han hasta hay la las
+le les lo los luego más me mediante mi mientras mis mucho muchos muy nada ni no nos nosotros nuestra nuestro o os
+otra otras otro otros para pero poco por porque primero pues que qué quien quién se según ser si sí sido sin sobre
+solo son su sus también tan tanto te tenía tiene todo todos tras tu tus un una unas uno unos usted y ya yo
+"""
+
+_FRENCH = """
+à afin ai ainsi alors après au aucun aussi autre autres aux avant avec avait c car ce ceci cela celle celui ces cet
+cette ceux chaque chez comme contre d dans de depuis des deux donc dont du durant elle elles en encore entre est et
+été était étaient être eu fait fut grâce il ils j je jusque l la là le les leur leurs lors lorsque lui m ma mais
+même mes moins mon n ne ni nos notre nous on ont ou où par parce pas pendant peu plus pour pourquoi puis qu quand
+que quel quelle qui quoi s sa sans se selon ses si sinon son sont sous sur ta tandis te tes ton toujours tous tout
+toute toutes très tu un une vers voici voilà vos votre vous y
+"""
+
+_ITALIAN = """
+a ad agli ai al alla alle anche ancora avere che chi ci coi col come con contro cui da dagli dai dal dalla dalle
+degli dei del della delle dello di dopo dove durante e ed era erano essere fra gli ha hanno i il in infatti io l la
+le lei lo loro lui ma mentre mi mia mio ne negli nei nel nella nelle no noi non nostro o ogni per perché però più
+poi prima qual quale quando quella quello questa questi questo qui se secondo si sia sono sopra stata stato su sua
+sugli sui sul sulla suo suoi tra tutti tutto un una uno vi voi
+"""
+
+_PORTUGUESE = """
+a ao aos após as às até cada com como contra da das de dela dele depois do dos durante e é ela elas ele eles em
+entre era eram essa esse esta está este eu foi foram há isso já la lhe mais mas me mesmo meu minha muito na não nas
+nem no nos nossa nosso num numa o onde os ou para pela pelas pelo pelos por porque quando que quem se segundo sem
+ser seu seus sobre sua suas também te tem tinha todos um uma você
+"""
+
+_DUTCH = """
+aan al als altijd ander andere bij dan dat de deze die dit doch doen door dus echter een en er ge geen haar had
+hebben heeft hem het hier hij hoe hun ik in is ja je kan maar me meer men met mijn na naar niet niets nog nu of om
+omdat onder ons ook op over reeds te tegen toch toen tot u uit uw van veel voor want waren was wat wel werd wie wij
+wil worden wordt ze zelf zich zij zijn zo zonder zou
+"""
+
+_GERMAN_MARKS = "der die das und ist nicht mit auf ein eine den dem des für von wurde werden im sich"
+
+FUNCTION_WORDS = frozenset(" ".join((_ENGLISH, _GERMAN, _SPANISH, _FRENCH, _ITALIAN, _PORTUGUESE, _DUTCH)).split())
+"""In lower case, accents kept."""
+
+GERMAN_MARKS = frozenset(_GERMAN_MARKS.split())
+"""Where these are many, every noun has a capital, and one alone is no proper name."""

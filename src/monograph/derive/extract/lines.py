@@ -1,0 +1,183 @@
+"""Records in an answer's lines: fields between bars, tuples, tables, bullets, keys with values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from monograph.derive.extract.kinds import kind_of
+from monograph.derive.extract.record import MAX_RECORDS, Record, Tag, from_keys, meaning_of, section_of
+
+MAX_LINE = 2_000
+"""Characters of a line that are read."""
+
+_REWRITTEN = (
+    # what ends an answer or a record: <|COMPLETE|>, ##, {record_delimiter}, <br>, )("entity"
+    (re.compile(r"<\|?\s*/?complet\w*\s*\|?>|[{<](?:record|completion)_delimiter[}>]|<br\s*/?>", re.IGNORECASE), "\n"),
+    (re.compile(r"(?<![<|#])#{2,}(?![#|>])"), "\n"),
+    (re.compile(r"\)[\s,;]*(?=\(\s*[\"'“]?(?:entity|relation))", re.IGNORECASE), "\n"),
+    # what parts fields: <|>, <|#|>, <||>, <#>, <|, |>, {tuple_delimiter}, other bars
+    (re.compile(r"<[#\\ ]*\|[|#\\ ]*>|<#>|<\|[|#]{0,4}|[|#]{0,4}\|>|[{<]tuple_delimiter[}>]|[｜¦‖\t]"), "|"),
+    (re.compile(r"\|{2,}"), "|"),
+    # a record that begins in the middle of a line
+    (
+        re.compile(
+            r"(?<=[.!?)\]\"'”\d])[ \t]{0,4}[(\"'“*]{0,4}\b(entity|relation(?:ship)?)\b[\"'”*]{0,4}[ \t]{0,4}\|",
+            re.IGNORECASE,
+        ),
+        r"\n\1|",
+    ),
+)
+_BULLET = re.compile(r"^\s*(?:[-*•+>–]|\(?\d{1,3}[.):])\s+|^\s*\d{1,3}[.)]\s*(?=\D)")
+_TAGGED = re.compile(
+    r"^\W*(entity|entities|relation|relationship|relations|relationships)\b[\s\d\"'”*_)]*([|,;:=(-]?)[\s\"'“(]*(.*)$",
+    re.IGNORECASE,
+)
+_KEYED = re.compile(r"^\W{0,6}([A-Za-z][A-Za-z _]{0,24})[\d\W]{0,4}?[:=]\s*(\S.*)$")
+_DESCRIBED = re.compile(r"^([^|:(]{1,100}?)\s*[(\[]([^)\]]{2,40})[)\]]\s*(?:[:\-–—,.]+\s*(.*))?$")
+_ARROW = re.compile(r"\s*(?:<?[-=–—]{1,8}>+|→|⟶|⇒|↔)\s*")
+_QUOTED = re.compile(r'"([^"]*)"|“([^”]*)”|\'((?:[^\']|\'(?=\w))*)\'|([\d.]+)')
+_RULE = re.compile(r"^[\s|:\-+=_*.]*$")
+
+
+def read_lines(answer: str) -> list[Record]:
+    """Every record in the lines of an answer; lines that are none are passed over."""
+    for pattern, put in _REWRITTEN:
+        answer = pattern.sub(put, answer)
+    records: list[Record] = []
+    section: Tag | None = None
+    keyed: dict[str, str] = {}
+    lines = answer.split("\n")
+    for number, raw in enumerate(lines):
+        line = _BULLET.sub("", " ".join(raw[:MAX_LINE].replace("**", "").split()), count=1).strip()
+        if _RULE.match(line) or line.startswith("```"):
+            continue
+        pair = _key_and_value(line, "source" in keyed)
+        if pair is not None:
+            meaning = meaning_of(pair[0])
+            if meaning in keyed or (meaning in ("name", "source") and from_keys(keyed)):
+                records.extend(_finish(keyed))
+            keyed[meaning] = pair[1]
+            continue
+        records.extend(_finish(keyed))
+        title = _title(line)
+        section = title or section
+        if title is None:
+            read = _read_line(line, section)
+            records.extend(one for one in read if number + 1 < len(lines) or not _cut_off(line, one))
+        if len(records) >= MAX_RECORDS:
+            break
+    records.extend(_finish(keyed))
+    return records[:MAX_RECORDS]
+
+
+def _cut_off(line: str, record: Record) -> bool:
+    """Whether the last line of an answer ends before a field that shows a name to be whole."""
+    return "|" in line and len(record.fields) < (2 if record.tag == "entity" else 3)
+
+
+def _finish(keyed: dict[str, str]) -> Iterator[Record]:
+    record = from_keys(keyed)
+    keyed.clear()
+    if record is not None:
+        yield record
+
+
+def _key_and_value(line: str, in_relation: bool) -> tuple[str, str] | None:
+    """``Name: Ada`` and the like; a tag before bars, arrows or a tuple is no key."""
+    match = _KEYED.match(line)
+    if match is None or "|" in line or not meaning_of(match[1]) or _ARROW.search(line):
+        return None
+    section = section_of(match[1])
+    if (section == "relation" and not in_relation) or (section == "entity" and re.search(r"[,;(]", match[2])):
+        return None
+    return match[1], match[2].strip(" \"'“”,")
+
+
+def _title(line: str) -> Tag | None:
+    """The section that a title, or the head of a table, opens."""
+    cells = [cell for cell in _cells(line) if cell]
+    if len(cells) > 1 and all(meaning_of(cell) or section_of(cell) for cell in cells):
+        meanings = {meaning_of(cell) for cell in cells}
+        return "relation" if meanings & {"source", "target"} else "entity"
+    words = line.strip("#:* ").split()
+    if "|" in line or len(line) > 80 or not words or not (line.endswith(":") or len(words) < 4):
+        return None
+    return section_of(line if line.endswith(":") else words[-1])
+
+
+def _read_line(line: str, section: Tag | None) -> Iterator[Record]:
+    """The records of a line that is no key with its value: nearly always one or none."""
+    tagged = _TAGGED.match(line)
+    if tagged is not None and tagged[3]:
+        tag: Tag = "relation" if tagged[1].lower().startswith("rel") else "entity"
+        fields = _fields(tagged[3], tagged[2])
+        if len(fields) > 1 or tagged[2] in ("|", ":"):
+            yield _placed(tag, fields)
+            return
+    cells = _cells(line)
+    if len(cells) > 2 or (len(cells) == 2 and section):
+        guess: Tag = "entity" if len(cells) < 4 or kind_of(cells[1]) else "relation"
+        yield _placed(section or guess, cells)
+    elif "|" not in line:
+        yield from _read_untagged(line, section)
+
+
+def _placed(tag: Tag, fields: list[str]) -> Record:
+    """A record of fields, among which one may be an arrow or a description in brackets."""
+    if len(fields) == 1 and tag == "entity" and (described := _DESCRIBED.match(fields[0])):
+        return Record(tag, tuple(part or "" for part in described.groups()))
+    if tag == "relation" and fields and _ARROW.search(fields[0]):
+        return Record(tag, (*_along_arrows(fields[0]), *fields[1:]))
+    return Record(tag, tuple(fields))
+
+
+def _read_untagged(line: str, section: Tag | None) -> Iterator[Record]:
+    kind, colon, names = line.partition(":")
+    described = _DESCRIBED.match(line)
+    if line.startswith(("(", "[")) and len(quoted := _quoted(line)) > 1:
+        entity = section == "entity" or (section is None and bool(kind_of(quoted[1])))
+        if entity or len(quoted) > 2:
+            yield Record("entity" if entity else "relation", tuple(quoted))
+    elif _ARROW.search(line):
+        yield Record("relation", tuple(_along_arrows(line)))
+    elif described and (section == "entity" or kind_of(described[2])):
+        yield Record("entity", tuple(part or "" for part in described.groups()))
+    elif colon and len(kind.split()) < 3 and kind_of(kind) and not meaning_of(kind):
+        yield from (Record("entity", (name.strip(), kind)) for name in re.split(r"[,;]", names) if name.strip())
+    elif section == "entity" and len(kind) < 80:
+        yield Record("entity", (kind, "", names.strip()))
+
+
+def _along_arrows(text: str) -> list[str]:
+    """``Ada -> wrote -> notes: why`` in fields."""
+    *ends, last = _ARROW.split(text, maxsplit=2)
+    end, _, said = last.partition(":")
+    fields = [field.strip(" ()[]\"'") for field in (*ends, end, said)]
+    return [field for field in fields if field]
+
+
+def _cells(line: str) -> list[str]:
+    """What stands between bars, without a table's outer bars."""
+    if "|" not in line:
+        return []
+    cells = [cell.strip() for cell in line.split("|")]
+    return cells[1 if not cells[0] else 0 : -1 if len(cells) > 1 and not cells[-1].strip(" )") else None]
+
+
+def _fields(rest: str, mark: str) -> list[str]:
+    """Fields after a tag: between bars, else quoted, else between commas or semicolons."""
+    if "|" in rest:
+        return _cells(rest)
+    if mark == ";" or ";" in rest:
+        return [field.strip() for field in rest.split(";")]
+    quoted = _quoted('"' + rest if rest.count('"') % 2 else rest)
+    if len(quoted) > 1:
+        return quoted
+    if mark in (",", "("):
+        return [field.strip() for field in rest.rstrip(") ").split(",", 4)]
+    return [rest]
+
+
+def _quoted(text: str) -> list[str]:
+    return [next((part for part in match if part), "").strip() for match in _QUOTED.findall(text)]

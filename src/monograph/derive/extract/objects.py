@@ -1,0 +1,129 @@
+"""Records in an answer's JSON: whole, in lines, cut off, or nearly JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from monograph.derive.extract.kinds import kind_of
+from monograph.derive.extract.record import MAX_RECORDS, Record, Tag, from_keys, meaning_of, section_of
+
+_MAX_DEPTH = 8
+_MAX_ATTEMPTS = 300
+_OPENING = re.compile(r"[{\[](?=\s*[{\[\"'\w])")
+_FLAT = re.compile(r"\{([^{}]*)(?:\}|$)")
+_FIELD = re.compile(
+    r"""["']?([A-Za-z][\w -]{0,30})["']?\s*:\s*
+    ("(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.|'(?=\w))*' | \[[^\]]*\] | [^\s,}"'\[][^,\n}"'\[]*)""",
+    re.VERBOSE,
+)
+
+
+def read_objects(answer: str) -> list[Record]:
+    """Every record in the JSON values of an answer; of a broken value, those of the objects in it that can be read."""
+    decoder = json.JSONDecoder(strict=False)
+    records: list[Record] = []
+    unread = []
+    place = attempts = 0
+    while (opening := _OPENING.search(answer, place)) and attempts < _MAX_ATTEMPTS and len(records) < MAX_RECORDS:
+        try:
+            value, end = decoder.raw_decode(answer, opening.start())
+        except (ValueError, RecursionError):
+            attempts += 1
+            unread.append(answer[place : opening.end()])
+            place = opening.end()
+        else:
+            unread.append(answer[place : opening.start()])
+            records.extend(_walk(value, section_of(answer[max(0, opening.start() - 40) : opening.start()]), 0))
+            place = end
+    unread.append(answer[place:])
+    records.extend(_flat_objects("".join(unread)))
+    return records[:MAX_RECORDS]
+
+
+def _flat_objects(text: str) -> Iterator[Record]:
+    """Records of objects that are not quite JSON: single quotes, a comma too many, cut off."""
+    for body in _FLAT.finditer(text):
+        fields = {key.strip(): _unquote(value) for key, value in _FIELD.findall(body[1])}
+        record = from_keys(fields)
+        if record is not None:
+            yield record
+
+
+def _unquote(value: str) -> str:
+    value = value.strip()
+    for quote in "\"'":
+        if value.startswith(quote):
+            return value.strip(quote).replace("\\" + quote, quote)
+    return value.strip("[]").replace('"', "")
+
+
+def _walk(value: Any, section: Tag | None, depth: int) -> Iterator[Record]:
+    """Records in a JSON value that stands in a section of entities or of relations."""
+    if depth > _MAX_DEPTH:
+        return
+    if isinstance(value, list):
+        yield from _walk_list(value, section, depth)
+    elif isinstance(value, dict):
+        record = from_keys({key: _text(one) for key, one in value.items()})
+        if record is not None:
+            yield record
+        for key, one in value.items():
+            if record is None or isinstance(one, list | dict):
+                yield from _walk_member(key, one, None if record else section, depth)
+
+
+def _walk_list(values: list[Any], section: Tag | None, depth: int) -> Iterator[Record]:
+    texts = [one for one in values if isinstance(one, str | int | float)]
+    if values and len(texts) == len(values):
+        yield from _from_texts([str(one) for one in texts], section)
+        return
+    for one in values:
+        if isinstance(one, str) and section == "entity":
+            yield Record("entity", (one,))
+        else:
+            yield from _walk(one, section, depth + 1)
+
+
+def _from_texts(texts: list[str], section: Tag | None) -> Iterator[Record]:
+    """A list of texts is one record, or names."""
+    tag = section_of(texts[0])
+    if tag is not None and len(texts) > 2:
+        yield Record(tag, tuple(texts[1:]))
+    elif section == "relation":
+        if len(texts) > 1:
+            yield Record("relation", tuple(texts))
+    elif len(texts) in (2, 3) and kind_of(texts[1]):
+        yield Record("entity", tuple(texts))
+    elif section == "entity" or not any(one[:1].islower() or one.isdigit() for one in texts):
+        yield from (Record("entity", (one,)) for one in texts)
+
+
+def _walk_member(key: str, value: Any, section: Tag | None, depth: int) -> Iterator[Record]:
+    """Records behind a key: a section's title, a kind with its names, or a name with what is said of it."""
+    inner = section_of(key) or section
+    if isinstance(value, str):
+        if section == "entity" and not meaning_of(key):
+            yield Record("entity", (key, value))
+    elif isinstance(value, list) and all(isinstance(one, str) for one in value):
+        if kind_of(key) and not meaning_of(key):
+            yield from (Record("entity", (one, key)) for one in value)
+        elif section_of(key) is not None:
+            yield from _from_texts(value, inner)
+    elif isinstance(value, dict) and section == "entity" and section_of(key) is None:
+        record = from_keys({"name": key} | {name: _text(one) for name, one in value.items()})
+        if record is not None:
+            yield record
+    elif isinstance(value, list | dict):
+        yield from _walk(value, inner, depth + 1)
+
+
+def _text(value: Any) -> str:
+    """A JSON value as one field: lists become comma-separated, objects nothing."""
+    if isinstance(value, list):
+        return ", ".join(one for one in value if isinstance(one, str))
+    if isinstance(value, dict) or value is None or isinstance(value, bool):
+        return ""
+    return str(value)

@@ -1,0 +1,193 @@
+"""What a model's answer says, whatever form it is in.
+
+Small models were asked for one form and give many: tuples, bars, tables, JSON that is cut off, prose around all of
+it. Whatever can be read is read, within limits; nothing that an answer holds raises.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from monograph.derive.extract.kinds import kind_of
+from monograph.derive.extract.lines import read_lines
+from monograph.derive.extract.locate import fold
+from monograph.derive.extract.objects import read_objects
+from monograph.derive.extract.record import Record, meaning_of
+
+MAX_ANSWER = 32_000
+"""Characters of an answer that are read."""
+MAX_ENTITIES = 64
+"""Entities of one answer that are kept."""
+MAX_RELATIONS = 96
+"""Relations of one answer that are kept."""
+MAX_NAME = 120
+"""Characters of the longest name; a longer one is no name."""
+MAX_DESCRIPTION = 400
+"""Characters of a description; what is longer is cut."""
+MAX_KEYWORDS = 8
+"""Keywords of a relation that are kept."""
+MAX_KEYWORD = 40
+"""Characters of the longest keyword; a longer one is left out."""
+UNKNOWN_STRENGTH = 0.5
+"""The strength of a relation whose answer gives none."""
+
+_AS_ASKED = re.compile(r"^[^\w\n]{0,6}(?:entity|relation(?:ship)?)[^\w\n]{0,4}[|<]", re.MULTILINE | re.IGNORECASE)
+_THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHT_END = re.compile(r"^.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
+_LABEL = re.compile(r"^(?:entity|name|source|target)(?:[_ ]name)?\s*[:=]\s*", re.IGNORECASE)
+_QUOTES = " \"'“”«»`*_<>|"
+_EDGES = " \t\"'“”‘’«»„`*_<>()[]{}.,;:"
+_NUMBER = re.compile(r"(\d+(?:[.,]\d+)?)\s*(%|(?:/|out of|of)\s*(\d+))?")
+_ONLY_STRENGTH = re.compile(
+    r"\W{0,4}(?:\w{0,14}strength\W{0,4})?(?:\d+(?:[.,]\d+)?\s*%?\s*(?:(?:/|out of|of)\s*\d+)?"
+    r"|(?:very )?(?:strong|high|medium|moderate|weak|low))\W{0,4}(?:\([^)]*\)\W{0,4})?",
+    re.IGNORECASE,
+)
+_WORDS_OF_STRENGTH = {
+    "very strong": 0.9,
+    "very high": 0.9,
+    "very weak": 0.1,
+    "very low": 0.1,
+    "strong": 0.8,
+    "high": 0.8,
+    "medium": 0.5,
+    "moderate": 0.5,
+    "weak": 0.2,
+    "low": 0.2,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NamedThing:
+    """An entity that an answer names; ``kind`` is one of :data:`~monograph.derive.extract.kinds.KINDS` or empty."""
+
+    name: str
+    kind: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRelation:
+    """A relation that an answer states; its ends are names as the answer writes them."""
+
+    source: str
+    target: str
+    description: str = ""
+    keywords: tuple[str, ...] = ()
+    strength: float = UNKNOWN_STRENGTH
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an answer says: each name and each pair of ends once, in the order of the answer."""
+
+    entities: tuple[NamedThing, ...] = ()
+    relations: tuple[NamedRelation, ...] = ()
+
+
+def parse(answer: str) -> Answer:
+    """Read an answer. Never raises; an answer that cannot be read says nothing.
+
+    Parameters
+    ----------
+    answer:
+        What the model wrote: our bars, MiniRAG's tuples, JSON, tables or bullets, with prose and fences around.
+    """
+    answer = _THOUGHT_END.sub("", _THOUGHT.sub("", answer[:MAX_ANSWER]))
+    answer = answer.encode("utf-8", "replace").decode().replace("\r\n", "\n").replace("\r", "\n")
+    records = read_lines(answer) if _AS_ASKED.search(answer) else read_objects(answer) or read_lines(answer)
+    entities: dict[str, NamedThing] = {}
+    for record in records:
+        if record.tag == "entity" and not _is_relation(record) and (thing := _entity(record)):
+            letters = fold(thing.name).letters
+            if letters and len(entities) < MAX_ENTITIES:
+                entities[letters] = _fuller(entities.get(letters), thing)
+    relations: dict[tuple[str, str], NamedRelation] = {}
+    for record in records:
+        if (record.tag == "relation" or _is_relation(record)) and (relation := _relation(record, entities)):
+            ends = fold(relation.source).letters, fold(relation.target).letters
+            if all(ends) and ends[0] != ends[1] and len(relations) < MAX_RELATIONS:
+                relations.setdefault(ends, relation)
+    return Answer(tuple(entities.values()), tuple(relations.values()))
+
+
+def strength_of(text: str) -> float:
+    """A strength in (0, 1]: ``8``, ``8/10``, ``0.8``, ``80%`` and ``strong`` are all 0.8.
+
+    Whole numbers to 10 are tenths, larger ones hundredths; the least is 0.05.
+    """
+    match = _NUMBER.search(text)
+    if match is None:
+        found = (value for word, value in _WORDS_OF_STRENGTH.items() if word in text.lower())
+        return next(found, UNKNOWN_STRENGTH)
+    number = float(match[1][:12].replace(",", "."))
+    whole = match[1].isdigit()
+    if match[2] and match[2] != "%":
+        scale = float(match[3][:6]) or 10.0
+    elif match[2] or number > 10:
+        scale = 100.0
+    else:
+        scale = 1.0 if number <= 1 and not whole else 10.0
+    return min(1.0, max(0.05, round(number / scale, 3)))
+
+
+def _is_strength(field: str) -> bool:
+    return len(field) < 60 and _ONLY_STRENGTH.fullmatch(field) is not None
+
+
+def _fuller(old: NamedThing | None, new: NamedThing) -> NamedThing:
+    """An entity that is listed twice keeps its first name and kind and its longest description."""
+    if old is None:
+        return new
+    return NamedThing(old.name, old.kind or new.kind, max(old.description, new.description, key=len))
+
+
+def _is_relation(record: Record) -> bool:
+    """Whether a record is a relation under an entity's tag: two names and a strength."""
+    fields = record.fields
+    return record.tag == "entity" and len(fields) > 3 and not kind_of(fields[1]) and _is_strength(fields[-1])
+
+
+def _entity(record: Record) -> NamedThing | None:
+    name, kind, *rest = (*record.fields, "", "")
+    if len(kind.split()) > 4 or (kind and not kind_of(kind) and rest[0] and kind_of(rest[0]) and " " not in rest[0]):
+        kind, rest = rest[0], [kind, *rest[1:]]
+    name = _clean_name(name)
+    if not name or (meaning_of(name) and (not kind or meaning_of(kind) or not kind_of(kind))):
+        return None  # the head of a table, or the form itself
+    return NamedThing(name, kind_of(kind), _clean(" ".join(part for part in rest if part), MAX_DESCRIPTION))
+
+
+def _relation(record: Record, known: dict[str, NamedThing]) -> NamedRelation | None:
+    """A relation; where the second field is no known entity and the third is, it stands between the two."""
+    first, second, *rest = (*record.fields, "", "")
+    rest = [field for field in rest if field.strip()]
+    if rest and fold(_clean_name(second)).letters not in known and fold(_clean_name(rest[0])).letters in known:
+        second, rest[0] = rest[0], second
+    source, target = _clean_name(first), _clean_name(second)
+    if not source or not target or (meaning_of(source) and meaning_of(target)):
+        return None
+    strength = next((field for field in reversed(rest) if _is_strength(field)), "")
+    texts = [field for field in rest if field != strength]
+    description = max(texts, key=len, default="")
+    texts = [field for field in texts if field != description]
+    keywords = [_clean(word, MAX_KEYWORD + 1) for word in re.split(r"[,;/]", texts[0] if texts else "")]
+    kept = tuple(dict.fromkeys(word for word in keywords if 0 < len(word) <= MAX_KEYWORD))[:MAX_KEYWORDS]
+    return NamedRelation(source, target, _clean(description, MAX_DESCRIPTION), kept, strength_of(strength))
+
+
+def _clean(text: str, limit: int) -> str:
+    """One line of printable text without quotes around it, cut after the last word that fits."""
+    text = " ".join("".join(one if one.isprintable() else " " for one in text[: limit * 4]).split()).strip(_QUOTES)
+    if text.endswith(")") and text.count("(") < text.count(")"):
+        text = text[:-1].strip(_QUOTES)
+    return text if len(text) <= limit else text[:limit].rpartition(" ")[0] or text[:limit]
+
+
+def _clean_name(text: str) -> str:
+    """A name without what models put around it; empty where it is too long to be one."""
+    name = _LABEL.sub("", _clean(text, MAX_NAME * 2)).strip(_EDGES)
+    if name.count("(") > name.count(")"):
+        name += ")"
+    return name if len(name) <= MAX_NAME else ""

@@ -1,0 +1,111 @@
+"""Entities of an installed spaCy pipeline (extra ``spacy``)."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from monograph.derive.extract.kinds import kind_of
+from monograph.errors import MissingExtra, ModelUnavailable
+from monograph.values import Chunk, Extraction, Mention
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc, Span
+
+BATCH = 32
+"""Chunks that the pipeline works on at once."""
+MAX_TERM = 6
+"""Words of the longest noun phrase that is a term."""
+
+_INTRODUCING = {"DET", "PRON", "NUM", "PUNCT", "SPACE", "ADP", "CCONJ"}
+
+
+class SpacyExtractor:
+    """The entities of a spaCy pipeline, and the noun phrases of one that parses, as terms.
+
+    Labels of any scheme are mapped to :data:`monograph.derive.extract.KINDS`. Numbers written as words
+    (``two``, ``first``) are left out. It states no relations.
+
+    Parameters
+    ----------
+    pipeline:
+        The name of an installed pipeline (``en_core_web_sm``) or the folder of a saved one. Nothing is fetched.
+
+    Raises
+    ------
+    MissingExtra
+        If spaCy is not installed.
+    ModelUnavailable
+        If there is no such pipeline here, or it cannot be loaded.
+    """
+
+    def __init__(self, pipeline: str) -> None:
+        folder = Path(pipeline).expanduser()
+        name = str(folder.absolute()) if folder.is_dir() else pipeline
+        self._pipeline = _load(name)
+        self.spec = f"spacy:{name}"
+        """How to make this extractor again."""
+        self.key = f"spacy/{self._pipeline.lang}_{self._pipeline.meta['name']}/{_digest(self._pipeline)}"
+        """Name of the pipeline and a hash of its files."""
+
+    def extract(self, chunks: Sequence[Chunk]) -> Iterator[Extraction]:
+        """One extraction a chunk, in order. See :class:`monograph.models.Extractor`."""
+        texts = (chunk.text[: self._pipeline.max_length] for chunk in chunks)
+        for document in self._pipeline.pipe(texts, batch_size=BATCH):
+            mentions = [*_entities(document), *_terms(document)]
+            yield Extraction(tuple(sorted(mentions, key=lambda mention: (mention.start, -mention.end))))
+
+
+def _load(name: str) -> Language:
+    try:
+        import spacy
+    except ImportError as error:
+        raise MissingExtra("SpacyExtractor needs spaCy", 'pip install "monograph[spacy]"') from error
+    try:
+        return spacy.load(name)
+    except Exception as error:  # OSError where there is none; many kinds where it does not fit this spaCy
+        mend = f"python -m spacy download {name}, or name the folder of a saved pipeline"
+        if Path(name).is_dir():
+            mend = "save it again with this version of spaCy, and install what its components need"
+        raise ModelUnavailable(f"spaCy cannot load the pipeline {name!r}: {error}", mend) from error
+
+
+def _digest(pipeline: Language) -> str:
+    """Hash of a pipeline's files: their names and bytes."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in pipeline.path.rglob("*") if path.is_file()):
+        digest.update(path.relative_to(pipeline.path).as_posix().encode())
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()[:16]
+
+
+def _entities(document: Doc) -> Iterator[Mention]:
+    for span in document.ents:
+        kind = kind_of(span.label_.replace("_", " "))
+        if not (kind == "quantity" and not any(one.isdigit() for one in span.text)):
+            yield from _mention(span, kind or ("name" if span.text[:1].isupper() else "term"))
+
+
+def _terms(document: Doc) -> Iterator[Mention]:
+    """Noun phrases outside entities, without the words that introduce them."""
+    if document.vocab.get_noun_chunks is None or not document.has_annotation("DEP"):
+        return
+    named = {place for span in document.ents for place in range(span.start, span.end)}
+    for span in document.noun_chunks:
+        first = next((token.i for token in span if token.pos_ not in _INTRODUCING and not token.is_stop), span.end)
+        term = document[first : span.end]
+        free = named.isdisjoint(range(first, span.end))
+        if free and len(term) <= MAX_TERM and any(token.is_alpha and len(token) > 2 for token in term):
+            yield from _mention(term, "term")
+
+
+def _mention(span: Span, kind: str) -> Iterator[Mention]:
+    name = span.text.strip()
+    if name:
+        start = span.start_char + span.text.index(name)
+        yield Mention(re.sub(r"\s+", " ", name), kind, start, start + len(name))

@@ -1,0 +1,149 @@
+"""A part of the graph as other programs know graphs: a networkx graph, a GraphML file (extra ``graph``)."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from monograph.errors import InputError, MissingExtra
+from monograph.values import Chunk, Entity, Link, Neighbourhood
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    import networkx
+
+SEPARATOR = "; "
+"""What stands between the texts of a list in GraphML, which knows no lists."""
+
+_ILLEGAL = re.compile("[^\t\n\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def to_networkx(neighbourhood: Neighbourhood) -> networkx.Graph:
+    """A neighbourhood as an undirected graph whose nodes are known by their ids.
+
+    Nodes have ``kind``, ``"entity"`` or ``"chunk"``. Entities have ``name``, ``type``, ``names``, ``documents``,
+    ``count`` (of chunks that name it) and ``centre``; chunks ``document``, ``start``, ``end`` and ``text``.
+
+    Edges have ``kind`` too. ``"link"`` joins two entities, with ``weight``, ``chunks``, ``description`` and
+    ``keywords``; ``"mention"`` joins an entity to a chunk that names it. Two links between the same two entities, one
+    in each direction, become one: their weights add up, and what they say is put together.
+
+    Raises
+    ------
+    MissingExtra
+        If networkx is not installed.
+    """
+    graph: networkx.Graph = _networkx().Graph()
+    for entity in neighbourhood.entities:
+        graph.add_node(entity.id, **_of_entity(entity), centre=entity.id in neighbourhood.centre)
+    for chunk in neighbourhood.chunks:
+        graph.add_node(chunk.id, **_of_chunk(chunk))
+    links: dict[frozenset[str], Link] = {}
+    for link in neighbourhood.links:
+        ends = frozenset((link.source, link.target))
+        links[ends] = _together(links[ends], link) if ends in links else link
+    for link in links.values():
+        graph.add_edge(link.source, link.target, **_of_link(link))
+    graph.add_edges_from(neighbourhood.mentions, kind="mention")
+    return graph
+
+
+def to_graphml(neighbourhood: Neighbourhood, path: str | Path) -> None:
+    """Write a neighbourhood as GraphML, for Gephi, Cytoscape, yEd and the like.
+
+    Nodes and edges are those of :func:`to_networkx`. Texts of a list are joined by ``"; "``, control characters that
+    XML cannot hold are left out, and lines end in a line feed. The file is there whole or not at all.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written, or two ids differ only in characters that XML cannot hold.
+    MissingExtra
+        If networkx is not installed.
+    """
+    networkx = _networkx()
+    graph = to_networkx(neighbourhood)
+    legal = networkx.relabel_nodes(graph, {node: _legal(node) for node in graph})
+    if len(legal) != len(graph):
+        raise InputError(
+            "two ids differ only in characters that XML cannot hold", "use to_networkx, or give passages other ids"
+        )
+    for _, attributes in legal.nodes(data=True):
+        attributes.update({key: _legal(value) for key, value in attributes.items()})
+    for _, _, attributes in legal.edges(data=True):
+        attributes.update({key: _legal(value) for key, value in attributes.items()})
+    _write_whole(networkx, legal, Path(path))
+
+
+def _networkx() -> ModuleType:
+    try:
+        import networkx
+    except ImportError as error:
+        raise MissingExtra("graphs for other programs need networkx", 'pip install "monograph[graph]"') from error
+    module: ModuleType = networkx
+    return module
+
+
+def _of_entity(entity: Entity) -> dict[str, Any]:
+    return {
+        "kind": "entity",
+        "name": entity.name,
+        "type": entity.kind,
+        "names": entity.names,
+        "documents": entity.documents,
+        "count": entity.chunks,
+    }
+
+
+def _of_chunk(chunk: Chunk) -> dict[str, Any]:
+    return {
+        "kind": "chunk",
+        "document": chunk.document_id,
+        "start": chunk.start,
+        "end": chunk.end,
+        "text": chunk.text,
+    }
+
+
+def _together(one: Link, other: Link) -> Link:
+    return replace(
+        one,
+        weight=one.weight + other.weight,
+        chunks=tuple(dict.fromkeys(one.chunks + other.chunks)),
+        description="\n".join(filter(None, (one.description, other.description))),
+        keywords=tuple(dict.fromkeys(one.keywords + other.keywords)),
+    )
+
+
+def _of_link(link: Link) -> dict[str, Any]:
+    return {
+        "kind": "link",
+        "weight": link.weight,
+        "chunks": link.chunks,
+        "description": link.description,
+        "keywords": link.keywords,
+    }
+
+
+def _legal(value: Any) -> Any:
+    """A value as GraphML may hold it: lists joined, lines ending in a line feed, no character that XML forbids."""
+    if isinstance(value, tuple):
+        return SEPARATOR.join(_legal(one) for one in value)
+    return _ILLEGAL.sub("", re.sub("\r\n?", "\n", value)) if isinstance(value, str) else value
+
+
+def _write_whole(networkx: ModuleType, graph: networkx.Graph, path: Path) -> None:
+    """Write beside the file first, then take its place."""
+    try:
+        with tempfile.TemporaryDirectory(prefix=f".{path.name[:40]}.", dir=path.parent) as folder:
+            part = Path(folder) / "part.graphml"
+            networkx.write_graphml_xml(graph, part)
+            part.replace(path)
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be written: {error.strerror or error}", "choose a folder that is there and may be written"
+        ) from error

@@ -1,0 +1,83 @@
+"""The frozen values that travel between modules."""
+
+from __future__ import annotations
+
+from monograph.values.content import (
+    PASSAGE_SEPARATOR,
+    Chunk,
+    Document,
+    Metadata,
+    Passage,
+    Section,
+    check_json,
+    content_hash,
+    content_id,
+)
+from monograph.values.found import (
+    Effort,
+    Hit,
+    Mode,
+    Origin,
+)
+from monograph.values.graph import (
+    Entity,
+    Extraction,
+    Link,
+    Mention,
+    Merge,
+    Neighbourhood,
+    Path,
+    PathNode,
+    Relation,
+)
+from monograph.values.state import (
+    Finding,
+    IndexStats,
+    Stats,
+)
+from monograph.values.work import (
+    Change,
+    ChangeKind,
+    Cost,
+    Plan,
+    Problem,
+    Progress,
+    Report,
+    Watcher,
+)
+
+__all__ = [
+    "PASSAGE_SEPARATOR",
+    "Change",
+    "ChangeKind",
+    "Chunk",
+    "Cost",
+    "Document",
+    "Effort",
+    "Entity",
+    "Extraction",
+    "Finding",
+    "Hit",
+    "IndexStats",
+    "Link",
+    "Mention",
+    "Merge",
+    "Metadata",
+    "Mode",
+    "Neighbourhood",
+    "Origin",
+    "Passage",
+    "Path",
+    "PathNode",
+    "Plan",
+    "Problem",
+    "Progress",
+    "Relation",
+    "Report",
+    "Section",
+    "Stats",
+    "Watcher",
+    "check_json",
+    "content_hash",
+    "content_id",
+]

@@ -1,0 +1,168 @@
+"""Documents and their chunks, and the hashes that name them.
+
+Offsets count Unicode code points of the document's text, as Python's slices do. Wherever a value has ``start`` and
+``end``, ``document.text[start:end]`` is its text, always.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from monograph.errors import InvalidDocument
+from monograph.models import Float32
+
+Metadata: TypeAlias = Mapping[str, Any]
+"""A JSON object: its values are str, int, float, bool, None, or lists and objects of these."""
+
+
+def content_hash(*parts: object) -> bytes:
+    """SHA-256 of JSON-like parts, the root of every id and memo key.
+
+    Parts are written as canonical JSON (sorted keys, no spaces), so that ``("ab", "c")`` and
+    ``("a", "bc")`` differ and the same parts give the same hash on every machine.
+
+    Returns
+    -------
+    32 bytes.
+    """
+    text = json.dumps(parts, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def content_id(*parts: object) -> str:
+    """The first 128 bits of :func:`content_hash` as 32 hexadecimal digits."""
+    return content_hash(*parts)[:16].hex()
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A stretch of a document that begins at ``start`` and lies under the headings of ``path``."""
+
+    start: int
+    path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Passage:
+    """A piece of a document that comes ready-made, as frameworks hand it over.
+
+    Parameters
+    ----------
+    text:
+        Not empty.
+    id:
+        Kept as given; made from the content when empty.
+    metadata:
+        Laid over the document's own for filters and hits.
+    vector:
+        float32 of shape (dimension,), or None to have it embedded.
+    """
+
+    text: str
+    id: str = ""
+    metadata: Metadata = field(default_factory=dict)
+    vector: Float32 | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A source's text.
+
+    Parameters
+    ----------
+    text:
+        The whole text. Left empty when ``passages`` are given: it is then the passages, joined by blank lines.
+    id:
+        Opaque; kept as given, made from uri and content when empty.
+    title:
+        Searched and embedded together with each chunk.
+    uri:
+        Where it came from: a path, a URL, or nothing.
+    metadata:
+        A JSON object.
+    sections:
+        Headings by offset, ascending.
+    passages:
+        Ready-made chunks; when given, the text is not cut anew.
+
+    Raises
+    ------
+    InvalidDocument
+        If metadata is not a JSON object, a text holds half a surrogate pair, or both a text and passages are given.
+    """
+
+    text: str = ""
+    id: str = ""
+    title: str = ""
+    uri: str = ""
+    metadata: Metadata = field(default_factory=dict)
+    sections: tuple[Section, ...] = ()
+    passages: tuple[Passage, ...] = ()
+
+    def __post_init__(self) -> None:
+        name = self.id or self.uri or self.title or self.text[:40]
+        if self.passages:
+            joined = PASSAGE_SEPARATOR.join(passage.text for passage in self.passages)
+            if self.text not in ("", joined):
+                raise InvalidDocument(
+                    f"document {name!r} has a text and passages of another text",
+                    "give either text or passages",
+                )
+            object.__setattr__(self, "text", joined)
+        for text in (self.text, self.id, self.title, self.uri, *(passage.id for passage in self.passages)):
+            _check_unicode(text, f"document {name!r}")
+        check_json(self.metadata, f"document {name!r}")
+        for passage in self.passages:
+            check_json(passage.metadata, f"passage {passage.id or passage.text[:40]!r}")
+        if not self.id:
+            object.__setattr__(self, "id", content_id("document", self.uri, self.title, self.text))
+
+
+PASSAGE_SEPARATOR = "\n\n"
+"""What stands between two ready-made passages in the text of their document."""
+
+
+def _check_unicode(text: str, owner: str) -> None:
+    """Raise InvalidDocument where a text holds half a surrogate pair, which no file can store."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidDocument(
+            f"{owner} holds half a surrogate pair at character {error.start}", "decode it with errors='replace'"
+        ) from error
+
+
+def check_json(metadata: Metadata, owner: str) -> None:
+    """Raise InvalidDocument unless metadata is a JSON object with text keys and finite numbers."""
+    try:
+        json.dumps(metadata, allow_nan=False, ensure_ascii=False).encode("utf-8")
+        text_keys = all(isinstance(key, str) for key in metadata)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidDocument(
+            f"the metadata of {owner} is not JSON: {error}",
+            "use text, finite numbers, true, false, null, lists and objects",
+        ) from error
+    if not text_keys:
+        raise InvalidDocument(f"the metadata of {owner} has a key that is not text", "name every key by a text")
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of a document: ``document.text[start:end] == text``.
+
+    ``id`` is hash(document id, text, occurrence), so that a shift inside the document does not change it; a
+    ready-made passage keeps the id it came with. ``ordinal`` counts from 0 in reading order. ``metadata`` is the
+    chunk's own (its ``section``, say), without the document's.
+    """
+
+    id: str
+    document_id: str
+    text: str
+    start: int
+    end: int
+    ordinal: int
+    metadata: Metadata = field(default_factory=dict)

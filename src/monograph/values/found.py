@@ -1,0 +1,70 @@
+"""What a search returns, and how it came to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from monograph.values.content import Chunk, Metadata
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What a search of the vector index took.
+
+    Parameters
+    ----------
+    loads:
+        Clusters that were read.
+    compared:
+        Vectors that the query was compared with.
+    stopped:
+        Why it ended: ``"enough"`` (by its stop condition), ``"all"`` (no cluster was left) or ``"exact"`` (few vectors
+        were allowed, and all of those were compared).
+    """
+
+    loads: int
+    compared: int
+    stopped: str
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """How one retriever found a hit: its rank there (from 0) and its absolute score there.
+
+    Scores by retriever: ``dense`` is the cosine in [-1, 1]; ``lexical`` is BM25, above 0; ``exact`` and ``phrase``
+    are the share, in (0, 1], of the query's codes and quoted phrases that stand in the chunk word for word; ``tfidf``
+    is RAGdb's hybrid score. ``effort`` says what the search took, for ``dense``.
+    """
+
+    retriever: str
+    rank: int
+    score: float
+    effort: Effort | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A chunk that was found, and how.
+
+    ``score`` is what the hits are ordered by, highest first. In the modes ``lexical`` and ``dense`` it is that
+    retriever's own absolute score; in ``hybrid`` it is the fused score (see :mod:`monograph.retrieve.fuse`), and
+    ``origins`` has the absolute ones. ``metadata`` is the document's with the chunk's own laid over it.
+    """
+
+    chunk: Chunk
+    score: float
+    rank: int
+    title: str
+    uri: str
+    metadata: Metadata
+    origins: tuple[Origin, ...]
+
+    def explain(self) -> str:
+        """One line: which retriever found it, at which rank, with what score."""
+        found = ", ".join(f"{o.retriever} #{o.rank + 1} ({o.score:.3f})" for o in self.origins)
+        return f"{self.score:.3f} = {found}"
+
+
+Mode: TypeAlias = Literal["auto", "lexical", "tfidf", "dense", "hybrid"]
+"""How to search: see :meth:`monograph.Monograph.search`."""

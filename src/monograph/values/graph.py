@@ -1,0 +1,188 @@
+"""What is found in chunks, and the graph that is made of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from monograph.values.content import Chunk
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A named thing where it stands in a chunk: ``chunk.text[start:end]``.
+
+    Parameters
+    ----------
+    name:
+        What it is called: the text itself, or its full name where a model gave one.
+    kind:
+        A coarse type in lower case: see :data:`monograph.derive.extract.KINDS`.
+    start, end:
+        Offsets into the chunk's text.
+    description:
+        What a model wrote about it; empty without a model.
+    """
+
+    name: str
+    kind: str
+    start: int
+    end: int
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """What a chunk says of two named things: ``source`` and ``target`` are names of mentions in the same extraction.
+
+    ``strength`` is above 0, at most 1; ``description`` and ``keywords`` are a model's, else empty.
+    """
+
+    source: str
+    target: str
+    description: str = ""
+    keywords: tuple[str, ...] = ()
+    strength: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """What was found in one chunk: mentions in order of ``start``, and relations.
+
+    ``tokens`` counts what a model read and wrote for it; ``failure`` says why a model's answer could not be used and
+    patterns were, and is empty when all went well.
+    """
+
+    mentions: tuple[Mention, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    tokens: int = 0
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A named thing of the file: all mentions that were taken to mean the same.
+
+    Parameters
+    ----------
+    id:
+        Made from its name; stays the same while the name does.
+    name:
+        Its name as most chunks write it.
+    kind:
+        The type that most mentions have.
+    names:
+        Every name it goes by, the most frequent first.
+    chunks:
+        In how many chunks it is named.
+    documents:
+        Ids of documents whose subject it is: their title names it.
+    """
+
+    id: str
+    name: str
+    kind: str
+    names: tuple[str, ...] = ()
+    chunks: int = 0
+    documents: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Two entities that chunks name together.
+
+    Parameters
+    ----------
+    source, target:
+        Ids of entities; ``source`` comes first in order of id where no model gave a direction.
+    weight:
+        Above 0: how much more often than by chance they come together, times a model's strength where there is one.
+    chunks:
+        Ids of every chunk that it comes from.
+    description, keywords:
+        What a model wrote, from all of those chunks; empty without a model.
+    """
+
+    source: str
+    target: str
+    weight: float
+    chunks: tuple[str, ...]
+    description: str = ""
+    keywords: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Two names taken to mean one entity, and why.
+
+    Parameters
+    ----------
+    id:
+        The merge's own, by which it is undone.
+    name, other:
+        The entity's name, and the name that was taken to mean the same.
+    reason:
+        The rule that joined them, in a word or two.
+    detail:
+        What the rule saw.
+    undone:
+        Whether it was taken back; it then never comes again by itself.
+    """
+
+    id: str
+    name: str
+    other: str
+    reason: str
+    detail: str
+    undone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """A part of the entity–chunk graph.
+
+    Parameters
+    ----------
+    centre:
+        Ids of the entities that it was asked for.
+    entities:
+        Nodes, the centre first, then by distance and weight.
+    links:
+        Entity–entity edges among them, heaviest first.
+    chunks:
+        Chunk nodes: those that name at least one of the entities, most telling first.
+    mentions:
+        Entity–chunk edges: (entity id, chunk id).
+    cut:
+        How many neighbours were left out to keep it readable.
+    """
+
+    centre: tuple[str, ...]
+    entities: tuple[Entity, ...]
+    links: tuple[Link, ...]
+    chunks: tuple[Chunk, ...] = ()
+    mentions: tuple[tuple[str, str], ...] = ()
+    cut: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PathNode:
+    """A station on the way from a question to a chunk: ``kind`` is ``question``, ``entity`` or ``chunk``.
+
+    ``id`` is the entity's or chunk's (empty for the question), ``name`` what people read.
+    """
+
+    kind: Literal["question", "entity", "chunk"]
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """How the graph led from the question to a chunk: stations in order, and what the way scored."""
+
+    nodes: tuple[PathNode, ...]
+    score: float
+
+    def __str__(self) -> str:
+        return " → ".join(node.name for node in self.nodes)

@@ -1,0 +1,73 @@
+"""What a file holds and weighs, and what is wrong with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStats:
+    """What the vector index is like.
+
+    Parameters
+    ----------
+    vectors:
+        Different vectors that can be found.
+    clusters:
+        Clusters, each a row of the file with its centroid in memory.
+    entries:
+        What the clusters hold: about two a vector.
+    dead:
+        Deleted entries that still take room, until the next fold.
+    memory:
+        Bytes held in memory for searches: centroids, their graph, clusters in the cache.
+    expected_memory:
+        Bytes that a search should hold, by the cost model: see :func:`monograph.vectors.cost.memory`.
+    expected_loads:
+        Clusters read a query (k = 10), on average, to reach ``target_recall``, as calibrated; None where every cluster
+        is searched, as in a file of few vectors.
+    target_recall:
+        Share of the nearest that a search finds on average.
+    """
+
+    vectors: int
+    clusters: int
+    entries: int
+    dead: int
+    memory: int
+    expected_memory: int
+    expected_loads: float | None
+    target_recall: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What a file holds and weighs. Sizes in bytes; ``tables`` by name, largest first."""
+
+    path: str
+    format: int
+    documents: int
+    sources: int
+    chunks: int
+    vectors: int
+    memo: int
+    memo_unused: int
+    terms: int
+    characters: int
+    file_bytes: int
+    tables: tuple[tuple[str, int], ...]
+    embedder: str
+    embedder_spec: str
+    dimension: int
+    chunk_tokens: int
+    chunk_overlap: int
+    index: IndexStats
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fault that a check found: in which table, what, and whether a repair can mend it."""
+
+    table: str
+    fault: str
+    repairable: bool

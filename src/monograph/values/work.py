@@ -1,0 +1,100 @@
+"""What is to be done, what was done, and how far it has come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One source that could not be taken in: a line of the report."""
+
+    uri: str
+    reason: str
+    mend: str = ""
+
+
+ChangeKind: TypeAlias = Literal["new", "changed", "gone", "same"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What happened to one file since the last sync.
+
+    ``size`` in bytes and ``modified_ns`` (nanoseconds since 1970) are those of the file on disk; of the stored state
+    for ``gone``. ``touched`` marks a file that is the same to the byte under a new time of change.
+    """
+
+    kind: ChangeKind
+    uri: str
+    root: str
+    size: int
+    modified_ns: int
+    touched: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What an apply would derive.
+
+    ``chunks`` are those of new and changed documents that the file does not hold yet, ``embeddings`` the vectors that
+    the memo lacks for them, ``embedding_tokens`` the tokens of those texts (by the tokenizer that cuts chunks),
+    ``model_calls`` and ``model_tokens`` what language models would be asked.
+    """
+
+    documents: int = 0
+    chunks: int = 0
+    embeddings: int = 0
+    embedding_tokens: int = 0
+    model_calls: int = 0
+    model_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What an apply would do: changes in order of uri, sources that cannot be read, and, when priced, the cost."""
+
+    changes: tuple[Change, ...]
+    problems: tuple[Problem, ...] = ()
+    cost: Cost | None = None
+
+    def of(self, kind: ChangeKind) -> tuple[Change, ...]:
+        """The changes of one kind."""
+        return tuple(change for change in self.changes if change.kind == kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What an apply, add or remove did.
+
+    Documents ``added``, ``changed``, ``removed`` and left the ``same``; ``chunks_added`` and ``chunks_removed``;
+    ``embedded`` counts texts that the embedder was given, ``remembered`` those whose vector the memo already held.
+    """
+
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    same: int = 0
+    chunks_added: int = 0
+    chunks_removed: int = 0
+    embedded: int = 0
+    remembered: int = 0
+    seconds: float = 0.0
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a long work has come: ``done`` of ``total`` in ``unit``, at ``item`` now."""
+
+    phase: str
+    done: int
+    total: int
+    unit: str
+    item: str = ""
+
+
+Watcher: TypeAlias = Callable[[Progress], None]
+"""Told of progress from the thread that does the work; an exception raised in it stops the work cleanly."""

@@ -1,0 +1,77 @@
+"""The graph as people read it in a terminal."""
+
+from __future__ import annotations
+
+import pytest
+
+from monograph.app.graph_output import print_entities, print_neighbourhood
+from monograph.values import Chunk, Entity, Link, Merge, Neighbourhood
+
+INES = Entity("e1", "Ines Calder", "person", ("Ines Calder", "Miss Calder"), 4, ("comet.md",))
+COMET = Entity("e2", "comet", "event", ("comet", "1963c"), 3)
+VIENNA = Entity("e3", "Vienna", "place", ("Vienna",), 2)
+GRAZ = Entity("e4", "Graz", "place", ("Graz",), 1)
+NEIGHBOURHOOD = Neighbourhood(
+    centre=("e1",),
+    entities=(INES, VIENNA, COMET, GRAZ),
+    links=(
+        Link("e1", "e2", 2.5, ("c1", "c2"), "She found it.", ("discovery",)),
+        Link("e2", "e3", 1.25, ("c1",)),
+        Link("e1", "e2", 0.5, ("c2",)),
+    ),
+    chunks=tuple(Chunk(f"c{n}", "comet.md", f"Chunk {n} of the comet.", 20 * n, 20 * n + 18, n) for n in range(7)),
+    cut=2,
+)
+
+
+def said(capsys: pytest.CaptureFixture[str]) -> str:
+    return "\n".join(line.rstrip() for line in capsys.readouterr().out.splitlines())
+
+
+def test_a_neighbourhood_by_hops(capsys: pytest.CaptureFixture[str]) -> None:
+    print_neighbourhood(NEIGHBOURHOOD)
+    out = said(capsys)
+    lines = [line.split() for line in out.splitlines()]
+    assert out.startswith("Ines Calder\nperson, named in 4 chunks  [e1]\nalso Miss Calder\nthe subject of comet.md\n")
+    assert ["1", "comet", "event", "2.50", "2"] in lines
+    assert ["2", "Vienna", "place", "1.25", "1", "comet"] in lines
+    assert lines.index(["1", "comet", "event", "2.50", "2"]) < lines.index(
+        ["2", "Vienna", "place", "1.25", "1", "comet"]
+    )
+    assert "without a link to these: Graz" in out
+    assert "2 neighbours left out" in out
+    assert "Ines Calder — comet: She found it. (discovery)" in out
+    assert "comet.md:0-18  [c0]\n   Chunk 0 of the comet." in out
+    assert "[c4]" in out and "[c5]" not in out
+    assert "and 2 chunks more" in out
+
+
+def test_nothing_is_said_to_be_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    print_neighbourhood(Neighbourhood((), (), ()))
+    print_entities([])
+    assert said(capsys) == "nothing found\nnothing found"
+
+
+def test_entities_and_what_was_taken_for_them(capsys: pytest.CaptureFixture[str]) -> None:
+    merges = [
+        Merge("m1", "Ines Calder", "Miss Calder", "family name", "in 3 documents"),
+        Merge("m2", "Vienna", "Wien", "by hand", "", undone=True),
+    ]
+    print_entities([INES, VIENNA], merges)
+    rows = [" ".join(line.split()) for line in said(capsys).splitlines()]
+    assert "Ines Calder person 4 Miss Calder e1" in rows
+    assert "Miss Calder Ines Calder family name: in 3 documents m1" in rows
+    assert "Wien Vienna by hand (undone) m2" in rows
+
+
+def test_hostile_names_move_no_cursor_and_stay_on_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    hostile = "\x1b[2J\x07[red]x\ny\u202e" + "z" * 10_000
+    centre = Entity("e1", hostile, hostile, (hostile, f"{hostile}2"), 1, (hostile,))
+    link = Link("e1", "e2", 1.0, ("c1",), hostile, (hostile,))
+    chunk = Chunk("c1", hostile, hostile, 0, 9, 0)
+    print_neighbourhood(Neighbourhood(("e1",), (centre, Entity("e2", hostile, "x")), (link,), (chunk,)))
+    print_entities([centre], [Merge("m", hostile, hostile, hostile, hostile)])
+    out = capsys.readouterr().out
+    assert all(one.isprintable() or one == "\n" for one in out)
+    assert "\\x1b[2J\\x07[red]x" in out
+    assert out.count("z") < 11_500  # a document's id is shown whole, everything else is cut

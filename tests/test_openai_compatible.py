@@ -1,0 +1,234 @@
+"""Language models behind a server, over real sockets."""
+
+from __future__ import annotations
+
+import base64
+import json
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import urllib3
+
+from model_server import ModelServer
+from monograph.derive import server as server_module
+from monograph.derive.openai_compatible import OpenAICompatible, load_model
+from monograph.derive.server import MAX_WAIT
+from monograph.derive.tokens import count_tokens
+from monograph.errors import InputError, ModelUnavailable
+from monograph.models import LanguageModel
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    monkeypatch.setattr(server_module, "FIRST_WAIT", 0.01)
+    with ModelServer() as started:
+        started.say("Nothing to add.")
+        yield started
+
+
+def test_a_completion(server: ModelServer) -> None:
+    model = OpenAICompatible(server.url + "/", "tiny", "key-1")
+    assert isinstance(model, LanguageModel)
+    made = model.complete("Say something. 🦉", 50)
+    assert made.text == "Nothing to add."
+    assert (made.tokens_in, made.tokens_out) == (server.tokens_in, server.tokens_out)
+    (asked,) = server.asked
+    assert asked.token == "key-1"
+    assert asked.body == {
+        "model": "tiny",
+        "messages": [{"role": "user", "content": "Say something. 🦉"}],
+        "max_tokens": 50,
+        "temperature": 0.0,
+    }
+    OpenAICompatible(server.url, "tiny", temperature=None).complete("x", 5)
+    assert "temperature" not in server.asked[1].body
+    assert server.asked[1].token == ""
+
+
+def test_answers_are_cut_at_the_limit(server: ModelServer) -> None:
+    server.heal()
+    server.say("one two three four five six seven")
+    made = OpenAICompatible(server.url, "tiny").complete("count", 3)
+    assert made.tokens_out == 3
+    assert made.text == "one two three"
+
+
+def test_tokens_that_are_not_reported_are_estimated(server: ModelServer) -> None:
+    server.usage = False
+    made = OpenAICompatible(server.url, "tiny").complete("How many tokens are these?", 50)
+    assert [made.tokens_in, made.tokens_out] == count_tokens(["How many tokens are these?", "Nothing to add."])
+
+
+@pytest.mark.parametrize("fault", [408, 429, 500, 502, 503, "cut", "reset"])
+def test_what_passes_is_tried_again(server: ModelServer, fault: int | str) -> None:
+    server.fail(fault, times=2)
+    assert OpenAICompatible(server.url, "tiny").complete("x", 5).text == "Nothing to add."
+    assert server.calls == 3
+
+
+@pytest.mark.parametrize("fault", [400, 401, 403, 404, 302, "html", "no choices", "huge"])
+def test_what_does_not_pass_is_not_tried_again(server: ModelServer, fault: int | str) -> None:
+    server.fail(fault, times=9)
+    with pytest.raises(ModelUnavailable) as caught:
+        OpenAICompatible(server.url, "tiny", "secret-key").complete("x", 5)
+    assert server.calls == 1
+    assert server.url in caught.value.message
+    assert caught.value.mend
+    assert "secret" not in str(caught.value)
+    if isinstance(fault, int):
+        assert f"status {fault}" in caught.value.message
+        assert f"told to fail with {fault}" in caught.value.message
+
+
+@pytest.mark.parametrize("retries", [0, 1, 3])
+def test_tries_are_counted(server: ModelServer, retries: int) -> None:
+    server.fail(503, times=9)
+    with pytest.raises(ModelUnavailable, match="status 503"):
+        OpenAICompatible(server.url, "tiny", retries=retries).complete("x", 5)
+    assert server.calls == retries + 1
+
+
+def test_a_server_may_ask_to_wait_but_not_for_long(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(server_module.time, "sleep", slept.append)
+    server.fail(429, retry_after="7")
+    server.fail(429, retry_after="soon")
+    OpenAICompatible(server.url, "tiny").complete("x", 5)
+    assert slept == [7.0, 0.02]
+    server.fail(429, retry_after="Wed, 21 Oct 2015 07:28:00 GMT")
+    OpenAICompatible(server.url, "tiny").complete("x", 5)
+    assert slept == [7.0, 0.02, 0.0]
+    calls = server.calls
+    server.fail(429, retry_after=str(MAX_WAIT + 1))
+    with pytest.raises(ModelUnavailable, match="429"):
+        OpenAICompatible(server.url, "tiny").complete("x", 5)
+    assert (server.calls, len(slept)) == (calls + 1, 3)
+
+
+@pytest.mark.parametrize("fault", ["stall", "drip"])
+def test_a_server_that_is_too_slow_is_asked_once(server: ModelServer, fault: str) -> None:
+    server.fail(fault, times=9)
+    with pytest.raises(ModelUnavailable, match=r"within 0\.3 seconds") as caught:
+        OpenAICompatible(server.url, "tiny", timeout=0.3).complete("x", 5)
+    assert "timeout" in caught.value.mend
+    assert server.calls == 1
+
+
+def test_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "FIRST_WAIT", 0.01)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        with pytest.raises(ModelUnavailable) as caught:
+            OpenAICompatible(url, "tiny").complete("x", 5)
+    assert url in caught.value.message
+    assert "start the server" in caught.value.mend
+
+
+def test_a_name_that_no_server_has() -> None:
+    with pytest.raises(ModelUnavailable, match="cannot be reached"):
+        OpenAICompatible("http://nowhere.invalid/v1", "tiny", retries=0).complete("x", 5)
+
+
+def test_models_that_want_another_name_for_the_limit(server: ModelServer) -> None:
+    """Newer models of OpenAI's refuse ``max_tokens`` and name what they want instead."""
+    refusal = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+    model = OpenAICompatible(server.url, "tiny")
+    server.fail(400, message=refusal)
+    assert model.complete("x", 5).text == "Nothing to add."
+    model.complete("y", 6)
+    assert [{key: asked.body[key] for key in asked.body if key.startswith("max_")} for asked in server.asked] == [
+        {"max_tokens": 5},
+        {"max_completion_tokens": 5},
+        {"max_completion_tokens": 6},
+    ]
+
+
+def test_many_threads(server: ModelServer) -> None:
+    model = OpenAICompatible(server.url, "tiny")
+    with ThreadPoolExecutor(8) as pool:
+        texts = list(pool.map(lambda number: model.complete(f"{number}", 5).text, range(80)))
+    assert texts == ["Nothing to add."] * 80
+    assert server.calls == 80
+
+
+def test_the_environment_is_not_read(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "OPENAI_BASE_URL"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.setenv("OPENAI_API_KEY", "from-the-environment")
+    assert OpenAICompatible(server.url, "tiny").complete("x", 5).text == "Nothing to add."
+    assert server.asked[0].token == ""
+
+
+@pytest.mark.parametrize(
+    "url", ["", "127.0.0.1:80/v1", "ftp://x/v1", "http://", "http://x:99999/v1", "http://[::1/v1", "http://u:p@x/v1",
+            "http://key@x/v1", "http://x/v1?key=1", "http://x:0/v1"],
+)  # fmt: skip
+def test_addresses_that_will_not_do(url: str) -> None:
+    with pytest.raises(InputError) as caught:
+        OpenAICompatible(url, "tiny")
+    assert caught.value.mend
+
+
+def test_other_values_that_will_not_do() -> None:
+    for wrong in (
+        {"timeout": 0},
+        {"retries": -1},
+        {"api_key": "a\nb"},
+        {"api_key": "ä"},
+        {"model": ""},
+        {"model": "a#b"},
+    ):
+        options = {"model": "tiny"} | wrong
+        with pytest.raises(InputError):
+            OpenAICompatible("http://127.0.0.1/v1", **options)  # type: ignore[arg-type]
+
+
+def test_specs_and_keys() -> None:
+    url = "http://127.0.0.1:11434/v1"
+    model = OpenAICompatible(url, "qwen2.5:1.5b", "secret-key")
+    assert model.spec == f"openai:{url}#qwen2.5:1.5b"
+    assert model.key == OpenAICompatible("https://example.org/v1", "qwen2.5:1.5b").key
+    assert "secret" not in model.spec + model.key + repr(model)
+    for temperature in (0.7, None):
+        other = OpenAICompatible(url, "qwen2.5:1.5b", temperature=temperature)
+        again = load_model(other.spec)
+        assert isinstance(again, OpenAICompatible)
+        assert (again.key, again.spec) == (other.key, other.spec) != (model.key, model.spec)
+    assert OpenAICompatible(url, "m", temperature=0).spec == f"openai:{url}#m"
+    with pytest.raises(ModelUnavailable):
+        load_model("magic:x")
+
+
+def test_importing_loads_no_client() -> None:
+    code = "import sys, monograph.derive.openai_compatible; print('urllib3' in sys.modules)"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said.strip() == "False"
+
+
+def test_the_scripted_server_keeps_to_the_form(server: ModelServer) -> None:
+    """Clients in the benchmarks stream, list models and embed: each as OpenAI's API has it."""
+    http = urllib3.PoolManager(retries=False)
+    listed = http.request("GET", server.url + "/models").json()
+    assert [one["id"] for one in listed["data"]] == ["scripted"]
+    asked = {"model": "m", "stream": True, "stream_options": {"include_usage": True}, "max_tokens": 9}
+    asked["messages"] = [{"role": "user", "content": "x"}]
+    reply = http.request("POST", server.url + "/chat/completions", json=asked)
+    *events, done = [line.removeprefix("data: ") for line in reply.data.decode().split("\n\n") if line]
+    assert done == "[DONE]"
+    values = [json.loads(event) for event in events]
+    text = "".join(one["choices"][0]["delta"].get("content", "") for one in values if one["choices"])
+    assert text == "Nothing to add."
+    assert values[-1]["usage"]["completion_tokens"] == server.tokens_out
+    vectors = http.request("POST", server.url + "/embeddings", json={"input": ["a b", "a b", "c"]}).json()["data"]
+    assert vectors[0]["embedding"] == vectors[1]["embedding"] != vectors[2]["embedding"]
+    packed = {"input": "a b", "encoding_format": "base64"}
+    (one,) = http.request("POST", server.url + "/embeddings", json=packed).json()["data"]
+    unpacked = struct.unpack("<64f", base64.b64decode(one["embedding"]))
+    assert unpacked == pytest.approx(vectors[0]["embedding"])
+    assert (server.calls, server.embeddings) == (1, 2)

@@ -1,0 +1,398 @@
+"""The page that draws a neighbourhood: what it embeds, and what a browser makes of it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from importlib import resources
+from pathlib import Path as File
+from typing import Any
+
+import pytest
+
+from monograph.app.picture import TITLE_CHARACTERS, data, picture_of
+from monograph.values import Chunk, Entity, Link, Neighbourhood, Path, PathNode
+
+ASSETS = resources.files("monograph.app.picture")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+HOSTILE = (
+    "</script><script>document.title = 'ran'</script>",
+    "<img src=x onerror=\"document.title = 'ran'\">",
+    "<!--<script>",
+    "{{data}} $& ${1} \\u003c",
+    "שלום العالم \u202eevil",
+    "👩‍🚀🪐 Bệnh viện 南京",
+    "\u2028\u2029\x00\x1b[31m\ud800",
+    "n" * 10_000,
+)
+
+
+def entity(key: str, name: str, kind: str = "person", chunks: int = 1, *names: str) -> Entity:
+    return Entity(key, name, kind, (name, *names), chunks)
+
+
+TEXT = "Ines Calder found it while she was looking for the nebula; Vienna calls it Calder's comet."
+NEIGHBOURHOOD = Neighbourhood(
+    centre=("e1",),
+    entities=(
+        entity("e1", "Ines Calder", "person", 4, "Miss Calder"),
+        entity("e2", "the comet", "event", 3),
+        entity("e3", "Vienna", "place", 2),
+    ),
+    links=(
+        Link("e1", "e2", 2.5, ("c1", "c9"), "She found it first.", ("discovery", "spring")),
+        Link("e2", "e3", 1.0, ("c1",)),
+    ),
+    chunks=(
+        Chunk("c1", "logbook/1963.md", TEXT, 100, 100 + len(TEXT), 0, {"section": "14 April"}),
+        Chunk("c2", "letters/kodak.txt", "With Miss Calder at the eyepiece.", 7, 40, 1),
+    ),
+    mentions=(("e1", "c1"), ("e2", "c1"), ("e3", "c1"), ("e1", "c2")),
+    cut=5,
+)
+PATHS = (
+    Path(
+        (
+            PathNode("question", "", "Who found the comet?"),
+            PathNode("entity", "e2", "the comet"),
+            PathNode("entity", "e1", "Ines Calder"),
+            PathNode("chunk", "c1", "logbook/1963.md"),
+        ),
+        0.75,
+    ),
+    Path(
+        (
+            PathNode("question", "", "Who found the comet?"),
+            PathNode("entity", "far", "Okafor"),
+            PathNode("chunk", "gone", "elsewhere"),
+        ),
+        0.25,
+    ),
+)
+
+
+def hostile_neighbourhood() -> Neighbourhood:
+    entities = tuple(Entity(f"e{n}", text, text, (text, text + "!"), 1, (text,)) for n, text in enumerate(HOSTILE))
+    chunks = tuple(Chunk(text, text, text, 0, len(text), n, {"section": text}) for n, text in enumerate(HOSTILE))
+    links = tuple(Link("e0", f"e{n}", 1.0, (HOSTILE[0],), text, (text,)) for n, text in enumerate(HOSTILE) if n)
+    return Neighbourhood(("e0",), entities, links, chunks, tuple((one.id, HOSTILE[0]) for one in entities))
+
+
+def hostile_page() -> str:
+    stations = (
+        PathNode("question", "", HOSTILE[0]),
+        PathNode("entity", "e0", HOSTILE[0]),
+        PathNode("chunk", HOSTILE[1], HOSTILE[1]),
+    )
+    return picture_of(hostile_neighbourhood(), [Path(stations, 1.0)], title=HOSTILE[0])
+
+
+class Page(HTMLParser):
+    """The tags of a page with their attributes, and the texts inside its scripts, style and title."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: dict[str, list[str]] = {"script": [], "style": [], "title": []}
+        self.inside: list[str] | None = None
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self.inside = self.texts.get(tag)
+        if self.inside is not None:
+            self.inside.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.inside = None
+
+    def handle_data(self, data: str) -> None:
+        if self.inside is not None:
+            self.inside[-1] += data
+
+
+def embedded(page: str) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads(Page(page).texts["script"][0])
+    return loaded
+
+
+def test_what_is_embedded_is_the_neighbourhood() -> None:
+    found = embedded(picture_of(NEIGHBOURHOOD, PATHS, title="Ines Calder"))
+    assert [one["name"] for one in found["entities"]] == ["Ines Calder", "the comet", "Vienna", "Okafor"]
+    assert found["entities"][0] == {
+        "name": "Ines Calder",
+        "kind": "person",
+        "names": ["Miss Calder"],
+        "count": 4,
+        "documents": [],
+    }
+    assert found["links"][0] == {
+        "source": 0,
+        "target": 1,
+        "weight": 2.5,
+        "count": 2,
+        "chunks": [0],
+        "description": "She found it first.",
+        "keywords": ["discovery", "spring"],
+    }
+    assert [(one["document"], one["start"], one["text"]) for one in found["chunks"]] == [
+        ("logbook/1963.md", 100, TEXT),
+        ("", 0, ""),
+        ("letters/kodak.txt", 7, "With Miss Calder at the eyepiece."),
+    ]
+    assert found["mentions"] == [[0, 0], [1, 0], [2, 0], [0, 2]]
+    assert found["paths"][0] == {"score": 0.75, "nodes": [["question", 0], ["entity", 1], ["entity", 0], ["chunk", 0]]}
+    assert found["paths"][1]["nodes"] == [["question", 0], ["entity", 3], ["chunk", 1]]
+    assert (found["centre"], found["cut"]["neighbour"], found["questions"]) == ([0], 5, ["Who found the comet?"])
+
+
+def test_hostile_text_comes_back_from_json_and_is_nothing_but_data_in_the_page() -> None:
+    page = hostile_page()
+    found = embedded(page)
+    whole = [text.replace("\ud800", "\ufffd") for text in HOSTILE]  # no file can hold half a surrogate pair
+    assert [one["name"] for one in found["entities"]] == [*whole[:-1], "n" * (data.NAME_CHARACTERS - 1) + "…"]
+    assert {one["text"] for one in found["chunks"]} == {text[: data.CHUNK_CHARACTERS] for text in whole}
+    raw = Page(page).texts["script"][0]
+    assert not re.search("[<>&\u2028\u2029\ud800-\udfff\x00-\x1f]", raw)
+    assert [tag for tag, _ in Page(page).tags].count("script") == 3
+    assert Page(page).texts["title"][0] == HOSTILE[0]
+    page.encode()
+
+
+def test_the_page_fetches_nothing_and_runs_only_what_its_policy_names() -> None:
+    page = Page(hostile_page())
+    links = [(tag, name) for tag, attributes in page.tags for name in attributes if name in ("src", "href", "action")]
+    assert links == []
+    assert [
+        name for _, attributes in page.tags for name in attributes if name.startswith("on") or name == "style"
+    ] == []
+    assert "url(" not in page.texts["style"][0] and "@import" not in page.texts["style"][0]
+    (policy,) = (attributes["content"] for _, attributes in page.tags if attributes.get("http-equiv"))
+    hashes = [
+        f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+        for text in (*page.texts["script"][1:], *page.texts["style"])
+    ]
+    assert policy == (
+        f"default-src 'none'; script-src {hashes[0]} {hashes[1]}; style-src {hashes[2]}; base-uri 'none'; form-action 'none'"
+    )
+
+
+def test_no_script_reads_text_as_html_or_as_code() -> None:
+    scripts = Page(picture_of(NEIGHBOURHOOD, title="x")).texts["script"][1:]
+    assert len(scripts) == 2
+    for script in scripts:
+        assert not re.search(
+            r"innerHTML|outerHTML|insertAdjacent|document\.write|DOMParser|\beval\b|Function\(", script
+        )
+        assert not re.search(r"fetch\(|XMLHttpRequest|WebSocket|sendBeacon|import\(|localStorage", script)
+
+
+def test_a_huge_neighbourhood_makes_a_page_of_bounded_size() -> None:
+    entities = tuple(
+        Entity(f"e{n}", f"{n} " + "x" * 10_000, "k" * 10_000, ("y" * 10_000,) * 50, 1) for n in range(3000)
+    )
+    chunks = tuple(Chunk(f"c{n}", "d", "z" * 5000, 0, 5000, n) for n in range(1000))
+    every = tuple(chunk.id for chunk in chunks)
+    links = tuple(Link("e0", f"e{n}", 1.0, every, "w" * 10_000, ("v" * 500,) * 50) for n in range(1, 3000))
+    page = picture_of(Neighbourhood(("e0",), entities, links, chunks, cut=1), title="t" * 10_000)
+    found = embedded(page)
+    assert len(found["entities"]) == data.ENTITIES
+    assert found["cut"] == {"neighbour": 2601, "link": 2600, "chunk": 600, "path": 0}
+    assert len(found["chunks"]) == data.CHUNKS
+    assert sum(len(one["text"]) for one in found["chunks"]) == data.ALL_CHARACTERS
+    assert not any(one["whole"] for one in found["chunks"])
+    assert len(Page(page).texts["title"][0]) == TITLE_CHARACTERS
+    assert len(page) < 4_000_000
+
+
+def test_a_small_page_is_small() -> None:
+    assert len(picture_of(NEIGHBOURHOOD, PATHS, title="Ines Calder").encode()) < 100_000
+
+
+def test_the_same_neighbourhood_makes_the_same_page() -> None:
+    assert picture_of(NEIGHBOURHOOD, PATHS, title="x") == picture_of(NEIGHBOURHOOD, PATHS, title="x")
+
+
+def test_vendored_files_are_those_that_the_table_names() -> None:
+    table = re.findall(
+        r"^\| `(\S+)` \| \S+ \| \S+ \| `(\w+)` \|$", ASSETS.joinpath("VENDOR.md").read_text(), re.MULTILINE
+    )
+    files = {one.name: one.read_bytes() for one in ASSETS.joinpath("vendor").iterdir() if one.name.endswith(".js")}
+    assert dict(table) == {name: hashlib.sha256(text).hexdigest() for name, text in files.items()}
+    licence = ASSETS.joinpath("vendor", "LICENSE").read_text()
+    assert licence in picture_of(NEIGHBOURHOOD, title="x")
+
+
+# What a browser makes of it.
+
+browser = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+
+
+def shown(page: str, folder: File, address: str = "", *, act: str = "") -> str:
+    """The page's elements as HTML once its scripts, and then ``act``, have run."""
+    if act:
+        script = f"setTimeout(() => {{ {act} }}, 50)"
+        allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        page = page.replace("script-src ", f"script-src 'sha256-{allowed}' ", 1)
+        page = page.replace("</body>", f"<script>{script}</script></body>")
+    file = folder / "page.html"
+    file.write_text(page, encoding="utf-8")
+    options = ("headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking")
+    options += ("disable-component-update", "disable-sync", "disable-dev-shm-usage", "virtual-time-budget=2000")
+    command = [str(CHROMIUM), *(f"--{option}" for option in options), f"--user-data-dir={folder / 'profile'}"]
+    done = subprocess.run(
+        [*command, "--enable-logging=stderr", "--dump-dom", file.as_uri() + address], capture_output=True, check=False
+    )
+    log = done.stderr.decode(errors="replace")
+    assert done.returncode == 0, log
+    assert "CONSOLE" not in log, log  # no error, and nothing that the policy had to stop
+    return done.stdout.decode()
+
+
+class Shown(HTMLParser):
+    """Texts of a shown page by the id of the element with an id that they are in; its buttons by data-key."""
+
+    EMPTY = ("meta", "input", "br", "link")
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.at: list[str] = []
+        self.texts: dict[str, str] = {}
+        self.tags: list[str] = []
+        self.attributes: dict[str, dict[str, str | None]] = {}
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        own = found.get("id") or found.get("data-key")
+        self.tags.append(tag)
+        if own:
+            self.attributes[own] = found
+        if tag not in self.EMPTY:
+            self.at.append(own or "")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.at.pop()
+
+    def handle_data(self, data: str) -> None:
+        for place in {one for one in self.at if one}:
+            self.texts[place] = self.texts.get(place, "") + data
+
+
+@browser
+def test_a_browser_lists_what_the_picture_shows(tmp_path: File) -> None:
+    page = Shown(shown(picture_of(NEIGHBOURHOOD, PATHS, title="Ines Calder"), tmp_path))
+    assert page.texts["summary"] == "4 entities · 2 links · 3 chunks · 2 paths"
+    assert page.texts["entity-0"] == "Ines Calder4"
+    assert page.texts["path-0"] == "question→the comet→Ines Calder→logbook/1963.md0.750"
+    assert page.texts["path-1"] == "question→Okafor→elsewhere0.250"
+    assert page.texts["legend"] == "unknown1event1person1place1"
+    assert "5 neighbours left out" in page.texts["panel"]
+    assert "4 entities, 2 links, 3 chunks, 2 paths" in str(page.attributes["canvas"]["aria-label"])
+
+
+@browser
+@pytest.mark.parametrize(
+    ("address", "heading", "said"),
+    [
+        (
+            "#entity-0",
+            "Ines Calder",
+            ["Also Miss Calder", "named in 4 chunks", "She found it first.", "logbook/1963.md 100–190", TEXT],
+        ),
+        ("#chunk-0", "logbook/1963.md", ["14 April", TEXT, "the comet", "Vienna"]),
+        ("#link-0", "Ines Calder — the comet", ["weight 2.50", "from 2 chunks", "discovery", "spring", TEXT]),
+        ("#path-0", "Path", ["Who found the comet?", "the comet", "score 0.750", TEXT]),
+        ("#path-1", "Path", ["Okafor", "elsewhere", "not in this picture"]),
+    ],
+)
+def test_an_address_opens_what_it_names(address: str, heading: str, said: list[str], tmp_path: File) -> None:
+    page = Shown(shown(picture_of(NEIGHBOURHOOD, PATHS, title="Ines Calder"), tmp_path, address))
+    assert page.texts["heading"] == heading
+    assert [one for one in said if one not in page.texts["panel"]] == []
+
+
+@browser
+def test_hostile_text_is_shown_as_text_and_runs_nothing(tmp_path: File) -> None:
+    for address in ("", "#entity-0", "#chunk-0", "#link-0", "#path-0"):
+        html = shown(hostile_page(), tmp_path, address)
+        page = Shown(html)
+        assert page.tags.count("script") == 3 and "img" not in page.tags
+        assert "<title>ran</title>" not in html
+        assert HOSTILE[1 if address == "#chunk-0" else 0] in page.texts["panel"]
+        if not address:
+            assert [page.texts[f"entity-{n}"][:-1] for n in (1, 2, 3, 4, 5)] == list(HOSTILE[1:6])
+            assert page.texts["entity-7"][:-1] == "n" * (data.NAME_CHARACTERS - 1) + "…"
+
+
+@browser
+def test_an_empty_neighbourhood_is_an_empty_page_without_a_fault(tmp_path: File) -> None:
+    page = Shown(shown(picture_of(Neighbourhood((), (), ()), title=""), tmp_path))
+    assert page.texts["summary"] == "0 entities · 0 links · 0 chunks"
+
+
+@browser
+def test_searching_filters_the_list_and_enter_opens_the_first(tmp_path: File) -> None:
+    type_it = (
+        "const box = document.getElementById('search'); box.value = 'MISS'; box.dispatchEvent(new Event('input'));"
+    )
+    page = picture_of(NEIGHBOURHOOD, PATHS, title="Ines Calder")
+    html = shown(page, tmp_path, act=type_it)
+    rows = re.findall(r'<li( hidden="")?><button type="button" class="row" data-key="(entity-\d)"', html)
+    assert rows == [("", "entity-0"), *((' hidden=""', f"entity-{n}") for n in (1, 2, 3))]
+    enter = "box.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter' }));"
+    assert Shown(shown(page, tmp_path, act=type_it + enter)).texts["heading"] == "Ines Calder"
+
+
+@browser
+def test_keys_and_clicks_lead_there_and_back(tmp_path: File) -> None:
+    page = picture_of(NEIGHBOURHOOD, PATHS, title="Ines Calder")
+    walk = """
+      const press = (key) => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+      document.querySelector('[data-key=entity-0]').focus();
+      press('ArrowDown');
+      document.activeElement.click();
+    """
+    there = Shown(shown(page, tmp_path, act=walk))
+    assert there.texts["heading"] == there.texts["said"].removesuffix(" shown") == "the comet"
+    back = Shown(
+        shown(page, tmp_path, act=walk + "press('Escape'); document.title = document.activeElement.dataset.key;")
+    )
+    assert "heading" not in back.texts and "paths" in back.texts
+    assert back.texts["said"] == "All shown"
+
+
+@browser
+def test_a_click_on_the_canvas_chooses_what_is_drawn_there(tmp_path: File) -> None:
+    alone = Neighbourhood(("e1",), NEIGHBOURHOOD.entities[:1], ())
+    click = """
+      const canvas = document.getElementById('canvas');
+      const box = canvas.getBoundingClientRect();
+      canvas.setPointerCapture = () => {};
+      const at = { pointerId: 1, clientX: box.x + box.width / 2, clientY: box.y + box.height / 2 - 16, bubbles: true };
+      for (const type of ['pointerdown', 'pointerup']) canvas.dispatchEvent(new PointerEvent(type, at));
+    """
+    assert Shown(shown(picture_of(alone, title="x"), tmp_path, act=click)).texts["heading"] == "Ines Calder"
+
+
+@browser
+def test_chunks_and_kinds_are_shown_and_hidden(tmp_path: File) -> None:
+    press = "document.getElementById('chunks').click(); document.querySelector('#legend button').click();"
+    html = shown(picture_of(NEIGHBOURHOOD, PATHS, title="x"), tmp_path, act=press)
+    assert Shown(html).attributes["chunks"]["aria-pressed"] == "true"
+    assert re.findall(r'class="chip" aria-pressed="(\w+)"', html) == ["false", "true", "true", "true"]
+
+
+@browser
+def test_hundreds_of_nodes_are_laid_out_without_a_fault(tmp_path: File) -> None:
+    entities = tuple(entity(f"e{n}", f"Entity {n}", f"kind {n % 14}", n + 1) for n in range(data.ENTITIES))
+    links = tuple(Link(f"e{n}", f"e{(n * 7 + 1) % data.ENTITIES}", 1.0 + n % 9, ("c",)) for n in range(data.ENTITIES))
+    page = Shown(shown(picture_of(Neighbourhood(("e0",), entities, links), title="many"), tmp_path))
+    assert page.texts["summary"].startswith(f"{data.ENTITIES} entities")
