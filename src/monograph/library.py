@@ -10,12 +10,12 @@ from typing import Any
 
 from monograph import where as filters
 from monograph.errors import InputError, NotFound
-from monograph.ingest import build, configuration, revector
+from monograph.ingest import build, configuration, regraph, revector
 from monograph.ingest import plan as planning
 from monograph.ingest import remove as removal
 from monograph.ingest.batch import DEFAULT_LIMITS, Limits
 from monograph.ingest.prepare import Pipeline
-from monograph.models import Embedder
+from monograph.models import Embedder, Extractor
 from monograph.retrieve import search as retrieval
 from monograph.settings import Settings
 from monograph.store import check, chunks, documents, stats
@@ -30,18 +30,25 @@ class Monograph:
     """One open .mono file. Safe for use by many threads; a context manager. Made by :meth:`open`."""
 
     def __init__(
-        self, database: Database, index: EcoVectorIndex, settings: Settings, embedder: Embedder | None
+        self,
+        database: Database,
+        index: EcoVectorIndex,
+        settings: Settings,
+        embedder: Embedder | None,
+        extractor: Extractor | None,
     ) -> None:
         self._database = database
         self._index = index
         self._settings = settings
         self._embedder = embedder
+        self._extractor = extractor
 
     @classmethod
     def open(  # noqa: PLR0913 - each is a choice of its own
         cls,
         path: str | os.PathLike[str],
         embedder: Embedder | None = None,
+        extractor: Extractor | None = None,
         *,
         settings: Settings | None = None,
         create: bool = True,
@@ -58,6 +65,9 @@ class Monograph:
         embedder:
             Makes vectors. By default the one the file was built with; for a new file, static word vectors, which need
             no network.
+        extractor:
+            Finds what chunks name. By default the one the file's graph was made with; for a new file, patterns, which
+            need no model.
         settings:
             The numbers a new file is built with.
         create:
@@ -75,17 +85,20 @@ class Monograph:
         FileError
             If it is not a monograph, newer than this version, or damaged: the file is left as it was.
         ModelMismatch
-            If the file's vectors come from another embedder than the one given; :meth:`reembed` makes them anew.
+            If the file's vectors come from another embedder than the one given, or its graph from another extractor;
+            :meth:`reembed` and :meth:`reextract` make them anew.
         InputError
             If the file was built with other settings, or a number is out of range.
         """
         index = EcoVectorIndex(target_recall=target_recall, cache_bytes=cache_bytes)
         database = Database(Path(path), create=create, read_only=read_only)
         try:
-            monograph = cls(database, index, configuration.settle(database, settings), embedder)
+            monograph = cls(database, index, configuration.settle(database, settings), embedder, extractor)
             configuration.catch_up(database, index)
             if embedder is not None:
                 configuration.check_embedder(database, embedder)
+            if extractor is not None:
+                configuration.check_extractor(database, extractor)
         except BaseException:
             database.close()
             raise
@@ -126,6 +139,21 @@ class Monograph:
         if self._embedder is None:
             self._embedder = configuration.make_embedder(self._database)
         return self._embedder
+
+    @property
+    def extractor(self) -> Extractor:
+        """What finds the names in this file's chunks.
+
+        Raises
+        ------
+        ModelUnavailable, MissingExtra
+            If the extractor that the file's graph was made with cannot be made again here.
+        ModelMismatch
+            If it can, but is another by now.
+        """
+        if self._extractor is None:
+            self._extractor = configuration.make_extractor(self._database)
+        return self._extractor
 
     def close(self) -> None:
         """Close the file. Closing twice is allowed; any other use afterwards raises ClosedFile."""
@@ -236,7 +264,8 @@ class Monograph:
             Most hits to return.
         mode:
             ``lexical`` (BM25), ``tfidf`` (RAGdb's hybrid score), ``dense`` (cosine), ``hybrid`` (BM25 and dense,
-            fused), ``auto`` (what is best; ``hybrid`` today).
+            fused), ``graph`` (from these, hop by hop, to what is named together), ``auto`` (``graph``, or ``hybrid``
+            where the file has no graph yet).
         where:
             Only chunks whose metadata meet this filter: see :mod:`monograph.where`.
 
@@ -258,15 +287,13 @@ class Monograph:
         if mode not in retrieval.MODES:
             raise InputError(f"unknown mode {mode!r}", f"modes are {', '.join(retrieval.MODES)}")
         allowed = compile_condition(filters.parse(where))
-        vector = None
-        if retrieval.needs_vector(mode):
-            vector = self.embedder.embed([query], "query")[0]
-        request = retrieval.Request(query, k, mode, vector, allowed)
         with self._database.read() as connection:
-            if vector is None:
-                return retrieval.search(connection, None, request)
-            # Another process may have given the file another embedder since it was opened.
-            configuration.check_embedder(self._database, self.embedder)
+            chosen = configuration.chosen_mode(connection, mode)
+            request = retrieval.Request(query, k, chosen, allowed=allowed)
+            if retrieval.needs_vector(chosen):
+                # Another process may have given the file another embedder since it was opened.
+                configuration.check_embedder(self._database, self.embedder)
+                request = retrieval.prepare(connection, self.embedder, request)
             return retrieval.search(connection, self._index, request)
 
     def document(self, name: str) -> Document:
@@ -367,17 +394,33 @@ class Monograph:
         ModelError
             If the embedder fails: the file is as it was, and what was made is remembered.
         """
-        made = revector.reembed(Pipeline(self._database, self._index, embedder, self._settings), progress)
+        made = revector.reembed(
+            Pipeline(self._database, self._index, embedder, self.extractor, self._settings), progress
+        )
         self._embedder = embedder
         return Report(embedded=made.embedded, remembered=made.remembered)
 
-    def _pipeline(self) -> Pipeline:
-        return Pipeline(self._database, self._index, self.embedder, self._settings)
+    def reextract(self, extractor: Extractor | None = None, *, progress: Watcher | None = None) -> Report:
+        """Make the graph anew with another extractor; without one, ask again for the chunks that a model failed on.
 
-    def _writing_pipeline(self) -> Pipeline:
-        """A pipeline whose embedder the file knows."""
+        What the new extractor found in a chunk before is remembered, and costs nothing.
+        """
         configuration.adopt_embedder(self._database, self.embedder)
-        return self._pipeline()
+        chosen = extractor or self.extractor
+        made = regraph.reextract(Pipeline(self._database, self._index, self.embedder, chosen, self._settings), progress)
+        self._extractor = chosen
+        return Report(extracted=made.extracted, fell_back=made.fell_back)
+
+    def _pipeline(self) -> Pipeline:
+        return Pipeline(self._database, self._index, self.embedder, self.extractor, self._settings)
+
+    def _writing_pipeline(self, progress: Watcher | None = None) -> Pipeline:
+        """A pipeline whose embedder and extractor the file knows, and whose graph lacks nothing."""
+        configuration.adopt_embedder(self._database, self.embedder)
+        pipeline = self._pipeline()
+        configuration.check_extractor(self._database, self.extractor)
+        regraph.catch_up(pipeline, progress)
+        return pipeline
 
 
 def _paths(sources: Sequence[str | os.PathLike[str]]) -> list[Path]:

@@ -15,6 +15,8 @@ from monograph.derive.tokens import count_tokens
 from monograph.ingest.batch import BATCH_DOCUMENTS, Limits, Parcel, batches, changed, readings
 from monograph.ingest.commit import Tally, remove_row, store
 from monograph.ingest.prepare import Pipeline, Prepared, missing, prepare
+from monograph.ingest.relate import price_extractions
+from monograph.ingest.settle import write
 from monograph.store import chunks, documents, sources
 from monograph.values import Change, Cost, Document, Plan, Problem, Progress, Report, Watcher
 
@@ -62,7 +64,7 @@ def _to_read(plan: Plan) -> list[Change]:
 
 def _apply_gone(pipeline: Pipeline, gone: tuple[Change, ...], tally: Tally) -> None:
     for first in range(0, len(gone), BATCH_DOCUMENTS):
-        with pipeline.write() as connection:
+        with write(pipeline.database, pipeline.index) as connection:
             for change in gone[first : first + BATCH_DOCUMENTS]:
                 source = sources.row_of(connection, change.uri)
                 if source is None:
@@ -86,12 +88,14 @@ def price(pipeline: Pipeline, plan: Plan, limits: Limits, watcher: Watcher | Non
     problems: list[Problem] = list(plan.problems)
     cost = Cost()
     asked: set[bytes] = set()
+    priced: set[bytes] = set()
     for batch in batches(readings(_to_read(plan), limits, problems, watcher)):
-        cost = _price(pipeline, batch, cost, asked)
+        cost = _price(pipeline, batch, cost, asked, priced)
     return Plan(plan.changes, tuple(problems), cost)
 
 
-def _price(pipeline: Pipeline, batch: list[Parcel], cost: Cost, asked: set[bytes]) -> Cost:
+def _price(pipeline: Pipeline, batch: list[Parcel], cost: Cost, asked: set[bytes], priced: set[bytes]) -> Cost:
+    """``asked`` and ``priced`` collect the keys of vectors and extractions that are in the cost already."""
     fresh = 0
     with pipeline.database.read() as connection:
         pairs = [pair for parcel in batch for pair in changed(connection, parcel, pipeline.settings)]
@@ -102,10 +106,16 @@ def _price(pipeline: Pipeline, batch: list[Parcel], cost: Cost, asked: set[bytes
             row = documents.find(connection, prepared.document.id)
             held = set() if row is None else chunks.ids_of_document(connection, row.row)
             fresh += sum(chunk.id not in held for chunk in prepared.chunks)
+        extracting = price_extractions(
+            connection, pipeline.extractor, [chunk for prepared in work for chunk in prepared.chunks], priced
+        )
     asked.update(vector.key for vector in lacking)
     return Cost(
         documents=cost.documents + len(work),
         chunks=cost.chunks + fresh,
         embeddings=cost.embeddings + len(lacking),
         embedding_tokens=cost.embedding_tokens + sum(count_tokens([vector.text for vector in lacking])),
+        extractions=cost.extractions + extracting.chunks,
+        model_calls=cost.model_calls + extracting.calls,
+        model_tokens=cost.model_tokens + extracting.tokens,
     )

@@ -10,7 +10,9 @@ from monograph.errors import BusyFile, InvalidDocument, MonographError
 from monograph.ingest.batch import Parcel, changed
 from monograph.ingest.configuration import check_embedder
 from monograph.ingest.prepare import Pipeline, Prepared, prepare, remember_vectors
-from monograph.store import chunks, documents, memo, sources
+from monograph.ingest.relate import Related, keys_of, relate, remember_extractions, store_part
+from monograph.ingest.settle import write
+from monograph.store import chunks, documents, memo, names, sources
 from monograph.store.database import Connection, savepoint
 from monograph.values import Problem
 
@@ -29,6 +31,8 @@ class Tally:
     chunks_removed: int = 0
     embedded: int = 0
     remembered: int = 0
+    extracted: int = 0
+    fell_back: int = 0
     problems: list[Problem] = field(default_factory=list)
 
     def include(self, other: Tally) -> None:
@@ -65,11 +69,16 @@ def store(pipeline: Pipeline, batch: Sequence[Parcel], *, strict: bool) -> Tally
         for problem in (problem for one in ready for problem in one.failed):
             raise InvalidDocument(problem.reason, problem.mend)
     tally = Tally()
+    work = [prepared for one in ready for prepared in one.prepared]
     for _ in range(_TRIES):
-        embedded = remember_vectors(pipeline, [prepared for one in ready for prepared in one.prepared])
+        embedded = remember_vectors(pipeline, work)
         tally.embedded += embedded.embedded
         tally.remembered += embedded.remembered
-        stored = _commit(pipeline, ready, strict=strict)
+        extracted = remember_extractions(pipeline, (chunk for one in work for chunk in one.chunks))
+        tally.extracted += extracted.extracted
+        tally.fell_back += extracted.fell_back
+        related = relate(pipeline, work)
+        stored = None if related is None else _commit(pipeline, ready, related, strict=strict)
         if stored is not None:
             tally.include(stored)
             return tally
@@ -89,29 +98,45 @@ def _prepare(pipeline: Pipeline, batch: Sequence[Parcel]) -> list[_Ready]:
     return ready
 
 
-def _commit(pipeline: Pipeline, ready: Sequence[_Ready], *, strict: bool) -> Tally | None:
-    """Store a batch; None, and nothing stored, when a vector it counts on is not remembered any more."""
-    keys = list({key for one in ready for prepared in one.prepared for key in prepared.keys})
+@dataclass(frozen=True, slots=True)
+class _Derived:
+    """What documents of a batch count on: memo rows of vectors by key, rows of names by key, and the graph's parts."""
+
+    vectors: dict[bytes, int]
+    names: dict[str, int]
+    parts: dict[tuple[str, bytes], Related]
+
+
+def _commit(pipeline: Pipeline, ready: Sequence[_Ready], related: Sequence[Related], *, strict: bool) -> Tally | None:
+    """Store a batch; None, and nothing stored, when something it counts on is not remembered any more."""
+    work = [prepared for one in ready for prepared in one.prepared]
+    keys = list({key for prepared in work for key in prepared.keys})
+    named = {key for one in related for key in keys_of(one.part)}
+    extracted = {row for one in related for row in one.extractions}
     tally = Tally()
-    with pipeline.write() as connection:
+    with write(pipeline.database, pipeline.index) as connection:
         # Another process may have given the file another embedder since this one was opened.
         check_embedder(pipeline.database, pipeline.embedder)
         held = memo.rows(connection, memo.VECTOR, keys)
-        if len(held) < len(keys):
+        rows = names.rows(connection, named)
+        if len(held) < len(keys) or len(rows) < len(named) or not memo.has(connection, extracted):
             return None
+        derived = _Derived(
+            held, rows, {(one.document.id, one.sha256): part for one, part in zip(work, related, strict=True)}
+        )
         for one in ready:
-            _store_parcel(connection, one, held, tally, strict=strict)
+            _store_parcel(connection, one, derived, tally, strict=strict)
     return tally
 
 
-def _store_parcel(connection: Connection, ready: _Ready, held: dict[bytes, int], tally: Tally, *, strict: bool) -> None:
+def _store_parcel(connection: Connection, ready: _Ready, derived: _Derived, tally: Tally, *, strict: bool) -> None:
     parcel = ready.parcel
     source = None if parcel.source is None else sources.put(connection, parcel.source)
     problems = list(ready.failed)
     for prepared in ready.prepared:
         try:
             with savepoint(connection):
-                _store_document(connection, prepared, source, held, tally)
+                _store_document(connection, prepared, source, derived, tally)
         except MonographError as error:
             if strict:
                 raise
@@ -142,7 +167,7 @@ def remove_row(connection: Connection, row: documents.Row) -> int:
 
 
 def _store_document(
-    connection: Connection, prepared: Prepared, source: int | None, held: dict[bytes, int], tally: Tally
+    connection: Connection, prepared: Prepared, source: int | None, derived: _Derived, tally: Tally
 ) -> None:
     document = prepared.document
     known = documents.find(connection, document.id)
@@ -161,7 +186,14 @@ def _store_document(
     else:
         number, old_title = known.row, known.title
     owner = chunks.Owner(number, document.id, document.title, old_title, document.metadata)
-    swap = chunks.replace(connection, owner, prepared.chunks, [held[key] for key in prepared.keys])
+    swap = chunks.replace(connection, owner, prepared.chunks, [derived.vectors[key] for key in prepared.keys])
+    store_part(
+        connection,
+        number,
+        chunks.rows_of_document(connection, number),
+        derived.parts[document.id, prepared.sha256],
+        derived.names,
+    )
     if known is not None:
         documents.put(connection, document, prepared.sha256, source)
     tally.added += known is None

@@ -1,14 +1,17 @@
-"""What a file was built with, and must go on being built with: its settings and its embedder."""
+"""What a file was built with, and must go on being built with: its settings, its embedder and its extractor."""
 
 from __future__ import annotations
 
 from monograph.derive.embed import load_embedder
+from monograph.derive.extract import load_extractor
 from monograph.errors import InputError, ModelMismatch
-from monograph.models import Embedder
+from monograph.graph.build import GRAPH
+from monograph.models import Embedder, Extractor
 from monograph.settings import Settings
 from monograph.store import clusters
 from monograph.store import settings as stored_settings
-from monograph.store.database import Database
+from monograph.store.database import Connection, Database
+from monograph.values import Mode
 from monograph.vectors.index import EcoVectorIndex
 
 
@@ -85,3 +88,43 @@ def adopt_embedder(database: Database, embedder: Embedder) -> None:
                 stored = stored_settings.StoredEmbedder(embedder.key, embedder.spec, embedder.dimension)
                 stored_settings.save_embedder(connection, stored)
     check_embedder(database, embedder)
+
+
+def known_extractor(database: Database) -> stored_settings.StoredExtractor | None:
+    """The extractor that a file's graph is made with, or None when it has none yet."""
+    with database.read() as connection:
+        return stored_settings.load_extractor(connection)
+
+
+def check_extractor(database: Database, extractor: Extractor) -> None:
+    """Raise ModelMismatch if the file's graph is made with another extractor."""
+    stored = known_extractor(database)
+    if stored is not None and stored.key != extractor.key:
+        raise ModelMismatch(
+            f"the graph of {database.path} is made with {stored.key!r}, not with {extractor.key!r}",
+            f"open it without an extractor, or make it anew: monograph reextract {database.path} {extractor.spec}",
+        )
+
+
+def make_extractor(database: Database) -> Extractor:
+    """The extractor that a file's graph is made with, made again; patterns for a new file.
+
+    Raises
+    ------
+    ModelUnavailable, MissingExtra
+        If it cannot be made here.
+    ModelMismatch
+        If its model is another by now.
+    """
+    stored = known_extractor(database)
+    extractor = load_extractor(stored.spec if stored is not None else "pattern")
+    check_extractor(database, extractor)
+    return extractor
+
+
+def chosen_mode(connection: Connection, mode: Mode) -> Mode:
+    """What ``auto`` means in a file: ``graph``, or ``hybrid`` until it has one. The other modes mean themselves."""
+    if mode != "auto":
+        return mode
+    stored = stored_settings.load_extractor(connection)
+    return "graph" if stored is not None and stored.graph == GRAPH else "hybrid"

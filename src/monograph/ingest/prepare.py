@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from monograph.errors import InvalidDocument
 from monograph.ingest.chunk import cut
 from monograph.ingest.sentences import count_ahead
-from monograph.models import Embedder, Float32
+from monograph.models import Embedder, Extractor, Float32
 from monograph.settings import Settings
 from monograph.store import memo
 from monograph.store.database import Connection, Database
@@ -29,19 +28,13 @@ EMBEDDED_AT_ONCE = 256
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """What turns documents into rows: the file, its vector index, the embedder and the settings."""
+    """What turns documents into rows: the file, its vector index, the embedder, the extractor and the settings."""
 
     database: Database
     index: EcoVectorIndex
     embedder: Embedder
+    extractor: Extractor
     settings: Settings
-
-    @contextmanager
-    def write(self) -> Iterator[Connection]:
-        """One transaction, at whose end the vector index follows the rows."""
-        with self.database.write() as connection:
-            yield connection
-            self.index.settle(connection)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from monograph.errors import NotFound
 from monograph.ingest.build import report
 from monograph.ingest.commit import Tally, remove_row
-from monograph.store import documents, memo, sources, terms
+from monograph.ingest.settle import settle
+from monograph.store import documents, memo, names, sources, terms
 from monograph.store.database import Database
 from monograph.values import Report
 from monograph.vectors.index import EcoVectorIndex
@@ -45,7 +46,7 @@ def remove(database: Database, index: EcoVectorIndex, names: Sequence[str], *, f
             tally.chunks_removed += remove_row(connection, row)
             tally.removed += 1
         sources.remove_empty(connection)
-        index.settle(connection)
+        settle(connection, index)
     if forget:
         erase(database, index)
     return report(tally, started)
@@ -65,6 +66,7 @@ def erase(database: Database, index: EcoVectorIndex) -> None:
     """
     with database.write() as connection:
         memo.drop_unused(connection)
+        names.drop_unused(connection)
         index.fold(connection)
         terms.merge(connection)
     database.rewrite()

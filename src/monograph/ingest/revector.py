@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from monograph.ingest.prepare import Embedded, Pipeline, Prepared, Vectored, embedded_text, remember_vectors
-from monograph.store import chunks, documents, memo, settings, vectors
+from monograph.ingest.relate import embed_names
+from monograph.ingest.settle import write
+from monograph.store import chunks, documents, memo, names, settings, vectors
 from monograph.store.check import drop_strays, drop_vectors_of_other_length, rebuild_index
 from monograph.store.database import Connection
 from monograph.values import Document, Progress, Watcher, content_hash
@@ -22,12 +24,14 @@ def reembed(pipeline: Pipeline, watcher: Watcher | None = None) -> Embedded:
     with pipeline.database.read() as connection:
         rows = list(documents.every(connection))
     total = _remember(pipeline, rows, watcher)
-    with pipeline.write() as connection:
+    with write(pipeline.database, pipeline.index) as connection:
         # Documents may have come meanwhile: those are few, and their vectors are made inside.
         for row in documents.every(connection):
             _assign(connection, pipeline, row)
         stored = settings.StoredEmbedder(pipeline.embedder.key, pipeline.embedder.spec, pipeline.embedder.dimension)
         settings.save_embedder(connection, stored)
+        coded = names.drop_codes(connection)
+    embed_names(pipeline, coded)
     return total
 
 

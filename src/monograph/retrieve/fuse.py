@@ -8,7 +8,7 @@ above all others.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -71,12 +71,20 @@ def alone(one: Ranking, lifts: Sequence[Ranking]) -> list[Fused]:
 
 
 def _ordered(totals: dict[int, float], rankings: Sequence[Ranking], lifts: Sequence[Ranking]) -> list[Fused]:
-    for one in lifts:
-        for row, score in zip(one.rows, one.scores, strict=True):
-            totals[row] = totals.get(row, 0.0) + LIFTS[one.retriever] * score
+    totals = lifted(totals, lifts)
     origins = origins_of([*rankings, *lifts])
     fused = (Fused(row, total, origins[row]) for row, total in totals.items())
     return sorted(fused, key=lambda one: (-one.score, one.row))
+
+
+def lifted(totals: Mapping[int, float], lifts: Sequence[Ranking]) -> dict[int, float]:
+    """Scores by row, and what word-for-word matches add to them."""
+    result = dict(totals)
+    least = min(totals.values(), default=0.0)
+    for one in lifts:
+        for row, score in zip(one.rows, one.scores, strict=True):
+            result[row] = result.get(row, min(least, 0.0)) + LIFTS[one.retriever] * score
+    return result
 
 
 def origins_of(rankings: Sequence[Ranking]) -> dict[int, tuple[Origin, ...]]:

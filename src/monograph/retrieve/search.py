@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import get_args
 
-from monograph.models import Float32
-from monograph.retrieve import dense, fuse, lexical, tfidf
+from monograph.models import Embedder, Float32
+from monograph.retrieve import dense, fuse, graph, lexical, paths, tfidf
+from monograph.retrieve.question import Question, take_apart
 from monograph.retrieve.ranking import Ranking
 from monograph.store import chunks
 from monograph.store.database import Connection
 from monograph.store.filters import EVERYTHING, Allowed
-from monograph.values import Hit, Mode
+from monograph.values import Hit, Mode, Origin, Path
 from monograph.vectors.index import EcoVectorIndex
 
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -20,15 +21,21 @@ POOL = 100
 """Candidates each retriever gives to a fusion, at least; four times k when that is more."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Request:
-    """What is asked: ``vector`` is the embedded query, None in the modes without one. ``auto`` is ``hybrid`` today."""
+    """What is asked, in a mode that is not ``auto`` any more.
+
+    ``vector`` is the embedded query, None in the modes without one. ``question`` is the query taken apart, and
+    ``clause_vectors`` its clauses embedded, float32 (clauses, dimension), in the mode ``graph``.
+    """
 
     query: str
     k: int
     mode: Mode
     vector: Float32 | None = None
     allowed: Allowed = EVERYTHING
+    question: Question | None = None
+    clause_vectors: Float32 | None = None
 
 
 FUSION: fuse.Method = "z_score"
@@ -37,10 +44,26 @@ FUSION: fuse.Method = "z_score"
 
 def needs_vector(mode: Mode) -> bool:
     """Whether a mode needs the query's vector."""
-    return mode in ("auto", "dense", "hybrid")
+    return mode in ("dense", "hybrid", "graph")
 
 
-def search(connection: Connection, index: EcoVectorIndex | None, request: Request) -> list[Hit]:
+def prepare(connection: Connection, embedder: Embedder | None, request: Request) -> Request:
+    """Embed what a mode needs embedded, all at once.
+
+    Raises
+    ------
+    ModelError
+        If the embedder fails.
+    """
+    if embedder is None or not needs_vector(request.mode):
+        return request
+    question = take_apart(connection, request.query) if request.mode == "graph" else None
+    clauses = question.clauses if question is not None else ()
+    made = embedder.embed([request.query, *clauses], "query")
+    return Request(request.query, request.k, request.mode, made[0], request.allowed, question, made[1:])
+
+
+def search(connection: Connection, index: EcoVectorIndex, request: Request) -> list[Hit]:
     """The k best hits, best first; fewer where fewer chunks match or are allowed."""
     if request.k <= 0:
         return []
@@ -50,19 +73,43 @@ def search(connection: Connection, index: EcoVectorIndex | None, request: Reques
     lifts: list[Ranking] = []
     if request.mode == "tfidf":
         rankings.append(tfidf.search(connection, query, request.k, allowed))
-    if request.mode in ("lexical", "hybrid", "auto"):
+    if request.mode in ("lexical", "hybrid", "graph"):
         rankings.append(lexical.bm25(connection, query, pool, allowed))
         lifts.append(lexical.word_for_word(connection, "exact", lexical.codes(query), pool, allowed))
         lifts.append(lexical.word_for_word(connection, "phrase", lexical.phrases(query), pool, allowed))
-    if index is not None and request.vector is not None:
+    if request.vector is not None:
         rankings.append(dense.search(connection, index, request.vector, pool, allowed))
+    if request.question is not None and request.clause_vectors is not None:
+        weighted = [(one, fuse.WEIGHTS[one.retriever]) for one in rankings]
+        found = graph.walk(connection, request.question, weighted, request.clause_vectors, allowed)
+        return _by_graph(connection, request.k, found, rankings, lifts)
     fused = fuse.alone(rankings[0], lifts) if len(rankings) == 1 else fuse.fuse(rankings, lifts, FUSION)
     return _hits(connection, fused[: request.k])
 
 
-def _hits(connection: Connection, fused: list[fuse.Fused]) -> list[Hit]:
+def _by_graph(
+    connection: Connection, k: int, found: graph.Walk, rankings: list[Ranking], lifts: list[Ranking]
+) -> list[Hit]:
+    ordered = graph.in_order(found)
+    values = fuse.lifted(dict(ordered), lifts)
+    ranks = {row: rank for rank, (row, _) in enumerate(ordered)}
+    origins = fuse.origins_of([*rankings, *lifts])
+    best = sorted(values, key=lambda row: (-values[row], ranks.get(row, len(ranks)), row))[:k]
+    fused = [
+        fuse.Fused(row, values[row], (Origin("graph", ranks[row], found.total[row]), *origins.get(row, ())))
+        if row in ranks
+        else fuse.Fused(row, values[row], origins[row])
+        for row in best
+    ]
+    led = paths.to_chunks(connection, found, best)
+    return _hits(connection, fused, led)
+
+
+def _hits(connection: Connection, fused: list[fuse.Fused], led: dict[int, Path] | None = None) -> list[Hit]:
     found = chunks.load(connection, (one.row for one in fused))
     return [
-        Hit(one.chunk, scored.score, rank, one.title, one.uri, one.metadata, scored.origins)
+        Hit(
+            one.chunk, scored.score, rank, one.title, one.uri, one.metadata, scored.origins, (led or {}).get(scored.row)
+        )
         for rank, (one, scored) in enumerate(zip(found, fused, strict=True))
     ]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from monograph.errors import InvalidDocument
-from monograph.store import documents, terms, vectors
+from monograph.store import documents, graphs, terms, vectors
 from monograph.store.database import Connection
 from monograph.values import Chunk, Metadata
 
@@ -123,6 +123,7 @@ def _update(connection: Connection, row: int, owner: Owner, chunk: Chunk) -> Non
 def _remove(connection: Connection, entries: Sequence[terms.Entry]) -> None:
     terms.remove(connection, entries)
     rows = [(entry.chunk,) for entry in entries]
+    graphs.remove_chunks(connection, (entry.chunk for entry in entries))
     connection.executemany("DELETE FROM vectors WHERE chunk = ?", rows)
     connection.executemany("DELETE FROM chunks WHERE chunk = ?", rows)
 
@@ -169,6 +170,12 @@ def titled_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str,
         ).fetchone()
         result.append((title, documents.text(connection, document, start, end)))
     return result
+
+
+def rows_of_document(connection: Connection, document: int) -> list[int]:
+    """Row numbers of a document's chunks, in reading order."""
+    found = connection.execute("SELECT chunk FROM chunks WHERE document = ? ORDER BY ordinal", (document,))
+    return [int(row) for (row,) in found]
 
 
 def ids_of_document(connection: Connection, document: int) -> set[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from monograph.errors import InvalidDocument
+from monograph.store import graphs
 from monograph.store.database import Connection
 from monograph.values import Document, Section
 
@@ -133,6 +134,7 @@ def load(connection: Connection, row: Row) -> Document:
 
 def remove(connection: Connection, row: int) -> None:
     """Take out a document whose chunks are gone already."""
+    graphs.remove_document(connection, row)
     connection.execute(
         "DELETE FROM texts WHERE block >= ? AND block < ?", (row << _BLOCK_BITS, (row + 1) << _BLOCK_BITS)
     )

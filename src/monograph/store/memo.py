@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 
 from monograph.store.database import Connection
@@ -9,7 +10,11 @@ from monograph.store.database import Connection
 VECTOR = "vector"
 """Kind of an embedding; its value is float32, little-endian."""
 
+EXTRACTION = "extraction"
+"""Kind of what an extractor found in a chunk: see :mod:`monograph.store.extractions`."""
+
 _ASKED_AT_ONCE = 500
+_UNUSED = "memo NOT IN (SELECT memo FROM vectors) AND memo NOT IN (SELECT memo FROM extractions)"
 
 
 def rows(connection: Connection, kind: str, keys: Sequence[bytes]) -> dict[bytes, int]:
@@ -44,12 +49,39 @@ def put(connection: Connection, kind: str, values: Iterable[tuple[bytes, bytes, 
     )
 
 
+def values(connection: Connection, rows: Iterable[int]) -> dict[int, bytes]:
+    """Values by row, for the rows that are there."""
+    asked = list(rows)
+    found: dict[int, bytes] = {}
+    for first in range(0, len(asked), _ASKED_AT_ONCE):
+        part = asked[first : first + _ASKED_AT_ONCE]
+        marks = ",".join("?" * len(part))
+        found.update(connection.execute(f"SELECT memo, value FROM memo WHERE memo IN ({marks})", part))  # noqa: S608
+    return found
+
+
+def has(connection: Connection, rows: Iterable[int]) -> bool:
+    """Whether all of these rows are there."""
+    asked = list(rows)
+    (count,) = connection.execute(
+        "SELECT count(*) FROM memo WHERE memo IN (SELECT value FROM json_each(?))", (json.dumps(asked),)
+    ).fetchone()
+    return int(count) == len(asked)
+
+
+def drop_failed(connection: Connection) -> int:
+    """Forget the extractions that a model failed on, so that they are asked for again; returns how many."""
+    failed = "kind = ? AND instr(value, CAST('\"failure\":' AS BLOB)) > 0"
+    connection.execute(f"DELETE FROM extractions WHERE memo IN (SELECT memo FROM memo WHERE {failed})", (EXTRACTION,))  # noqa: S608
+    return connection.execute(f"DELETE FROM memo WHERE {failed}", (EXTRACTION,)).rowcount  # noqa: S608
+
+
 def drop_unused(connection: Connection) -> int:
     """Forget the values that no row uses any more; returns how many."""
-    return connection.execute("DELETE FROM memo WHERE memo NOT IN (SELECT memo FROM vectors)").rowcount
+    return connection.execute(f"DELETE FROM memo WHERE {_UNUSED}").rowcount  # noqa: S608 - a constant
 
 
 def count_unused(connection: Connection) -> int:
     """How many values no row uses: they make re-adding what was removed free."""
-    (count,) = connection.execute("SELECT count(*) FROM memo WHERE memo NOT IN (SELECT memo FROM vectors)").fetchone()
+    (count,) = connection.execute(f"SELECT count(*) FROM memo WHERE {_UNUSED}").fetchone()  # noqa: S608
     return int(count)

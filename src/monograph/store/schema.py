@@ -131,3 +131,58 @@ FORMAT_2 = (
         INSERT OR IGNORE INTO unplaced VALUES (1, OLD.memo), (1, NEW.memo); END""",
     "INSERT INTO unplaced SELECT DISTINCT 1, memo FROM vectors",
 )
+
+
+@migration
+def entity_graph(connection: sqlite3.Connection) -> None:
+    """Format 3: the entity–chunk graph. Chunks that are there already get theirs at the next write."""
+    for statement in FORMAT_3:
+        connection.execute(statement)
+
+
+FORMAT_3 = (
+    # What an extractor found in a chunk lies in the memo, as a vector does.
+    "CREATE TABLE extractions (chunk INTEGER PRIMARY KEY REFERENCES chunks, memo INTEGER NOT NULL REFERENCES memo)",
+    "CREATE INDEX extractions_by_memo ON extractions(memo)",
+    # An entity is a name without a head, and all names whose head it is. uses counts rows of mentions and subjects;
+    # persons the chunks that take it for a person's; a name of no use is remembered for its code, the signs of its
+    # embedding.
+    """CREATE TABLE names (
+        name INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, signature INTEGER NOT NULL, code BLOB,
+        uses INTEGER NOT NULL, persons INTEGER NOT NULL, head INTEGER, reason TEXT)""",
+    "CREATE INDEX names_by_signature ON names(signature)",
+    "CREATE INDEX names_by_head ON names(head) WHERE head IS NOT NULL",
+    # Entity–chunk edges, from the name's side; from the chunk's side they are in chunk_graphs.
+    "CREATE TABLE mentions (name INTEGER NOT NULL, chunk INTEGER NOT NULL, PRIMARY KEY (name, chunk)) WITHOUT ROWID",
+    # words: uint32 hashes, ascending. names: (int32 name, uint8 two sentences, uint8 kind). links: a model's
+    # relations, (uint16 source, uint16 target, float16 strength), places among the names.
+    """CREATE TABLE chunk_graphs (
+        chunk INTEGER PRIMARY KEY REFERENCES chunks, words BLOB NOT NULL, names BLOB NOT NULL, links BLOB NOT NULL)""",
+    # What a document is about, by its title or because it begins with the name.
+    """CREATE TABLE subjects (
+        name INTEGER NOT NULL, document INTEGER NOT NULL, by_title INTEGER NOT NULL, qualifier TEXT NOT NULL,
+        PRIMARY KEY (name, document)) WITHOUT ROWID""",
+    "CREATE INDEX subjects_by_document ON subjects(document)",
+    # Where a document says that a short name stands for a full one.
+    """CREATE TABLE aliases (
+        name INTEGER NOT NULL, full INTEGER NOT NULL, document INTEGER NOT NULL,
+        PRIMARY KEY (name, full, document)) WITHOUT ROWID""",
+    "CREATE INDEX aliases_by_document ON aliases(document)",
+    # Keys that someone said are not one entity.
+    "CREATE TABLE apart (key TEXT NOT NULL, full TEXT NOT NULL, PRIMARY KEY (key, full)) WITHOUT ROWID",
+    # Signatures whose heads may be out of date. Triggers fill it, so that no writer can forget to.
+    "CREATE TABLE unresolved (signature INTEGER PRIMARY KEY)",
+    """CREATE TRIGGER name_came AFTER INSERT ON names WHEN NEW.uses > 0 BEGIN
+        INSERT OR IGNORE INTO unresolved VALUES (NEW.signature); END""",
+    """CREATE TRIGGER name_lives AFTER UPDATE OF uses, persons ON names
+        WHEN (OLD.uses = 0) != (NEW.uses = 0) OR (OLD.persons = 0) != (NEW.persons = 0) BEGIN
+        INSERT OR IGNORE INTO unresolved VALUES (NEW.signature); END""",
+    """CREATE TRIGGER subject_came AFTER INSERT ON subjects BEGIN
+        INSERT OR IGNORE INTO unresolved SELECT signature FROM names WHERE name = NEW.name; END""",
+    """CREATE TRIGGER subject_went AFTER DELETE ON subjects BEGIN
+        INSERT OR IGNORE INTO unresolved SELECT signature FROM names WHERE name = OLD.name; END""",
+    """CREATE TRIGGER alias_came AFTER INSERT ON aliases BEGIN
+        INSERT OR IGNORE INTO unresolved SELECT signature FROM names WHERE name = NEW.name; END""",
+    """CREATE TRIGGER alias_went AFTER DELETE ON aliases BEGIN
+        INSERT OR IGNORE INTO unresolved SELECT signature FROM names WHERE name = OLD.name; END""",
+)

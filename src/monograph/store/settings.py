@@ -1,4 +1,4 @@
-"""Rows of ``settings``: the numbers a file was built with, and the embedder its vectors came from."""
+"""Rows of ``settings``: the numbers a file was built with, and the embedder and extractor it was made with."""
 
 from __future__ import annotations
 
@@ -38,6 +38,26 @@ def load_embedder(connection: Connection) -> StoredEmbedder | None:
 def save_embedder(connection: Connection, embedder: StoredEmbedder) -> None:
     """Store which embedder the file's vectors come from."""
     _put(connection, "embedder", json.dumps(asdict(embedder)))
+
+
+@dataclass(frozen=True, slots=True)
+class StoredExtractor:
+    """The extractor that a file's graph was made with, and how its parts were made (see graph.build.GRAPH)."""
+
+    key: str
+    spec: str
+    graph: int
+
+
+def load_extractor(connection: Connection) -> StoredExtractor | None:
+    """The extractor whose extractions the graph is made of, or None when there is none yet."""
+    text = _get(connection, "extractor")
+    return None if text is None else StoredExtractor(**json.loads(text))
+
+
+def save_extractor(connection: Connection, extractor: StoredExtractor) -> None:
+    """Store which extractor the graph is made with."""
+    _put(connection, "extractor", json.dumps(asdict(extractor)))
 
 
 def _get(connection: Connection, name: str) -> str | None:

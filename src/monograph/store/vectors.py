@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
@@ -62,6 +63,23 @@ def load(connection: Connection, memos: Sequence[int], dimension: int) -> tuple[
         found += connection.execute(query, part).fetchall()
     size = dimension * STORED.itemsize
     found = [pair for pair in found if len(pair[1]) == size]
+    rows = np.fromiter((row for row, _ in found), dtype=np.int64, count=len(found))
+    values = np.frombuffer(b"".join(value for _, value in found), dtype=STORED)
+    return rows, values.reshape(len(found), dimension).astype(np.float32, copy=False)
+
+
+def of_chunks(connection: Connection, chunks: Sequence[int], dimension: int) -> tuple[Int64, Float32]:
+    """The vectors of some chunks.
+
+    Returns
+    -------
+    (rows, vectors): int64 (n,) of chunks and float32 (n, dimension); a chunk without one is left out.
+    """
+    found = connection.execute(
+        """SELECT v.chunk, m.value FROM json_each(?) AS c CROSS JOIN vectors AS v CROSS JOIN memo AS m
+        WHERE v.chunk = c.value AND m.memo = v.memo AND length(m.value) = ?""",
+        (json.dumps(list(chunks)), dimension * STORED.itemsize),
+    ).fetchall()
     rows = np.fromiter((row for row, _ in found), dtype=np.int64, count=len(found))
     values = np.frombuffer(b"".join(value for _, value in found), dtype=STORED)
     return rows, values.reshape(len(found), dimension).astype(np.float32, copy=False)

@@ -20,6 +20,7 @@ from monograph.values.found import (
     Origin,
 )
 from monograph.values.graph import (
+    KINDS,
     Entity,
     Extraction,
     Link,
@@ -47,6 +48,7 @@ from monograph.values.work import (
 )
 
 __all__ = [
+    "KINDS",
     "PASSAGE_SEPARATOR",
     "Change",
     "ChangeKind",

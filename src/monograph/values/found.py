@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from monograph.values.content import Chunk, Metadata
+from monograph.values.graph import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +60,14 @@ class Hit:
     uri: str
     metadata: Metadata
     origins: tuple[Origin, ...]
+    path: Path | None = None
 
     def explain(self) -> str:
         """One line: which retriever found it, at which rank, with what score."""
         found = ", ".join(f"{o.retriever} #{o.rank + 1} ({o.score:.3f})" for o in self.origins)
-        return f"{self.score:.3f} = {found}"
+        way = "" if self.path is None else f" · {self.path}"
+        return f"{self.score:.3f} = {found}{way}"
 
 
-Mode: TypeAlias = Literal["auto", "lexical", "tfidf", "dense", "hybrid"]
+Mode: TypeAlias = Literal["auto", "lexical", "tfidf", "dense", "hybrid", "graph"]
 """How to search: see :meth:`monograph.Monograph.search`."""

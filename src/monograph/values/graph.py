@@ -7,6 +7,27 @@ from typing import Literal
 
 from monograph.values.content import Chunk
 
+KINDS = (
+    "person",
+    "organisation",
+    "place",
+    "work",
+    "event",
+    "date",
+    "time",
+    "quantity",
+    "code",
+    "email",
+    "url",
+    "quote",
+    "term",
+    "name",
+)
+"""Every coarse type that a mention has; ``name`` is a proper name of unknown type, ``term`` any other thing.
+
+Files hold places in this tuple: it may only grow at its end.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Mention:
@@ -17,7 +38,7 @@ class Mention:
     name:
         What it is called: the text itself, or its full name where a model gave one.
     kind:
-        A coarse type in lower case: see :data:`monograph.derive.extract.KINDS`.
+        A coarse type in lower case: see :data:`KINDS`.
     start, end:
         Offsets into the chunk's text.
     description:

@@ -41,13 +41,15 @@ class Cost:
 
     ``chunks`` are those of new and changed documents that the file does not hold yet, ``embeddings`` the vectors that
     the memo lacks for them, ``embedding_tokens`` the tokens of those texts (by the tokenizer that cuts chunks),
-    ``model_calls`` and ``model_tokens`` what language models would be asked.
+    ``extractions`` the chunks that the extractor would be given, ``model_calls`` and ``model_tokens`` what language
+    models would be asked, and at most read and write.
     """
 
     documents: int = 0
     chunks: int = 0
     embeddings: int = 0
     embedding_tokens: int = 0
+    extractions: int = 0
     model_calls: int = 0
     model_tokens: int = 0
 
@@ -70,7 +72,9 @@ class Report:
     """What an apply, add or remove did.
 
     Documents ``added``, ``changed``, ``removed`` and left the ``same``; ``chunks_added`` and ``chunks_removed``;
-    ``embedded`` counts texts that the embedder was given, ``remembered`` those whose vector the memo already held.
+    ``embedded`` counts texts that the embedder was given, ``remembered`` those whose vector the memo already held;
+    ``extracted`` chunks that the extractor was given, ``fell_back`` those of them that a model failed on, so that
+    patterns were used.
     """
 
     added: int = 0
@@ -81,6 +85,8 @@ class Report:
     chunks_removed: int = 0
     embedded: int = 0
     remembered: int = 0
+    extracted: int = 0
+    fell_back: int = 0
     seconds: float = 0.0
     problems: tuple[Problem, ...] = ()
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from monograph.derive.extract.kinds import KINDS
 from monograph.errors import ModelUnavailable
 from monograph.models import Extractor
+from monograph.values import Chunk
 
-__all__ = ["KINDS", "load_extractor"]
+__all__ = ["KINDS", "extraction_price", "load_extractor"]
 
 
 def load_extractor(spec: str, api_key: str = "") -> Extractor:
@@ -44,3 +47,10 @@ def load_extractor(spec: str, api_key: str = "") -> Extractor:
         f"unknown extractor {spec!r}",
         "give pattern, spacy:PIPELINE or llm:openai:BASE_URL#NAME; one of your own is handed to Monograph.open",
     )
+
+
+def extraction_price(extractor: Extractor, chunks: Sequence[Chunk]) -> tuple[int, int]:
+    """(calls of a language model, tokens) that extracting from chunks takes at most; nothing without a model."""
+    from monograph.derive.extract.llm import LLMExtractor
+
+    return extractor.price(chunks) if isinstance(extractor, LLMExtractor) else (0, 0)

@@ -1,26 +1,12 @@
-"""The coarse types of named things, and the words that models use for them."""
+"""The words that models use for the coarse types of named things."""
 
 from __future__ import annotations
 
 import re
 
-KINDS = (
-    "person",
-    "organisation",
-    "place",
-    "work",
-    "event",
-    "date",
-    "time",
-    "quantity",
-    "code",
-    "email",
-    "url",
-    "quote",
-    "term",
-    "name",
-)
-"""Every kind that a mention has; ``name`` is a proper name of unknown type, ``term`` any other thing."""
+from monograph.values import KINDS
+
+__all__ = ["KINDS", "kind_of"]
 
 _WORDS = {
     "person": "per people human man woman character individual author user speaker",

@@ -10,6 +10,7 @@ from hashlib import sha256
 
 from monograph.derive.extract.ground import ground
 from monograph.derive.extract.parse import parse
+from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError, ModelUnavailable
 from monograph.models import Extractor, LanguageModel
 from monograph.values import Chunk, Extraction, content_id
@@ -129,6 +130,13 @@ class LLMExtractor:
                 yield self._instead(chunk, found) if found.failure else found
         finally:
             pool.shutdown(cancel_futures=True)
+
+    def price(self, chunks: Sequence[Chunk]) -> tuple[int, int]:
+        """(calls, tokens) that chunks would take at most; the tokens by the tokenizer that cuts chunks."""
+        texts = [chunk.text[:MAX_TEXT] for chunk in chunks]
+        sent = [text for text in texts if any(one.isalnum() for one in text)]
+        asked = count_tokens([PROMPT.format(mark=_mark(text), text=text) for text in sent])
+        return len(sent), sum(asked) + len(sent) * self._max_tokens
 
     def _ask(self, chunk: Chunk) -> Extraction:
         """What the model finds in a chunk, with a failure where that is nothing."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from monograph.derive.extract.clues import (
@@ -15,7 +15,7 @@ from monograph.derive.extract.clues import (
     NO_SPEAKERS,
     TITLES,
 )
-from monograph.derive.extract.function_words import FUNCTION_WORDS, GERMAN_MARKS
+from monograph.derive.extract.function_words import FUNCTION_WORDS
 
 LONGEST_WORDS = 12
 """A longer run of capitals is a heading or a shout, and is cut."""
@@ -32,6 +32,10 @@ _SPEAKER = re.compile(
     re.MULTILINE,
 )
 _WORD = re.compile(r"\w+")
+_WRITTEN = re.compile(r"\S+")
+_OPENS = re.compile(r"(?:^|[.!?:;\n。！？>*•-]|[.!?]['\"”’)])[\s\"'“„«(]*$")
+_ALSO_NAMES = frozenset(("will", "may"))
+"""Function words that are first names too: at the head of a sentence both readings are given."""
 
 
 @functools.cache
@@ -70,22 +74,17 @@ class Found:
     end: int
 
 
-def is_german(text: str) -> bool:
-    """Whether a text reads like German, where every noun has a capital."""
-    words = text.lower().split()
-    return sum(word in GERMAN_MARKS for word in words) > 0.08 * len(words)
-
-
-def proper_names(text: str) -> Iterator[Found]:
-    """The names in a text, in order of start; readings of one run of words overlap."""
-    german = is_german(text)
+def proper_names(text: str, language: str) -> Iterator[Found]:
+    """The names in a text of a language of FUNCTION_WORDS, in order of start; readings of one run of words overlap."""
+    small = FUNCTION_WORDS[language]
     for run in _name().finditer(text):
-        words = [(one.start(), one.end()) for one in re.finditer(r"\S+", run.group())]
         base = run.start()
-        parts = [(base + start, base + end) for start, end in words][:LONGEST_WORDS]
-        for first, last in _readings([text[start:end] for start, end in parts]):
+        words = [(base + one.start(), base + one.end()) for one in _WRITTEN.finditer(run.group())]
+        parts = words[:LONGEST_WORDS]
+        opens = _OPENS.search(text, max(0, base - 4), base) is not None
+        for first, last in _readings([text[start:end] for start, end in parts], small, opens=opens):
             start, end = parts[first][0], _end(text, *parts[last - 1])
-            if _is_name(text, start, end, last - first, german=german):
+            if last - first > 1 or _is_name(text, start, end, small):
                 yield Found(_kind(text, start, end), start, end)
 
 
@@ -96,22 +95,26 @@ def _end(text: str, start: int, end: int) -> int:
     return end
 
 
-def _readings(words: list[str]) -> Iterator[tuple[int, int]]:
-    """(first, last) of the whole run without function words at its head, and of its parts between loose words."""
+def _readings(words: list[str], small: Collection[str], *, opens: bool) -> Iterator[tuple[int, int]]:
+    """(first, last) of the whole run, and of its parts between loose words.
+
+    At the head of a sentence a function word has its capital from there; within one it belongs to the name (Will Smith,
+    Die Hard).
+    """
     first = 0
-    while first < len(words) - 1 and _bare(words[first]) in FUNCTION_WORDS:
+    while opens and first < len(words) - 1 and _bare(words[first]) in small:
         first += 1
     last = len(words)
     while last > first + 1 and words[last - 1] in INSIDE | LOOSE:
         last -= 1
     yield first, last
-    cuts = [at for at in range(first, last) if words[at] in LOOSE]
-    if not cuts:
-        return
+    if first > 0 and _bare(words[first - 1]) in _ALSO_NAMES:
+        yield first - 1, last
     begin = first
-    for cut in (*cuts, last):
+    cuts = [at for at in range(first, last) if words[at] in LOOSE]
+    for cut in (*cuts, last) if cuts else ():
         head, tail = begin, cut
-        while head < tail and (words[head] in INSIDE or _bare(words[head]) in FUNCTION_WORDS):
+        while head < tail and words[head] in INSIDE:
             head += 1
         while tail > head and words[tail - 1] in INSIDE:
             tail -= 1
@@ -124,16 +127,12 @@ def _bare(word: str) -> str:
     return word.strip(".,'’").casefold()
 
 
-def _is_name(text: str, start: int, end: int, words: int, *, german: bool) -> bool:
-    if words > 1:
-        return True
+def _is_name(text: str, start: int, end: int, small: Collection[str]) -> bool:
+    """Whether a single word with a capital may name something. German nouns all have one: they may too."""
     bare = _bare(text[start:end])
-    if len(bare) < 2 or bare in FUNCTION_WORDS or bare.split("'")[0].split("’")[0] in FUNCTION_WORDS:
+    if len(bare) < 2 or bare in small or bare.replace("’", "'").partition("'")[0] in small:
         return False
-    if bare in NO_SPEAKERS and text.startswith(":", end):
-        return False
-    # One capital at the head of a sentence says little; German nouns all have one. Both may still name something.
-    return not (german and bare in GERMAN_MARKS)
+    return not (bare in NO_SPEAKERS and text.startswith(":", end))
 
 
 def _kind(text: str, start: int, end: int) -> str:

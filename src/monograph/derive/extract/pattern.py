@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from monograph.derive.extract.function_words import language_of
 from monograph.derive.extract.names import proper_names, speakers
 from monograph.derive.extract.shapes import shapes
 from monograph.derive.extract.terms import key_phrases
@@ -36,13 +37,14 @@ def mentions(text: str) -> list[Mention]:
     found = {(one.start, one.end): one for one in shapes(text)}
     # A year or an amount may be a part of a name (the 1999 Open); an address or a day is not.
     taken = [(one.start, one.end) for one in found.values() if _stands_alone(one)]
-    for one in (*speakers(text), *proper_names(text)):
+    language = language_of(text)
+    for one in (*speakers(text), *proper_names(text, language)):
         span = (one.start, one.end)
         if one.end - one.start <= LONGEST_NAME and not any(start < span[1] and span[0] < end for start, end in taken):
             known = found.get(span)
             if known is None or known.kind in ("name", "quote"):
                 found[span] = Mention(text[one.start : one.end], _kind(one.kind, known), *span)
-    for start, end in key_phrases(text):
+    for start, end in key_phrases(text, language):
         found.setdefault((start, end), Mention(text[start:end], "term", start, end))
     ordered = sorted(found.values(), key=lambda one: (one.start, -one.end))
     return ordered[:MOST_MENTIONS]

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from monograph.derive.extract.function_words import FUNCTION_WORDS
 
-WORDS_A_PHRASE = 25
+WORDS_A_PHRASE = 40
 """One key phrase is kept for this many words of a text."""
 
 MOST_PHRASES = 64
@@ -24,9 +24,10 @@ _HAN_PARTICLES = re.compile("[的了是在和与或及对于把被从到向为�
 _LONGEST_HAN = 8
 
 
-def key_phrases(text: str) -> Iterator[tuple[int, int]]:
-    """Spans of the phrases that tell most about a text, in order; few, and none with a capital."""
-    candidates = [span for found in _CANDIDATE.finditer(text) for span in _parts(text, found.start(), found.end())]
+def key_phrases(text: str, language: str) -> Iterator[tuple[int, int]]:
+    """Spans of the phrases that tell most about a text of a language, in order; few, and none with a capital."""
+    small = FUNCTION_WORDS[language]
+    candidates = [span for found in _CANDIDATE.finditer(text) for span in _parts(text, *found.span(), small)]
     if candidates:
         worth = _worth(text, candidates)
         often = Counter(text[start:end] for start, end in candidates)
@@ -43,12 +44,12 @@ def _words(phrase: str) -> list[str]:
     return phrase.replace("-", " ").split()
 
 
-def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _parts(text: str, start: int, end: int, small: Collection[str]) -> Iterator[tuple[int, int]]:
     """Runs of two or three content words within a candidate."""
     run: list[tuple[int, int]] = []
     for found in re.finditer(r"[^\s-]+", text[start:end]):
         word = found.group()
-        if word.islower() and len(word) >= _SHORTEST_WORD and word not in FUNCTION_WORDS:
+        if word.islower() and len(word) >= _SHORTEST_WORD and word not in small:
             run.append((start + found.start(), start + found.end()))
             continue
         if 2 <= len(run) <= _LONGEST_PHRASE:

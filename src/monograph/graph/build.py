@@ -1,0 +1,206 @@
+"""A document's part of the graph, from its title, its chunks and what was extracted from them.
+
+A pure function: the graph of a file is the union of its documents' parts, so it does not matter in which order they
+came, and taking a document out takes out exactly its part.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from monograph.graph.names import key_of, title_of
+from monograph.graph.text import Words, sentence_starts, word_hashes
+from monograph.values import KINDS, Extraction, Mention
+
+GRAPH = 1
+"""Raised when parts are made otherwise than before, so that the graph of a file is made anew."""
+
+MOST_NAMES = 512
+"""Names kept of one chunk, the first ones: a list of ten thousand tells nothing of any."""
+
+MOST_LINKS = 1_024
+NO_SENTENCE = 255
+_LAST_SENTENCE = 254
+_LEAD = 12
+"""A document's subject is named within this many characters of its beginning."""
+
+_SHORTEST_KEY = 2
+_NO_SUBJECTS = frozenset(("date", "time", "quantity", "email", "url", "term", "code"))
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A name in a chunk: its key, its kind, and the first two sentences it stands in (NO_SENTENCE for no second)."""
+
+    key: str
+    kind: str
+    first: int
+    second: int
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """A relation that a model found: places of its ends among the chunk's names, and its strength."""
+
+    source: int
+    target: int
+    strength: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChunkPart:
+    """A chunk's node: its words, and its edges in order of first mention."""
+
+    words: Words
+    names: tuple[Named, ...]
+    links: tuple[Linked, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A name that a document is about: by its title (``by_title``), or because it begins with it."""
+
+    key: str
+    qualifier: str
+    by_title: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """Two names of which a document says that they are one: ``short`` stands in parentheses after ``full``."""
+
+    short: str
+    full: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPart:
+    """A document's part of the graph: one part a chunk, in order; its subjects; the aliases it states."""
+
+    chunks: tuple[ChunkPart, ...]
+    subjects: tuple[Subject, ...]
+    aliases: tuple[Alias, ...]
+
+
+Pairs = Collection[tuple[str, str]]
+
+
+def document_part(title: str, texts: Sequence[str], extractions: Sequence[Extraction], apart: Pairs) -> DocumentPart:
+    """Make a document's part of the graph.
+
+    Parameters
+    ----------
+    title:
+        Of the document; may be empty.
+    texts, extractions:
+        One a chunk, in reading order.
+    apart:
+        (short, full) keys that someone said are not one.
+    """
+    full_names = _full_names(extractions, apart)
+    chunks = tuple(_chunk_part(title, text, one, full_names) for text, one in zip(texts, extractions, strict=True))
+    aliases = {
+        alias
+        for text, one in zip(texts, extractions, strict=True)
+        for alias in _aliases(text, one)
+        if (alias.short, alias.full) not in apart
+    }
+    ordered = sorted(aliases, key=lambda one: (one.short, one.full))
+    return DocumentPart(chunks, _subjects(title, extractions), tuple(ordered))
+
+
+def _full_names(extractions: Sequence[Extraction], apart: Pairs) -> dict[str, str]:
+    """The persons of a document by last name, and by first name, where that means only one of them."""
+    persons = {key_of(one.name) for extraction in extractions for one in extraction.mentions if one.kind == "person"}
+    found: dict[str, set[str]] = {}
+    for key in persons:
+        words = key.split()
+        if len(words) > 1:
+            for short in {words[0], words[-1]}:
+                found.setdefault(short, set()).add(key)
+    single = {short: next(iter(full)) for short, full in found.items() if len(full) == 1}
+    return {short: full for short, full in single.items() if len(short) > 1 and (short, full) not in apart}
+
+
+def _chunk_part(title: str, text: str, extraction: Extraction, full_names: dict[str, str]) -> ChunkPart:
+    starts = sentence_starts(text)
+    found: dict[str, list[int]] = {}
+    kinds: dict[str, str] = {}
+    for mention in extraction.mentions:
+        key = key_of(mention.name)
+        if len(key) < _SHORTEST_KEY and key.isascii():
+            continue
+        key = full_names.get(key, key) if mention.kind in ("person", "name") else key
+        if key in found or len(found) < MOST_NAMES:
+            sentence = min(bisect_right(starts, mention.start) - 1, _LAST_SENTENCE)
+            sentences = found.setdefault(key, [])
+            if sentence not in sentences:
+                sentences.append(sentence)
+            kinds[key] = min(kinds.get(key, mention.kind), mention.kind, key=_telling)
+    names = tuple(
+        Named(key, kinds[key], some[0], some[1] if len(some) > 1 else NO_SENTENCE) for key, some in found.items()
+    )
+    return ChunkPart(word_hashes(f"{title}\n{text}"), names, _links(extraction, list(found), full_names))
+
+
+def _telling(kind: str) -> int:
+    """Of the kinds that mentions of one name in a chunk have, the first in KINDS tells most."""
+    return KINDS.index(kind) if kind in KINDS else len(KINDS)
+
+
+def _links(extraction: Extraction, keys: list[str], full_names: dict[str, str]) -> tuple[Linked, ...]:
+    place = {key: at for at, key in enumerate(keys)}
+    strongest: dict[tuple[int, int], float] = {}
+    for one in extraction.relations:
+        ends = [key_of(name) for name in (one.source, one.target)]
+        source, target = (place.get(full_names.get(key, key), place.get(key)) for key in ends)
+        if source is not None and target is not None and source != target:
+            strongest[source, target] = max(one.strength, strongest.get((source, target), 0.0))
+    return tuple(Linked(*ends, strength) for ends, strength in list(strongest.items())[:MOST_LINKS])
+
+
+def _subjects(title: str, extractions: Sequence[Extraction]) -> tuple[Subject, ...]:
+    subjects = []
+    key, qualifier = title_of(title)
+    if key:
+        subjects.append(Subject(key, qualifier, by_title=True))
+    lead = _lead(extractions[0].mentions) if extractions else ""
+    if lead and lead != key:
+        subjects.append(Subject(lead, "", by_title=False))
+    return tuple(subjects)
+
+
+def _lead(mentions: Sequence[Mention]) -> str:
+    """The longest of the names that stand first, if they stand at the very beginning."""
+    near = [one for one in mentions if one.start <= _LEAD and one.kind not in _NO_SUBJECTS]
+    if not near:
+        return ""
+    first = min(one.start for one in near)
+    best = max((one for one in near if one.start == first), key=lambda one: one.end)
+    key = key_of(best.name)
+    return key if len(key) >= _SHORTEST_KEY else ""
+
+
+def _aliases(text: str, extraction: Extraction) -> list[Alias]:
+    """Names with their abbreviation in parentheses: North Atlantic Treaty Organization (NATO)."""
+    by_start = {one.start: one for one in extraction.mentions}
+    found = []
+    for one in extraction.mentions:
+        if text[one.end : one.end + 2] != " (":
+            continue
+        short = by_start.get(one.end + 2)
+        if short is not None and text[short.end : short.end + 1] == ")" and _abbreviates(short.name, one.name):
+            found.append(Alias(key_of(short.name), key_of(one.name)))
+    return found
+
+
+def _abbreviates(short: str, full: str) -> bool:
+    """Whether the capitals of a short name are the first letters of a longer one's words, small words aside."""
+    letters = [character for character in short if character.isalpha()]
+    if not 2 <= len(letters) <= 10 or not all(character.isupper() for character in letters):
+        return False
+    words = [word for word in full.replace("-", " ").split() if word[0].isalpha()]
+    capitals = "".join(word[0] for word in words if word[0].isupper())
+    return "".join(letters) in (capitals, "".join(word[0].upper() for word in words))

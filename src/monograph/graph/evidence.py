@@ -1,0 +1,103 @@
+"""How probable it is that a chunk is evidence: found by itself, or led to by a name in a chunk that is.
+
+Two logistic models, a handful of weights each, chosen once on the dev halves of the question sets by recall@5
+(docs/measuring.md). A chunk's own probability comes from how it was found; a link's is the probability that what it
+leads to is evidence, given that what it starts from is. Evidence adds up as independent chances do (noisy or).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Float64: TypeAlias = npt.NDArray[np.float64]
+Bools: TypeAlias = npt.NDArray[np.bool_]
+
+STARTS = 6
+"""Chunks whose links are followed at once, the most probable."""
+
+HOPS = 2
+
+COVERAGE = 5.0
+"""What covering all of the question's words that no hit before it covers adds to the logarithm of a probability."""
+
+COVERED = 40
+"""Most probable chunks that are put in order by what they add."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A logistic model: a bias, and a weight for each feature, in order."""
+
+    bias: float
+    weights: tuple[float, ...]
+
+    def probability(self, features: Float64) -> Float64:
+        """Probabilities (n,) of rows of features (n, len(weights))."""
+        result: Float64 = 1.0 / (1.0 + np.exp(-(features @ np.array(self.weights) + self.bias)))
+        return result
+
+
+FOUND = Model(-6.07, (0.54, 0.4, 1.72, 0.53, 0.06, 1.85, 2.06))
+"""Of a chunk: fused score; best score for one clause of the question; whether its document's title stands in the
+question, which share of the question that is, how its qualifier fits (-0.5 to 0.5), 1 / sqrt(documents of that title);
+whether its document begins with a name of the question."""
+
+DEFINES = Model(0.63, (-1.08, 1.07, -1.84, 0.12, 11.07, 0.95, 1.13, 3.05))
+"""Of a link to a document about the name: by its beginning and not its title; 1 / sqrt(documents about it); ln(1 + uses
+of the name); whether the question names it; share of the question's words that only the target has; whether it is named
+in the first sentence; words of the name, in fours; share of the question's words beside the name in its sentence."""
+
+MENTIONS = Model(-2.35, (-1.01, 0.43, -1.06, 6.69, -1.19, 0.15, 0.36))
+"""Of a link to a chunk that names it too: ln(1 + uses); whether the start's document is about it; whether the question
+names it; share of the question's words that only the target has; words of the name, in fours; share of the question's
+words beside the name in its sentence; the target's best score for one clause."""
+
+
+def combined(own: Mapping[int, float], led: Mapping[int, Mapping[int, float]]) -> dict[int, float]:
+    """Probabilities of chunks, by row: 1 - (1 - own) * product(1 - led), one link from each start.
+
+    Parameters
+    ----------
+    own:
+        By chunk.
+    led:
+        By chunk and start.
+    """
+    total = dict(own)
+    for chunk, starts in led.items():
+        missed = 1.0 - own.get(chunk, 0.0)
+        for chance in starts.values():
+            missed *= 1.0 - chance
+        total[chunk] = 1.0 - missed
+    return total
+
+
+def in_order_of_gain(logarithms: Float64, covers: Float64) -> list[tuple[int, float]]:
+    """Rows put in order so that each adds most to those before it.
+
+    Parameters
+    ----------
+    logarithms:
+        (n,) of probabilities.
+    covers:
+        (n, words): the weight of each of the question's words that a row has, else 0; all words together weigh 1.
+
+    Returns
+    -------
+    (row, value): values never rise.
+    """
+    left = np.ones(covers.shape[1])
+    alive = np.ones(len(logarithms), dtype=bool)
+    ordered = []
+    for _ in range(len(logarithms)):
+        values = np.where(alive, logarithms + COVERAGE * (covers @ left), -np.inf)
+        best = int(values.argmax())
+        ordered.append((best, float(values[best])))
+        alive[best] = False
+        left[covers[best] > 0] = 0.0
+    return ordered

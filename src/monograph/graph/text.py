@@ -1,0 +1,42 @@
+"""What the graph keeps of a text's words: their stems as hashes, and where its sentences are."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from monograph.graph.names import stem
+from monograph.store.terms import words_of
+
+Words: TypeAlias = npt.NDArray[np.uint32]
+"""Hashes of different stems, ascending."""
+
+_BREAK = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
+
+
+@lru_cache(maxsize=262_144)
+def word_hash(word: str) -> int:
+    """CRC-32 of a folded word's stem. Of a hundred thousand words two meet by chance; little hangs on it."""
+    return zlib.crc32(stem(word).encode())
+
+
+def word_hashes(text: str) -> Words:
+    """The hashes of a text's words."""
+    return hashes(words_of(text))
+
+
+def hashes(words: Iterable[str]) -> Words:
+    """The hashes of folded words."""
+    found = {word_hash(word) for word in words}
+    return np.array(sorted(found), dtype=np.uint32)
+
+
+def sentence_starts(text: str) -> list[int]:
+    """Where the sentences of a chunk begin, ascending; the first at 0. Rough: abbreviations end sentences too."""
+    return [0, *(found.end() for found in _BREAK.finditer(text) if found.end() < len(text))]

@@ -1,0 +1,137 @@
+"""The graph for chunks that are stored already: an older file, another extractor, a repair."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from monograph.errors import BusyFile
+from monograph.graph.build import GRAPH
+from monograph.ingest.configuration import known_extractor
+from monograph.ingest.prepare import Pipeline, Prepared
+from monograph.ingest.relate import (
+    Extracted,
+    Related,
+    keys_of,
+    relate,
+    remember_extractions,
+    store_part,
+)
+from monograph.ingest.settle import write
+from monograph.store import chunks, documents, graphs, memo, names, settings
+from monograph.store.database import Connection
+from monograph.values import Document, Progress, Watcher
+
+DOCUMENTS_AT_ONCE = 256
+
+UNDER_WAY = 0
+"""Stands for the number of a graph that is being made: killed before the end, the next write goes on from there."""
+
+
+def catch_up(pipeline: Pipeline, watcher: Watcher | None = None) -> None:
+    """Give the graph what it lacks, and note which extractor makes it; nothing to do in a file that is up to date.
+
+    A file of an older version, or whose graph was made otherwise than today, gets its graph here.
+    """
+    stored = known_extractor(pipeline.database)
+    same = stored is not None and stored.key == pipeline.extractor.key
+    if stored is not None and same and stored.graph == GRAPH:
+        return
+    with pipeline.database.write() as connection:
+        if stored is None or not same or stored.graph != UNDER_WAY:
+            graphs.clear(connection)
+        _note(connection, pipeline, UNDER_WAY)
+        lacking = graphs.documents_without_graph(connection)
+    _make(pipeline, lacking, watcher)
+    _finish(pipeline)
+
+
+def reextract(pipeline: Pipeline, watcher: Watcher | None = None) -> Extracted:
+    """Make the graph anew with the pipeline's extractor, which becomes the file's own.
+
+    Extractions that failed are asked for again. All are made and remembered first; then the graph is exchanged.
+    """
+    with pipeline.database.write() as connection:
+        memo.drop_failed(connection)
+        rows = [row.row for row in documents.every(connection)]
+    total = Extracted()
+    for first in range(0, len(rows), DOCUMENTS_AT_ONCE):
+        with pipeline.database.read() as connection:
+            some = _stored(connection, rows[first : first + DOCUMENTS_AT_ONCE])
+        done = remember_extractions(pipeline, (chunk for one, _ in some for chunk in one.chunks))
+        total = Extracted(total.extracted + done.extracted, total.known + done.known, total.fell_back + done.fell_back)
+        _tell(watcher, "reextract", first + len(some), len(rows))
+    with pipeline.database.write() as connection:
+        graphs.clear(connection)
+        _note(connection, pipeline, UNDER_WAY)
+    _make(pipeline, rows, watcher)
+    _finish(pipeline)
+    return total
+
+
+def set_apart(pipeline: Pipeline, key: str, full: str, *, undone: bool) -> None:
+    """Say that two names are not one entity, or take that back; the documents that took them for one are done again."""
+    with pipeline.database.write() as connection:
+        names.set_apart(connection, key, full, undone=undone)
+        rows = names.rows(connection, (key, full))
+        touched = graphs.documents_naming(connection, rows.values())
+    _make(pipeline, touched, None)
+    with write(pipeline.database, pipeline.index):
+        pass  # Settles what was touched above, where no document was.
+
+
+def _note(connection: Connection, pipeline: Pipeline, graph: int) -> None:
+    stored = settings.StoredExtractor(pipeline.extractor.key, pipeline.extractor.spec, graph)
+    settings.save_extractor(connection, stored)
+
+
+def _finish(pipeline: Pipeline) -> None:
+    with pipeline.database.write() as connection:
+        _note(connection, pipeline, GRAPH)
+
+
+def _make(pipeline: Pipeline, rows: Sequence[int], watcher: Watcher | None) -> None:
+    for first in range(0, len(rows), DOCUMENTS_AT_ONCE):
+        _make_some(pipeline, rows[first : first + DOCUMENTS_AT_ONCE])
+        _tell(watcher, "graph", min(first + DOCUMENTS_AT_ONCE, len(rows)), len(rows))
+
+
+def _make_some(pipeline: Pipeline, rows: Sequence[int]) -> None:
+    for _ in range(5):
+        with pipeline.database.read() as connection:
+            some = _stored(connection, rows)
+        remember_extractions(pipeline, (chunk for one, _ in some for chunk in one.chunks))
+        related = relate(pipeline, [one for one, _ in some])
+        if related is not None and _store(pipeline, rows, some, related):
+            return
+    raise BusyFile(f"another process keeps changing {pipeline.database.path}", "try again when it is done")
+
+
+def _stored(connection: Connection, rows: Sequence[int]) -> list[tuple[Prepared, list[int]]]:
+    """Documents as they are stored, with the rows of their chunks."""
+    result = []
+    for row in rows:
+        found = chunks.of_document(connection, row)
+        title = found[0].title if found else ""
+        prepared = Prepared(Document(id=str(row), title=title), b"", tuple(one.chunk for one in found), ())
+        result.append((prepared, [one.row for one in found]))
+    return result
+
+
+def _store(
+    pipeline: Pipeline, rows: Sequence[int], some: Sequence[tuple[Prepared, list[int]]], related: Sequence[Related]
+) -> bool:
+    """Store the parts of documents, unless one of them, or a name, changed meanwhile."""
+    named = {key for one in related for key in keys_of(one.part)}
+    with write(pipeline.database, pipeline.index) as connection:
+        known = names.rows(connection, named)
+        same = all(chunks.rows_of_document(connection, row) == held for row, (_, held) in zip(rows, some, strict=True))
+        if not same or len(known) < len(named):
+            return False
+        for row, (_, held), one in zip(rows, some, related, strict=True):
+            store_part(connection, row, held, one, known)
+    return True
+
+
+def _tell(watcher: Watcher | None, phase: str, done: int, total: int) -> None:
+    if watcher is not None:
+        watcher(Progress(phase, done, total, "documents"))

@@ -1,0 +1,197 @@
+"""A question taken apart: its words and what they weigh, the names in it that the file knows, its clauses."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from monograph.derive.extract.function_words import FUNCTION_WORDS, language_of
+from monograph.graph.evidence import Float64
+from monograph.graph.names import key_of
+from monograph.graph.text import Words, word_hash
+from monograph.store import graphs, names, terms
+from monograph.store.database import Connection
+
+LONGEST_NAME = 10
+"""Words of a name that is looked for."""
+
+MOST_WORDS = 64
+MOST_CLAUSES = 8
+SHORTEST_CLAUSE = 3
+_TOKEN = re.compile(r"\w+")
+_POSSESSIVE = re.compile(r"['’]s\b")
+_ASKING = frozenset(
+    [
+        "who",
+        "what",
+        "when",
+        "where",
+        "which",
+        "whose",
+        "whom",
+        "how",
+        "why",
+        "is",
+        "was",
+        "are",
+        "were",
+        "did",
+        "do",
+        "does",
+        "same",
+        "both",
+        "wer",
+        "was",
+        "wann",
+        "wo",
+        "welche",
+        "quién",
+        "qué",
+        "cuándo",
+        "dónde",
+        "cuál",
+    ]
+)
+_CLAUSE = re.compile(
+    r"[,;:?]|\b(?:and|while|whereas|but|before|after|which|that|who|whose|where|when|than|or|both|between|as well as|"
+    r"according to|compared to|versus|vs|und|aber|während|welche|der|die|das|y|pero|que|cuando|donde)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A name in the question: its row, its entity's row, and which share of the question's words it is."""
+
+    name: names.NameRow
+    share: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """A question taken apart.
+
+    Parameters
+    ----------
+    text:
+        As it was asked.
+    keys:
+        Its folded words, all of them.
+    words, weights:
+        Hashes of its telling words, ascending, and what each weighs: inverse document frequency, all together 1.
+    names:
+        The longest names in it that the file knows, none within another.
+    unknown:
+        What looks like a name and is none that the file knows.
+    clauses:
+        Its parts of three words or more, itself where it has only one.
+    """
+
+    text: str
+    keys: frozenset[str]
+    words: Words
+    weights: Float64
+    names: tuple[Asked, ...]
+    unknown: tuple[str, ...]
+    clauses: tuple[str, ...]
+
+    def places(self, words: Iterable[str]) -> frozenset[int]:
+        """Which of the question's words stand among some folded ones, by their places in ``words``."""
+        asked = {word_hash(word) for word in words}
+        return frozenset(place for place, one in enumerate(self.words.tolist()) if one in asked)
+
+    def weight(self, places: Iterable[int]) -> float:
+        """What the words at some places weigh together."""
+        return float(sum(self.weights[place] for place in places))
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    written: str
+    key: str
+
+
+def take_apart(connection: Connection, text: str) -> Question:
+    """Take a question apart."""
+    tokens = [_Token(found.group(), key_of(found.group())) for found in _TOKEN.finditer(_POSSESSIVE.sub(" ", text))]
+    tokens = [token for token in tokens if token.key]
+    small = FUNCTION_WORDS[language_of(text)] | _ASKING
+    weights = _weights(connection, [token.key for token in tokens if token.key not in small])
+    hashes = {word_hash(key): 0.0 for key in weights}
+    for key, weight in weights.items():
+        hashes[word_hash(key)] = max(hashes[word_hash(key)], weight)
+    total = sum(hashes.values()) or 1.0
+    ordered = sorted(hashes)
+    found, unknown = _names(connection, tokens, small)
+    asked = tuple(
+        Asked(row, min(1.0, sum(hashes[word_hash(key)] for key in row.key.split() if key in weights) / total))
+        for row in found
+    )
+    return Question(
+        text=text,
+        keys=frozenset(token.key for token in tokens),
+        words=np.array(ordered, dtype=np.uint32),
+        weights=np.array([hashes[one] / total for one in ordered], dtype=np.float64),
+        names=asked,
+        unknown=unknown,
+        clauses=clauses(text),
+    )
+
+
+def clauses(text: str) -> tuple[str, ...]:
+    """The parts of a question, of three words or more; the whole of it where it has fewer than two such parts."""
+    parts = [part.strip() for part in _CLAUSE.split(text)]
+    long = tuple(part for part in parts if len(part.split()) >= SHORTEST_CLAUSE)[:MOST_CLAUSES]
+    return long or (text,)
+
+
+def _weights(connection: Connection, keys: list[str]) -> dict[str, float]:
+    """Inverse document frequency of the telling words: known to the file, in at most half of the chunks."""
+    telling = list(dict.fromkeys(keys))[:MOST_WORDS]
+    total = terms.count(connection)
+    frequency = terms.document_frequency(connection, telling)
+    return {
+        key: math.log((total + 1) / (frequency[key] + 0.5)) for key in telling if 0 < frequency.get(key, 0) <= total / 2
+    }
+
+
+def _names(
+    connection: Connection, tokens: list[_Token], small: Collection[str]
+) -> tuple[list[names.NameRow], tuple[str, ...]]:
+    """(the longest known names, what has capitals and is none of them)."""
+    spans = [
+        (first, last)
+        for length in range(min(LONGEST_NAME, len(tokens)), 0, -1)
+        for first in range(len(tokens) - length + 1)
+        for last in (first + length,)
+    ]
+    key = {(first, last): " ".join(token.key for token in tokens[first:last]) for first, last in spans}
+    known = names.known(connection, set(key.values()))
+    about = graphs.are_subjects(connection, [row.row for row in known.values()])
+    taken = [False] * len(tokens)
+    found: dict[str, names.NameRow] = {}
+    for first, last in spans:
+        row = known.get(key[first, last])
+        if row is None or any(taken[first:last]) or not _may_name(tokens[first:last], small, row.row in about):
+            continue
+        found[row.key] = row
+        taken[first:last] = [True] * (last - first)
+    unknown = [
+        token.written
+        for token, used in zip(tokens[1:], taken[1:], strict=True)
+        if not used and token.written[0].isupper() and token.key not in small
+    ]
+    return list(found.values()), tuple(dict.fromkeys(unknown))
+
+
+def _may_name(tokens: list[_Token], small: Collection[str], is_subject: bool) -> bool:
+    """Whether words of a question are meant as a name: they have a capital, or several are a document's subject."""
+    if len(tokens) == 1:
+        (one,) = tokens
+        return (one.written[0].isupper() or one.written[0].isdigit()) and one.key not in small
+    capital = any(token.written[0].isupper() or token.written[0].isdigit() for token in tokens)
+    return capital or is_subject

@@ -1,0 +1,51 @@
+"""Extractions as the memo holds them: JSON, in which a mention is named only where its name is not the text itself."""
+
+from __future__ import annotations
+
+import json
+
+from monograph.values import KINDS, Extraction, Mention, Relation
+
+_PLACE_OF_KIND = {kind: place for place, kind in enumerate(KINDS)}
+_OTHER = KINDS.index("term")
+
+
+def pack(extraction: Extraction, text: str) -> bytes:
+    """An extraction of a chunk of that text as bytes."""
+    mentions = [_mention(one, text) for one in extraction.mentions]
+    relations = [
+        [one.source, one.target, one.strength, one.description, list(one.keywords)] for one in extraction.relations
+    ]
+    stored: dict[str, object] = {"mentions": mentions}
+    if relations:
+        stored["relations"] = relations
+    if extraction.tokens:
+        stored["tokens"] = extraction.tokens
+    if extraction.failure:
+        stored["failure"] = extraction.failure
+    return json.dumps(stored, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def _mention(one: Mention, text: str) -> list[object]:
+    if one.description:
+        return [_PLACE_OF_KIND.get(one.kind, _OTHER), one.start, one.end, one.name, one.description]
+    return [_PLACE_OF_KIND.get(one.kind, _OTHER), one.start, one.end] + (
+        [] if one.name == text[one.start : one.end] else [one.name]
+    )
+
+
+def unpack(value: bytes, text: str) -> Extraction:
+    """What :func:`pack` made bytes of."""
+    stored = json.loads(value)
+    mentions = tuple(_read_mention(*row, text=text) for row in stored["mentions"])
+    relations = tuple(Relation(row[0], row[1], row[3], tuple(row[4]), row[2]) for row in stored.get("relations", ()))
+    return Extraction(mentions, relations, stored.get("tokens", 0), stored.get("failure", ""))
+
+
+def _read_mention(kind: int, start: int, end: int, name: str = "", description: str = "", *, text: str) -> Mention:
+    return Mention(name or text[start:end], KINDS[kind], start, end, description)
+
+
+def failed(value: bytes) -> bool:
+    """Whether a model failed on a chunk, and patterns were used."""
+    return b'"failure":' in value and "failure" in json.loads(value)

@@ -1,0 +1,230 @@
+"""Rows of ``names``: keys of named things, the signs of their embeddings, and which of them mean the same entity."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from monograph.store.database import Connection
+
+_ENTITY = "COALESCE(h.head, n.head, n.name)"
+# An abbreviation may stand for a name that has a head itself.
+
+
+@dataclass(frozen=True, slots=True)
+class NameRow:
+    """A name: its row, key, how many rows of mentions and subjects use it, and its head's row (its own without one)."""
+
+    row: int
+    key: str
+    uses: int
+    head: int
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A living name of a signature.
+
+    ``subject`` if a document is about it, ``person`` if a chunk takes it for a person's; ``full`` are the rows of names
+    that documents say it stands for; ``head`` and ``reason`` are what was found before, 0 and empty for none.
+    """
+
+    row: int
+    key: str
+    subject: bool
+    person: bool
+    code: bytes
+    full: tuple[int, ...]
+    head: int
+    reason: str
+
+
+def ensure(connection: Connection, names: Mapping[str, int]) -> dict[str, int]:
+    """The rows of names, made where they are missing.
+
+    Parameters
+    ----------
+    names:
+        Signature by key.
+
+    Returns
+    -------
+    Row by key.
+    """
+    connection.executemany(
+        "INSERT INTO names (key, signature, uses, persons) VALUES (?, ?, 0, 0) ON CONFLICT (key) DO NOTHING",
+        names.items(),
+    )
+    return rows(connection, names)
+
+
+def rows(connection: Connection, keys: Iterable[str]) -> dict[str, int]:
+    """Row by key, for the keys that are there."""
+    return dict(
+        connection.execute(
+            "SELECT n.key, n.name FROM json_each(?) AS k CROSS JOIN names AS n WHERE n.key = k.value", (_listed(keys),)
+        )
+    )
+
+
+def known(connection: Connection, keys: Iterable[str]) -> dict[str, NameRow]:
+    """The names that live, by key, for the keys that do."""
+    found = connection.execute(
+        f"""SELECT n.name, n.key, n.uses, {_ENTITY} FROM json_each(?) AS k CROSS JOIN names AS n
+        LEFT JOIN names AS h ON h.name = n.head WHERE n.key = k.value AND n.uses > 0""",  # noqa: S608 - a constant
+        (_listed(keys),),
+    )
+    return {row[1]: NameRow(*row) for row in found}
+
+
+def load(connection: Connection, names: Iterable[int]) -> dict[int, NameRow]:
+    """Names by row."""
+    found = connection.execute(
+        f"""SELECT n.name, n.key, n.uses, {_ENTITY} FROM json_each(?) AS k CROSS JOIN names AS n
+        LEFT JOIN names AS h ON h.name = n.head WHERE n.name = k.value""",  # noqa: S608 - a constant
+        (_listed(names),),
+    )
+    return {row[0]: NameRow(*row) for row in found}
+
+
+def members(connection: Connection, heads: Iterable[int]) -> dict[int, list[NameRow]]:
+    """All living names of entities, by the row of their head, which comes first."""
+    asked = _listed(heads)
+    found: dict[int, list[NameRow]] = {}
+    for row in connection.execute(
+        """SELECT name, key, uses, name AS entity FROM names
+        WHERE name IN (SELECT value FROM json_each(?1)) AND uses > 0
+        UNION ALL
+        SELECT name, key, uses, head FROM names WHERE head IN (SELECT value FROM json_each(?1)) AND uses > 0
+        UNION ALL
+        SELECT n.name, n.key, n.uses, h.head FROM names AS h JOIN names AS n ON n.head = h.name
+        WHERE h.head IN (SELECT value FROM json_each(?1)) AND n.uses > 0""",
+        (asked,),
+    ):
+        found.setdefault(row[3], []).append(NameRow(*row))
+    return found
+
+
+def without_code(connection: Connection, keys: Iterable[str]) -> list[str]:
+    """Those of the keys whose names have no code yet, or are not there."""
+    asked = list(keys)
+    coded = connection.execute(
+        """SELECT n.key FROM json_each(?) AS k CROSS JOIN names AS n WHERE n.key = k.value AND n.code IS NOT NULL""",
+        (_listed(asked),),
+    )
+    held = {key for (key,) in coded}
+    return [key for key in asked if key not in held]
+
+
+def set_codes(connection: Connection, codes: Iterable[tuple[bytes, str]]) -> None:
+    """Store the signs of names' embeddings: (code, key)."""
+    connection.executemany("UPDATE names SET code = ? WHERE key = ?", codes)
+
+
+def drop_codes(connection: Connection) -> list[str]:
+    """Forget all codes, as when the embedder becomes another; returns the keys of the names that had one."""
+    found = connection.execute("UPDATE names SET code = NULL WHERE code IS NOT NULL RETURNING key").fetchall()
+    return sorted(str(key) for (key,) in found)
+
+
+def codes(connection: Connection) -> Iterator[tuple[int, bytes]]:
+    """(row, code) of every living name that has a code, in order of row."""
+    yield from connection.execute("SELECT name, code FROM names WHERE uses > 0 AND code IS NOT NULL ORDER BY name")
+
+
+def use(connection: Connection, changes: Mapping[int, int], persons: Mapping[int, int]) -> None:
+    """Add to the uses of names, and to the chunks that take them for persons, by row."""
+    connection.executemany(
+        "UPDATE names SET uses = uses + ?, persons = persons + ? WHERE name = ?",
+        (
+            (changes.get(row, 0), persons.get(row, 0), row)
+            for row in {**changes, **persons}
+            if changes.get(row, 0) or persons.get(row, 0)
+        ),
+    )
+
+
+def unresolved(connection: Connection) -> list[list[Member]]:
+    """The living names of each signature whose heads may be out of date, in order of key."""
+    full = dict(
+        connection.execute(
+            """SELECT a.name, group_concat(DISTINCT a.full) FROM unresolved AS u CROSS JOIN names AS n
+            CROSS JOIN aliases AS a WHERE n.signature = u.signature AND a.name = n.name GROUP BY a.name"""
+        )
+    )
+    found = connection.execute(
+        """SELECT n.signature, n.name, n.key, n.persons > 0, n.code, n.head, n.reason,
+            EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.name)
+        FROM unresolved AS u CROSS JOIN names AS n
+        WHERE n.signature = u.signature AND n.uses > 0 ORDER BY n.signature, n.key"""
+    ).fetchall()
+    return [[_member(row, full) for row in group] for _, group in groupby(found, key=lambda row: int(row[0]))]
+
+
+def _member(row: tuple[Any, ...], full: Mapping[int, str]) -> Member:
+    _, name, key, person, code, head, reason, subject = row
+    stands_for = tuple(int(one) for one in full[name].split(",")) if name in full else ()
+    return Member(name, key, bool(subject), bool(person), code or b"", stands_for, head or 0, reason or "")
+
+
+def set_heads(connection: Connection, heads: Iterable[tuple[int | None, str | None, int]]) -> None:
+    """Give names their heads: (head, reason, row), None for none."""
+    connection.executemany("UPDATE names SET head = ?, reason = ? WHERE name = ?", heads)
+
+
+def clear_unresolved(connection: Connection) -> None:
+    """Say that every head is up to date."""
+    connection.execute("DELETE FROM unresolved")
+
+
+def merges(connection: Connection, keys: Sequence[str] = ()) -> list[tuple[str, str, str]]:
+    """(key, key of its head, reason) of every name that has a head, in order of head and key; of some keys only."""
+    narrowed = "AND (n.key IN (SELECT value FROM json_each(?1)) OR h.key IN (SELECT value FROM json_each(?1)))"
+    found = connection.execute(
+        f"""SELECT n.key, h.key, n.reason FROM names AS n JOIN names AS h ON h.name = n.head
+        WHERE n.uses > 0 {narrowed if keys else ""} ORDER BY h.key, n.key""",  # noqa: S608 - a constant
+        (_listed(keys),) if keys else (),
+    )
+    return [(str(key), str(head), str(reason)) for key, head, reason in found]
+
+
+def apart(connection: Connection) -> set[tuple[str, str]]:
+    """(key, key of the fuller name) pairs that someone said are not one."""
+    return {(str(key), str(full)) for key, full in connection.execute("SELECT key, full FROM apart")}
+
+
+def set_apart(connection: Connection, key: str, full: str, *, undone: bool) -> None:
+    """Say that two keys are not one entity, or take that back."""
+    if undone:
+        connection.execute("INSERT OR IGNORE INTO apart VALUES (?, ?)", (key, full))
+    else:
+        connection.execute("DELETE FROM apart WHERE key = ? AND full = ?", (key, full))
+    connection.execute("INSERT OR IGNORE INTO unresolved SELECT signature FROM names WHERE key IN (?, ?)", (key, full))
+
+
+def drop_unused(connection: Connection) -> int:
+    """Forget the names that nothing uses; returns how many."""
+    return connection.execute("DELETE FROM names WHERE uses = 0").rowcount
+
+
+def count(connection: Connection) -> tuple[int, int]:
+    """(entities, merged names)."""
+    entities, merged = connection.execute(
+        "SELECT count(*) FILTER (WHERE head IS NULL), count(head) FROM names WHERE uses > 0"
+    ).fetchone()
+    return int(entities), int(merged)
+
+
+def most_used(connection: Connection, k: int) -> list[int]:
+    """Rows of the heads whose own name is used most, at most k."""
+    found = connection.execute(
+        "SELECT name FROM names WHERE uses > 0 AND head IS NULL ORDER BY uses DESC, key LIMIT ?", (k,)
+    )
+    return [int(row) for (row,) in found]
+
+
+def _listed(values: Iterable[object]) -> str:
+    return json.dumps(list(values), ensure_ascii=False)
