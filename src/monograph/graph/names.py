@@ -18,6 +18,7 @@ _ARTICLES = frozenset(("the", "a", "an"))
 _QUALIFIER = re.compile(r"^(?P<name>.*\S)\s*\((?P<qualifier>[^()]*)\)\s*$", re.DOTALL)
 _SUFFIXES = ("ings", "ing", "ors", "ers", "ed", "es", "or", "er", "s", "e")
 _SHORTEST_STEM = 4
+_SIGNED = 5
 
 
 @lru_cache(maxsize=65_536)
@@ -51,12 +52,9 @@ def stem(word: str) -> str:
 
 
 def signature(key: str) -> int:
-    """What all spellings of one name share: CRC-32 of its initial and last word, or of a single word's first letters.
+    """What all spellings of one name share: CRC-32 of its initial and the first letters of its last word.
 
     Only names of one signature are ever held against each other.
     """
-    first, _, rest = key.partition(" ")
-    if not rest:
-        return zlib.crc32(key[:5].encode())
-    last = rest.rpartition(" ")[2]
-    return zlib.crc32(f"{first[0]} {last[:-1] if len(last) > _SHORTEST_STEM and last.endswith('s') else last}".encode())
+    last = key.rpartition(" ")[2]
+    return zlib.crc32(f"{key[:1]} {last[:_SIGNED]}".encode())

@@ -18,7 +18,7 @@ LARGEST_GROUP = 200
 LEAST_SIMILARITY = 0.92
 """Of spelling, as difflib's ratio, for two long names to be one."""
 
-LEAST_COSINE = 0.75
+LEAST_COSINE = 0.6
 """Of the names' embeddings, estimated by the share of equal signs."""
 
 _SHORTEST_SPELLING = 9

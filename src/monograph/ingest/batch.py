@@ -14,7 +14,7 @@ from monograph.store.database import Connection
 from monograph.values import Change, Document, Problem, Progress, Watcher
 
 BATCH_CHARACTERS = 2_000_000
-BATCH_DOCUMENTS = 256
+BATCH_DOCUMENTS = 1_024
 """A batch ends at either bound: memory stays bounded, and a crash costs little."""
 
 

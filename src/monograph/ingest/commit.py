@@ -12,7 +12,7 @@ from monograph.ingest.configuration import check_embedder
 from monograph.ingest.prepare import Pipeline, Prepared, prepare, remember_vectors
 from monograph.ingest.relate import Related, keys_of, relate, remember_extractions, store_part
 from monograph.ingest.settle import write
-from monograph.store import chunks, documents, memo, names, sources
+from monograph.store import chunks, documents, graphs, memo, names, sources, terms
 from monograph.store.database import Connection, savepoint
 from monograph.values import Problem
 
@@ -100,11 +100,16 @@ def _prepare(pipeline: Pipeline, batch: Sequence[Parcel]) -> list[_Ready]:
 
 @dataclass(frozen=True, slots=True)
 class _Derived:
-    """What documents of a batch count on: memo rows of vectors by key, rows of names by key, and the graph's parts."""
+    """What documents of a batch count on: memo rows of vectors by key, rows of names by key, and the graph's parts.
+
+    ``uses`` and ``index`` collect what the documents change of how often names are used, and in the inverted index.
+    """
 
     vectors: dict[bytes, int]
     names: dict[str, int]
     parts: dict[tuple[str, bytes], Related]
+    uses: graphs.Uses = field(default_factory=graphs.Uses)
+    index: terms.Changes = field(default_factory=terms.Changes)
 
 
 def _commit(pipeline: Pipeline, ready: Sequence[_Ready], related: Sequence[Related], *, strict: bool) -> Tally | None:
@@ -121,11 +126,12 @@ def _commit(pipeline: Pipeline, ready: Sequence[_Ready], related: Sequence[Relat
         rows = names.rows(connection, named)
         if len(held) < len(keys) or len(rows) < len(named) or not memo.has(connection, extracted):
             return None
-        derived = _Derived(
-            held, rows, {(one.document.id, one.sha256): part for one, part in zip(work, related, strict=True)}
-        )
+        parts = {(one.document.id, one.sha256): part for one, part in zip(work, related, strict=True)}
+        derived = _Derived(held, rows, parts)
         for one in ready:
             _store_parcel(connection, one, derived, tally, strict=strict)
+        names.use(connection, derived.uses.uses, derived.uses.persons)
+        derived.index.write(connection)
     return tally
 
 
@@ -134,9 +140,13 @@ def _store_parcel(connection: Connection, ready: _Ready, derived: _Derived, tall
     source = None if parcel.source is None else sources.put(connection, parcel.source)
     problems = list(ready.failed)
     for prepared in ready.prepared:
+        # Counted only when the document is stored.
+        own = replace(derived, uses=graphs.Uses(), index=terms.Changes())
         try:
             with savepoint(connection):
-                _store_document(connection, prepared, source, derived, tally)
+                _store_document(connection, prepared, source, own, tally)
+            derived.uses.include(own.uses)
+            derived.index.rows.extend(own.index.rows)
         except MonographError as error:
             if strict:
                 raise
@@ -186,14 +196,10 @@ def _store_document(
     else:
         number, old_title = known.row, known.title
     owner = chunks.Owner(number, document.id, document.title, old_title, document.metadata)
-    swap = chunks.replace(connection, owner, prepared.chunks, [derived.vectors[key] for key in prepared.keys])
-    store_part(
-        connection,
-        number,
-        chunks.rows_of_document(connection, number),
-        derived.parts[document.id, prepared.sha256],
-        derived.names,
+    swap = chunks.replace(
+        connection, owner, prepared.chunks, [derived.vectors[key] for key in prepared.keys], derived.index
     )
+    store_part(connection, number, derived.parts[document.id, prepared.sha256], derived.names, derived.uses)
     if known is not None:
         documents.put(connection, document, prepared.sha256, source)
     tally.added += known is None

@@ -41,7 +41,7 @@ def catch_up(pipeline: Pipeline, watcher: Watcher | None = None) -> None:
             graphs.clear(connection)
         _note(connection, pipeline, UNDER_WAY)
         lacking = graphs.documents_without_graph(connection)
-    _make(pipeline, lacking, watcher)
+    make(pipeline, lacking, watcher)
     _finish(pipeline)
 
 
@@ -63,20 +63,19 @@ def reextract(pipeline: Pipeline, watcher: Watcher | None = None) -> Extracted:
     with pipeline.database.write() as connection:
         graphs.clear(connection)
         _note(connection, pipeline, UNDER_WAY)
-    _make(pipeline, rows, watcher)
+    make(pipeline, rows, watcher)
     _finish(pipeline)
     return total
 
 
-def set_apart(pipeline: Pipeline, key: str, full: str, *, undone: bool) -> None:
-    """Say that two names are not one entity, or take that back; the documents that took them for one are done again."""
+def rebuild(pipeline: Pipeline, watcher: Watcher | None = None) -> None:
+    """Make the graph anew from what is remembered; what is not is extracted again."""
     with pipeline.database.write() as connection:
-        names.set_apart(connection, key, full, undone=undone)
-        rows = names.rows(connection, (key, full))
-        touched = graphs.documents_naming(connection, rows.values())
-    _make(pipeline, touched, None)
-    with write(pipeline.database, pipeline.index):
-        pass  # Settles what was touched above, where no document was.
+        graphs.clear(connection)
+        _note(connection, pipeline, UNDER_WAY)
+        rows = [row.row for row in documents.every(connection)]
+    make(pipeline, rows, watcher)
+    _finish(pipeline)
 
 
 def _note(connection: Connection, pipeline: Pipeline, graph: int) -> None:
@@ -89,7 +88,8 @@ def _finish(pipeline: Pipeline) -> None:
         _note(connection, pipeline, GRAPH)
 
 
-def _make(pipeline: Pipeline, rows: Sequence[int], watcher: Watcher | None) -> None:
+def make(pipeline: Pipeline, rows: Sequence[int], watcher: Watcher | None = None) -> None:
+    """Make the parts of some documents anew, by row."""
     for first in range(0, len(rows), DOCUMENTS_AT_ONCE):
         _make_some(pipeline, rows[first : first + DOCUMENTS_AT_ONCE])
         _tell(watcher, "graph", min(first + DOCUMENTS_AT_ONCE, len(rows)), len(rows))
@@ -127,8 +127,10 @@ def _store(
         same = all(chunks.rows_of_document(connection, row) == held for row, (_, held) in zip(rows, some, strict=True))
         if not same or len(known) < len(named):
             return False
-        for row, (_, held), one in zip(rows, some, related, strict=True):
-            store_part(connection, row, held, one, known)
+        uses = graphs.Uses()
+        for row, one in zip(rows, related, strict=True):
+            store_part(connection, row, one, known, uses)
+        names.use(connection, uses.uses, uses.persons)
     return True
 
 

@@ -10,12 +10,13 @@ import numpy as np
 
 from monograph.derive.extract import extraction_price
 from monograph.errors import ModelUnavailable
-from monograph.graph.build import DocumentPart, document_part
+from monograph.graph.build import DocumentPart, Linked, document_part
 from monograph.graph.names import signature
 from monograph.graph.resolve import Candidate, heads
 from monograph.ingest.prepare import Pipeline, Prepared
 from monograph.models import Embedder, Extractor
 from monograph.store import extractions, graphs, memo, names
+from monograph.store.chunks import rows_of_document as chunk_rows
 from monograph.store.database import Connection
 from monograph.values import KINDS, Chunk, content_hash
 
@@ -187,44 +188,72 @@ def codes(embedder: Embedder, keys: Sequence[str]) -> list[bytes]:
     return [packed.tobytes() for packed in np.packbits(embedder.embed(list(keys), "document") > 0, axis=1)]
 
 
-def store_part(
-    connection: Connection, document: int, chunks: Sequence[int], related: Related, rows: Mapping[str, int]
-) -> None:
-    """Store a document's part of the graph.
+def node_of(chunks: Sequence[int], related: Related, rows: Mapping[str, int]) -> graphs.Node:
+    """A document's part of the graph as rows.
 
     Parameters
     ----------
-    document, chunks:
-        Rows; the chunks in reading order.
+    chunks:
+        Their rows, in reading order.
     related:
         The part.
     rows:
         Of every name of the part, by key.
     """
+    part = related.part
+    return graphs.Node(
+        {
+            chunk: graphs.Part(
+                one.words.astype(graphs.WORDS, copy=False).tobytes(),
+                graphs.pack_named(
+                    (rows[name.key], name.first, name.second, _PLACE_OF_KIND[name.kind]) for name in one.names
+                ),
+                _pack_links(one.links),
+            )
+            for chunk, one in zip(chunks, part.chunks, strict=True)
+        },
+        frozenset(graphs.SubjectRow(rows[one.key], one.by_title, one.qualifier) for one in part.subjects),
+        frozenset((rows[one.short], rows[one.full]) for one in part.aliases),
+    )
+
+
+def _pack_links(links: Sequence[Linked]) -> bytes:
+    if not links:
+        return b""
+    return np.array([(one.source, one.target, one.strength) for one in links], dtype=graphs.LINKED).tobytes()
+
+
+def store_part(
+    connection: Connection, document: int, related: Related, rows: Mapping[str, int], uses: graphs.Uses
+) -> None:
+    """Store a document's part of the graph; its chunks are stored already. ``uses`` collects what is to be counted."""
+    chunks = chunk_rows(connection, document)
     graphs.assign(connection, zip(chunks, related.extractions, strict=True))
-    parts = {
-        chunk: graphs.Part(
-            one.words.astype(graphs.WORDS).tobytes(),
-            np.array(
-                [(rows[name.key], name.first, name.second, _PLACE_OF_KIND[name.kind]) for name in one.names],
-                dtype=graphs.NAMED,
-            ).tobytes(),
-            np.array([(link.source, link.target, link.strength) for link in one.links], dtype=graphs.LINKED).tobytes(),
-        )
-        for chunk, one in zip(chunks, related.part.chunks, strict=True)
-    }
-    subjects = [graphs.SubjectRow(rows[one.key], one.by_title, one.qualifier) for one in related.part.subjects]
-    aliases = [(rows[one.short], rows[one.full]) for one in related.part.aliases]
-    graphs.replace(connection, document, parts, subjects, aliases)
+    graphs.replace(connection, document, node_of(chunks, related, rows), uses)
 
 
 def resolve(connection: Connection) -> None:
     """Bring up to date which names mean the same entity, where names or subjects came or went."""
+    names.unresolve_apart(connection)
     groups = names.unresolved(connection)
     if groups:
         apart = names.apart(connection)
         names.set_heads(connection, [change for group in groups for change in _changes(group, apart)])
+        _part(connection, apart)
     names.clear_unresolved(connection)
+
+
+def _part(connection: Connection, apart: set[tuple[str, str]]) -> None:
+    """Part the names that were set apart and are one by way of others: the one that is not the head stands alone.
+
+    Of two that have one head the one later in the alphabet does. Pairs are gone through in order of the alphabet, from
+    heads that were found without regard to this: what came before does not count.
+    """
+    for pair in sorted(pair for pair in apart if pair[0] < pair[1]):
+        known = names.known(connection, pair)
+        if len(known) == 2 and known[pair[0]].head == known[pair[1]].head:
+            leaving = pair[0] if known[pair[1]].head == known[pair[1]].row else pair[1]
+            names.set_heads(connection, [(None, None, known[leaving].row)])
 
 
 def _changes(

@@ -42,7 +42,9 @@ class Swap:
     removed: int
 
 
-def replace(connection: Connection, owner: Owner, chunks: Sequence[Chunk], memo_rows: Sequence[int]) -> Swap:
+def replace(
+    connection: Connection, owner: Owner, chunks: Sequence[Chunk], memo_rows: Sequence[int], index: terms.Changes
+) -> Swap:
     """Make ``chunks`` the chunks of a document, touching only what differs.
 
     To be called before the document's new text is stored: index rows of chunks that go are found by the old text.
@@ -55,6 +57,8 @@ def replace(connection: Connection, owner: Owner, chunks: Sequence[Chunk], memo_
         In reading order, with offsets into the new text.
     memo_rows:
         Row of each chunk's vector in the memo.
+    index:
+        Collects what changes in the inverted index, to be written before the transaction ends.
 
     Raises
     ------
@@ -75,10 +79,11 @@ def replace(connection: Connection, owner: Owner, chunks: Sequence[Chunk], memo_
     texts = {name: text[row[2] : row[3]] for name, row in known.items()}
     kept = {name for name in known if name in wanted and wanted[name][0].text == texts[name]}
     gone = [terms.Entry(known[name][0], owner.old_title, texts[name]) for name in known if name not in kept]
+    index.remove(gone)
     _remove(connection, gone)
     if owner.title != owner.old_title:
-        terms.remove(connection, (terms.Entry(known[name][0], owner.old_title, texts[name]) for name in kept))
-        terms.add(connection, (terms.Entry(known[name][0], owner.title, texts[name]) for name in kept))
+        index.remove(terms.Entry(known[name][0], owner.old_title, texts[name]) for name in kept)
+        index.add(terms.Entry(known[name][0], owner.title, texts[name]) for name in kept)
     fresh, pairs = [], []
     for name, (chunk, memo) in wanted.items():
         if name in kept:
@@ -89,7 +94,7 @@ def replace(connection: Connection, owner: Owner, chunks: Sequence[Chunk], memo_
             fresh.append(terms.Entry(row, owner.title, chunk.text))
         pairs.append((row, memo))
     vectors.assign(connection, pairs)
-    terms.add(connection, fresh)
+    index.add(fresh)
     return Swap(added=len(fresh), removed=len(gone))
 
 
@@ -121,7 +126,7 @@ def _update(connection: Connection, row: int, owner: Owner, chunk: Chunk) -> Non
 
 
 def _remove(connection: Connection, entries: Sequence[terms.Entry]) -> None:
-    terms.remove(connection, entries)
+    """Take chunks out of every table but the inverted index."""
     rows = [(entry.chunk,) for entry in entries]
     graphs.remove_chunks(connection, (entry.chunk for entry in entries))
     connection.executemany("DELETE FROM vectors WHERE chunk = ?", rows)
@@ -137,6 +142,7 @@ def remove_of(connection: Connection, document: documents.Row) -> int:
             'SELECT chunk, start, "end" FROM chunks WHERE document = ?', (document.row,)
         ).fetchall()
     ]
+    terms.remove(connection, entries)
     _remove(connection, entries)
     return len(entries)
 

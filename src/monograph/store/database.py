@@ -281,6 +281,8 @@ def _connect(path: Path, *, read_only: bool) -> Connection:
         connection.create_function("casefold", 1, _casefold, deterministic=True)
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA secure_delete = ON")
+        # Else every savepoint that changes more than four pages opens a file of its own: 0.2 ms a document.
+        connection.execute("PRAGMA temp_store = MEMORY")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA mmap_size = 2147418112")
         connection.execute("PRAGMA cache_size = -8192")

@@ -68,26 +68,34 @@ def put(connection: Connection, document: Document, sha256: bytes, source: int |
     """
     if len(document.text) > BLOCK_CHARACTERS * _MOST_BLOCKS:
         raise InvalidDocument(f"document {document.id!r} has {len(document.text):,} characters", "cut it in parts")
-    (row,) = connection.execute(
-        """INSERT INTO documents (id, source, uri, title, metadata, sections, sha256, characters)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT (id) DO UPDATE SET source = excluded.source, uri = excluded.uri, title = excluded.title,
-            metadata = excluded.metadata, sections = excluded.sections, sha256 = excluded.sha256,
-            characters = excluded.characters
-        RETURNING document""",
-        (
-            document.id,
-            source,
-            document.uri,
-            document.title,
-            json.dumps(document.metadata, ensure_ascii=False),
-            json.dumps([[section.start, *section.path] for section in document.sections], ensure_ascii=False),
-            sha256,
-            len(document.text),
-        ),
-    ).fetchone()
-    _put_text(connection, int(row), document.text)
-    return int(row)
+    values = (
+        source,
+        document.uri,
+        document.title,
+        json.dumps(document.metadata, ensure_ascii=False),
+        json.dumps([[section.start, *section.path] for section in document.sections], ensure_ascii=False),
+        sha256,
+        len(document.text),
+        document.id,
+    )
+    # In two steps: SQLite opens a statement journal for an upsert, which costs many times the insert.
+    known = find(connection, document.id)
+    inserted = None
+    if known is None:
+        inserted = connection.execute(
+            """INSERT INTO documents (source, uri, title, metadata, sections, sha256, characters, id)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)""",
+            values,
+        ).lastrowid
+    else:
+        connection.execute(
+            """UPDATE documents SET source = ?, uri = ?, title = ?, metadata = ?, sections = ?, sha256 = ?,
+            characters = ? WHERE id = ?""",
+            values,
+        )
+    row = int(inserted or 0) if known is None else known.row
+    _put_text(connection, row, document.text)
+    return row
 
 
 def _put_text(connection: Connection, row: int, text: str) -> None:

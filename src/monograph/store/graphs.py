@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass, field
+from struct import Struct
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +21,7 @@ NAMED = np.dtype([("name", "<i4"), ("first", "u1"), ("second", "u1"), ("kind", "
 """A name in a chunk: its row, the first two sentences it stands in (255 where there is no second), and its kind's place
 in :data:`monograph.values.KINDS`."""
 
+_NAMED = Struct("<iBBB")  # The same for Python's struct, which is faster for a few.
 _PERSON = KINDS.index("person")
 
 LINKED = np.dtype([("source", "<u2"), ("target", "<u2"), ("strength", "<f2")])
@@ -63,36 +65,50 @@ class SubjectChunk:
     homonyms: int
 
 
-def replace(
-    connection: Connection,
-    document: int,
-    parts: Mapping[int, Part],
-    subjects: Iterable[SubjectRow],
-    aliases: Iterable[tuple[int, int]],
-) -> None:
-    """Make these a document's part of the graph, touching only what differs.
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A document's part of the graph as rows.
+
+    ``chunks`` by chunk row, every chunk of the document; ``subjects`` are what it is about; ``aliases`` pairs of the
+    rows of a short name and a full one.
+    """
+
+    chunks: Mapping[int, Part]
+    subjects: frozenset[SubjectRow]
+    aliases: frozenset[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """Changes of how often names are used, by row, not written yet: many documents' together cost less."""
+
+    uses: Counter[int] = field(default_factory=Counter)
+    persons: Counter[int] = field(default_factory=Counter)
+
+    def include(self, other: Uses) -> None:
+        """Add another's changes to these."""
+        self.uses.update(other.uses)
+        self.persons.update(other.persons)
+
+
+def replace(connection: Connection, document: int, node: Node, uses: Uses) -> None:
+    """Make this a document's part of the graph, touching only what differs.
 
     Parameters
     ----------
     document:
         Its row; its chunks are stored already.
-    parts:
-        By chunk row, every chunk of the document.
-    subjects:
-        What it is about.
-    aliases:
-        (row of the short name, row of the full one).
+    node:
+        Its part.
+    uses:
+        Collects what is to be written by :func:`monograph.store.names.use` before the transaction ends.
     """
-    changes, persons = Counter[int](), Counter[int]()
     held = _parts(connection, document)
-    for chunk, part in parts.items():
+    for chunk, part in node.chunks.items():
         if held.get(chunk) != part:
-            _put(connection, chunk, part, held.get(chunk), changes)
-            persons.update(_persons(part.names))
-            persons.subtract(_persons(held[chunk].names) if chunk in held else ())
-    _replace_subjects(connection, document, set(subjects), changes)
-    _replace_aliases(connection, document, set(aliases))
-    names.use(connection, changes, persons)
+            _put(connection, chunk, part, held.get(chunk), uses)
+    _replace_subjects(connection, document, node.subjects, uses.uses)
+    _replace_aliases(connection, document, node.aliases)
 
 
 def _parts(connection: Connection, document: int) -> dict[int, Part]:
@@ -103,29 +119,37 @@ def _parts(connection: Connection, document: int) -> dict[int, Part]:
     return {row[0]: Part(*row[1:]) for row in found}
 
 
-def _put(connection: Connection, chunk: int, part: Part, old: Part | None, changes: Counter[int]) -> None:
-    connection.execute(
-        "INSERT OR REPLACE INTO chunk_graphs (chunk, words, names, links) VALUES (?, ?, ?, ?)",
-        (chunk, part.words, part.names, part.links),
-    )
+def _put(connection: Connection, chunk: int, part: Part, old: Part | None, uses: Uses) -> None:
+    values = (part.words, part.names, part.links, chunk)
+    if old is None:
+        connection.execute("INSERT INTO chunk_graphs (words, names, links, chunk) VALUES (?, ?, ?, ?)", values)
+    else:
+        connection.execute("UPDATE chunk_graphs SET words = ?, names = ?, links = ? WHERE chunk = ?", values)
     wanted = _named(part.names)
     before = set() if old is None else _named(old.names)
     connection.executemany("DELETE FROM mentions WHERE name = ? AND chunk = ?", ((n, chunk) for n in before - wanted))
     connection.executemany("INSERT INTO mentions (name, chunk) VALUES (?, ?)", ((n, chunk) for n in wanted - before))
-    changes.update(wanted - before)
-    changes.subtract(before - wanted)
+    uses.uses.update(wanted - before)
+    uses.uses.subtract(before - wanted)
+    uses.persons.update(_persons(part.names))
+    if old is not None:
+        uses.persons.subtract(_persons(old.names))
+
+
+def pack_named(records: Iterable[tuple[int, int, int, int]]) -> bytes:
+    """NAMED records as bytes: (name, first, second, kind)."""
+    return b"".join(_NAMED.pack(*one) for one in records)
 
 
 def _persons(packed: bytes) -> list[int]:
-    some = np.frombuffer(packed, dtype=NAMED)
-    return [int(name) for name in some["name"][some["kind"] == _PERSON]]
+    return [name for name, _, _, kind in _NAMED.iter_unpack(packed) if kind == _PERSON]
 
 
 def _named(packed: bytes) -> set[int]:
-    return set(np.frombuffer(packed, dtype=NAMED)["name"].tolist())
+    return {one[0] for one in _NAMED.iter_unpack(packed)}
 
 
-def _replace_subjects(connection: Connection, document: int, wanted: set[SubjectRow], changes: Counter[int]) -> None:
+def _replace_subjects(connection: Connection, document: int, wanted: Set[SubjectRow], changes: Counter[int]) -> None:
     found = connection.execute("SELECT name, by_title, qualifier FROM subjects WHERE document = ?", (document,))
     held = {SubjectRow(row[0], bool(row[1]), row[2]) for row in found}
     connection.executemany(
@@ -139,7 +163,7 @@ def _replace_subjects(connection: Connection, document: int, wanted: set[Subject
     changes.subtract(one.name for one in held - wanted)
 
 
-def _replace_aliases(connection: Connection, document: int, wanted: set[tuple[int, int]]) -> None:
+def _replace_aliases(connection: Connection, document: int, wanted: Set[tuple[int, int]]) -> None:
     held = set(connection.execute("SELECT name, full FROM aliases WHERE document = ?", (document,)))
     connection.executemany(
         "DELETE FROM aliases WHERE name = ? AND full = ? AND document = ?", ((*one, document) for one in held - wanted)
@@ -179,11 +203,14 @@ def clear(connection: Connection) -> None:
 
 def assign(connection: Connection, pairs: Iterable[tuple[int, int]]) -> None:
     """Say which extraction is which chunk's: (chunk row, memo row)."""
-    connection.executemany(
-        """INSERT INTO extractions (chunk, memo) VALUES (?, ?)
-        ON CONFLICT (chunk) DO UPDATE SET memo = excluded.memo WHERE memo IS NOT excluded.memo""",
-        pairs,
-    )
+    # Not an upsert: where rows are watched by constraints, SQLite opens a statement journal for one, which takes fifty
+    # times as long as the insert.
+    for chunk, memo in pairs:
+        held = connection.execute("SELECT memo FROM extractions WHERE chunk = ?", (chunk,)).fetchone()
+        if held is None:
+            connection.execute("INSERT INTO extractions (chunk, memo) VALUES (?, ?)", (chunk, memo))
+        elif held[0] != memo:
+            connection.execute("UPDATE extractions SET memo = ? WHERE chunk = ?", (memo, chunk))
 
 
 def extraction_values(connection: Connection, chunks: Iterable[int]) -> dict[int, bytes]:

@@ -141,7 +141,7 @@ def use(connection: Connection, changes: Mapping[int, int], persons: Mapping[int
         "UPDATE names SET uses = uses + ?, persons = persons + ? WHERE name = ?",
         (
             (changes.get(row, 0), persons.get(row, 0), row)
-            for row in {**changes, **persons}
+            for row in sorted({**changes, **persons})
             if changes.get(row, 0) or persons.get(row, 0)
         ),
     )
@@ -192,17 +192,39 @@ def merges(connection: Connection, keys: Sequence[str] = ()) -> list[tuple[str, 
 
 
 def apart(connection: Connection) -> set[tuple[str, str]]:
-    """(key, key of the fuller name) pairs that someone said are not one."""
-    return {(str(key), str(full)) for key, full in connection.execute("SELECT key, full FROM apart")}
+    """Pairs of keys that someone said are not one entity, each in both orders."""
+    return {(str(key), str(other)) for key, other in connection.execute("SELECT key, full FROM apart")}
 
 
-def set_apart(connection: Connection, key: str, full: str, *, undone: bool) -> None:
-    """Say that two keys are not one entity, or take that back."""
-    if undone:
-        connection.execute("INSERT OR IGNORE INTO apart VALUES (?, ?)", (key, full))
-    else:
-        connection.execute("DELETE FROM apart WHERE key = ? AND full = ?", (key, full))
-    connection.execute("INSERT OR IGNORE INTO unresolved SELECT signature FROM names WHERE key IN (?, ?)", (key, full))
+def set_apart(connection: Connection, pairs: Iterable[tuple[str, str]]) -> None:
+    """Say that keys are not one entity, whichever of them would be the head."""
+    both = [ends for key, other in pairs for ends in ((key, other), (other, key))]
+    connection.executemany("INSERT OR IGNORE INTO apart VALUES (?, ?)", both)
+    _may_change(connection, (key for key, _ in both))
+
+
+def unite(connection: Connection, pairs: Iterable[tuple[str, str]]) -> None:
+    """Take back that keys are not one entity."""
+    both = [ends for key, other in pairs for ends in ((key, other), (other, key))]
+    connection.executemany("DELETE FROM apart WHERE key = ? AND full = ?", both)
+    _may_change(connection, (key for key, _ in both))
+
+
+def _may_change(connection: Connection, keys: Iterable[str]) -> None:
+    connection.execute(
+        """INSERT OR IGNORE INTO unresolved
+        SELECT n.signature FROM json_each(?) AS k CROSS JOIN names AS n WHERE n.key = k.value""",
+        (_listed(keys),),
+    )
+
+
+def unresolve_apart(connection: Connection) -> None:
+    """Where any head may be out of date, look again at those of all names that were set apart."""
+    if connection.execute("SELECT 1 FROM unresolved LIMIT 1").fetchone() is not None:
+        connection.execute(
+            """INSERT OR IGNORE INTO unresolved
+            SELECT n.signature FROM apart AS a CROSS JOIN names AS n WHERE n.key = a.key"""
+        )
 
 
 def drop_unused(connection: Connection) -> int:

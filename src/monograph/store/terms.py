@@ -12,7 +12,8 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import groupby
 
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
@@ -84,6 +85,30 @@ def remove(connection: Connection, entries: Iterable[Entry]) -> None:
             (entry.chunk, _pair(title), _pair(text)),
         )
         connection.execute("INSERT INTO trigrams (trigrams, rowid, text) VALUES ('delete', ?, ?)", (entry.chunk, text))
+
+
+@dataclass(slots=True)
+class Changes:
+    """Rows that come and go, in order, not written yet.
+
+    Written after all else: a savepoint, and any statement that SQLite may have to take back by itself, makes FTS5 write
+    out what it holds, which costs more than a document's other rows together.
+    """
+
+    rows: list[tuple[bool, Entry]] = field(default_factory=list)
+
+    def add(self, entries: Iterable[Entry]) -> None:
+        """Index chunks."""
+        self.rows += [(True, entry) for entry in entries]
+
+    def remove(self, entries: Iterable[Entry]) -> None:
+        """Take chunks out; each entry must be as it was added."""
+        self.rows += [(False, entry) for entry in entries]
+
+    def write(self, connection: Connection) -> None:
+        """Do all of it."""
+        for comes, group in groupby(self.rows, key=lambda row: row[0]):
+            (add if comes else remove)(connection, (entry for _, entry in group))
 
 
 def clear(connection: Connection) -> None:
