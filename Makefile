@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml CMakeLists.txt src/monograph/vectors/kernel/kernel.cpp
 
-.PHONY: help demo test check lint docs wheel bench bench-vectors sanitize clean
+.PHONY: help demo test check lint docs wheel bench bench-vectors bench-graph sanitize clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -64,6 +64,13 @@ $(VENV)/bench-vectors: $(BUILT_FROM) | $(BIN)/python
 
 bench-vectors: $(VENV)/bench-vectors ## Measure the vector index beside its rivals (an hour); writes docs/benchmarks
 	$(BIN)/python benchmarks/vectors.py
+
+$(VENV)/bench-graph: $(BUILT_FROM) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e ".[bench,onnx,llm]"
+	@touch $@
+
+bench-graph: $(VENV)/bench-graph ## Measure the graph, and LightRAG and MiniRAG beside it (an hour or two); writes docs/benchmarks
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/graph.py
 
 SANITIZED := build/sanitized
 sanitize: ## Run the kernel's tests under the address and undefined-behaviour sanitizers

@@ -146,7 +146,7 @@ def test_no_module_imports_itself_round_a_corner() -> None:
     [
         ("store/memo.py", "from monograph.library import Monograph", "imports monograph.library.Monograph"),
         ("ingest/plan.py", "from monograph.retrieve import fuse", "imports monograph.retrieve.fuse"),
-        ("values.py", "import llama_index.core", "imports the framework llama_index"),
+        ("values/content.py", "import llama_index.core", "imports the framework llama_index"),
         ("library.py", "import sqlite3", "SQL belongs in the store"),
         ("library.py", "import torch", "imports torch at the top"),
     ],

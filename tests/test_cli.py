@@ -74,6 +74,85 @@ def test_search(file: Path, texts: Path) -> None:
     assert run("search", file, "zebra", "-m", "lexical").strip() == "nothing found"
 
 
+@pytest.fixture
+def people(folder: Path, tmp_path: Path) -> Path:
+    (folder / "okafor.md").write_text("# Bruno Okafor\n\nBruno Okafor met Anna Lindqvist. She wrote <b>letters</b>.")
+    (folder / "hours.txt").write_text("Anna Lindqvist opens the workshop at nine.")
+    path = tmp_path / "people.mono"
+    run("sync", path, folder)
+    return path
+
+
+def test_the_ways_to_answers(people: Path, tmp_path: Path) -> None:
+    asked = "Whom did Bruno Okafor meet, <who> wrote?"
+    said = run("search", people, asked, "-k", 1)
+    assert "\n   question → Bruno Okafor\n" in said
+    explained = run("search", people, asked, "-k", 1, "--explain")
+    assert explained.count("question → Bruno Okafor") == 1
+    page = tmp_path / "answer.html"
+    hits = json.loads(run("search", people, asked, "--html", page, "--json"))
+    assert hits[0]["path"]["nodes"][0]["kind"] == "question"
+    drawn = page.read_text("utf-8")
+    assert drawn.startswith("<!doctype html>")
+    assert "&lt;who&gt; wrote?" in drawn
+    assert "Anna Lindqvist" in drawn
+    assert "<b>letters" not in drawn
+    assert "cannot be written" in run("search", people, asked, "--html", tmp_path / "no" / "x.html", code=1)
+
+
+def test_graph(people: Path, tmp_path: Path) -> None:
+    said = run("graph", people, "anna lindqvist")
+    assert said.startswith("Anna Lindqvist\n")
+    assert "Bruno Okafor" in said
+    page, xml = tmp_path / "anna.html", tmp_path / "anna.graphml"
+    found = json.loads(run("graph", people, "Lindqvist", "--hops", 2, "--html", page, "--graphml", xml, "--json"))
+    assert found["entities"][0]["name"] == "Anna Lindqvist"
+    assert len(found["chunks"]) == 2
+    assert "Bruno Okafor" in page.read_text("utf-8")
+    assert "Bruno Okafor" in xml.read_text("utf-8")
+    command = [sys.executable, "-m", "monograph.app.cli", "graph", people, "Lindqvist", "--html", page]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr == f"written: {page}\n"
+    unknown = run("graph", people, "Anna Lindqwist", code=1)
+    assert "names nothing like 'Anna Lindqwist'" in unknown
+    assert "perhaps 'Anna Lindqvist'" in unknown
+    assert json.loads(run("graph", people, "zzz", "--json", code=1))["kind"] == "NotFound"
+
+
+def test_entities(folder: Path, tmp_path: Path) -> None:
+    (folder / "a.txt").write_text("The International Telegraph Union (ITU) met Anna Lindqvist.")
+    (folder / "b.txt").write_text("The ITU wrote to Anna Lindqvist.")
+    file = tmp_path / "x.mono"
+    run("sync", file, folder)
+    listed = json.loads(run("entities", file, "lindq", "--json"))["entities"]
+    assert [(one["name"], one["chunks"]) for one in listed] == [("Anna Lindqvist", 2)]
+    assert len(json.loads(run("entities", file, "-k", 1, "--json"))["entities"]) == 1
+    union = "International Telegraph Union"
+    assert "abbreviation: stated in a" in run("entities", file, "--why")
+    assert len(json.loads(run("entities", file, union, "--json"))["entities"]) == 1
+    assert "(undone)" in run("entities", file, union, "--apart", "ITU")
+    assert [one["names"] for one in json.loads(run("entities", file, "itu", "--json"))["entities"]] == [["ITU"]]
+    assert "(undone)" in run("entities", file, union, "--why")
+    assert "(undone)" not in run("entities", file, union, "--unite", "ITU")
+    assert "were not set apart" in run("entities", file, union, "--unite", "ITU", code=1)
+    assert "two names are needed" in run("entities", file, "--apart", "x", code=1)
+    assert run("check", file).strip() == "all is well"
+
+
+def test_extractors(texts: Path, tmp_path: Path) -> None:
+    file = tmp_path / "x.mono"
+    assert "unknown extractor 'magic'" in run("sync", file, texts, "--extractor", "magic", code=1)
+    assert "3 extractions, 0 model calls" in run("sync", file, texts, "--dry-run", "--extractor", "pattern")
+    assert "3 extracted; " in run("sync", file, texts, "--extractor", "pattern")
+    assert json.loads(run("stats", file, "--json"))["extractor_spec"] == "pattern"
+    assert json.loads(run("reextract", file, "--json"))["extracted"] == 0
+    assert "extracted" not in run("reextract", file, "pattern")
+    model = "llm:openai:http://127.0.0.1:9/v1#none"
+    said = run("sync", file, texts, "--extractor", model, "--api-key", "k", code=1)
+    assert f"monograph reextract {file} {model}" in said
+    assert "k" not in json.loads(run("stats", file, "--json"))["extractor_spec"]
+
+
 def test_show(file: Path, texts: Path) -> None:
     assert "garden" in run("show", file)
     assert "planted in 1987" in run("show", file, texts / "garden.txt")
@@ -122,7 +201,10 @@ def test_errors_are_two_lines_and_an_exit_code(file: Path, tmp_path: Path) -> No
 
 def test_help_reads_like_a_manual() -> None:
     said = run("--help")
-    for command in ("sync", "search", "show", "remove", "forget", "stats", "check", "eval", "reembed", "compact"):
+    for command in (
+        "sync", "search", "show", "remove", "forget", "stats", "check", "eval", "reembed", "compact", "graph", "entities",
+        "reextract",
+    ):  # fmt: skip
         assert command in said
         assert len(run(command, "--help").splitlines()) > 8
     assert "Exit codes" in said

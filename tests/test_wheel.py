@@ -35,6 +35,8 @@ def test_the_three_packages_are_in_it(names: list[str]) -> None:
         "monograph/__init__.py",
         "monograph/py.typed",
         "monograph/vectors/kernel/reference.py",
+        "monograph/app/picture/page.html",
+        "monograph/app/picture/vendor/d3-force.min.js",
         "llama_index/retrievers/monograph/__init__.py",
         "langchain_monograph/__init__.py",
     ):

@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from monograph.app import output
-from monograph.errors import InputError, InvalidFilter, MonographError
+from monograph.app import graph_commands, output
+from monograph.app.command import (
+    DONE_WITH_PROBLEMS,
+    ApiKeyOption,
+    FileArgument,
+    HtmlOption,
+    JsonOption,
+    outcome,
+    unseen,
+)
+from monograph.errors import InputError, InvalidFilter
 from monograph.ingest.batch import DEFAULT_LIMITS, Limits
 from monograph.library import Monograph
 from monograph.retrieve.search import MODES
 from monograph.values import Mode
-
-DONE_WITH_PROBLEMS = 3
-INTERRUPTED = 130
 
 MANUAL = """Graph RAG in one file: point it at a folder, then ask.
 
   monograph sync notes.mono ~/notes        make or update the file
   monograph search notes.mono "boiler"     find passages, with their sources
   monograph show notes.mono ID             read a document, or a chunk among its neighbours
+  monograph graph notes.mono "Mrs Grubb"   see what is named together with a person, a place, a thing
 
 The file is one SQLite database; nothing leaves this machine. Every command takes --json. Exit codes: 0 done; 1
 failed; 2 wrong usage; 3 done, but some sources could not be taken in, or faults were found; 130 interrupted.
@@ -35,30 +39,7 @@ app = typer.Typer(
     help=MANUAL, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
 )
 
-FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The .mono file.", show_default=False)]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ModeOption = Annotated[str, typer.Option("--mode", "-m", help=f"One of {', '.join(MODES)}.")]
-
-
-@contextmanager
-def _outcome(*, as_json: bool) -> Iterator[None]:
-    """Turn our errors and an interrupt into a message and an exit code."""
-    try:
-        yield
-    except MonographError as error:
-        if as_json:
-            output.print_json({"error": error.message, "mend": error.mend, "kind": type(error).__name__})
-        else:
-            out = output.console(stderr=True)
-            out.print(f"error: {error.message}", style="red")
-            if error.mend:
-                out.print(f"  try: {error.mend}")
-        raise typer.Exit(1) from None
-    except KeyboardInterrupt:
-        output.console(stderr=True).print(
-            "interrupted: what was stored so far is safe; the same command goes on from there"
-        )
-        raise typer.Exit(INTERRUPTED) from None
 
 
 @app.command()
@@ -79,18 +60,35 @@ def sync(
     max_bytes: Annotated[
         int, typer.Option("--max-bytes", help="Pass over files larger than this.")
     ] = DEFAULT_LIMITS.max_bytes,
+    extractor: Annotated[
+        str,
+        typer.Option(
+            "--extractor",
+            help="What finds the names in a new file: pattern, spacy:PIPELINE, or llm:openai:URL#MODEL.",
+            show_default=False,
+        ),
+    ] = "",
+    api_key: ApiKeyOption = "",
     json_output: JsonOption = False,
 ) -> None:
     """Bring FILE up to date with folders: add, change and remove what changed there.
 
-    Hidden files are passed over. What was embedded once is never embedded again. Interrupt it at any time.
+    Hidden files are passed over. What was embedded once is never embedded again, and what a model extracted never
+    extracted again. Interrupt it at any time.
 
       monograph sync notes.mono ~/notes ~/Documents/letters
       monograph sync notes.mono ~/notes --dry-run
+      monograph sync notes.mono ~/notes --extractor "llm:openai:http://localhost:11434/v1#qwen3:1.7b"
     """
     limits = Limits(max_bytes)
-    with _outcome(as_json=json_output):
-        with Monograph.open(file) as monograph, output.progress_bar("sync", quiet=_unseen(json_output)) as watcher:
+    with outcome(as_json=json_output):
+        from monograph.derive.extract import load_extractor
+
+        chosen = load_extractor(extractor, api_key) if extractor else None
+        with (
+            Monograph.open(file, extractor=chosen) as monograph,
+            output.progress_bar("sync", quiet=unseen(json_output)) as watcher,
+        ):
             plan = monograph.plan(*sources, verify=verify, prune=prune, price=dry_run, limits=limits, progress=watcher)
             result = plan if dry_run else monograph.apply(plan, limits=limits, progress=watcher)
         if json_output:
@@ -121,16 +119,20 @@ def search(
         ),
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", "-e", help="Say how each hit was found.")] = False,
+    html: HtmlOption = None,
     json_output: JsonOption = False,
 ) -> None:
-    """Find passages, best first, with their sources.
+    """Find passages, best first, with their sources, and the way through the graph that led to each.
 
     monograph search notes.mono "when is the boiler serviced?"
     monograph search notes.mono 'INV-2024' -k 3 --where 'year >= 2020' --where '{"tags": {"contains": "paid"}}'
+    monograph search notes.mono "who repaired the boiler?" --html answer.html
     """
-    with _outcome(as_json=json_output):
+    with outcome(as_json=json_output):
         with Monograph.open(file, create=False) as monograph:
             hits = monograph.search(query, k, mode=_mode(mode), where=_where(where or []))
+            if html is not None:
+                graph_commands.draw_answers(monograph, query, hits, html, quiet=json_output)
         if json_output:
             output.print_json(hits)
         else:
@@ -151,7 +153,7 @@ def show(
     monograph show notes.mono
     monograph show notes.mono ~/notes/boiler.md
     """
-    with _outcome(as_json=json_output), Monograph.open(file, create=False) as monograph:
+    with outcome(as_json=json_output), Monograph.open(file, create=False) as monograph:
         if name is None:
             listed = monograph.documents()
             output.print_json(listed) if json_output else output.print_documents(listed)
@@ -179,7 +181,7 @@ def remove(
 
     A file that is still in a synced folder comes back with the next sync: delete or move it as well.
     """
-    with _outcome(as_json=json_output):
+    with outcome(as_json=json_output):
         with Monograph.open(file, create=False) as monograph:
             report = monograph.remove([_stored_name(monograph, name) for name in names], forget=forget)
         output.print_json(report) if json_output else output.print_report(report, str(file))
@@ -201,7 +203,7 @@ def forget(
 @app.command()
 def stats(file: FileArgument, json_output: JsonOption = False) -> None:
     """Count and weigh what the file holds."""
-    with _outcome(as_json=json_output):
+    with outcome(as_json=json_output):
         with Monograph.open(file, create=False) as monograph:
             found = monograph.stats()
         output.print_json(found) if json_output else output.print_stats(found)
@@ -214,12 +216,17 @@ def check(
     json_output: JsonOption = False,
 ) -> None:
     """Hold every table against every other, and report faults."""
-    with _outcome(as_json=json_output):
+    with outcome(as_json=json_output):
         with Monograph.open(file, create=False) as monograph:
             findings = monograph.check(repair=repair)
         output.print_json(findings) if json_output else output.print_findings(findings)
         if findings:
             raise typer.Exit(DONE_WITH_PROBLEMS)
+
+
+app.command()(graph_commands.graph)
+app.command()(graph_commands.entities)
+app.command()(graph_commands.reextract)
 
 
 @app.command()
@@ -234,12 +241,12 @@ def reembed(
     json_output: JsonOption = False,
 ) -> None:
     """Make every vector anew with another embedder. Until the end, the file answers with the old one."""
-    with _outcome(as_json=json_output):
+    with outcome(as_json=json_output):
         from monograph.derive.embed import load_embedder
 
         with (
             Monograph.open(file, create=False) as monograph,
-            output.progress_bar("reembed", quiet=_unseen(json_output)) as watcher,
+            output.progress_bar("reembed", quiet=unseen(json_output)) as watcher,
         ):
             report = monograph.reembed(load_embedder(embedder), progress=watcher)
         output.print_json(report) if json_output else output.print_report(report, str(file))
@@ -248,7 +255,7 @@ def reembed(
 @app.command()
 def compact(file: FileArgument, json_output: JsonOption = False) -> None:
     """Drop remembered values that nothing uses any more, and give free space back to the disk."""
-    with _outcome(as_json=json_output):
+    with outcome(as_json=json_output):
         with Monograph.open(file, create=False) as monograph:
             before = monograph.stats().file_bytes
             monograph.compact()
@@ -284,23 +291,18 @@ def evaluate(
     monograph eval ../shared/data/lihuaworld --modes lexical,dense,hybrid
     monograph eval ../shared/data/lihuaworld --file lihua.mono --queries mine.jsonl -k 10
     """
-    with _outcome(as_json=json_output):
+    with outcome(as_json=json_output):
         from monograph.app import measure
 
         chosen = [_mode(name.strip()) for name in modes.split(",")]
         results, name = measure.run(
-            measure.Task(dataset, queries, file, embedder, chosen, k), quiet=_unseen(json_output)
+            measure.Task(dataset, queries, file, embedder, chosen, k), quiet=unseen(json_output)
         )
         if plot is not None:
             from monograph.evaluate.plot import save_plot
 
             save_plot(results, name, plot)
         output.print_json(results) if json_output else measure.print_results(results, name)
-
-
-def _unseen(json_output: bool) -> bool:
-    """Whether a progress bar would be seen by no one, or spoil the output."""
-    return json_output or not sys.stderr.isatty()
 
 
 def _mode(name: str) -> Mode:

@@ -83,7 +83,9 @@ def progress_bar(phase: str, *, quiet: bool) -> Iterator[Watcher | None]:
         task = bar.add_task(phase, total=None, unit="")
 
         def watch(progress: Progress) -> None:
-            bar.update(task, completed=progress.done, total=progress.total, unit=progress.unit)
+            bar.update(
+                task, description=progress.phase, completed=progress.done, total=progress.total, unit=progress.unit
+            )
 
         yield watch
 
@@ -128,17 +130,23 @@ def print_plan(plan: Plan) -> None:
         cost = plan.cost
         out.print(
             f"to make: {cost.chunks:,} chunks, {cost.embeddings:,} embeddings"
-            f" ({cost.embedding_tokens:,} tokens), {cost.model_calls:,} model calls"
+            f" ({cost.embedding_tokens:,} tokens), {cost.extractions:,} extractions, {cost.model_calls:,} model calls"
+            + (f" (at most {cost.model_tokens:,} tokens)" if cost.model_calls else "")
         )
 
 
 def print_report(report: Report, path: str) -> None:
     """What an apply did."""
     out = console()
+    extracted = f"{report.extracted} extracted" + (
+        f" ({report.fell_back} by patterns: the model failed)" if report.fell_back else ""
+    )
     out.print(
         f"{path}: {report.added} added, {report.changed} changed, {report.removed} removed, {report.same} the same; "
         f"{report.chunks_added} chunks in, {report.chunks_removed} out; "
-        f"{report.embedded} embedded, {report.remembered} remembered; {report.seconds:.2f} s"
+        f"{report.embedded} embedded, {report.remembered} remembered; "
+        + (f"{extracted}; " if report.extracted or report.fell_back else "")
+        + f"{report.seconds:.2f} s"
     )
 
 
@@ -153,7 +161,9 @@ def print_hits(hits: Sequence[Hit], *, explain: bool) -> None:
         out.print(f"{hit.rank + 1}. {visible(hit.title)}" + (f" › {visible(section)}" if section else ""), style="bold")
         out.print(f"   {place}  [{hit.chunk.id}]", style="dim")
         if explain:
-            out.print(f"   {hit.explain()}", style="dim")
+            out.print(f"   {visible(hit.explain())}", style="dim")
+        elif hit.path is not None:
+            out.print(f"   {visible(str(hit.path))}", style="dim")
         out.print(_indented(_shortened(hit.chunk.text)))
         out.print()
 
@@ -185,6 +195,9 @@ def print_stats(stats: Stats) -> None:
         ("vectors", f"{stats.vectors:,}"),
         *_index_rows(stats.index),
         ("different words", f"{stats.terms:,}"),
+        ("entities", f"{stats.entities:,}"),
+        ("  names merged into them", f"{stats.merged:,}"),
+        ("  mentions", f"{stats.mentions:,}"),
         ("remembered values", f"{stats.memo:,}"),
         ("  of these unused", f"{stats.memo_unused:,}"),
         ("chunk tokens / overlap", f"{stats.chunk_tokens} / {stats.chunk_overlap}"),
@@ -195,7 +208,8 @@ def print_stats(stats: Stats) -> None:
     for row in rows:
         made.add_row(*row)
     out = console()
-    out.print(f"{stats.path}  format {stats.format}  embedder {stats.embedder or '(none yet)'}")
+    made_with = f"embedder {stats.embedder or '(none yet)'}  extractor {stats.extractor or '(none yet)'}"
+    out.print(f"{stats.path}  format {stats.format}  {made_with}")
     out.print(made)
 
 

@@ -27,6 +27,9 @@ _LEAD = 12
 """A document's subject is named within this many characters of its beginning."""
 
 _SHORTEST_KEY = 2
+_COURTESY = frozenset(
+    ["mr", "mrs", "ms", "miss", "dr", "prof", "professor", "herr", "frau", "señor", "señora", "monsieur", "madame"]
+)
 _NO_SUBJECTS = frozenset(("date", "time", "quantity", "email", "url", "term", "code"))
 
 
@@ -112,16 +115,32 @@ def document_part(title: str, texts: Sequence[str], extractions: Sequence[Extrac
 
 
 def _full_names(extractions: Sequence[Extraction], apart: Pairs) -> dict[str, str]:
-    """The persons of a document by last name, and by first name, where that means only one of them."""
-    persons = {key_of(one.name) for extraction in extractions for one in extraction.mentions if one.kind == "person"}
+    """The full names of a document's persons, by themselves and by the first or last name that means only one of them.
+
+    A person is one that is taken for one, or bears the last name of one that a courtesy title marks (Mr. Okafor, and
+    elsewhere Emmanuel Okafor).
+    """
+    mentions = {(key_of(one.name), one.kind) for extraction in extractions for one in extraction.mentions}
+    persons = {_without_courtesy(key) for key, kind in mentions if kind == "person"}
+    known = {key for key in persons if " " in key}
+    known |= {
+        key for key, kind in mentions if kind == "name" and 2 <= len(key.split()) <= 4 and key.split()[-1] in persons
+    }
     found: dict[str, set[str]] = {}
-    for key in persons:
+    for key in known:
         words = key.split()
-        if len(words) > 1:
-            for short in {words[0], words[-1]}:
-                found.setdefault(short, set()).add(key)
-    single = {short: next(iter(full)) for short, full in found.items() if len(full) == 1}
-    return {short: full for short, full in single.items() if len(short) > 1 and (short, full) not in apart}
+        for short in {words[0], words[-1]}:
+            found.setdefault(short, set()).add(key)
+    single = {short: next(iter(full)) for short, full in found.items() if len(full) == 1 and len(short) > 1}
+    return {
+        **{short: full for short, full in single.items() if (short, full) not in apart},
+        **{key: key for key in known},
+    }
+
+
+def _without_courtesy(key: str) -> str:
+    first, _, rest = key.partition(" ")
+    return rest if first in _COURTESY and rest else key
 
 
 def _chunk_part(title: str, text: str, extraction: Extraction, full_names: dict[str, str]) -> ChunkPart:
@@ -132,7 +151,8 @@ def _chunk_part(title: str, text: str, extraction: Extraction, full_names: dict[
         key = key_of(mention.name)
         if len(key) < _SHORTEST_KEY and key.isascii():
             continue
-        key = full_names.get(key, key) if mention.kind in ("person", "name") else key
+        if mention.kind in ("person", "name"):
+            key = full_names.get(_without_courtesy(key), key)
         if key in found or len(found) < MOST_NAMES:
             sentence = min(bisect_right(starts, mention.start) - 1, _LAST_SENTENCE)
             sentences = found.setdefault(key, [])

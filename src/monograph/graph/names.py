@@ -12,9 +12,10 @@ LONGEST_KEY = 160
 """Characters; a longer name is compared by its head."""
 
 _POSSESSIVE = re.compile(r"['’]s\b")
-_DROPPED = str.maketrans("", "", "'’.`´")
+_DROPPED = str.maketrans("", "", "'’.`´\u00ad\u200c\u200d\u2060")
 _TOKEN = re.compile(r"\w+")
 _ARTICLES = frozenset(("the", "a", "an"))
+_INITIAL = re.compile(r"\s*[Aa]\.")
 _QUALIFIER = re.compile(r"^(?P<name>.*\S)\s*\((?P<qualifier>[^()]*)\)\s*$", re.DOTALL)
 _SUFFIXES = ("ings", "ing", "ors", "ers", "ed", "es", "or", "er", "s", "e")
 _SHORTEST_STEM = 4
@@ -29,7 +30,7 @@ def key_of(name: str) -> str:
     """
     bare = _POSSESSIVE.sub("", fold(name[: 2 * LONGEST_KEY])).translate(_DROPPED).replace("_", " ")
     words = _TOKEN.findall(bare)
-    if len(words) > 1 and words[0] in _ARTICLES:
+    if len(words) > 1 and words[0] in _ARTICLES and not _INITIAL.match(name):
         del words[0]
     return " ".join(words)[:LONGEST_KEY].rstrip()
 

@@ -22,6 +22,11 @@ LEAST_COSINE = 0.6
 """Of the names' embeddings, estimated by the share of equal signs."""
 
 _SHORTEST_SPELLING = 9
+_ROMAN = frozenset(
+    f"{tens}{ones}"
+    for tens in ("", "x", "xx", "xxx", "xl", "l", "lx")
+    for ones in ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
+) - {""}
 _NO_PERSON_WORDS = """
 city university river county street school college church museum club league station park island islands war
 battle house party company band album film season championship cup lake road bridge castle prize award act law
@@ -103,10 +108,10 @@ def _flat(found: dict[int, Head]) -> list[Head]:
 
 
 def _singular(one: Candidate, by_key: dict[str, Candidate]) -> tuple[Candidate, str] | None:
-    """Solar panels → solar panel."""
+    """Solar panels → solar panel; but John Williams is not John William."""
     if " " in one.key and one.key.endswith("s") and not one.key.endswith("ss") and len(one.key) > 4:
         for key in (one.key[:-1], f"{one.key[:-3]}y" if one.key.endswith("ies") else ""):
-            if key in by_key:
+            if key in by_key and not (one.person or by_key[key].person):
                 return by_key[key], "plural"
     return None
 
@@ -116,8 +121,11 @@ def _fuller(one: Candidate, group: Sequence[Candidate]) -> tuple[Candidate, str]
     words = one.key.split()
     if len(words) < 2 or words[-1] in _NO_PERSON or not _is_plain(words):
         return None
-    persons = [other for other in group if other.person]
-    longer = [(other, reason) for other in persons if (reason := _shortens(words, other.key.split()))]
+    longer = [
+        (other, reason)
+        for other in group
+        if (reason := _shortens(words, other.key.split())) and (other.person or reason == "initials")
+    ]
     if len(longer) > 1:
         # J Smith shortens John Smith and John Paul Smith; when the first shortens the second, they are one.
         most = max(longer, key=lambda pair: (len(pair[0].key.split()), len(pair[0].key), pair[0].key))
@@ -169,6 +177,10 @@ def _is_near(one: Candidate, other: Candidate) -> bool:
     words, others = one.key.split(), other.key.split()
     if len(words) != len(others) or any(character.isdigit() for character in other.key):
         return False
+    if (one.person or other.person) and words[:-1] != others[:-1]:
+        return False  # Francesco Rossi is not Francesca Rossi.
+    if not (_ROMAN.isdisjoint(words) and _ROMAN.isdisjoint(others)):
+        return False  # Super Bowl XXXVII is not Super Bowl XXXVIII.
     # Every word must be almost the same: Elizabeth I is not Elizabeth II, East Ham not West Ham.
     if not all(
         a == b or (min(len(a), len(b)) > 4 and a[0] == b[0] and _ratio(a, b) >= 0.8)

@@ -35,6 +35,8 @@ def set_apart(pipeline: Pipeline, name: str, other: str) -> None:
 def unite(pipeline: Pipeline, name: str, other: str) -> None:
     """Take back that two names are not one entity. Whether they become one is for the rules to say, as before.
 
+    A short name is taken back from every name that the entity has now.
+
     Raises
     ------
     InputError

@@ -13,6 +13,7 @@ from monograph.errors import ModelUnavailable
 from monograph.graph.build import DocumentPart, Linked, document_part
 from monograph.graph.names import signature
 from monograph.graph.resolve import Candidate, heads
+from monograph.ingest import prepare
 from monograph.ingest.prepare import Pipeline, Prepared
 from monograph.models import Embedder, Extractor
 from monograph.store import extractions, graphs, memo, names
@@ -174,8 +175,8 @@ def remember_names(pipeline: Pipeline, keys: Iterable[str], embedded: Iterable[s
 
 def embed_names(pipeline: Pipeline, keys: Sequence[str]) -> None:
     """Give names the signs of their embeddings."""
-    for first in range(0, len(keys), NAMES_AT_ONCE):
-        some = keys[first : first + NAMES_AT_ONCE]
+    for first in range(0, len(keys), prepare.EMBEDDED_AT_ONCE):
+        some = keys[first : first + prepare.EMBEDDED_AT_ONCE]
         made = codes(pipeline.embedder, some)
         with pipeline.database.write() as connection:
             names.set_codes(connection, zip(made, some, strict=True))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from monograph.ingest import regraph
 from monograph.ingest.prepare import Embedded, Pipeline, Prepared, Vectored, embedded_text, remember_vectors
 from monograph.ingest.relate import embed_names
 from monograph.ingest.settle import write
-from monograph.store import chunks, documents, memo, names, settings, vectors
+from monograph.store import check_graph, chunks, documents, memo, names, settings, vectors
 from monograph.store.check import drop_strays, drop_vectors_of_other_length, rebuild_index
 from monograph.store.database import Connection
 from monograph.values import Document, Progress, Watcher, content_hash
@@ -36,9 +37,13 @@ def reembed(pipeline: Pipeline, watcher: Watcher | None = None) -> Embedded:
 
 
 def repair(pipeline: Pipeline) -> None:
-    """Mend what rows allow to be mended: strays go, the index is made anew, missing vectors are made."""
+    """Mend what rows allow to be mended: strays go, indexes are made anew, missing vectors are made.
+
+    A graph that has a fault is made anew as a whole, from remembered extractions.
+    """
     with pipeline.database.write() as connection:
         drop_strays(connection)
+        faulty = any(check_graph.findings(connection))  # Now: a stray that went may have left some behind.
         drop_vectors_of_other_length(connection, pipeline.embedder.dimension)
         rebuild_index(connection)
         wanting = set(chunks.documents_without_vectors(connection))
@@ -48,6 +53,10 @@ def repair(pipeline: Pipeline) -> None:
         for row in rows:
             _assign(connection, pipeline, row, only_missing=True)
         pipeline.index.rebuild(connection)
+    if faulty:
+        regraph.rebuild(pipeline)
+    else:
+        regraph.catch_up(pipeline)
 
 
 def _remember(pipeline: Pipeline, rows: Sequence[documents.Row], watcher: Watcher | None) -> Embedded:

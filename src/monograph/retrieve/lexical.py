@@ -11,6 +11,11 @@ from monograph.store.database import Connection
 from monograph.store.filters import Allowed
 
 WEIGHTS = terms.Weights(title=1.0, text=1.0)
+COMMON = 0.08
+SOME = 250
+"""Words that stand in more than this share of the chunks, and in more than so many of them or in half, are not looked
+up, unless there are no others: they cost most and tell least (docs/measuring.md)."""
+
 MOST_WORDS = 64
 """A longer query is cut down to its rarest words."""
 
@@ -29,14 +34,14 @@ _YEARS = re.compile(r"\d{4}[-/]\d{4}")
 def bm25(connection: Connection, query: str, k: int, allowed: Allowed) -> Ranking:
     """BM25 (FTS5's: k1 = 1.2, b = 0.75) over title and text of each chunk; any word of the query may match.
 
-    Words that stand in more than half of the chunks have no weight in BM25 and are not looked up, unless there are no
-    others.
+    Common words are not looked up, unless there are no others; in half of the chunks they have no weight in BM25.
     """
     words = list(dict.fromkeys(terms.words_of(query)))
     frequency = terms.document_frequency(connection, words)
     total = terms.count(connection)
     # A single character of writing without spaces matches pairs, which have frequencies of their own.
-    telling = [word for word in words if 0 < frequency.get(word, len(word) == 1) <= total / 2]
+    most = max(total * COMMON, min(total / 2, SOME))
+    telling = [word for word in words if 0 < frequency.get(word, len(word) == 1) <= most]
     known = telling or [word for word in words if word in frequency]
     rarest = sorted(known, key=lambda word: frequency.get(word, 0))[:MOST_WORDS]
     return ranking("lexical", terms.bm25(connection, rarest, k, WEIGHTS, allowed), k)

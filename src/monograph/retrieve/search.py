@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from monograph.models import Embedder, Float32
-from monograph.retrieve import dense, fuse, graph, lexical, paths, tfidf
+from monograph.retrieve import dense, fuse, graph, lexical, minirag, paths, tfidf
 from monograph.retrieve.question import Question, take_apart
 from monograph.retrieve.ranking import Ranking
 from monograph.store import chunks
@@ -85,6 +85,35 @@ def search(connection: Connection, index: EcoVectorIndex, request: Request) -> l
         return _by_graph(connection, request.k, found, rankings, lifts)
     fused = fuse.alone(rankings[0], lifts) if len(rankings) == 1 else fuse.fuse(rankings, lifts, FUSION)
     return _hits(connection, fused[: request.k])
+
+
+def search_faithfully(
+    connection: Connection,
+    index: EcoVectorIndex,
+    embedder: Embedder,
+    request: Request,
+    parameters: minirag.Parameters = minirag.DEFAULT_PARAMETERS,
+) -> list[Hit]:
+    """As :func:`search` in the mode ``graph``, by MiniRAG's own formulas; fewer than k hits where those leave fewer.
+
+    Parameters
+    ----------
+    connection, index:
+        A read transaction, and the file's vectors.
+    embedder:
+        The file's.
+    request:
+        As :func:`prepare` gives it.
+    parameters:
+        What the formulas leave open.
+    """
+    if request.k <= 0 or request.vector is None or request.question is None:
+        return []
+    pool = dense.search(connection, index, request.vector, max(POOL, 4 * request.k), request.allowed)
+    asked = minirag.Asked(request.question, request.vector)
+    found = minirag.search(connection, embedder, asked, pool, request.allowed, parameters)
+    fused = fuse.alone(found.ranking, [])[: request.k]
+    return _hits(connection, fused, minirag.to_chunks(connection, found, (one.row for one in fused)))
 
 
 def _by_graph(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 
-from monograph.store import chunks, documents, memo, terms
+from monograph.store import check_graph, chunks, documents, memo, terms
 from monograph.store.database import Connection
 from monograph.values import Finding
 
@@ -58,6 +58,7 @@ def findings(connection: Connection, dimension: int | None) -> Iterator[Finding]
         if count:
             yield Finding("vectors", f"{count} vectors that are not of length {dimension}", repairable=True)
     yield from _texts(connection)
+    yield from check_graph.findings(connection)
 
 
 def _texts(connection: Connection) -> Iterator[Finding]:
@@ -88,6 +89,7 @@ def drop_strays(connection: Connection) -> None:
     """Delete rows that belong to nothing, and cut off what a missing memo value left behind."""
     connection.execute("PRAGMA defer_foreign_keys = ON")
     connection.execute("DELETE FROM chunks WHERE document NOT IN (SELECT document FROM documents)")
+    check_graph.drop_strays(connection)
     connection.execute("DELETE FROM vectors WHERE chunk NOT IN (SELECT chunk FROM chunks)")
     connection.execute("DELETE FROM vectors WHERE memo NOT IN (SELECT memo FROM memo)")
     connection.execute("DELETE FROM texts WHERE block >> 24 NOT IN (SELECT document FROM documents)")

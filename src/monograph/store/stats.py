@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from monograph.store import memo
+from monograph.store import memo, names
 from monograph.store.database import Connection
 
+_MEMO = "memo"
 _GROUPS = {
-    "texts": "texts", "memo": "memo (vectors)", "sqlite_autoindex_memo_1": "memo (vectors)", "words": "words",
-    "trigrams": "trigrams", "chunks": "chunks", "documents": "documents", "sources": "sources",
-    "vectors": "memo (vectors)", "parts": "clusters (codes)", "cluster_graphs": "clusters (codes)",
+    "texts": "texts", "memo": _MEMO, "words": "words", "trigrams": "trigrams", "chunks": "chunks",
+    "documents": "documents", "sources": "sources", "vectors": "memo (vectors)", "names": "graph", "mentions": "graph",
+    "chunk_graphs": "graph", "subjects": "graph", "aliases": "graph", "extractions": "graph", "apart": "graph",
+    "unresolved": "graph", "parts": "clusters (codes)", "cluster_graphs": "clusters (codes)",
     "clusters": "centroids", "centroids": "centroids", "vector_indexes": "centroids", "placements": "placements",
 }  # fmt: skip
 
@@ -26,6 +28,9 @@ class Counts:
     memo: int
     memo_unused: int
     terms: int
+    entities: int
+    merged: int
+    mentions: int
     characters: int
     file_bytes: int
     format: int
@@ -37,6 +42,7 @@ def counts(connection: Connection) -> Counts:
     def number(query: str) -> int:
         return int(connection.execute(query).fetchone()[0] or 0)
 
+    entities, merged = names.count(connection)
     return Counts(
         documents=number("SELECT count(*) FROM documents"),
         sources=number("SELECT count(*) FROM sources"),
@@ -45,6 +51,9 @@ def counts(connection: Connection) -> Counts:
         memo=number("SELECT count(*) FROM memo"),
         memo_unused=memo.count_unused(connection),
         terms=number("SELECT count(*) FROM vocabulary"),
+        entities=entities,
+        merged=merged,
+        mentions=number("SELECT count(*) FROM mentions"),
         characters=number("SELECT sum(characters) FROM documents"),
         file_bytes=number("PRAGMA page_count") * number("PRAGMA page_size"),
         format=number("PRAGMA user_version"),
@@ -65,4 +74,14 @@ def sizes(connection: Connection) -> tuple[tuple[str, int], ...]:
             "other",
         )
         totals[group] = totals.get(group, 0) + int(size)
+    for kind, share in _shares_of_memo(connection).items():
+        totals[kind] = totals.get(kind, 0) + round(share * totals.get(_MEMO, 0))
+    totals.pop(_MEMO, None)
     return tuple(sorted(totals.items(), key=lambda pair: -pair[1]))
+
+
+def _shares_of_memo(connection: Connection) -> dict[str, float]:
+    """How the pages of remembered values are divided, by the bytes of what they hold."""
+    found = dict(connection.execute("SELECT kind, sum(length(key) + length(value)) FROM memo GROUP BY kind"))
+    total = sum(found.values())
+    return {f"memo ({kind}s)": size / total for kind, size in found.items()} or {"memo (vectors)": 1.0}

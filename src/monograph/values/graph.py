@@ -206,4 +206,6 @@ class Path:
     score: float
 
     def __str__(self) -> str:
-        return " → ".join(node.name for node in self.nodes)
+        # A chunk of the document about the last entity is not named twice.
+        names = [node.name for node in self.nodes]
+        return " → ".join(name for at, name in enumerate(names) if at == 0 or name != names[at - 1])

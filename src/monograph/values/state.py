@@ -42,7 +42,11 @@ class IndexStats:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """What a file holds and weighs. Sizes in bytes; ``tables`` by name, largest first."""
+    """What a file holds and weighs. Sizes in bytes; ``tables`` by name, largest first.
+
+    ``entities`` are named things, ``merged`` the names that were taken to mean one of another name, ``mentions`` pairs
+    of a name and a chunk that has it.
+    """
 
     path: str
     format: int
@@ -53,11 +57,16 @@ class Stats:
     memo: int
     memo_unused: int
     terms: int
+    entities: int
+    merged: int
+    mentions: int
     characters: int
     file_bytes: int
     tables: tuple[tuple[str, int], ...]
     embedder: str
     embedder_spec: str
+    extractor: str
+    extractor_spec: str
     dimension: int
     chunk_tokens: int
     chunk_overlap: int

@@ -1,4 +1,4 @@
-"""Words that tell what a name is: of a profession, of a place, of a work …; in English, German and Spanish."""
+"""Words that tell what a name is: of a profession, of a place, of a work …, in five languages."""
 
 from __future__ import annotations
 
@@ -8,25 +8,50 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-INSIDE = words("of the de la le les du des di da del della dos das do van von der den zu zum zur al el bin ibn & y e")
-"""Words in lower case that go on a name: University of Oxford, Ludwig van Beethoven."""
-
-LOOSE = words("and in on at to for a an with from by or und im am")
-"""Words that go on some names (Payment on Demand) and stand between others (Ann and Bob): both readings are given."""
-
-TITLES = words(
+INSIDE = words(
     """
-mr mrs ms miss dr prof professor sir lady lord king queen prince princess president senator captain colonel
-major general pope emperor empress duke duchess count baron judge chancellor minister herr frau señor señora don
-doña
+of the de la le les du des di da del della dos das do van von der den zu zum zur al el bin ibn & 'n' n’ N' N’ de' de’
 """
 )
-"""Before a name they make it a person's."""
+"""Words that go on a name: University of Oxford, Ludwig van Beethoven, Guns N' Roses."""
+
+LOOSE = words("and in on at to for a an with from by or und im am y e et")
+"""Words that go on some names (Payment on Demand) and stand between others (Ann and Bob): both readings are given."""
+
+GERMAN_LOOSE = words("der den des von zum zur an auf")
+"""In German, where every noun has a capital, these part names too: Haus der Kunst."""
+
+FIRM = words("and or und y e et")
+"""Where too many loose words stand in a run, these part it first."""
+
+GERMAN_PARTS = words("und in im auf zum zur")
+"""What these words part is in German never one name."""
+
+SHORTENED = words(
+    "Dr Mr Ms St Lt Mt Ft Jr Sr Co No Op Mrs Sgt Col Gen Maj Rev Sen Gov Rep Hon Inc Ltd Mme Prof Capt Bros Vol"
+)
+"""Words whose dot belongs to a name."""
+
+TAILS = words("based born led style era like owned speaking language winning related occupied affiliated backed")
+"""What follows a name's hyphen and is no part of it: Paris-based."""
+
+ADDRESSES = words("mr mrs ms dr prof professor sir herr frau señor señora mme")
+"""Before a name they make it a person's, whatever it ends with: Mr. Church."""
+
+TITLES = ADDRESSES | words(
+    """
+miss lady lord king queen prince princess president senator captain capt colonel col lieutenant lt sergeant
+sgt general gen reverend rev sen gov pope emperor empress duke duchess count baron judge chancellor minister don doña
+"""
+)
+"""Before a name they make it a person's, if nothing else tells what it is: King County."""
 
 NO_SPEAKERS = words(
     """
 time date note notes subject from to cc re fwd http https example examples warning question answer tip title
-author summary abstract source sources update related advertisement zeit datum betreff von an hora fecha asunto
+author summary abstract source sources update related advertisement version status name price address phone
+email mail total location place owner priority deadline usage output input error info debug step topic hint
+zeit datum betreff von an hora fecha asunto
 """
 )
 """What stands before a colon at the head of a line and speaks nothing."""
@@ -44,12 +69,15 @@ president priest prince princess producer professor programmer psychologist quee
 sailor scholar scientist screenwriter sculptor senator singer skater soldier songwriter sprinter statesman
 surgeon swimmer teacher theologian trumpeter violinist wrestler writer schauspieler schauspielerin
 schriftsteller schriftstellerin politiker politikerin maler malerin komponist sänger sängerin dichter kaiser
-könig königin actriz escritor escritora político política pintor pintora cantante poeta rey reina
+könig königin acteur actrice écrivain peintre compositeur
+chanteur chanteuse roi reine attore attrice scrittore scrittrice pittore compositore
+regista regina actriz escritor escritora político política pintor pintora cantante poeta rey reina
 """,
     "work": """
 album anthem article ballad ballet book cartoon comedy documentary drama ep episode film franchise game magazine
 manga miniseries movie musical newspaper novel novella opera painting play poem program sculpture series show
-sitcom single song soundtrack symphony thriller zeitschrift roman spielfilm película novela canción
+sitcom single song soundtrack symphony thriller zeitschrift roman spielfilm película novela canción chanson
+romanzo
 """,
     "organisation": """
 agency airline army association band bank brand broadcaster bureau business charity church club college
@@ -57,7 +85,7 @@ commission committee company conglomerate corporation council department divisio
 group institute institution label league manufacturer ministry museum network orchestra organization
 organisation party publisher quartet regiment retailer school society squad squadron startup studio syndicate
 team trio trust union university unternehmen partei verein hochschule universität empresa partido universidad
-equipo
+equipo entreprise université parti azienda università partito squadra
 """,
     "place": """
 airport area arena avenue bay beach borough bridge building canal capital castle cathedral city commune
@@ -65,12 +93,13 @@ community continent country county district estate forest glacier hamlet harbour
 kingdom lake locality mountain municipality neighborhood neighbourhood park parish peninsula plaza port
 prefecture province railway region republic reservoir river road settlement square stadium state station street
 suburb temple territory town township tunnel valley village volcano ward stadt gemeinde ort fluss insel berg
-ciudad municipio pueblo río isla
+ciudad municipio pueblo río isla ville commune rivière fleuve île
+città comune fiume isola
 """,
     "event": """
 battle campaign ceremony championship competition conference crisis disaster earthquake election event festival
 flood hurricane massacre olympics race rebellion revolution season siege tournament treaty uprising war schlacht
-krieg batalla guerra torneo
+krieg batalla guerra torneo bataille guerre battaglia
 """,
 }
 _ENDS_WITH = {

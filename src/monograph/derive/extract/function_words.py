@@ -1,9 +1,11 @@
-"""Words that name nothing: articles, pronouns, prepositions and the like, in seven languages.
+"""Words that name nothing: articles, pronouns, prepositions and the like, in eight languages.
 
 One language's are another's names (the German war, the French son), so a text is read by those of its own.
 """
 
 from __future__ import annotations
+
+from collections import Counter
 
 _ENGLISH = """
 a about above according additionally after again against all almost alone along already also although always am
@@ -19,19 +21,21 @@ therefore these they thing things third this those though three through througho
 too toward towards two under unless until up upon us very via was we well were what whatever when whenever where
 whereas wherever whether which while who whom whose why will with within without would yeah yes yesterday yet you
 your yours yourself
+additionally currently eventually finally formerly historically initially originally previously recently shortly
+subsequently
 """
 
 _GERMAN = """
-aber alle allem allen aller alles als also am an ander andere anderen anderer andern auch auf aus bei beim bin bis
-bist da dabei dadurch dafür dagegen daher damit danach dann daran darauf daraus darin darüber das dass dazu dein
-deine dem den denn der deren des deshalb dessen die dies diese diesem diesen dieser dieses doch dort du durch ein
-eine einem einen einer eines einige einigen er erst es etwa etwas euch euer für gegen gibt habe haben hat hatte
-hatten hier hin hinter ich ihm ihn ihnen ihr ihre ihrem ihren ihrer im immer in indem ins ist ja jede jedem jeden
-jeder jedes jedoch jetzt kann kein keine keinem keinen keiner können könnte laut man mehr mein meine mich mir mit
-muss nach nachdem neben nicht nichts noch nun nur ob obwohl oder ohne schon sehr sein seine seinem seinen seiner
-seit sich sie sind so sogar solche soll sollte somit sondern sowie später trotz über um und uns unser unter viel
-viele vom von vor während war waren warum was wegen weil weiter welche welcher welches wenn wer werden wie wieder
-will wir wird wo wurde wurden zu zum zur zwar zwischen
+aber alle allem allen aller allerdings alles als also am an ander andere anderen anderer andern auch auf aus
+außerdem bei beim bin bis bist da dabei dadurch dafür dagegen daher damit danach dann daran darauf daraus darin
+darüber das dass dazu dein deine dem den denn der deren des deshalb dessen die dies diese diesem diesen dieser
+dieses doch dort du durch ein eine einem einen einer eines ebenfalls einige einigen er erst es etwa etwas euch euer
+für gegen gibt habe haben hat hatte hatten heute hier hin hinter ich ihm ihn ihnen ihr ihre ihrem ihren ihrer im
+immer in indem ins ist ja jede jedem jeden jeder jedes jedoch jetzt kann kein keine keinem keinen keiner können
+könnte laut man mehr mein meine mich mir mit muss nach nachdem neben nicht nichts noch nun nur ob obwohl oder ohne
+schon sehr sein seine seinem seinen seiner seit sich sie sind so sogar solche soll sollte somit sondern sowie sowohl
+später trotz über um und uns unser unter viel viele vom von vor während war waren warum was wegen weil weiter welche
+welcher welches wenn wer werden wie wieder will wir wird wo wurde wurden zu zum zur zwar zwischen
 """
 
 _SPANISH = """
@@ -44,12 +48,12 @@ solo son su sus también tan tanto te tenía tiene todo todos tras tu tus un una
 """
 
 _FRENCH = """
-à afin ai ainsi alors après au aucun aussi autre autres aux avant avec avait c car ce ceci cela celle celui ces cet
-cette ceux chaque chez comme contre d dans de depuis des deux donc dont du durant elle elles en encore entre est et
-été était étaient être eu fait fut grâce il ils j je jusque l la là le les leur leurs lors lorsque lui m ma mais
-même mes moins mon n ne ni nos notre nous on ont ou où par parce pas pendant peu plus pour pourquoi puis qu quand
-que quel quelle qui quoi s sa sans se selon ses si sinon son sont sous sur ta tandis te tes ton toujours tous tout
-toute toutes très tu un une vers voici voilà vos votre vous y
+à afin ai ainsi alors après au aucun aussi autre autres aux avant avec avait c car ce ceci cela celle celui
+cependant ces cet cette ceux chaque chez comme contre d dans de depuis des deux donc dont du durant elle elles en
+encore entre est et été était étaient être eu fait fut grâce il ils j je jusque l la là le les leur leurs lors
+lorsque lui m ma mais même mes moins mon n ne ni nos notre nous on ont ou où par parce pas pendant peu plus pour
+pourquoi puis qu quand que quel quelle qui quoi s sa sans se selon ses si sinon son sont sous sur ta tandis te tes
+ton toutefois toujours tous tout toute toutes très tu un une vers voici voilà vos votre vous y
 """
 
 _ITALIAN = """
@@ -74,6 +78,13 @@ omdat onder ons ook op over reeds te tegen toch toen tot u uit uw van veel voor 
 wil worden wordt ze zelf zich zij zijn zo zonder zou
 """
 
+_RUSSIAN = """
+а без бы был была были было быть в вам вас весь во вот все всё вы где да даже для до его ее её если есть еще ещё же за
+здесь и из или им их к как ко когда кто ли мне мой мы на над нам нас не него нее неё нет ни них но ну о об однако он
+она они оно от по под после потом потому при про с сам свой себя со так также там тем то тогда того тоже только том
+тот ты у уже хотя чем через что чтобы эта эти это этого этой этом этот я
+"""
+
 FUNCTION_WORDS = {
     "english": frozenset(_ENGLISH.split()),
     "german": frozenset(_GERMAN.split()),
@@ -82,16 +93,25 @@ FUNCTION_WORDS = {
     "italian": frozenset(_ITALIAN.split()),
     "portuguese": frozenset(_PORTUGUESE.split()),
     "dutch": frozenset(_DUTCH.split()),
+    "russian": frozenset(_RUSSIAN.split()),
 }
 """By language, in lower case, accents kept."""
 
 _LOOKED_AT = 200
 """Words of a text that tell its language."""
 
+_LANGUAGES_OF = {
+    word: tuple(language for language, known in FUNCTION_WORDS.items() if word in known)
+    for word in frozenset().union(*FUNCTION_WORDS.values())
+}
+
 
 def language_of(text: str) -> str:
     """The language of FUNCTION_WORDS that a text has most function words of; English where none stands out."""
-    words = text[:4_000].lower().split()[:_LOOKED_AT]
-    counts = {language: sum(word in known for word in words) for language, known in FUNCTION_WORDS.items()}
-    best = max(counts, key=lambda language: counts[language])
+    words = text[:4_000].lower().split(None, _LOOKED_AT)[:_LOOKED_AT]
+    counts = dict.fromkeys(FUNCTION_WORDS, 0)
+    for languages, count in Counter(map(_LANGUAGES_OF.get, words)).items():
+        for language in languages or ():
+            counts[language] += count
+    best = max(counts, key=counts.__getitem__)
     return best if counts[best] > counts["english"] else "english"

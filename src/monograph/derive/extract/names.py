@@ -1,91 +1,121 @@
-"""Proper names, known by their capitals, with a coarse type where the words around them give it away."""
+"""Proper names, known by their capitals."""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
 
 from monograph.derive.extract.clues import (
+    GERMAN_LOOSE,
     INSIDE,
-    KIND_BY_DEFINITION,
-    KIND_BY_LAST_WORD,
     LOOSE,
     NO_SPEAKERS,
-    TITLES,
+    SHORTENED,
+    TAILS,
 )
 from monograph.derive.extract.function_words import FUNCTION_WORDS
+from monograph.derive.extract.readings import bare, is_shouted, is_small, readings
+from monograph.derive.extract.terms import character_class
+from monograph.derive.extract.typed import kind_of_name
+from monograph.values import Mention
 
-LONGEST_WORDS = 12
-"""A longer run of capitals is a heading or a shout, and is cut."""
+_NEAR = 2_000
+"""Characters around a word at the head of a sentence where its small form is looked for."""
 
-_DEFINED = re.compile(
-    r"\s*(?:\([^)]{0,200}\)\s*)?,?\s*(?:is|was|are|were|ist|war|es|fue|era)\s+(?P<what>[^.\n;]{3,160})", re.IGNORECASE
-)
-_BORN = re.compile(
-    r"\s*\((?:[^()]{0,60}[;,] ?)?(?:born|b\.|née?|geb\.|geboren|\* ?\d|nacid[oa]"
-    r"|(?:c\. ?)?\d{1,2} \w+ \d{4} ?[–-]|\d{4} ?[–-] ?\d{4}\))"
-)
-_SPEAKER = re.compile(
-    r"^[ \t>*-]{0,4}(?:\[[^\]\n]{1,30}\] ?)?(?P<who>[^\W\d_][\w .'’-]{0,38}[\w.])(?: ?\([^)\n]{1,30}\))?: (?=\S)",
-    re.MULTILINE,
-)
-_WORD = re.compile(r"\w+")
-_WRITTEN = re.compile(r"\S+")
-_OPENS = re.compile(r"(?:^|[.!?:;\n。！？>*•-]|[.!?]['\"”’)])[\s\"'“„«(]*$")
-_ALSO_NAMES = frozenset(("will", "may"))
-"""Function words that are first names too: at the head of a sentence both readings are given."""
-
-
-@functools.cache
-def _capital() -> str:
-    """A character class of all capitals of the basic plane."""
-    runs: list[list[int]] = []
-    for code in range(0x10000):
-        if chr(code).isupper() or chr(code).istitle():
-            if runs and runs[-1][1] == code - 1:
-                runs[-1][1] = code
-            else:
-                runs.append([code, code])
-    return "".join(f"{re.escape(chr(a))}-{re.escape(chr(b))}" for a, b in runs)
+_ELIDED = re.compile(r"(?:[CDJLMNST]|Qu|Un|Al|All|Dall|Dell|Nell|Sull|[dl]|dell|nell)['’](?=[^\W\d_a-z])")
+_EXCLAIMED = re.compile(r"!(?! ?[a-z])")
+_OPENS = re.compile(r"(?:^|[.!?:;\n。！？>*•\u2600-\u27bf\ufe0f\U0001f000-\U0001ffff-]|[.!?]['\"”’)])[\s\"'“„«(]*$")
 
 
 @functools.cache
 def _name() -> re.Pattern[str]:
     """Words with a capital, joined by blanks, by words that go on a name, or followed by a number."""
-    capital = f"[{_capital()}]"
-    # A dot belongs to an initial, and to a short title before another name: J. S. Bach, Dr. King.
-    dot = rf"(?:(?<={capital})\.|(?<=\b{capital}[a-z])\.|(?<=\b{capital}[a-z][a-z])\.(?= {capital}))"
-    word = rf"{capital}\w*(?:[.'’-]\w+)*{dot}?"
-    lower = "|".join(sorted(map(re.escape, INSIDE | LOOSE), key=len, reverse=True))
+    plane = [chr(code) for code in range(0x10000)]
+    capital = f"[{character_class(one for one in plane if one.isupper() or one.istitle())}]"
+    # Letters that have case, for Chinese goes on without a blank; and the accents of decomposed letters.
+    of_name = (one for one in plane if one.isupper() or one.islower() or one.isdigit() or "\u0300" <= one < "\u0370")
+    letters = f"[{character_class(of_name)}_]"
+    # A dot belongs to an initial, and to some short words: J. S. Bach, Dr. King.
+    by_length = {len(word): [one for one in SHORTENED if len(one) == len(word)] for word in SHORTENED}
+    short = "|".join(rf"(?<=\b(?:{'|'.join(sorted(some))})\.)" for _, some in sorted(by_length.items()))
+    dot = rf"(?:\.(?:(?<=\b{capital}\.)|{short}))"
+    joint = rf"(?:[.'’ʻʼ&\u00ad\u200b-\u200d\u2060]|-(?!(?:{'|'.join(sorted(TAILS))})\b))"
+    word = rf"{capital}{letters}*+(?:{joint}{letters}++)*+{dot}?"
+    lower = "|".join(sorted(map(re.escape, INSIDE | LOOSE | GERMAN_LOOSE), key=len, reverse=True))
+    number = r"\d{1,4}(?:\.\d{1,2})?(?![\w–%-]|[.,:/]\d)"
+    link = rf",? (?=(?:Jr|Sr)\b)| (?:(?:{lower}) ){{0,3}}(?:(?:[dl]|dell|nell)['’])?"
     return re.compile(
-        rf"(?:(?<!\w)\d{{1,4}}(?:st|nd|rd|th)? )?{word}"
-        rf"(?:(?:,? (?=(?:Jr|Sr)\b)| (?:(?:{lower}) ){{0,3}}){word}| \d{{1,4}}(?![\w–-])| ['’]\d\d(?!\w))*"
+        rf"(?:(?<![\w.,:/-])\d{{1,4}}(?:st|nd|rd|th)? )?{word}(?:(?:{link}){word}| {number}| ?['’]\d\d(?!\w))*+"
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A name at text[start:end]."""
+def proper_names(text: str, language: str, taken: Sequence[tuple[int, int]] = ()) -> Iterator[Mention]:
+    """The names in a text of a language of FUNCTION_WORDS, in order of start; readings of one run of words overlap.
 
-    kind: str
-    start: int
-    end: int
-
-
-def proper_names(text: str, language: str) -> Iterator[Found]:
-    """The names in a text of a language of FUNCTION_WORDS, in order of start; readings of one run of words overlap."""
+    ``taken`` are the spans, ascending, that hold no part of a name.
+    """
     small = FUNCTION_WORDS[language]
-    for run in _name().finditer(text):
-        base = run.start()
-        words = [(base + one.start(), base + one.end()) for one in _WRITTEN.finditer(run.group())]
-        parts = words[:LONGEST_WORDS]
-        opens = _OPENS.search(text, max(0, base - 4), base) is not None
-        for first, last in _readings([text[start:end] for start, end in parts], small, opens=opens):
-            start, end = parts[first][0], _end(text, *parts[last - 1])
-            if last - first > 1 or _is_name(text, start, end, small):
-                yield Found(_kind(text, start, end), start, end)
+    loose = LOOSE | GERMAN_LOOSE if language == "german" else LOOSE
+    elides = language in ("french", "italian")
+    at = 0
+    for stop, after in (*taken, (len(text), 0)):
+        for run in _name().finditer(text, at, stop):
+            start = _head(text, run.start(), at)
+            opens = _opens(text, start)
+            if elides and opens and (article := _ELIDED.match(text, start)) is not None:
+                start = article.end()
+            if " " not in run.group():
+                yield from _single(text, start, run.end(), small, opens=opens)
+            else:
+                yield from _several(text, start, run.end(), small, loose, opens=opens)
+        at = after
+
+
+def _several(
+    text: str, start: int, end: int, small: Collection[str], loose: Collection[str], *, opens: bool
+) -> Iterator[Mention]:
+    """The readings of a run of several words."""
+    words = text[start:end].split(" ")
+    if is_shouted(words):
+        return
+    places = [start]
+    for word in words:
+        places.append(places[-1] + len(word) + 1)
+    for first, last in readings(words, small, loose, opens=opens):
+        begin, stop = places[first], places[last] - 1
+        if words[first][0].islower() and (article := _ELIDED.match(text, begin)) is not None:
+            begin = article.end()
+        if last - first == 1:
+            yield from _single(text, begin, stop, small, opens=False)
+        else:
+            stop = _end(text, begin, stop)
+            yield Mention(text[begin:stop], kind_of_name(text, begin, stop), begin, stop)
+
+
+def _single(text: str, start: int, end: int, small: Collection[str], *, opens: bool) -> Iterator[Mention]:
+    """A single word with a capital, if it may name something.
+
+    At the head of a sentence, what the text also writes small names nothing, nor does an exclamation.
+    """
+    small_form = bare(text[start:end])
+    if len(small_form) < 2 or small_form.isdigit() or is_small(text[start:end], small):
+        return
+    if opens and (
+        text.find(f" {small_form} ", max(0, start - _NEAR), end + _NEAR) >= 0 or _EXCLAIMED.match(text, end) is not None
+    ):
+        return
+    if not (small_form in NO_SPEAKERS and text.startswith(":", end)):
+        end = _end(text, start, end)
+        yield Mention(text[start:end], kind_of_name(text, start, end), start, end)
+
+
+def _head(text: str, start: int, least: int) -> int:
+    """Where a first word begins: some names open with a small letter or two (iPhone, eBay, 3Com)."""
+    at = start
+    while at > least and start - at < 4 and text[at - 1].isalnum() and text[at - 1].isascii():
+        at -= 1
+    return at if start - at < 4 else start
 
 
 def _end(text: str, start: int, end: int) -> int:
@@ -95,71 +125,8 @@ def _end(text: str, start: int, end: int) -> int:
     return end
 
 
-def _readings(words: list[str], small: Collection[str], *, opens: bool) -> Iterator[tuple[int, int]]:
-    """(first, last) of the whole run, and of its parts between loose words.
-
-    At the head of a sentence a function word has its capital from there; within one it belongs to the name (Will Smith,
-    Die Hard).
-    """
-    first = 0
-    while opens and first < len(words) - 1 and _bare(words[first]) in small:
-        first += 1
-    last = len(words)
-    while last > first + 1 and words[last - 1] in INSIDE | LOOSE:
-        last -= 1
-    yield first, last
-    if first > 0 and _bare(words[first - 1]) in _ALSO_NAMES:
-        yield first - 1, last
-    begin = first
-    cuts = [at for at in range(first, last) if words[at] in LOOSE]
-    for cut in (*cuts, last) if cuts else ():
-        head, tail = begin, cut
-        while head < tail and words[head] in INSIDE:
-            head += 1
-        while tail > head and words[tail - 1] in INSIDE:
-            tail -= 1
-        if head < tail:
-            yield head, tail
-        begin = cut + 1
-
-
-def _bare(word: str) -> str:
-    return word.strip(".,'’").casefold()
-
-
-def _is_name(text: str, start: int, end: int, small: Collection[str]) -> bool:
-    """Whether a single word with a capital may name something. German nouns all have one: they may too."""
-    bare = _bare(text[start:end])
-    if len(bare) < 2 or bare in small or bare.replace("’", "'").partition("'")[0] in small:
+def _opens(text: str, at: int) -> bool:
+    """Whether a sentence begins at a word, which then has its capital from there."""
+    if at > 1 and text[at - 1] == " " and (text[at - 2].isalnum() or text[at - 2] == ","):
         return False
-    return not (bare in NO_SPEAKERS and text.startswith(":", end))
-
-
-def _kind(text: str, start: int, end: int) -> str:
-    """The type that a name's own words, its title or its definition give away; ``name`` where none does."""
-    words = _WORD.findall(text[start:end].casefold())
-    if words and words[0] in TITLES and len(words) > 1:
-        return "person"
-    last = words[-1] if words else ""
-    if last in KIND_BY_LAST_WORD and len(words) > 1:
-        return KIND_BY_LAST_WORD[last]
-    if text.startswith((" (", ", ", " is ", " was ", " are ", " ist ", " war ", " es ", " fue "), end):
-        if _BORN.match(text, end):
-            return "person"
-        defined = _DEFINED.match(text, end)
-        if defined is not None:
-            for word in _WORD.findall(defined["what"].casefold())[:14]:
-                if word in KIND_BY_DEFINITION:
-                    return KIND_BY_DEFINITION[word]
-    before = text[max(0, start - 12) : start].rstrip().rpartition(" ")[2].strip(".").casefold()
-    return "person" if before in TITLES else "name"
-
-
-def speakers(text: str) -> Iterator[Found]:
-    """Who speaks in a chat: ``Name: …`` at the head of a line."""
-    if ": " not in text:
-        return
-    for found in _SPEAKER.finditer(text):
-        who = found["who"]
-        if who[0].isupper() and _bare(who) not in NO_SPEAKERS and len(who.split()) <= 4 and "http" not in who:
-            yield Found("person", found.start("who"), found.end("who"))
+    return _OPENS.search(text, max(0, at - 4), at) is not None

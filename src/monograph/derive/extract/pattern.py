@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from monograph.derive.extract.function_words import language_of
-from monograph.derive.extract.names import proper_names, speakers
-from monograph.derive.extract.shapes import shapes
+from monograph.derive.extract.german import with_terms
+from monograph.derive.extract.han import han_names, han_terms, has_han
+from monograph.derive.extract.names import proper_names
+from monograph.derive.extract.shapes import shapes, without
+from monograph.derive.extract.speakers import speakers
 from monograph.derive.extract.terms import key_phrases
 from monograph.values import Chunk, Extraction, Mention
 
@@ -16,6 +20,8 @@ MOST_MENTIONS = 2_000
 LONGEST_NAME = 120
 """Characters of a name; a longer run is none."""
 
+_LONGEST_WORD = 32
+
 
 class PatternExtractor:
     """Names, titles and speakers by their capitals; dates, amounts, codes and quotes by their shape; key phrases.
@@ -23,7 +29,7 @@ class PatternExtractor:
     Relations are left to the graph: without a model, what stands in one sentence belongs together.
     """
 
-    key = "pattern/1"
+    key = "pattern/2"
     spec = "pattern"
 
     def extract(self, chunks: Sequence[Chunk]) -> Iterator[Extraction]:
@@ -35,25 +41,42 @@ class PatternExtractor:
 def mentions(text: str) -> list[Mention]:
     """What a text names, in order of start, longer before shorter; each span once."""
     found = {(one.start, one.end): one for one in shapes(text)}
-    # A year or an amount may be a part of a name (the 1999 Open); an address or a day is not.
-    taken = [(one.start, one.end) for one in found.values() if _stands_alone(one)]
+    # A year or a code may be a part of a name (the 1999 Open, Boeing B-52); an address, a day or an amount is not.
+    taken = sorted(span for span, one in found.items() if _stands_alone(one))
     language = language_of(text)
-    for one in (*speakers(text), *proper_names(text, language)):
+    for one in (*speakers(without(text, taken)), *_names(text, language, taken)):
         span = (one.start, one.end)
-        if one.end - one.start <= LONGEST_NAME and not any(start < span[1] and span[0] < end for start, end in taken):
-            known = found.get(span)
-            if known is None or known.kind in ("name", "quote"):
-                found[span] = Mention(text[one.start : one.end], _kind(one.kind, known), *span)
-    for start, end in key_phrases(text, language):
+        known = found.get(span)
+        if one.end - one.start > LONGEST_NAME or (known is not None and known.kind not in ("name", "quote")):
+            continue
+        found[span] = _quoted(text, one) if known is not None and known.kind == "quote" else one
+    for start, end in _terms(text, language):
         found.setdefault((start, end), Mention(text[start:end], "term", start, end))
     ordered = sorted(found.values(), key=lambda one: (one.start, -one.end))
     return ordered[:MOST_MENTIONS]
 
 
+def _names(text: str, language: str, taken: Sequence[tuple[int, int]]) -> Iterator[Mention]:
+    names = proper_names(text, language, taken)
+    yield from with_terms(text, names) if language == "german" else names
+    if has_han(text):
+        yield from han_names(text)
+
+
+def _terms(text: str, language: str) -> Iterator[tuple[int, int]]:
+    """Key phrases; not in German, whose nouns are found by their capitals."""
+    if language != "german":
+        yield from key_phrases(text, language)
+    if has_han(text):
+        yield from han_terms(text)
+
+
 def _stands_alone(one: Mention) -> bool:
-    return one.kind in ("url", "email", "code", "time") or (one.kind == "date" and len(one.name) > 4)
+    return one.kind in ("url", "email", "time", "quantity") or (one.kind == "date" and len(one.name) > 4)
 
 
-def _kind(kind: str, known: Mention | None) -> str:
-    """A name in quotation marks is a work, unless it is known to be something else."""
-    return "work" if known is not None and known.kind == "quote" and kind == "name" else kind
+def _quoted(text: str, one: Mention) -> Mention:
+    """A name in quotation marks is a work, unless it is known to be something else, or stands within a name."""
+    before, after = text[max(0, one.start - _LONGEST_WORD) : max(0, one.start - 2)], text[one.end + 2 : one.end + 3]
+    within = after.isupper() and before[before.rfind(" ") + 1 :][:1].isupper()
+    return replace(one, kind="work") if one.kind == "name" and not within else one

@@ -3,43 +3,53 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from monograph.derive.extract.clues import words
 from monograph.values import Mention
 
-_MONTH_NAMES = """
-January Januar Jan February Februar Feb March März Mar April Apr May Mai June Juni Jun July Juli Jul August Aug
-September Sept Sep October Oktober Oct November Nov December Dezember Dec enero febrero marzo abril mayo junio
-julio agosto septiembre octubre noviembre diciembre janvier février mars avril juin juillet août septembre
-octobre novembre décembre
+_MONTHS = words(
+    """
+January Januar Jan February Februar Feb March März Mar April Apr May Mai mai June Juni Jun July Juli Jul August Aug
+September Sept Sep October Oktober Oct November Nov December Dezember Dec enero febrero marzo abril mayo junio julio
+agosto septiembre octubre noviembre diciembre janvier février mars avril juin juillet août septembre octobre
+novembre décembre gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre janeiro fevereiro março
+maio junho julho setembro outubro novembro dezembro января февраля марта апреля мая июня июля августа сентября
+октября ноября декабря
 """
-_MONTH = rf"(?:{'|'.join(_MONTH_NAMES.split())})\.?"
-_UNITS = """
-percent Prozent million billion trillion euro euros dollar dollars pounds km kg cm mm mph mile miles
-metres meters feet ft acres hectares Millionen Milliarden Euro millones
+)
+_MONTH = rf"(?:{'|'.join(sorted(_MONTHS, key=lambda month: (-len(month), month)))})\b\.?"
+_UNITS = r"""
+percent Prozent million billion trillion euros? dollars? pounds km kg cm mm mph miles? met(?:er|re)s feet ft acres
+hectares (?:Millionen|Milliarden)(?:\sEuro)? Euro millones [kMGT]B ms [kMG]?Hz [kMG]Wh? °[CF]
 """
 # Tried in this order, from the first sign of a word with a digit, or from the month before it.
 _NUMERIC = re.compile(
     rf"""(?P<date>\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}(?!\d) | \d{{1,2}}[./]\d{{1,2}}[./]\d{{4}} | (?:19|20)\d{{6}}(?!\d)
-        | \d{{1,2}}(?:st|nd|rd|th|\.)?(?:\ (?:de|of))?\ {_MONTH}(?:,?(?:\ del?)?\ \d{{4}})?
-        | {_MONTH}\ \d{{1,2}}(?:st|nd|rd|th)?(?!\d)(?:,?\ \d{{4}}(?!\d))? | {_MONTH}(?:\ de)?\ \d{{4}}(?!\d)
-        | \d{{2,4}}年(?:\d{{1,2}}月(?:\d{{1,2}}[日号])?)? | \d{{1,2}}月\d{{1,2}}[日号]
-        | (?:1[0-9]|20)\d\d(?![\w%]|[.,:]\d|-\d{{3}}))
-    | (?P<time>\d{{1,2}}[:.]\d\d(?::\d\d)?(?:\ ?[apAP]\.?[mM]\b\.?|\ Uhr)(?!\d) | \d{{1,2}}:\d\d(?::\d\d)?(?!\d)
-        | \d{{1,2}}\ ?(?:[apAP]\.?[mM]\b\.?|Uhr\b|点))
-    | (?P<quantity>[$€£¥]\ ?\d[\d.,]*(?:\ ?(?:million|billion|trillion|m|bn|k)\b)?
-        | \d[\d.,]*(?:\ ?%|\ ?(?:{"|".join(_UNITS.split())})\b|公里|万|亿|元))
-    | (?P<code>(?=[\w/-]*[A-Z])[A-Z0-9]+(?:[-_/][A-Z0-9]+)+ | [A-Z]{{1,}}\d{{2,}}[A-Z0-9]* | [A-Z]{{2,}}\d[A-Z0-9]*)""",
+        | \d{{1,2}}(?:st|nd|rd|th|er|[.º°])?(?:\ (?:de|of))?\ {_MONTH}(?:,?(?:\ del?)?\ \d{{4}})?
+        | {_MONTH}\ \d{{1,2}}(?:st|nd|rd|th)?(?!\d)(?:,?\ \d{{4}}(?!\d))? | {_MONTH}(?:\ del?)?\ \d{{4}}(?!\d)
+        | \d{{2,4}}年(?:\d{{1,2}}月(?:\d{{1,2}}[日号])?)? | \d{{1,2}}月(?:\d{{1,2}}[日号])? | (?:1[0-9]|20)\d0s\b
+        | (?<![A-Za-z0-9_])(?:1[0-9]|20)\d\d(?![^\W\u3400-\u9fff]|%|[.,:]\d|-\d{{3}}))
+    | (?P<time>\d{{1,2}}[:.]\d\d(?::\d\d)?(?:\ ?[apAP]\.?[mM]\b\.?|\ Uhr)(?!\d) | \d{{1,2}}:\d\d(?::\d\dZ?)?(?!\d)
+        | \d{{1,2}}(?:\ ?[apAP]\.?[mM]\b\.?|\ ?Uhr\b|点(?:半|\d{{1,2}}分)?))
+    | (?P<quantity>[$€£¥]\ ?\d[\d.,]*+(?:\ ?(?:million|billion|trillion|m|bn|k)\b)?
+        | \d[\d.,]*+\ ?(?:[%€]|(?:{"|".join(_UNITS.split())})(?![A-Za-z])|[万亿]?(?:公里|公斤|[美欧]?元|人)|[万亿]))
+    | (?P<code>(?=[\w/-]{{0,64}}[A-Z])[A-Z0-9]++(?:[-_/][A-Z0-9]++)++(?![a-z])
+        | [A-Z]+\d\d[A-Z0-9]* | [A-Z]{{2,}}\d[A-Z0-9]* | [vV]?\d+(?:\.\d+){{2,}})""",
     re.VERBOSE,
 )
-_WITH_DIGIT = re.compile(r"[^\s\d]*\d\S*")
-_FIRST_SIGN = re.compile(r"[\w$€£¥]")
-_WORD_BEFORE = re.compile(rf"\b{_MONTH} $", re.IGNORECASE)
-_URL = re.compile(r"(?:https?://|www\.)[^\s<>\"'«»]{3,200}(?<![.,;:!?)\]])")
-_EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
+_DIGIT = re.compile(r"\d")
+_LAST_WORD = re.compile(r"([^\W\d_\u3400-\u9fff]+)\.?$")
+_REST = re.compile(r"[\d.,]*[\w-]*")
+_BEFORE_DIGIT = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_/-")
+_CURRENCIES = frozenset("$€£¥")
+_URL = re.compile(r"(?:https?://|www\.)[^\s<>\"'«»。，、；！？）》」]{3,200}(?<![.,;:!?)\]])")
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
 _QUOTE = re.compile(
-    r"\"[^\"\n]{2,80}\"|“[^”\n]{2,80}”|„[^“”\n]{2,80}[“”]|«[^»\n]{2,80}»|「[^」\n]{1,40}」|《[^》\n]{1,40}》|『[^』\n]{1,40}』"
+    r"(?<!\w)\"(?=\S)[^\"\n]{2,80}\"(?!\w)|“[^“”\n]{2,80}”|„[^„“”\n]{2,80}[“”]|‘[^‘\n]{2,80}?’(?!\w)|«[^«»\n]{2,80}»"
+    r"|»(?=\S)[^«»\n]{2,80}(?<=\S)«|「[^「」\n]{1,40}」|『[^『』\n]{1,40}』|(?P<work>《[^《》\n]{1,40}》)"
 )
+_LONGEST_CODE = 24
 _LONGEST_MONTH = 12
 
 
@@ -49,35 +59,71 @@ def shapes(text: str) -> list[Mention]:
     if "http" in text or "www." in text:
         found += [Mention(one.group(), "url", *one.span()) for one in _URL.finditer(text)]
     if "@" in text:
-        found += [Mention(one.group(), "email", *one.span()) for one in _EMAIL.finditer(text) if _apart(one, found)]
-    found += list(_numeric(text, tuple(found)))
+        urls = [(one.start, one.end) for one in found]
+        found += [Mention(one.group(), "email", *one.span()) for one in _EMAIL.finditer(without(text, urls))]
+    found += list(_numeric(without(text, sorted((one.start, one.end) for one in found))))
     found += list(_quotes(text))
     return found
 
 
-def _apart(match: re.Match[str], others: list[Mention]) -> bool:
-    return all(match.end() <= other.start or other.end <= match.start() for other in others)
+def without(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """A text of the same length with nothing to find in some spans, which ascend."""
+    if not spans:
+        return text
+    parts, at = [], 0
+    for start, end in spans:
+        parts += [text[at:start], "\0" * (end - start)]
+        at = end
+    return "".join((*parts, text[at:]))
 
 
-def _numeric(text: str, taken: tuple[Mention, ...]) -> Iterator[Mention]:
+def _numeric(text: str) -> Iterator[Mention]:
     end = 0
-    for word in _WITH_DIGIT.finditer(text):
-        sign = _FIRST_SIGN.search(text, word.start(), word.end())
-        if sign is None or word.end() <= end or any(one.start < word.end() and word.start() < one.end for one in taken):
+    while (digit := _DIGIT.search(text, end)) is not None:
+        start = _first_sign(text, digit.start(), end)
+        month = _month_before(text, start, end)
+        match = _NUMERIC.match(text, month) if month < start else None
+        match = match or _NUMERIC.match(text, start)
+        if match is None:
+            rest = _REST.match(text, digit.start())
+            end = rest.end() if rest is not None else digit.end()
             continue
-        month = _WORD_BEFORE.search(text, max(end, word.start() - _LONGEST_MONTH), word.start())
-        match = _NUMERIC.match(text, month.start()) if month is not None else None
-        match = match or _NUMERIC.match(text, max(end, sign.start()))
-        if match is not None:
-            end = match.end()
-            written = match.group().rstrip(".,") if match.lastgroup != "time" else match.group()
-            yield Mention(written, str(match.lastgroup), match.start(), match.start() + len(written))
+        written = match.group()
+        written = written if match.lastgroup == "time" else written.rstrip(".,")
+        yield Mention(written, str(match.lastgroup), match.start(), match.start() + len(written))
+        end = match.end()
+
+
+def _first_sign(text: str, digit: int, end: int) -> int:
+    """Where the word of a digit begins, or its currency's sign; at the digit itself, if it goes on what was found."""
+    start, least = digit, max(end, digit - _LONGEST_CODE)
+    while start > least and text[start - 1] in _BEFORE_DIGIT:
+        start -= 1
+    if start == end > 0:
+        return digit
+    while start < digit and text[start] in "_/-":
+        start += 1
+    if start > end and text[start - 1] in _CURRENCIES:
+        return start - 1
+    return start - 2 if start > end + 1 and text[start - 1] == " " and text[start - 2] in _CURRENCIES else start
+
+
+def _month_before(text: str, start: int, end: int) -> int:
+    """Where the month before a number begins; the number's own start where none stands there."""
+    if start - 2 <= end or text[start - 1] != " ":
+        return start
+    before = _LAST_WORD.search(text, max(end, start - _LONGEST_MONTH - 1), start - 1)
+    at, word = (before.start(), before[1]) if before is not None else (start, "")
+    if word in ("de", "del"):
+        month = _month_before(text, at, end)
+        return month if month < at else start
+    return at if word in _MONTHS else start
 
 
 def _quotes(text: str) -> Iterator[Mention]:
     for match in _QUOTE.finditer(text):
         inner = match.group()[1:-1]
         start = match.start() + 1 + len(inner) - len(inner.lstrip())
-        inner = inner.strip().rstrip(",.;")
-        if inner:
-            yield Mention(inner, "quote", start, start + len(inner))
+        inner = inner.strip().rstrip(",.;，。；")
+        if len(inner) > 1 or (inner and not inner.isascii()):
+            yield Mention(inner, match.lastgroup or "quote", start, start + len(inner))

@@ -1,4 +1,4 @@
-"""Key phrases: two or three words in lower case that belong together, as RAKE finds them; in Chinese, short runs.
+"""Key phrases: two or three words in lower case that belong together, as RAKE finds them.
 
 RAKE: Rose et al., Automatic keyword extraction from individual documents, 2010. Function words and punctuation part
 candidates; a word's worth is how many words it stands beside, over how often it stands at all.
@@ -6,6 +6,7 @@ candidates; a word's worth is how many words it stands beside, over how often it
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -16,73 +17,67 @@ WORDS_A_PHRASE = 40
 """One key phrase is kept for this many words of a text."""
 
 MOST_PHRASES = 64
-_CANDIDATE = re.compile(r"[^\W\d_]{2,}(?:[ -][^\W\d_]{2,}){1,12}")
-_SHORTEST_WORD = 4
 _LONGEST_PHRASE = 3
-_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]{2,}")
-_HAN_PARTICLES = re.compile("[的了是在和与或及对于把被从到向为以并也都就不有这那其之所等中上下个们我你他她它吗呢吧啊]")
-_LONGEST_HAN = 8
+
+
+def character_class(characters: Iterator[str]) -> str:
+    """The inside of a regular expression's [...] for ascending characters."""
+    runs: list[list[int]] = []
+    for code in map(ord, characters):
+        if runs and runs[-1][1] == code - 1:
+            runs[-1][1] = code
+        else:
+            runs.append([code, code])
+    return "".join(f"{re.escape(chr(a))}-{re.escape(chr(b))}" for a, b in runs)
+
+
+@functools.cache
+def _candidate() -> re.Pattern[str]:
+    """Words of four letters or more in lower case, one blank or hyphen between them."""
+    word = f"[{character_class(chr(code) for code in range(0x10000) if chr(code).islower())}]{{4,}}+"
+    return re.compile(rf"(?<![\w-]){word}(?:[ -]{word})+(?!\w)")
 
 
 def key_phrases(text: str, language: str) -> Iterator[tuple[int, int]]:
     """Spans of the phrases that tell most about a text of a language, in order; few, and none with a capital."""
     small = FUNCTION_WORDS[language]
-    candidates = [span for found in _CANDIDATE.finditer(text) for span in _parts(text, *found.span(), small)]
+    candidates = [span for found in _candidate().finditer(text) for span in _parts(found.group(), found.start(), small)]
     if candidates:
-        worth = _worth(text, candidates)
-        often = Counter(text[start:end] for start, end in candidates)
+        phrases = [text[start:end] for start, end in candidates]
+        often = Counter(phrases)
+        worth = _worth(phrases)
         room = min(MOST_PHRASES, max(1, text.count(" ") // WORDS_A_PHRASE))
-        best = sorted(often, key=lambda phrase: (-often[phrase], -sum(worth[word] for word in _words(phrase)), phrase))[
-            :room
-        ]
-        chosen = set(best)
-        yield from (span for span in candidates if text[slice(*span)] in chosen)
-    yield from _han_runs(text)
+        best = sorted(often, key=lambda phrase: (-often[phrase], -sum(worth[word] for word in _words(phrase)), phrase))
+        chosen = frozenset(best[:room])
+        yield from (span for span, phrase in zip(candidates, phrases, strict=True) if phrase in chosen)
 
 
 def _words(phrase: str) -> list[str]:
-    return phrase.replace("-", " ").split()
+    return phrase.replace("-", " ").split(" ")
 
 
-def _parts(text: str, start: int, end: int, small: Collection[str]) -> Iterator[tuple[int, int]]:
-    """Runs of two or three content words within a candidate."""
-    run: list[tuple[int, int]] = []
-    for found in re.finditer(r"[^\s-]+", text[start:end]):
-        word = found.group()
-        if word.islower() and len(word) >= _SHORTEST_WORD and word not in small:
-            run.append((start + found.start(), start + found.end()))
-            continue
-        if 2 <= len(run) <= _LONGEST_PHRASE:
-            yield run[0][0], run[-1][1]
-        run = []
-    if 2 <= len(run) <= _LONGEST_PHRASE:
-        yield run[0][0], run[-1][1]
+def _parts(candidate: str, start: int, small: Collection[str]) -> Iterator[tuple[int, int]]:
+    """Runs of two or three content words within a candidate that begins at ``start``."""
+    run, begin, at = 0, start, start
+    for word in _words(candidate):
+        if word in small:
+            if 2 <= run <= _LONGEST_PHRASE:
+                yield begin, at - 1
+            run, begin = 0, at + len(word) + 1
+        else:
+            run += 1
+        at += len(word) + 1
+    if 2 <= run <= _LONGEST_PHRASE:
+        yield begin, at - 1
 
 
-def _worth(text: str, candidates: list[tuple[int, int]]) -> Counter[str]:
+def _worth(phrases: list[str]) -> dict[str, int]:
     """Degree over frequency of every word, in hundredths."""
-    degree: Counter[str] = Counter()
-    frequency: Counter[str] = Counter()
-    for start, end in candidates:
-        words = _words(text[start:end])
+    degree: dict[str, int] = {}
+    frequency: dict[str, int] = {}
+    for phrase in phrases:
+        words = _words(phrase)
         for word in words:
-            degree[word] += len(words)
-            frequency[word] += 1
-    return Counter({word: 100 * degree[word] // frequency[word] for word in degree})
-
-
-def _han_runs(text: str) -> Iterator[tuple[int, int]]:
-    """Runs of two to eight Chinese characters between particles that stand in a text more than once."""
-    if _HAN.search(text) is None:
-        return
-    runs: list[tuple[int, int]] = []
-    for found in _HAN.finditer(text):
-        at = found.start()
-        for mark in (*_HAN_PARTICLES.finditer(text, *found.span()), None):
-            stop = found.end() if mark is None else mark.start()
-            if 2 <= stop - at <= _LONGEST_HAN:
-                runs.append((at, stop))
-            at = stop + 1
-    often = Counter(text[start:end] for start, end in runs)
-    short = {run for run in often if len(run) <= 4 and sum(run in other for other in often) > 1}
-    yield from ((start, end) for start, end in runs if often[text[start:end]] > 1 or text[start:end] in short)
+            degree[word] = degree.get(word, 0) + len(words)
+            frequency[word] = frequency.get(word, 0) + 1
+    return {word: 100 * degree[word] // frequency[word] for word in degree}

@@ -1,0 +1,244 @@
+"""The entity–chunk graph: what it finds, which part of it finds what, what it costs, what it asks of a language model.
+
+``make bench-graph`` runs all of it and writes docs/benchmarks/graph.md with its plot and graph.json. What was measured is
+kept from run to run, so that ``--only`` measures some sections anew and leaves the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import graph_report
+import graph_rivals
+from graph_costs import build, edit, query
+from graph_files import CACHE, SETS, UNTITLED, Faithful, Results, dataset, fresh, made, opened, questions, unresolved
+from machine import SHARED, console, machine
+from monograph import Monograph
+from monograph.derive.embed import StaticEmbedder
+from monograph.evaluate.run import evaluate
+from monograph.graph import evidence
+from monograph.retrieve import graph, minirag, question
+from monograph.values import Document, Mode
+
+HERE = Path(__file__).resolve().parent
+DOCS = HERE.parent / "docs" / "benchmarks"
+MINILM = f"onnx:{SHARED / 'models' / 'all-MiniLM-L6-v2'}"
+MINILM_SETS = ("hotpotqa", "musique", "lihuaworld")
+SENSITIVE_SETS = ("lihuaworld", "hotpotqa")
+MODEL_SET = "lihuaworld"
+MODEL_DOCUMENTS = 100
+Changes = tuple[tuple[Any, str, Any], ...]
+
+
+def recall(options: argparse.Namespace) -> Results:
+    """Every way of searching, on every set."""
+    results: Results = {}
+    for name, titled in [*((one, True) for one in options.sets), *((one, False) for one in options.sets)]:
+        if not titled and name not in UNTITLED:
+            continue
+        asked = questions(name, options)
+        with opened(name, titled) as monograph:
+            found = {
+                "lexical": evaluate(monograph, asked, "lexical"),
+                "hybrid": evaluate(monograph, asked, "hybrid"),
+                "graph": evaluate(monograph, asked, "auto"),
+                "faithful": evaluate(Faithful(monograph), asked, "graph"),
+            }
+        row = name if titled else f"{name}, no titles"
+        results[row] = {
+            way: {
+                "questions": one.scores.questions,
+                "recall@5": one.scores.recall[4],
+                "recall@10": one.scores.recall[9],
+                "all@5": one.scores.all_evidence,
+                "MRR": one.scores.reciprocal_rank,
+                "p50": one.p50,
+            }
+            for way, one in found.items()
+        }
+        told = "  ".join(f"{way} {one.scores.recall[4]:.3f}" for way, one in found.items())
+        console.print(f"{row:30} {told}")
+    return results
+
+
+@contextmanager
+def changed(changes: Changes) -> Iterator[None]:
+    """Parts of modules replaced for a while: (module, name, value)."""
+    before = [(module, name, getattr(module, name)) for module, name, _ in changes]
+    try:
+        for module, name, value in changes:
+            setattr(module, name, value)
+        yield
+    finally:
+        for module, name, value in before:
+            setattr(module, name, value)
+
+
+def _nothing(*_: Any) -> None:
+    return None
+
+
+def _to_all_that_name(mentioned: Callable[..., None]) -> Callable[..., None]:
+    """Links to the chunks that have a name, those of documents about it included."""
+
+    def follow(found: Any, edges: Any, members: Any, mentions: Any, subjects: Any, documents: Any) -> None:
+        mentioned(found, edges, members, mentions, {}, documents)
+
+    return follow
+
+
+def ablated() -> dict[str, Changes]:
+    """What is replaced in each row."""
+    everything = _to_all_that_name(graph._mentioned)
+    rows: dict[str, Changes] = {
+        "default": (),
+        "no definition links": ((graph, "_defined", _nothing), (graph, "_mentioned", everything)),
+        "no mention links": ((graph, "_mentioned", _nothing),),
+        "no clauses": ((question, "clauses", lambda text: (text,)),),
+        "no coverage order": ((evidence, "COVERAGE", 0.0),),
+        "no hop": ((evidence, "HOPS", 0),),
+        "one hop": ((evidence, "HOPS", 1),),
+    }
+    starts = [one for one in (3, 6, 10) if one != evidence.STARTS]
+    return rows | {f"{one} starts": ((evidence, "STARTS", one),) for one in starts}
+
+
+def ablations(options: argparse.Namespace) -> Results:
+    """Recall@5 without each part."""
+    results: Results = {"hops": evidence.HOPS, "starts": evidence.STARTS, "rows": {}}
+
+    def note(row: str, name: str, searcher: Any, mode: Mode = "graph") -> None:
+        value = evaluate(searcher, questions(name, options), mode).scores.recall[4]
+        results["rows"].setdefault(row, {})[name] = value
+        console.print(f"{name:16} {row:34} {value:.3f}")
+
+    usual = minirag.Parameters()
+    pathless = replace(usual, radius=0, key_edges=0, beam=replace(usual.beam, length=0))
+    for name in options.sets:
+        with opened(name) as monograph:
+            for row, changes in ablated().items():
+                with changed(changes):
+                    note(row, name, monograph)
+            with Monograph.open(unresolved(monograph), read_only=True) as copy:
+                note("no resolution of names", name, copy)
+            note("faithful", name, Faithful(monograph))
+            note("faithful, no entity–entity edges", name, Faithful(monograph, pathless))
+            note("faithful, no entity–chunk edges", name, monograph, "dense")
+    for name in [one for one in options.sets if one in MINILM_SETS]:
+        with opened(name, spec=MINILM) as monograph:
+            note("MiniLM, hybrid", name, monograph, "hybrid")
+            note("MiniLM, graph", name, monograph)
+            note("MiniLM, faithful", name, Faithful(monograph))
+            note("MiniLM, faithful, no entity–chunk edges", name, monograph, "dense")
+    return results
+
+
+def sensitivity(options: argparse.Namespace) -> Results:
+    """The numbers that MiniRAG's formulas leave open: one changed at a time, and as the paper changes them."""
+    usual = minirag.Parameters()
+    beam = usual.beam
+    rows = {f"default: radius {usual.radius}, {beam.kept} paths, length {beam.length}": usual}
+    rows |= {f"radius {one}": replace(usual, radius=one) for one in (1, 2, 3, 4) if one != usual.radius}
+    rows |= {f"{one} paths": replace(usual, beam=replace(beam, kept=one)) for one in (4, 10, 50) if one != beam.kept}
+    rows |= {f"k = {one}": replace(usual, radius=one, beam=replace(beam, kept=one)) for one in (4, 10, 50)}
+    rows |= {f"n = {one}": replace(usual, beam=replace(beam, length=one)) for one in (2, 4, 8) if one != beam.length}
+    results: Results = {row: {} for row in rows}
+    for name in SENSITIVE_SETS:
+        with opened(name) as monograph:
+            for row, parameters in rows.items():
+                found = evaluate(Faithful(monograph, parameters), questions(name, options), "graph")
+                results[row][name] = {"recall@5": found.scores.recall[4], "p50": found.p50}
+                console.print(f"{name:16} {row:42} {found.scores.recall[4]:.3f} {found.p50:8.1f} ms")
+    return results
+
+
+def model(options: argparse.Namespace) -> Results:
+    """What a scripted language model is asked, by Monograph and by its rivals."""
+    sys.path.append(str(HERE.parent / "tests"))
+    from model_server import ModelServer
+
+    documents = dataset(MODEL_SET).documents[: max(2, round(MODEL_DOCUMENTS * options.scale)) + 1]
+    texts = [(one.id, one.text) for one in documents]
+    with ModelServer() as server:
+        systems: Results = {"Monograph": graph_rivals.counted(server, _our_steps(server.url, documents))}
+    for name in graph_rivals.RIVALS:
+        with ModelServer() as server:
+            systems[name] = graph_rivals.beside(name, server, texts, CACHE)
+    for name, one in systems.items():
+        console.print(f"{name}: {one.get('failed') or {step: one[step]['calls'] for step in graph_rivals.STEPS}}")
+    words = statistics.mean(len(text.split()) for _, text in texts)
+    return {"documents": len(texts) - 1, "words": words, "systems": systems}
+
+
+def _our_steps(url: str, documents: Sequence[Document]) -> Iterator[tuple[str, str]]:
+    from monograph.derive.extract.llm import LLMExtractor
+    from monograph.derive.extract.pattern import PatternExtractor
+    from monograph.derive.openai_compatible import OpenAICompatible
+
+    *first, last = documents
+    after = replace(first[1], text=graph_rivals.edited(first[1].id, first[1].text)[1])
+    path = CACHE / "model.mono"
+    made.add(path)
+    extractor = LLMExtractor(OpenAICompatible(url, "scripted"), PatternExtractor())
+    with Monograph.open(fresh(path), embedder=StaticEmbedder(), extractor=extractor) as monograph:
+        works: tuple[Callable[[], Any], ...] = (
+            lambda: monograph.add(first),
+            lambda: monograph.add([last]),
+            lambda: monograph.add([last]),
+            lambda: monograph.add([after]),
+            lambda: monograph.remove([first[0].id]),
+        )
+        for step, work in zip(graph_rivals.STEPS, works, strict=True):
+            report = work()
+            yield step, f"{report.extracted} chunks" if report.extracted else ""
+
+
+SECTIONS: dict[str, Callable[[argparse.Namespace], Results]] = {
+    one.__name__: one for one in (recall, ablations, sensitivity, build, query, edit, model)
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="*", choices=list(SECTIONS), default=list(SECTIONS))
+    parser.add_argument("--sets", nargs="*", choices=SETS, default=list(SETS), help="for recall and ablations")
+    parser.add_argument("--questions", type=int, help="most questions of a set")
+    parser.add_argument("--scale", type=float, default=1.0, help="share of the passages of the other sections")
+    options = parser.parse_args()
+    CACHE.mkdir(parents=True, exist_ok=True)
+    saved = CACHE / "results.json"
+    results: Results = json.loads(saved.read_text()) if saved.exists() else {}
+    try:
+        for section in options.only:
+            begun = time.perf_counter()
+            found = SECTIONS[section](options)
+            seconds = time.perf_counter() - begun
+            results[section] = {"machine": machine(), "limits": limits(options), "seconds": seconds, "found": found}
+            saved.write_text(json.dumps(results, indent=1))
+            console.print(f"{section}: {seconds:,.0f} s")
+    finally:
+        for path in made:
+            fresh(path)
+    for path in graph_report.write(results, DOCS):
+        console.print(f"written: {path}")
+
+
+def limits(options: argparse.Namespace) -> str:
+    """How a run was smaller than a whole one."""
+    told = [f"at most {options.questions} questions a set"] if options.questions else []
+    told += [f"only {', '.join(options.sets)}"] if len(options.sets) < len(SETS) else []
+    told += [f"sizes x {options.scale:g}"] if options.scale != 1 else []
+    return "; ".join(told)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""What the commands share: options, exit codes, and how an error ends one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from monograph.app import output
+from monograph.errors import MonographError
+
+DONE_WITH_PROBLEMS = 3
+INTERRUPTED = 130
+
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The .mono file.", show_default=False)]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+HtmlOption = Annotated[
+    Path | None, typer.Option("--html", help="Draw it as one HTML page that needs no network.", show_default=False)
+]
+ApiKeyOption = Annotated[
+    str,
+    typer.Option(
+        "--api-key",
+        envvar="MONOGRAPH_API_KEY",
+        help="For a model's server that asks for one; never stored.",
+        show_default=False,
+    ),
+]
+
+
+@contextmanager
+def outcome(*, as_json: bool) -> Iterator[None]:
+    """Turn our errors and an interrupt into a message and an exit code."""
+    try:
+        yield
+    except MonographError as error:
+        if as_json:
+            output.print_json({"error": error.message, "mend": error.mend, "kind": type(error).__name__})
+        else:
+            out = output.console(stderr=True)
+            out.print(f"error: {error.message}", style="red")
+            if error.mend:
+                out.print(f"  try: {error.mend}")
+        raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        output.console(stderr=True).print(
+            "interrupted: what was stored so far is safe; the same command goes on from there"
+        )
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def unseen(json_output: bool) -> bool:
+    """Whether a progress bar would be seen by no one, or spoil the output."""
+    return json_output or not sys.stderr.isatty()

@@ -1,0 +1,140 @@
+"""The commands that look at the graph, and the one that makes it anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from monograph.app import graph_output, output
+from monograph.app.command import ApiKeyOption, FileArgument, HtmlOption, JsonOption, outcome, unseen
+from monograph.errors import InputError
+from monograph.library import Monograph
+from monograph.values import Hit, Neighbourhood
+from monograph.values import Path as Way
+
+
+def graph(  # noqa: PLR0913, PLR0917 - options are arguments
+    file: FileArgument,
+    entity: Annotated[str, typer.Argument(metavar="ENTITY", help="A name as a text writes it.", show_default=False)],
+    hops: Annotated[int, typer.Option("--hops", help="How far from it.")] = 1,
+    most: Annotated[int, typer.Option("--most", help="Most entities around it.")] = 60,
+    html: HtmlOption = None,
+    graphml: Annotated[
+        Path | None,
+        typer.Option("--graphml", help="Write it for Gephi, Cytoscape and the like (extra graph).", show_default=False),
+    ] = None,
+    json_output: JsonOption = False,
+) -> None:
+    """Show what is named together with an entity, hop by hop, and the chunks that say so.
+
+    A name of several things is all of them; give the qualifier to mean one: "Green (album)".
+
+      monograph graph notes.mono "Mrs Grubb"
+      monograph graph notes.mono boiler --hops 2 --html boiler.html
+    """
+    with outcome(as_json=json_output), Monograph.open(file, create=False) as monograph:
+        found = monograph.neighbourhood(entity, hops, most)
+        if json_output:
+            output.print_json(found)
+        else:
+            graph_output.print_neighbourhood(found)
+        if html is not None:
+            _write_page(found, (), entity, html, quiet=json_output)
+        if graphml is not None:
+            monograph.to_graphml(graphml, entity, hops)
+            _say_written(graphml, quiet=json_output)
+
+
+def entities(  # noqa: PLR0913, PLR0917 - options are arguments
+    file: FileArgument,
+    name: Annotated[str, typer.Argument(metavar="[NAME]", help="Only names that contain this.")] = "",
+    k: Annotated[int, typer.Option("-k", help="Most entities.")] = 50,
+    why: Annotated[bool, typer.Option("--why", help="Say which names were taken to mean one thing, and why.")] = False,
+    apart: Annotated[
+        str, typer.Option("--apart", metavar="OTHER", help="Say that NAME and OTHER are not one.", show_default=False)
+    ] = "",
+    unite: Annotated[str, typer.Option("--unite", metavar="OTHER", help="Take that back.", show_default=False)] = "",
+    json_output: JsonOption = False,
+) -> None:
+    """List what the file names, most often named first; say why names were taken for one, and undo it.
+
+    monograph entities notes.mono
+    monograph entities notes.mono "John Smith" --why
+    monograph entities notes.mono "John Smith" --apart "J. Smith"
+    """
+    with outcome(as_json=json_output), Monograph.open(file, create=False) as monograph:
+        if (apart or unite) and not name:
+            raise InputError("two names are needed", "give the one before --apart or --unite, the other behind it")
+        if apart:
+            monograph.set_apart(name, apart)
+        if unite:
+            monograph.unite(name, unite)
+        listed = monograph.entities(k, name)
+        merges = monograph.merges(name) if why or apart or unite else []
+        if json_output:
+            output.print_json({"entities": listed, "merges": merges})
+        else:
+            graph_output.print_entities(listed, merges)
+
+
+def reextract(
+    file: FileArgument,
+    extractor: Annotated[
+        str,
+        typer.Argument(metavar="[EXTRACTOR]", help="pattern, spacy:PIPELINE, or llm:openai:URL#MODEL."),
+    ] = "",
+    api_key: ApiKeyOption = "",
+    json_output: JsonOption = False,
+) -> None:
+    """Make the graph anew with another extractor; without one, ask again about the chunks that a model failed on.
+
+    What an extractor found before is remembered. Until all is extracted, the file answers with the graph it has.
+    """
+    with outcome(as_json=json_output):
+        from monograph.derive.extract import load_extractor
+
+        chosen = load_extractor(extractor, api_key) if extractor else None
+        with (
+            Monograph.open(file, create=False) as monograph,
+            output.progress_bar("reextract", quiet=unseen(json_output)) as watcher,
+        ):
+            report = monograph.reextract(chosen, progress=watcher)
+        output.print_json(report) if json_output else output.print_report(report, str(file))
+
+
+def draw_answers(monograph: Monograph, query: str, hits: Sequence[Hit], path: Path, *, quiet: bool) -> None:
+    """Draw the ways from a question to its hits, with the chunks on them."""
+    ways = [
+        replace(
+            hit.path,
+            nodes=tuple(replace(node, name=query) if node.kind == "question" else node for node in hit.path.nodes),
+        )
+        for hit in hits
+        if hit.path is not None
+    ]
+    chunks = {hit.chunk.id: hit.chunk for hit in hits}
+    for station in (node for way in ways for node in way.nodes if node.kind == "chunk"):
+        passed = None if station.id in chunks else monograph.find_chunk(station.id)
+        chunks.update({} if passed is None else {passed.id: passed})
+    _write_page(Neighbourhood((), (), (), tuple(chunks.values())), ways, query, path, quiet=quiet)
+
+
+def _write_page(found: Neighbourhood, ways: Sequence[Way], title: str, path: Path, *, quiet: bool) -> None:
+    from monograph.app.picture import picture_of
+
+    try:
+        path.write_text(picture_of(found, ways, title=title), encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be written: {error.strerror or error}", "choose a folder that is there and may be written"
+        ) from error
+    _say_written(path, quiet=quiet)
+
+
+def _say_written(path: Path, *, quiet: bool) -> None:
+    if not quiet:
+        output.console(stderr=True).print(f"written: {path}")

@@ -1,0 +1,108 @@
+"""Names and terms of a Chinese text, which has neither blanks nor capitals: few, and only what something speaks for."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from monograph.values import Mention
+
+MOST_TERMS = 64
+CHARACTERS_A_TERM = 40
+"""One repeated run is kept for this many Chinese characters of a text."""
+
+LONGEST_TERM = 8
+
+_SURNAMES = (
+    "王李张刘陈杨赵吴徐孙胡朱郭梁宋郑谢韩唐冯董萧曹袁邓傅沈彭吕苏卢蒋蔡贾魏薛"
+    "阎潘杜戴钟汪姜范姚谭廖邹熊孟秦邱侯尹黎陶贺郝龚邵钱"
+)
+"""The commonest ones, without those that are everyday words."""
+
+_AFTER_PERSON = "先生|女士|小姐|教授|博士|老师|医生|律师|总统|主席|经理|说|表示|认为|指出|出生"
+_FOREIGN = (
+    "阿埃艾爱安昂奥巴班邦保鲍贝本比彼宾波伯博勃布查达戴丹道德登迪蒂丁杜顿多恩尔法菲费芬弗福佛夫盖甘冈高戈"
+    "哥格古圭哈海汉翰豪赫亨胡霍基吉加贾杰金卡凯坎康考科柯克肯库奎拉莱赖兰朗劳勒雷里利莉丽连列林琳隆卢鲁露"
+    "伦罗洛马玛迈麦曼芒毛梅门蒙米密缅明摩莫默姆穆拿纳娜南内尼妮宁纽诺帕潘庞培佩彭皮普契乔切琴丘让热仁日荣"
+    "茹瑞若撒萨塞赛桑瑟森沙莎珊尚舍申圣什施史士朔斯丝思司松苏索塔泰坦汤唐陶特藤提廷图托瓦万旺威维韦魏温文"
+    "翁沃乌伍武西希锡夏肖谢辛欣休雪亚延扬耶叶伊依因英尤于约扎詹珍泽朱兹佐"
+)
+"""Characters that write foreign names by their sound."""
+
+_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
+_PARTICLES = re.compile("[的了是在和与或及对于把被从到向为以并也都就不有这那其之所等中上下个们我你他她它吗呢吧啊]")
+_BY_SOUND = re.compile(f"[{_FOREIGN}]{{1,6}}(?:[·•・][{_FOREIGN}]{{1,6}}){{1,3}}")
+_BY_GLOSS = re.compile(f"[{_FOREIGN}]{{2,6}}(?= ?[(（][A-ZÀ-Þ])")
+_BY_SURNAME = re.compile(
+    rf"(?:(?<![\u3400-\u9fff])|(?<=[和与及对跟向是]))(?P<who>[{_SURNAMES}][\u4e00-\u9fff]{{1,2}}?)(?={_AFTER_PERSON})"
+)
+
+
+def has_han(text: str) -> bool:
+    """Whether a text has Chinese characters."""
+    return not text.isascii() and _HAN.search(text) is not None
+
+
+def han_names(text: str) -> Iterator[Mention]:
+    """Foreign names by their dot (卡万·肖特) or their gloss; persons by a surname and a word that follows persons.
+
+    A person known so is found wherever else the text names it.
+    """
+    for found in _BY_SOUND.finditer(text):
+        yield Mention(found.group(), "person", *found.span())
+    for found in _BY_GLOSS.finditer(text):
+        yield Mention(found.group(), "name", *found.span())
+    known = sorted({found["who"] for found in _BY_SURNAME.finditer(text)}, key=lambda name: (-len(name), name))
+    if known:
+        for found in re.finditer("|".join(known), text):
+            yield Mention(found.group(), "person", *found.span())
+
+
+def han_terms(text: str) -> Iterator[tuple[int, int]]:
+    """Runs of two to eight characters between particles that stand in a text more than once; few, in order.
+
+    A run that stands only within a longer one is left out.
+    """
+    pieces = [
+        (piece.start() + at, part) for piece in _HAN.finditer(text) for at, part in _between_particles(piece.group())
+    ]
+    room = min(MOST_TERMS, max(1, sum(len(part) for _, part in pieces) // CHARACTERS_A_TERM))
+    known = _repeated([part for _, part in pieces])
+    best = sorted(known, key=lambda run: (-known[run] * (len(run) - 1), run))[:room]
+    yield from sorted(
+        (start + one.start(), start + one.end())
+        for run in best
+        for start, part in pieces
+        if run in part
+        for one in re.finditer(run, part)
+    )
+
+
+def _between_particles(run: str) -> Iterator[tuple[int, str]]:
+    at = 0
+    for part in _PARTICLES.split(run):
+        if len(part) > 1:
+            yield at, part
+        at += len(part) + 1
+
+
+def _repeated(parts: list[str]) -> dict[str, int]:
+    """How often each run stands in some parts: those that do more than once, and more often than any longer one."""
+    found: dict[str, int] = {}
+    shorter = {character for part in parts for character in part}
+    for length in range(2, LONGEST_TERM + 1):
+        counts = Counter(
+            part[at : at + length]
+            for part in parts
+            for at in range(len(part) - length + 1)
+            if part[at : at + length - 1] in shorter
+        )
+        longer = {run: count for run, count in counts.items() if count > 1}
+        for run, count in longer.items():
+            for inner in (run[:-1], run[1:]):
+                if found.get(inner) == count:
+                    del found[inner]
+        found |= longer
+        shorter = set(longer)
+    return found

@@ -1,0 +1,119 @@
+"""What stands in the texts of a search's starts: names, where, and which of the question's words beside them."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from monograph.derive.extract.function_words import FUNCTION_WORDS
+from monograph.graph.build import NO_SENTENCE
+from monograph.graph.names import key_of
+from monograph.graph.text import sentence_starts
+from monograph.retrieve.question import Question
+from monograph.store import chunks, graphs, names
+from monograph.store.database import Connection
+from monograph.store.terms import words_of
+
+LONGEST_TITLE = 8
+"""Words of a title that is looked for in a text."""
+
+_TOKEN = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """A name in a start: where it stands, and what the question has to do with it."""
+
+    start: int
+    name: names.NameRow
+    own: bool
+    first: bool
+    words: float
+    beside: float
+
+
+def sights(connection: Connection, question: Question, starts: Sequence[int]) -> list[list[Sight]]:
+    """The names in the texts of some chunks, as far as they can lead on."""
+    named = graphs.named(connection, starts)
+    own = graphs.own_subjects(connection, starts)
+    texts = dict(zip(starts, chunks.titled_texts(connection, starts), strict=True))
+    titles = _titles_within(connection, {start: text for start, (_, text) in texts.items()})
+    rows = {int(name) for some in named.values() for name in some["name"]}
+    rows.update(row for some in own.values() for row in some)
+    loaded = names.load(connection, rows)
+    result = []
+    for start in starts:
+        title, text = texts[start]
+        sentences = _Sentences(question, text, title)
+        sight: dict[int, tuple[names.NameRow, tuple[int, ...]]] = {}
+        for name, first, second, _ in named.get(start, np.empty(0, dtype=graphs.NAMED)).tolist():
+            if name in loaded:
+                sight[name] = (loaded[name], (first,) if second == NO_SENTENCE else (first, second))
+        for row, offset in titles.get(start, ()):
+            if row.row not in sight:
+                sight[row.row] = (row, (sentences.at(offset),))
+        mine = own.get(start, set())
+        for name in mine:
+            if name in loaded and name not in sight:
+                sight[name] = (loaded[name], ())
+        result.append([sentences.edge(start, row, where, row.row in mine) for row, where in sight.values()])
+    return result
+
+
+def _titles_within(connection: Connection, texts: Mapping[int, str]) -> dict[int, list[tuple[names.NameRow, int]]]:
+    """(name, offset) of documents' subjects that stand in texts and begin with a capital or digit, by chunk."""
+    spans: dict[str, list[tuple[int, int]]] = {}
+    for chunk, text in texts.items():
+        tokens = [(key_of(one.group()), one.start()) for one in _TOKEN.finditer(text)]
+        tokens = [token for token in tokens if token[0]]
+        for first, (_, offset) in enumerate(tokens):
+            if text[offset].isupper() or text[offset].isdigit():
+                phrase = ""
+                for word, _ in tokens[first : first + LONGEST_TITLE]:
+                    phrase = f"{phrase} {word}" if phrase else word
+                    if phrase not in FUNCTION_WORDS["english"]:
+                        spans.setdefault(phrase, []).append((chunk, offset))
+    known = graphs.known_subjects(connection, spans)
+    found: dict[int, list[tuple[names.NameRow, int]]] = {}
+    for key, row in known.items():
+        for chunk, offset in spans[key]:
+            found.setdefault(chunk, []).append((row, offset))
+    return found
+
+
+class _Sentences:
+    """The sentences of one start, and which of the question's words each has."""
+
+    def __init__(self, question: Question, text: str, title: str) -> None:
+        self._question = question
+        self._starts = sentence_starts(text)
+        ends = [*self._starts[1:], len(text)]
+        self._spans = list(zip(self._starts, ends, strict=True))
+        self._text = text
+        self._title = frozenset(key_of(title).split())
+        self._title_places = question.places(self._title)
+        self._has: dict[int, frozenset[int]] = {}
+
+    def at(self, offset: int) -> int:
+        """The sentence that an offset lies in."""
+        return bisect_right(self._starts, offset) - 1
+
+    def edge(self, start: int, name: names.NameRow, where: Sequence[int], own: bool) -> Sight:
+        """What the question has to do with a name in these sentences."""
+        words = name.key.split()
+        aside = self._question.places(words) | self._title_places
+        beside = max((self._question.weight(self._places(one) - aside) for one in where), default=0.0)
+        length = sum(word not in self._title for word in set(words)) / 4
+        return Sight(start, name, own, 0 in where, length, beside)
+
+    def _places(self, sentence: int) -> frozenset[int]:
+        """Which of the question's words a sentence has."""
+        found = self._has.get(sentence)
+        if found is None:
+            start, end = self._spans[min(sentence, len(self._spans) - 1)]
+            found = self._has[sentence] = self._question.places(words_of(self._text[start:end]))
+        return found
