@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from monograph.values import Chunk, Extraction
+    from monograph.values import Chunk, Extraction, Gist
 
 Float32: TypeAlias = npt.NDArray[np.float32]
 TextKind: TypeAlias = Literal["document", "query"]
@@ -82,6 +82,36 @@ class Extractor(Protocol):
         """One extraction a chunk, in the order of ``chunks``; each is remembered as soon as it comes.
 
         A chunk that a model fails on still gets an extraction (see :attr:`~monograph.values.Extraction.failure`).
+        """
+        ...
+
+
+@runtime_checkable
+class Summarizer(Protocol):
+    """Says in few words what many texts say.
+
+    ``key`` names the summarizer and every setting that changes its output: it is part of the hash under which a summary
+    is remembered. ``spec`` is what :func:`monograph.derive.summarize.load_summarizer` needs to make it again; one of
+    your own may use any text.
+    """
+
+    @property
+    def key(self) -> str:
+        """Name of the summarizer and its settings; part of every hash."""
+        ...
+
+    @property
+    def spec(self) -> str:
+        """How to make this summarizer again."""
+        ...
+
+    def summarize(self, texts: Sequence[str], max_tokens: int) -> Gist:
+        """Summarize texts in at most ``max_tokens`` tokens. Safe to call from several threads.
+
+        Raises
+        ------
+        ModelError
+            If a model does not answer, or its answer will not do.
         """
         ...
 

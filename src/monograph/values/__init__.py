@@ -36,6 +36,12 @@ from monograph.values.state import (
     IndexStats,
     Stats,
 )
+from monograph.values.tree import (
+    Gist,
+    Quote,
+    Source,
+    Summary,
+)
 from monograph.values.work import (
     Change,
     ChangeKind,
@@ -59,6 +65,7 @@ __all__ = [
     "Entity",
     "Extraction",
     "Finding",
+    "Gist",
     "Hit",
     "IndexStats",
     "Link",
@@ -74,10 +81,13 @@ __all__ = [
     "Plan",
     "Problem",
     "Progress",
+    "Quote",
     "Relation",
     "Report",
     "Section",
+    "Source",
     "Stats",
+    "Summary",
     "Watcher",
     "check_json",
     "content_hash",

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from monograph.values.content import Chunk, Metadata
 from monograph.values.graph import Path
+from monograph.values.tree import Summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +47,12 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A chunk that was found, and how.
+    """A chunk or a summary that was found, and how.
 
     ``score`` is what the hits are ordered by, highest first. In the modes ``lexical`` and ``dense`` it is that
     retriever's own absolute score; in ``hybrid`` it is the fused score (see :mod:`monograph.retrieve.fuse`), and
-    ``origins`` has the absolute ones. ``metadata`` is the document's with the chunk's own laid over it.
+    ``origins`` has the absolute ones. ``metadata`` is the document's with the chunk's own laid over it. Where a
+    ``summary`` was found, ``chunk`` is the one under it that is nearest to it.
     """
 
     chunk: Chunk
@@ -61,6 +63,12 @@ class Hit:
     metadata: Metadata
     origins: tuple[Origin, ...]
     path: Path | None = None
+    summary: Summary | None = None
+
+    @property
+    def text(self) -> str:
+        """What was found: the summary's text, or the chunk's."""
+        return self.chunk.text if self.summary is None else self.summary.text
 
     def explain(self) -> str:
         """One line: which retriever found it, at which rank, with what score."""
