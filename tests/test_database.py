@@ -274,3 +274,24 @@ def test_same_bytes_after_a_failed_open(filled: Path) -> None:
     with Monograph.open(filled, read_only=True) as monograph:
         monograph.search("lighthouse")
     assert hashlib.sha256(filled.read_bytes()).hexdigest() == before
+
+
+LOCKED = """
+import fcntl, sys
+with open(sys.argv[1], "r+b") as file:
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 510, 0x40000002)
+    except OSError:
+        print("locked")
+"""
+
+
+def test_opening_a_file_twice_keeps_the_lock_of_the_first(tmp_path: Path) -> None:
+    """POSIX drops all of a process's locks on a file when any of its descriptors is closed."""
+    path = tmp_path / "x.mono"
+    first = Database(path)
+    with first.read():
+        Database(path).close()
+        asked = subprocess.run([sys.executable, "-c", LOCKED, str(path)], check=True, capture_output=True, text=True)
+    first.close()
+    assert asked.stdout == "locked\n"

@@ -6,6 +6,7 @@ import os
 import sqlite3
 import struct
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,6 +32,9 @@ BUSY_SECONDS = 30.0
 MAGIC = b"SQLite format 3\x00"
 _abandoned: list[Connection] = []
 """Connections that a fork copied: closing one would release its parent's locks, so they are kept and never used."""
+_opened: Counter[tuple[int, int]] = Counter()
+"""How often each file, by device and inode, is open here: to read its bytes beside SQLite would release all its locks."""
+_opening = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +83,10 @@ def read_header(path: Path) -> Header:
             "pip install --upgrade monograph",
         )
     # Pages that are still in the write-ahead log may be missing from the main file: that is no damage.
-    log = path.with_name(path.name + "-wal")
-    pending = log.exists() and log.stat().st_size > 0
+    try:
+        pending = path.with_name(path.name + "-wal").stat().st_size > 0
+    except OSError:
+        pending = False
     if changes == valid_for and size < pages * header.page_size and not pending:
         raise DamagedFile(
             f"{path} is truncated: {size:,} of {pages * header.page_size:,} bytes are there",
@@ -115,7 +121,9 @@ def _translate(path: Path, error: sqlite3.Error) -> FileError | None:
     if name.startswith("SQLITE_READONLY") or name == "SQLITE_CANTOPEN":
         return ReadOnlyFile(f"{path} cannot be written: {text}", "check the permissions of the file and its folder")
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR")):
-        return DamagedFile(f"{path} is damaged: {text}", f"monograph check {path} --repair, or restore it from a copy")
+        return DamagedFile(
+            f"{path} is damaged: {text} ({name})", f"monograph check {path} --repair, or restore it from a copy"
+        )
     return None
 
 
@@ -174,19 +182,31 @@ class Database:
             if not create or read_only:
                 raise NotAMonograph(f"{path} does not exist", f"monograph sync {path} FOLDER")
             _make(path)
-        header = read_header(path)
         self.read_only = read_only or not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK)
         self._local = threading.local()
         self._write_lock = threading.RLock()
         self._open: list[tuple[int, Connection]] = []
         self._closed = False
-        if header.format < schema.newest_format():
+        self._file: tuple[int, int] | None = None
+        with _opening:
+            try:
+                self._enter()
+            except BaseException:
+                self.close()
+                raise
+
+    def _enter(self) -> None:
+        """Look at the file, unless it is open here already, and bring it to the newest format."""
+        header = None if _opened[_identity(self.path)] else read_header(self.path)
+        if header is not None and header.format < schema.newest_format():
             if self.read_only:
-                raise ReadOnlyFile(f"{path} has the older format {header.format} and cannot be written", "copy it")
-            with our_errors(path):
+                raise ReadOnlyFile(f"{self.path} has the older format {header.format} and cannot be written", "copy it")
+            with our_errors(self.path):
                 schema.migrate(self.connection())
-        with our_errors(path):
+        with our_errors(self.path):
             self.connection().execute("SELECT value FROM settings WHERE name = 'generation'").fetchone()
+        self._file = _identity(self.path)
+        _opened[self._file] += 1
 
     def connection(self) -> Connection:
         """The connection of this thread. For transactions use :meth:`read` and :meth:`write`."""
@@ -262,6 +282,17 @@ class Database:
             if process == os.getpid():
                 connection.close()
         self._open.clear()
+        if self._file is not None:
+            _opened[self._file] -= 1
+            self._file = None
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    try:
+        state = path.stat()
+    except OSError:
+        return (0, 0)  # Reading it says why.
+    return (state.st_dev, state.st_ino)
 
 
 def _connect(path: Path, *, read_only: bool) -> Connection:
