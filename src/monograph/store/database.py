@@ -33,7 +33,7 @@ MAGIC = b"SQLite format 3\x00"
 _abandoned: list[Connection] = []
 """Connections that a fork copied: closing one would release its parent's locks, so they are kept and never used."""
 _opened: Counter[tuple[int, int]] = Counter()
-"""How often each file, by device and inode, is open here: to read its bytes beside SQLite would release all its locks."""
+"""How often each file, by device and inode, is open here: to read its bytes beside SQLite would drop its locks."""
 _opening = threading.Lock()
 
 
