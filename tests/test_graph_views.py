@@ -17,7 +17,7 @@ from embedders import HashEmbedder
 from extractors import CapitalExtractor
 from monograph import Document, Monograph
 from monograph.errors import InputError, MissingExtra, MonographError, NotFound
-from monograph.graph.names import key_of
+from monograph.graph.names import asked_keys, key_of
 from monograph.retrieve.nodes import MOST_READ
 from monograph.store import graphs
 from monograph.values import Chunk, Entity, Extraction, Mention, Neighbourhood, Relation
@@ -76,7 +76,7 @@ def test_links_are_what_one_sentence_names(station: Monograph) -> None:
                 together.setdefault((one, other), set()).add(chunk)
     for name in ("Renk", "Obermatt", "Ines Calder", "Saddle"):
         found = station.neighbourhood(name, hops=1, most=500)
-        keys = {one.id: next(k for k in map(key_of, (one.name, *one.names)) if k in count) for one in found.entities}
+        keys = {one.id: next(k for form in one.names for k in asked_keys(form) if k in count) for one in found.entities}
         heads = {identifier: head_of(station, some) for identifier, some in keys.items()}
         links = {tuple(sorted((heads[one.source], heads[one.target]))): one for one in found.links}
         shown = set(heads.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections import Counter
 
 import numpy as np
@@ -235,3 +236,15 @@ def test_the_whole_query_as_a_substring(filled: Monograph) -> None:
         assert len(lexical.substring(connection, "ßenbah", 5, EVERYTHING).rows) == 1
         assert lexical.substring(connection, "no such text", 5, EVERYTHING).rows == ()
         assert tfidf.search(connection, "ßenbahn", 5, EVERYTHING).scores == (1.0,)
+
+
+@pytest.mark.parametrize("mode", ["lexical", "dense", "hybrid", "graph"])
+def test_more_hits_begin_with_fewer(monograph: Monograph, mode: str) -> None:
+    words = ["harbour", "crane", "Okafor", "ledger", "tide", "Marsh", "buoy", "rope", "Lindqvist", "signal"]
+    chosen = random.Random(3)
+    monograph.add(Document(" ".join(chosen.choices(words, k=12)) + f" {n}.", id=f"d{n}") for n in range(300))
+    query = "Did Okafor sign the ledger for the crane?"
+    all_of_them = [hit.chunk.id for hit in monograph.search(query, 80, mode=mode)]  # type: ignore[arg-type]
+    assert len(all_of_them) > 50
+    for k in (1, 5, 30):
+        assert [hit.chunk.id for hit in monograph.search(query, k, mode=mode)] == all_of_them[:k]  # type: ignore[arg-type]

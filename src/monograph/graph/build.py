@@ -10,11 +10,12 @@ from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from monograph.graph.names import key_of, title_of
+from monograph.graph.dates import days_in
+from monograph.graph.names import key_of, mention_key, title_of
 from monograph.graph.text import Words, sentence_starts, word_hashes
 from monograph.values import KINDS, Extraction, Mention
 
-GRAPH = 1
+GRAPH = 2
 """Raised when parts are made otherwise than before, so that the graph of a file is made anew."""
 
 MOST_NAMES = 512
@@ -120,7 +121,9 @@ def _full_names(extractions: Sequence[Extraction], apart: Pairs) -> dict[str, st
     A person is one that is taken for one, or bears the last name of one that a courtesy title marks (Mr. Okafor, and
     elsewhere Emmanuel Okafor).
     """
-    mentions = {(key_of(one.name), one.kind) for extraction in extractions for one in extraction.mentions}
+    mentions = {
+        (mention_key(one.name, one.kind), one.kind) for extraction in extractions for one in extraction.mentions
+    }
     persons = {_without_courtesy(key) for key, kind in mentions if kind == "person"}
     known = {key for key in persons if " " in key}
     known |= {
@@ -148,7 +151,7 @@ def _chunk_part(title: str, text: str, extraction: Extraction, full_names: dict[
     found: dict[str, list[int]] = {}
     kinds: dict[str, str] = {}
     for mention in extraction.mentions:
-        key = key_of(mention.name)
+        key = mention_key(mention.name, mention.kind)
         if len(key) < _SHORTEST_KEY and key.isascii():
             continue
         if mention.kind in ("person", "name"):
@@ -172,10 +175,11 @@ def _telling(kind: str) -> int:
 
 def _links(extraction: Extraction, keys: list[str], full_names: dict[str, str]) -> tuple[Linked, ...]:
     place = {key: at for at, key in enumerate(keys)}
+    key = {one.name: mention_key(one.name, one.kind) for one in extraction.mentions}
     strongest: dict[tuple[int, int], float] = {}
     for one in extraction.relations:
-        ends = [key_of(name) for name in (one.source, one.target)]
-        source, target = (place.get(full_names.get(key, key), place.get(key)) for key in ends)
+        ends = [key.get(name) or key_of(name) for name in (one.source, one.target)]
+        source, target = (place.get(full_names.get(end, end), place.get(end)) for end in ends)
         if source is not None and target is not None and source != target:
             strongest[source, target] = max(one.strength, strongest.get((source, target), 0.0))
     return tuple(Linked(*ends, strength) for ends, strength in list(strongest.items())[:MOST_LINKS])
@@ -186,8 +190,10 @@ def _subjects(title: str, extractions: Sequence[Extraction]) -> tuple[Subject, .
     key, qualifier = title_of(title)
     if key:
         subjects.append(Subject(key, qualifier, by_title=True))
+    days = {key_of(day) for day in days_in(title)} - {key}
+    subjects += [Subject(day, "", by_title=True) for day in sorted(days)]
     lead = _lead(extractions[0].mentions) if extractions else ""
-    if lead and lead != key:
+    if lead and lead != key and lead not in days:
         subjects.append(Subject(lead, "", by_title=False))
     return tuple(subjects)
 
@@ -199,7 +205,7 @@ def _lead(mentions: Sequence[Mention]) -> str:
         return ""
     first = min(one.start for one in near)
     best = max((one for one in near if one.start == first), key=lambda one: one.end)
-    key = key_of(best.name)
+    key = mention_key(best.name, best.kind)
     return key if len(key) >= _SHORTEST_KEY else ""
 
 

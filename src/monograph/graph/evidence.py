@@ -42,17 +42,18 @@ class Model:
         return result
 
 
-FOUND = Model(-6.0, (0.54, 0.4, 2.2, 0.1, 0.1, 2.6, 2.0))
+FOUND = Model(-6.3, (0.68, 0.4, 2.1, 0.1, 0.34, 1.56, 2.0, 1.5))
 """Of a chunk: fused score; best score for one clause of the question; whether its document's title stands in the
 question, which share of the question that is, how its qualifier fits (-0.5 to 0.5), 1 / sqrt(documents of that title);
-whether its document begins with a name of the question."""
+whether its document begins with a name of the question; which share of the question's entities it names, rare ones
+counting more."""
 
-DEFINES = Model(0.2, (-1.8, 0.6, -1.8, 0.1, 6.6, 1.3, 2.0, 3.8))
+DEFINES = Model(0.2, (-3.1, 0.6, -1.9, 0.1, 7.7, 0.78, 2.5, 4.35))
 """Of a link to a document about the name: by its beginning and not its title; 1 / sqrt(documents about it); ln(1 + uses
 of the name); whether the question names it; share of the question's words that only the target has; whether it is named
 in the first sentence; words of the name, in fours; share of the question's words beside the name in its sentence."""
 
-MENTIONS = Model(-2.35, (-1.0, 0.8, -1.5, 9.4, -1.2, 0.15, 0.36))
+MENTIONS = Model(-2.35, (-1.0, 0.56, -0.9, 9.4, -1.7, 0.8, 0.12))
 """Of a link to a chunk that names it too: ln(1 + uses); whether the start's document is about it; whether the question
 names it; share of the question's words that only the target has; words of the name, in fours; share of the question's
 words beside the name in its sentence; the target's best score for one clause."""

@@ -6,6 +6,7 @@ import re
 import zlib
 from functools import lru_cache
 
+from monograph.graph.dates import days_in
 from monograph.store.terms import fold
 
 LONGEST_KEY = 160
@@ -17,6 +18,8 @@ _TOKEN = re.compile(r"\w+")
 _ARTICLES = frozenset(("the", "a", "an"))
 _INITIAL = re.compile(r"\s*[Aa]\.")
 _QUALIFIER = re.compile(r"^(?P<name>.*\S)\s*\((?P<qualifier>[^()]*)\)\s*$", re.DOTALL)
+_PARTS = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
+_PREFIXES = frozenset(("Mc", "Mac", "De", "Di", "Du", "La", "Le", "Van", "Von"))
 _SUFFIXES = ("ings", "ing", "ors", "ers", "ed", "es", "or", "er", "s", "e")
 _SHORTEST_STEM = 4
 _SIGNED = 5
@@ -33,6 +36,26 @@ def key_of(name: str) -> str:
     if len(words) > 1 and words[0] in _ARTICLES and not _INITIAL.match(name):
         del words[0]
     return " ".join(words)[:LONGEST_KEY].rstrip()
+
+
+@lru_cache(maxsize=65_536)
+def spaced(name: str) -> str:
+    """A name written as one word, as chats have it, in its parts: ``JenniferMoore`` is ``Jennifer Moore``."""
+    parts = _PARTS.split(name)
+    return " ".join(parts) if " " not in name and min(map(len, parts)) > 1 and parts[0] not in _PREFIXES else name
+
+
+def mention_key(name: str, kind: str) -> str:
+    """The key of a name in a text: of a day for a date, of its parts for a person written as one word."""
+    if kind == "date":
+        days = days_in(name)
+        return key_of(days[0] if days else name)
+    return key_of(spaced(name) if kind == "person" else name)
+
+
+def asked_keys(name: str) -> list[str]:
+    """The keys that a name may be known by that someone asks for, the likeliest first."""
+    return list(dict.fromkeys((key_of(name), mention_key(name, "person"), mention_key(name, "date"))))
 
 
 def title_of(title: str) -> tuple[str, str]:

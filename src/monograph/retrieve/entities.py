@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 from monograph.errors import InputError, NotFound
-from monograph.graph.names import key_of, signature, title_of
+from monograph.graph.names import asked_keys, key_of, signature, title_of
 from monograph.retrieve.nodes import Node, Nodes
 from monograph.retrieve.written import MOST_LOOKED_AT, entities
 from monograph.store import names, neighbours
@@ -31,9 +31,10 @@ def find(connection: Connection, name: str) -> list[Node]:
     key = key_of(name)
     if not key:
         raise NotFound(f"{name!r} has no word that a name could have", "give a name as a text writes it")
-    known = names.known(connection, [key]).get(key)
-    if known is not None:
-        return _shown(connection, known.head)
+    known = names.known(connection, asked_keys(name))
+    for asked in asked_keys(name):
+        if asked in known:
+            return _shown(connection, known[asked].head)
     plain, qualifier = title_of(name)
     qualified = names.known(connection, [plain]).get(plain) if qualifier else None
     if qualified is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -13,7 +14,7 @@ from monograph.models import Float32
 from monograph.retrieve.question import Question
 from monograph.retrieve.ranking import Ranking
 from monograph.retrieve.sights import Sight, sights
-from monograph.store import graphs, names, vectors
+from monograph.store import graphs, names, terms, vectors
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
 from monograph.store.terms import words_of
@@ -173,10 +174,12 @@ def _start(found: Walk, fused: Mapping[int, float], subjects: Mapping[int, _Abou
     if not rows:
         return
     found.know(rows)
+    naming = _naming(found, rows)
     clause = _best_clause(found, rows, clause_vectors)
     features = np.zeros((len(rows), len(evidence.FOUND.weights)))
     features[:, 0] = [fused[row] for row in rows]
     features[:, 1] = clause
+    features[:, 7] = [naming.get(row, 0.0) for row in rows]
     for place, row in enumerate(rows):
         about = subjects.get(row)
         if about is not None and about.by_title:
@@ -187,6 +190,24 @@ def _start(found: Walk, fused: Mapping[int, float], subjects: Mapping[int, _Abou
             found.asked[row] = about.name
     found.clause.update(zip(rows, clause.tolist(), strict=True))
     found.own = dict(zip(rows, evidence.FOUND.probability(features).tolist(), strict=True))
+
+
+def _naming(found: Walk, rows: Sequence[int]) -> dict[int, float]:
+    """By chunk, its share of the entities that the question names, rare ones counting more."""
+    entities = names.members(found.connection, {one.name.head for one in found.question.names})
+    total = terms.count(found.connection)
+    rarity = {
+        head: max(0.0, math.log((total + 1) / (sum(one.uses for one in some) + 0.5))) for head, some in entities.items()
+    }
+    whole = sum(rarity.values())
+    if not whole:
+        return {}
+    head = {one.row: one.head for some in entities.values() for one in some}
+    named = {(head[name], chunk) for name, chunk in graphs.that_name(found.connection, rows, head)}
+    share: dict[int, float] = {}
+    for entity, chunk in sorted(named):
+        share[chunk] = share.get(chunk, 0.0) + rarity[entity] / whole
+    return share
 
 
 def _best_clause(found: Walk, rows: Sequence[int], clause_vectors: Float32) -> Float64:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from monograph.graph.names import key_of
+from monograph.graph.names import key_of, mention_key
 from monograph.retrieve.graph import Walk
 from monograph.store import chunks, extractions, graphs, names
 from monograph.store.database import Connection
@@ -106,7 +106,7 @@ def _as_mentioned(value: bytes | None, titled: Sequence[str], key: str) -> str:
     if value is None:
         return ""
     mentions = extractions.unpack(value, text).mentions
-    return next((one.name for one in mentions if key_of(one.name) == key), "")
+    return next((one.name for one in mentions if mention_key(one.name, one.kind) == key), "")
 
 
 def entity_id(key: str) -> str:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from monograph.derive.extract.function_words import FUNCTION_WORDS, language_of
+from monograph.graph.dates import days_in
 from monograph.graph.evidence import Float64
-from monograph.graph.names import key_of
+from monograph.graph.names import key_of, spaced
 from monograph.graph.text import Words, word_hash
 from monograph.store import graphs, names, terms
 from monograph.store.database import Connection
@@ -83,6 +84,8 @@ class Question:
         Its folded words, all of them.
     words, weights:
         Hashes of its telling words, ascending, and what each weighs: inverse document frequency, all together 1.
+    place:
+        Of each hash among ``words``.
     names:
         The longest names in it that the file knows, none within another.
     unknown:
@@ -95,14 +98,15 @@ class Question:
     keys: frozenset[str]
     words: Words
     weights: Float64
+    place: Mapping[int, int]
     names: tuple[Asked, ...]
     unknown: tuple[str, ...]
     clauses: tuple[str, ...]
 
     def places(self, words: Iterable[str]) -> frozenset[int]:
         """Which of the question's words stand among some folded ones, by their places in ``words``."""
-        asked = {word_hash(word) for word in words}
-        return frozenset(place for place, one in enumerate(self.words.tolist()) if one in asked)
+        places = (self.place.get(word_hash(word)) for word in words)
+        return frozenset(place for place in places if place is not None)
 
     def weight(self, places: Iterable[int]) -> float:
         """What the words at some places weigh together."""
@@ -117,8 +121,7 @@ class _Token:
 
 def take_apart(connection: Connection, text: str) -> Question:
     """Take a question apart."""
-    tokens = [_Token(found.group(), key_of(found.group())) for found in _TOKEN.finditer(_POSSESSIVE.sub(" ", text))]
-    tokens = [token for token in tokens if token.key]
+    tokens = _tokens(text)
     small = FUNCTION_WORDS[language_of(text)] | _ASKING
     weights = _weights(connection, [token.key for token in tokens if token.key not in small])
     hashes = {word_hash(key): 0.0 for key in weights}
@@ -127,6 +130,7 @@ def take_apart(connection: Connection, text: str) -> Question:
     total = sum(hashes.values()) or 1.0
     ordered = sorted(hashes)
     found, unknown = _names(connection, tokens, small)
+    found += _otherwise_written(connection, text, tokens, small, {row.row for row in found})
     asked = tuple(
         Asked(row, min(1.0, sum(hashes[word_hash(key)] for key in row.key.split() if key in weights) / total))
         for row in found
@@ -135,11 +139,17 @@ def take_apart(connection: Connection, text: str) -> Question:
         text=text,
         keys=frozenset(token.key for token in tokens),
         words=np.array(ordered, dtype=np.uint32),
+        place={one: place for place, one in enumerate(ordered)},
         weights=np.array([hashes[one] / total for one in ordered], dtype=np.float64),
         names=asked,
         unknown=unknown,
         clauses=clauses(text),
     )
+
+
+def _tokens(text: str) -> list[_Token]:
+    written = (found.group() for found in _TOKEN.finditer(_POSSESSIVE.sub(" ", text)))
+    return [_Token(one, key) for one in written if (key := key_of(one))]
 
 
 def clauses(text: str) -> tuple[str, ...]:
@@ -186,6 +196,17 @@ def _names(
         if not used and token.written[0].isupper() and token.key not in small
     ]
     return list(found.values()), tuple(dict.fromkeys(unknown))
+
+
+def _otherwise_written(
+    connection: Connection, text: str, tokens: list[_Token], small: Collection[str], found: Collection[int]
+) -> list[names.NameRow]:
+    """Names that the file knows in another form: days, persons written as one word, persons by their first names."""
+    handles = [token.written for token in tokens if spaced(token.written) != token.written]
+    keys = {key_of(one) for one in (*days_in(text), *map(spaced, handles))}
+    first = {token.key for token in tokens if token.written[0].isupper() and token.key not in small}
+    rows = {row.row: row for row in (*names.known(connection, keys).values(), *names.called(connection, first))}
+    return [row for number, row in sorted(rows.items()) if number not in found]
 
 
 def _may_name(tokens: list[_Token], small: Collection[str], is_subject: bool) -> bool:

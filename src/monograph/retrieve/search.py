@@ -18,7 +18,8 @@ from monograph.vectors.index import EcoVectorIndex
 MODES: tuple[Mode, ...] = get_args(Mode)
 
 POOL = 100
-"""Candidates each retriever gives to a fusion, at least; four times k when that is more."""
+"""Candidates each retriever gives to a fusion; k when that is more. Scores are relative to them: to ask for more hits
+must not change the first ones."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +68,7 @@ def search(connection: Connection, index: EcoVectorIndex, request: Request) -> l
     """The k best hits, best first; fewer where fewer chunks match or are allowed."""
     if request.k <= 0:
         return []
-    pool = max(POOL, 4 * request.k)
+    pool = max(POOL, request.k)
     query, allowed = request.query, request.allowed
     rankings: list[Ranking] = []
     lifts: list[Ranking] = []
@@ -109,7 +110,7 @@ def search_faithfully(
     """
     if request.k <= 0 or request.vector is None or request.question is None:
         return []
-    pool = dense.search(connection, index, request.vector, max(POOL, 4 * request.k), request.allowed)
+    pool = dense.search(connection, index, request.vector, max(POOL, request.k), request.allowed)
     asked = minirag.Asked(request.question, request.vector)
     found = minirag.search(connection, embedder, asked, pool, request.allowed, parameters)
     fused = fuse.alone(found.ranking, [])[: request.k]

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
@@ -22,6 +23,8 @@ LONGEST_TITLE = 8
 """Words of a title that is looked for in a text."""
 
 _TOKEN = re.compile(r"\w+")
+_STOP = re.compile(r"[?!;()\n\"]|(?<=\w\w\w)\.(?=\s)")
+"""One character behind which no title goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,22 +69,30 @@ def sights(connection: Connection, question: Question, starts: Sequence[int]) ->
 
 def _titles_within(connection: Connection, texts: Mapping[int, str]) -> dict[int, list[tuple[names.NameRow, int]]]:
     """(name, offset) of documents' subjects that stand in texts and begin with a capital or digit, by chunk."""
-    spans: dict[str, list[tuple[int, int]]] = {}
-    for chunk, text in texts.items():
-        tokens = [(key_of(one.group()), one.start()) for one in _TOKEN.finditer(text)]
-        tokens = [token for token in tokens if token[0]]
+    phrases = {chunk: _phrases(text) for chunk, text in texts.items()}
+    known = graphs.known_subjects(connection, set().union(*phrases.values()))
+    return {
+        chunk: sorted(((known[key], some[key]) for key in known.keys() & some.keys()), key=lambda one: one[0].row)
+        for chunk, some in phrases.items()
+    }
+
+
+def _phrases(text: str) -> dict[str, int]:
+    """Keys of all phrases of one sentence that begin with a capital or digit, and where each stands first."""
+    found: dict[str, int] = {}
+    at = 0
+    for part in _STOP.split(text):
+        tokens = [(key, at + one.start()) for one in _TOKEN.finditer(part) if (key := key_of(one.group()))]
+        joined = " ".join(key for key, _ in tokens)
+        ends = list(accumulate((len(key) + 1 for key, _ in tokens), initial=0))
         for first, (_, offset) in enumerate(tokens):
             if text[offset].isupper() or text[offset].isdigit():
-                phrase = ""
-                for word, _ in tokens[first : first + LONGEST_TITLE]:
-                    phrase = f"{phrase} {word}" if phrase else word
-                    if phrase not in FUNCTION_WORDS["english"]:
-                        spans.setdefault(phrase, []).append((chunk, offset))
-    known = graphs.known_subjects(connection, spans)
-    found: dict[int, list[tuple[names.NameRow, int]]] = {}
-    for key, row in known.items():
-        for chunk, offset in spans[key]:
-            found.setdefault(chunk, []).append((row, offset))
+                begin = ends[first]
+                for end in ends[first + 1 : first + 1 + LONGEST_TITLE]:
+                    found.setdefault(joined[begin : end - 1], offset)
+        at += len(part) + 1
+    for word in FUNCTION_WORDS["english"]:
+        found.pop(word, None)
     return found
 
 

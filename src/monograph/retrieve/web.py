@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import fsum, log1p
 
 from monograph.graph.build import NO_SENTENCE
-from monograph.graph.names import key_of
+from monograph.graph.names import asked_keys
 from monograph.retrieve.nodes import Node, Nodes, Seen
 from monograph.retrieve.written import keys_in, named_by
 from monograph.store import extractions, graphs, neighbours
@@ -146,10 +146,15 @@ class Web:
             keys = keys_in(self.nodes, chunk)
             seen = {one.name: one.node for one in self.nodes.seen[chunk]}
             for one in extractions.unpack(values[chunk], "").relations if chunk in values else ():
-                source, target = (named_by(key_of(name), keys) for name in (one.source, one.target))
+                source, target = (_end(name, keys) for name in (one.source, one.target))
                 if source is not None and target is not None:
                     found.setdefault((chunk, seen[source], seen[target]), []).append(one)
         return found
+
+
+def _end(name: str, keys: Mapping[str, int]) -> int | None:
+    named = (named_by(key, keys) for key in asked_keys(name))
+    return next((row for row in named if row is not None), None)
 
 
 def _together(seen: Sequence[Seen]) -> Iterator[tuple[Node, Node]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from monograph.graph.names import key_of
+from monograph.graph.names import key_of, mention_key
 from monograph.graph.short import is_short
 from monograph.retrieve.nodes import Node, Nodes
 from monograph.store import chunks, extractions, graphs
@@ -77,7 +77,7 @@ def writings(nodes: Nodes, rows: Sequence[int]) -> Iterator[Writing]:
         ways = dict.fromkeys((" ".join(one.name.split()), one.kind) for one in mentions)
         told = set()
         for form, kind in ways:
-            key = key_of(form)
+            key = mention_key(form, kind)
             name = named_by(key, keys, short=kind in ("person", "name"))
             if name is not None and (name, form) not in told:
                 told.add((name, form))

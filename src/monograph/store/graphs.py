@@ -323,6 +323,16 @@ def subject_chunks(connection: Connection, wanted: Iterable[int], allowed: Allow
     return [SubjectChunk(row[0], row[1], bool(row[2]), row[3], row[4]) for row in found]
 
 
+def that_name(connection: Connection, chunks: Iterable[int], wanted: Iterable[int]) -> list[tuple[int, int]]:
+    """(name, chunk) for those of some chunks that name any of some names."""
+    found = connection.execute(
+        """SELECT m.name, m.chunk FROM json_each(?) AS n CROSS JOIN json_each(?) AS c CROSS JOIN mentions AS m
+        WHERE m.name = n.value AND m.chunk = c.value""",
+        (_listed(wanted), _listed(chunks)),
+    )
+    return [(int(name), int(chunk)) for name, chunk in found]
+
+
 def own_subjects(connection: Connection, chunks: Iterable[int]) -> dict[int, set[int]]:
     """The names that the documents of chunks are about, by chunk row."""
     found: dict[int, set[int]] = {}

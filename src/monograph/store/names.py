@@ -80,6 +80,18 @@ def known(connection: Connection, keys: Iterable[str]) -> dict[str, NameRow]:
     return {row[1]: NameRow(*row) for row in found}
 
 
+def called(connection: Connection, first: Iterable[str]) -> list[NameRow]:
+    """Persons by their first names: those of whom the file knows one alone, in order of row."""
+    found = connection.execute(
+        f"""SELECT min(n.name), n.key, n.uses, {_ENTITY} FROM json_each(?) AS k CROSS JOIN names AS n
+        LEFT JOIN names AS h ON h.name = n.head
+        WHERE n.key > k.value || ' ' AND n.key < k.value || '!' AND n.uses > 0 AND n.persons > 0
+        GROUP BY k.value HAVING count(DISTINCT {_ENTITY}) = 1 ORDER BY n.name""",  # noqa: S608 - a constant
+        (_listed(first),),
+    )
+    return [NameRow(*row) for row in found]
+
+
 def load(connection: Connection, names: Iterable[int]) -> dict[int, NameRow]:
     """Names by row."""
     found = connection.execute(

@@ -1,0 +1,59 @@
+"""Days as they are compared: 2026-04-10, however a text writes it."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january januar jan enero janvier gennaio janeiro января",
+            "february februar feb febrero février febbraio fevereiro февраля",
+            "march märz mar marzo mars março марта",
+            "april apr abril avril aprile апреля",
+            "may mai mayo maggio maio мая",
+            "june juni jun junio juin giugno junho июня",
+            "july juli jul julio juillet luglio julho июля",
+            "august aug agosto août августа",
+            "september sept sep septiembre septembre settembre setembro сентября",
+            "october oktober oct okt octubre octobre ottobre outubro октября",
+            "november nov noviembre novembre novembro ноября",
+            "december dezember dec dez diciembre décembre dicembre dezembro декабря",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}
+_MONTH = "|".join(sorted(_MONTHS, key=lambda name: (-len(name), name)))
+_DAY = re.compile(
+    rf"""(?<![^\W_])(?:
+        (?P<y1>\d{{4}})[-/.](?P<m1>\d{{1,2}})[-/.](?P<d1>\d{{1,2}})(?!\d)
+        | (?P<y2>(?:19|20)\d\d)(?P<m2>\d\d)(?P<d2>\d\d)(?![^\W_])
+        | (?P<d3>\d{{1,2}})\.(?P<m3>\d{{1,2}})\.(?P<y3>\d{{4}})(?!\d)
+        | (?P<d4>\d{{1,2}})(?:st|nd|rd|th|er|[.º°])?(?:\ (?:de|of))?\ (?P<n4>{_MONTH})\.?,?(?:\ del?)?\ (?P<y4>\d{{4}})
+          (?!\d)
+        | (?P<n5>{_MONTH})\.?\ (?P<d5>\d{{1,2}})(?:st|nd|rd|th)?,?\ (?P<y5>\d{{4}})(?!\d)
+        | (?P<y6>\d{{4}})年(?P<m6>\d{{1,2}})月(?P<d6>\d{{1,2}})[日号])""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def days_in(text: str) -> list[str]:
+    """The days that a text names with their year, as ``2026-04-10``, in order and once each.
+
+    ``20260410``, ``10.04.2026``, ``10 April 2026``, ``April 10th, 2026``, ``10 de abril de 2026`` and ``2026年4月10日``
+    are one day. ``04/10/2026`` is none: it is April in one country and October in another.
+    """
+    days = (_day(found) for found in _DAY.finditer(text))
+    return list(dict.fromkeys(day for day in days if day))
+
+
+def _day(found: re.Match[str]) -> str:
+    parts = {name[0]: value for name, value in found.groupdict().items() if value is not None}
+    month = int(parts["m"]) if "m" in parts else _MONTHS[parts["n"].casefold()]
+    try:
+        return date(int(parts["y"]), month, int(parts["d"])).isoformat()
+    except ValueError:
+        return ""
