@@ -43,7 +43,7 @@ class Faithful:
         file = self.monograph
         with file._database.read() as connection:
             request = search.prepare(connection, file.embedder, search.Request(query, k, "graph"))
-            return search.search_faithfully(connection, file._index, file.embedder, request, self.parameters)
+            return search.search_faithfully(connection, file._index, file._nearest_names(), request, self.parameters)
 
 
 @cache

@@ -139,7 +139,7 @@ def test_nearest_names_by_brute_force(
             names.set_codes(connection, [(bytes(size), words[3].lower()), (b"\xff", words[4].lower())])
         vectors = np.stack([*embedder.embed(words[7:9]), np.zeros(dimension, dtype=np.float32)])
         with monograph._database.read() as connection:
-            found = nearest_names.nearest_names(connection, vectors, k)
+            found = nearest_names.NearestNames(embedder).to_vectors(connection, vectors, k)
             codes = dict(names.codes(connection))
         expected: list[dict[int, float]] = [{}, {}, {}]
         for row, code in codes.items():
@@ -159,7 +159,7 @@ def test_the_nearest_name_is_the_name_itself(monograph: Monograph) -> None:
     monograph.add([Document("Anna Seghers wrote to Walter Benjamin, and Hannah Arendt to Gershom Scholem.")])
     vector = monograph.embedder.embed(["walter benjamin"])
     with monograph._database.read() as connection:
-        ((first, *others),) = nearest_names.nearest_names(connection, vector, 3)
+        ((first, *others),) = nearest_names.NearestNames(monograph.embedder).to_vectors(connection, vector, 3)
         assert names.load(connection, [first.name])[first.name].key == "walter benjamin"
     assert first.cosine > 0.9 > max(one.cosine for one in others)
 

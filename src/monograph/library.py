@@ -23,6 +23,7 @@ from monograph.models import Embedder, Extractor
 from monograph.retrieve import entities, neighbourhood
 from monograph.retrieve import merges as merging
 from monograph.retrieve import search as retrieval
+from monograph.retrieve.nearest_names import NearestNames
 from monograph.settings import Settings
 from monograph.store import check, chunks, documents, stats
 from monograph.store.database import Connection, Database
@@ -67,6 +68,7 @@ class Monograph:
         self._settings = settings
         self._embedder = embedder
         self._extractor = extractor
+        self._nearest: NearestNames | None = None
 
     @classmethod
     def open(  # noqa: PLR0913 - each is a choice of its own
@@ -331,8 +333,13 @@ class Monograph:
                 configuration.check_embedder(self._database, self.embedder)
                 request = retrieval.prepare(connection, self.embedder, request)
             if faithful:
-                return retrieval.search_faithfully(connection, self._index, self.embedder, request)
+                return retrieval.search_faithfully(connection, self._index, self._nearest_names(), request)
             return retrieval.search(connection, self._index, request)
+
+    def _nearest_names(self) -> NearestNames:
+        if self._nearest is None or self._nearest.embedder is not self.embedder:
+            self._nearest = NearestNames(self.embedder)
+        return self._nearest
 
     def document(self, name: str) -> Document:
         """A stored document by id or uri, with its text.

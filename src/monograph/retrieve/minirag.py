@@ -16,7 +16,7 @@ from monograph.graph.paths import Beam, ScoredPath, best_paths, edge_relevance, 
 from monograph.models import Embedder, Float32
 from monograph.retrieve.answer_kinds import answer_kinds, nearest_kind
 from monograph.retrieve.entity_graph import Bounds, Surroundings, around
-from monograph.retrieve.nearest_names import nearest_names
+from monograph.retrieve.nearest_names import NearestNames
 from monograph.retrieve.paths import SHOWN, written
 from monograph.retrieve.question import Question
 from monograph.retrieve.ranking import Ranking, ranking
@@ -83,7 +83,7 @@ class Found:
 
 def search(
     connection: Connection,
-    embedder: Embedder,
+    nearest: NearestNames,
     asked: Asked,
     pool: Ranking,
     allowed: Allowed,
@@ -98,8 +98,8 @@ def search(
     ----------
     connection:
         A read transaction.
-    embedder:
-        The file's.
+    nearest:
+        Finds names near to the question's, by the file's embedder.
     asked:
         The question.
     pool:
@@ -109,13 +109,13 @@ def search(
     parameters:
         What the formulas leave open.
     """
-    starts = _starting_nodes(connection, embedder, asked.question, parameters)
+    starts = _starting_nodes(connection, nearest, asked.question, parameters)
     if not starts or not pool.rows:
         return Found(pool)
     hops = max(parameters.radius, parameters.beam.length)
     part = around(connection, starts, hops, pool.rows, allowed, parameters.bounds)
     starts = {entity: similarity for entity, similarity in starts.items() if entity in part.kinds}
-    kinds = answer_kinds(asked.question.text, asked.types) or nearest_kind(embedder, asked.vector)
+    kinds = answer_kinds(asked.question.text, asked.types) or nearest_kind(nearest.embedder, asked.vector)
     answers = {entity for entity, kind in part.kinds.items() if kind in kinds}
     relevance = edge_relevance(part.graph, starts.keys() | answers, parameters.radius)
     key = key_edges(relevance, parameters.key_edges)
@@ -128,12 +128,12 @@ def search(
     if not ways:
         return Found(pool)
     cosines = dict(zip(pool.rows, pool.scores, strict=True))
-    scores = {row: cosines[row] for row in ways} | _with_descriptions(connection, embedder, ways, asked.vector)
+    scores = {row: cosines[row] for row in ways} | _with_descriptions(connection, nearest.embedder, ways, asked.vector)
     return Found(ranking("minirag", scores.items(), len(scores)), ways, part.written)
 
 
 def _starting_nodes(
-    connection: Connection, embedder: Embedder, question: Question, parameters: Parameters
+    connection: Connection, nearest: NearestNames, question: Question, parameters: Parameters
 ) -> dict[int, float]:
     """Entities by row, and how similar each is to a name of the question; 1 for one that has that name."""
     known = [one.name for one in question.names[:MOST_ASKED]]
@@ -144,7 +144,7 @@ def _starting_nodes(
     if not texts or parameters.alike <= 0:
         return found
     cosines: dict[int, float] = {}
-    for some in nearest_names(connection, embedder.embed(texts, "document"), parameters.alike):
+    for some in nearest.to(connection, texts, parameters.alike):
         for one in some:
             cosines[one.name] = max(one.cosine, cosines.get(one.name, 0.0))
     for row, name in names.load(connection, cosines).items():

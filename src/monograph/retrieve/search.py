@@ -7,6 +7,7 @@ from typing import get_args
 
 from monograph.models import Embedder, Float32
 from monograph.retrieve import dense, fuse, graph, lexical, minirag, paths, tfidf
+from monograph.retrieve.nearest_names import NearestNames
 from monograph.retrieve.question import Question, take_apart
 from monograph.retrieve.ranking import Ranking
 from monograph.store import chunks
@@ -91,7 +92,7 @@ def search(connection: Connection, index: EcoVectorIndex, request: Request) -> l
 def search_faithfully(
     connection: Connection,
     index: EcoVectorIndex,
-    embedder: Embedder,
+    nearest: NearestNames,
     request: Request,
     parameters: minirag.Parameters = minirag.DEFAULT_PARAMETERS,
 ) -> list[Hit]:
@@ -101,8 +102,8 @@ def search_faithfully(
     ----------
     connection, index:
         A read transaction, and the file's vectors.
-    embedder:
-        The file's.
+    nearest:
+        Finds names near to the question's.
     request:
         As :func:`prepare` gives it.
     parameters:
@@ -112,7 +113,7 @@ def search_faithfully(
         return []
     pool = dense.search(connection, index, request.vector, max(POOL, request.k), request.allowed)
     asked = minirag.Asked(request.question, request.vector)
-    found = minirag.search(connection, embedder, asked, pool, request.allowed, parameters)
+    found = minirag.search(connection, nearest, asked, pool, request.allowed, parameters)
     fused = fuse.alone(found.ranking, [])[: request.k]
     return _hits(connection, fused, minirag.to_chunks(connection, found, (one.row for one in fused)))
 
