@@ -117,7 +117,7 @@ class Link:
     source, target:
         Ids of entities; ``source`` comes first in order of id where no model gave a direction.
     weight:
-        Above 0: how much more often than by chance they come together, times a model's strength where there is one.
+        Above 0: how much more often than by chance they come together, times 1 + a model's strength where there is one.
     chunks:
         Ids of every chunk that it comes from.
     description, keywords:
