@@ -267,7 +267,10 @@ class Database:
         """
         with self._write_lock, our_errors(self.path):
             connection = self.connection()
+            # The whole file goes through a temporary one, which may be larger than the memory.
+            connection.execute("PRAGMA temp_store = FILE")
             connection.execute("VACUUM")
+            connection.execute("PRAGMA temp_store = MEMORY")
             busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         if busy:
             raise BusyFile(
