@@ -15,7 +15,7 @@ from monograph.evaluate.plot import save_plot
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--data", type=Path, default=SHARED / "data/lihuaworld")
-parser.add_argument("--modes", default="lexical,tfidf,dense,hybrid")
+parser.add_argument("--modes", default="lexical,tfidf,dense,hybrid,graph")
 parser.add_argument("--json", type=Path)
 parser.add_argument("--plot", type=Path)
 options = parser.parse_args()

@@ -104,7 +104,7 @@ def test_two_processes_sync_at_once(tmp_path: Path, folder: Path) -> None:
 
 
 def test_an_interrupt_is_clean(tmp_path: Path, folder: Path) -> None:
-    fill(folder, 400)
+    fill(folder, 1_500)
     path = tmp_path / "x.mono"
     command = [sys.executable, "-m", "monograph.app.cli", "sync", str(path), str(folder)]
     child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import sqlite3
@@ -295,3 +296,22 @@ def test_opening_a_file_twice_keeps_the_lock_of_the_first(tmp_path: Path) -> Non
         asked = subprocess.run([sys.executable, "-c", LOCKED, str(path)], check=True, capture_output=True, text=True)
     first.close()
     assert asked.stdout == "locked\n"
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are listed in /proc")
+def test_a_closed_file_is_closed(filled: Path) -> None:
+    """A connection left open would be taken for one to the next file of that inode."""
+    gc.disable()
+    try:
+        with Monograph.open(filled) as monograph:
+            for mode in ("lexical", "dense", "hybrid", "graph"):
+                monograph.search("Who keeps the lighthouse?", mode=mode)  # type: ignore[arg-type]
+            monograph.search("Who keeps the lighthouse?", mode="graph", faithful=True)
+            assert monograph.check() == []
+            monograph.add([Document("Another one.", id="new")])
+            monograph.remove(["new"], forget=True)
+            monograph.stats()
+        held = [os.readlink(one) for one in Path("/proc/self/fd").iterdir() if one.exists()]
+    finally:
+        gc.enable()
+    assert not [one for one in held if str(filled) in one]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 
 from monograph.store import clusters as store
 from monograph.store.database import Connection
@@ -18,7 +19,9 @@ def faults(connection: Connection, space: int) -> Iterator[str]:
     if store.header(connection, space) is None:
         return
     try:
-        Memory(space, 0).state(connection)
+        memory = Memory(space, 0)
+        with closing(memory.ahead):
+            memory.state(connection)
     except (kernel.DamagedBytes, ValueError) as fault:
         yield f"the centroids are damaged: {fault}"
         return
