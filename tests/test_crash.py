@@ -119,7 +119,7 @@ def test_an_interrupt_is_clean(tmp_path: Path, folder: Path) -> None:
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout
     with Monograph.open(path) as monograph:
         assert monograph.check() == []
-        assert monograph.stats().documents == 400
+        assert monograph.stats().documents == 1_500
 
 
 def test_a_failing_embedder_loses_nothing_that_was_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
