@@ -7,24 +7,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from monograph import where as filters
-from monograph.errors import InputError, NotFound
+from monograph.errors import InputError, ModelError, NotFound
 from monograph.graph import export
-from monograph.ingest import apart, build, configuration, regraph, revector
+from monograph.ingest import apart, build, configuration, grow, regraph, revector
 from monograph.ingest import plan as planning
 from monograph.ingest import remove as removal
 from monograph.ingest.batch import DEFAULT_LIMITS, Limits
 from monograph.ingest.prepare import Pipeline
-from monograph.models import Embedder, Extractor
+from monograph.models import Embedder, Extractor, Summarizer
 from monograph.retrieve import entities, neighbourhood
 from monograph.retrieve import merges as merging
 from monograph.retrieve import search as retrieval
 from monograph.settings import Settings
 from monograph.store import check, chunks, documents, stats
+from monograph.store.clusters import SUMMARIES
 from monograph.store.database import Connection, Database
 from monograph.store.filters import compile_condition
 from monograph.values import (
@@ -61,12 +63,17 @@ class Monograph:
         settings: Settings,
         embedder: Embedder | None,
         extractor: Extractor | None,
+        summarizer: Summarizer | None = None,
     ) -> None:
         self._database = database
         self._index = index
+        self._summaries = EcoVectorIndex(
+            SUMMARIES, index.design, target_recall=index.target_recall, cache_bytes=index.cache_bytes
+        )
         self._settings = settings
         self._embedder = embedder
         self._extractor = extractor
+        self._summarizer = summarizer
 
     @classmethod
     def open(  # noqa: PLR0913 - each is a choice of its own
@@ -74,6 +81,7 @@ class Monograph:
         path: str | os.PathLike[str],
         embedder: Embedder | None = None,
         extractor: Extractor | None = None,
+        summarizer: Summarizer | None = None,
         *,
         settings: Settings | None = None,
         create: bool = True,
@@ -93,6 +101,9 @@ class Monograph:
         extractor:
             Finds what chunks name. By default the one the file's graph was made with; for a new file, patterns, which
             need no model.
+        summarizer:
+            Makes the tree of summaries. By default the one the file's tree was made with; a file without a tree gets
+            none. Where one is given, the next write makes a tree, and every later one keeps it in step.
         settings:
             The numbers a new file is built with.
         create:
@@ -110,20 +121,22 @@ class Monograph:
         FileError
             If it is not a monograph, newer than this version, or damaged: the file is left as it was.
         ModelMismatch
-            If the file's vectors come from another embedder than the one given, or its graph from another extractor;
-            :meth:`reembed` and :meth:`reextract` make them anew.
+            If the file's vectors come from another embedder than the one given, its graph from another extractor, or
+            its tree from another summarizer; :meth:`reembed`, :meth:`reextract` and :meth:`resummarize` make them anew.
         InputError
             If the file was built with other settings, or a number is out of range.
         """
         index = EcoVectorIndex(target_recall=target_recall, cache_bytes=cache_bytes)
         database = Database(Path(path), create=create, read_only=read_only)
         try:
-            monograph = cls(database, index, configuration.settle(database, settings), embedder, extractor)
-            configuration.catch_up(database, index)
+            monograph = cls(database, index, configuration.settle(database, settings), embedder, extractor, summarizer)
+            configuration.catch_up(database, monograph._indexes)
             if embedder is not None:
                 configuration.check_embedder(database, embedder)
             if extractor is not None:
                 configuration.check_extractor(database, extractor)
+            if summarizer is not None:
+                configuration.check_summarizer(database, summarizer)
         except BaseException:
             database.close()
             raise
@@ -180,9 +193,25 @@ class Monograph:
             self._extractor = configuration.make_extractor(self._database)
         return self._extractor
 
+    @property
+    def summarizer(self) -> Summarizer:
+        """What makes this file's summaries; in a file without a tree, what would.
+
+        Raises
+        ------
+        ModelUnavailable, MissingExtra
+            If the summarizer that the file's tree was made with cannot be made again here.
+        ModelMismatch
+            If it can, but is another by now.
+        """
+        if self._summarizer is None:
+            self._summarizer = configuration.make_summarizer(self._database)
+        return self._summarizer
+
     def close(self) -> None:
         """Close the file. Closing twice is allowed; any other use afterwards raises ClosedFile."""
         self._index.close()
+        self._summaries.close()
         self._database.close()
 
     def plan(
@@ -270,11 +299,12 @@ class Monograph:
         BusyFile
             If ``forget`` is asked and another process still reads an older state.
         """
-        return removal.remove(self._database, self._index, [str(name) for name in ids], forget=forget)
+        report = removal.remove(self._database, self._indexes, [str(name) for name in ids], forget=forget)
+        return self._followed(report)
 
     def compact(self) -> None:
         """Drop remembered values that nothing uses, merge the index and give free space back to the disk."""
-        removal.erase(self._database, self._index)
+        removal.erase(self._database, self._indexes)
 
     def search(
         self,
@@ -555,9 +585,7 @@ class Monograph:
         ModelError
             If the embedder fails: the file is as it was, and what was made is remembered.
         """
-        made = revector.reembed(
-            Pipeline(self._database, self._index, embedder, self.extractor, self._settings), progress
-        )
+        made = revector.reembed(replace(self._pipeline(), embedder=embedder), progress)
         self._embedder = embedder
         return Report(embedded=made.embedded, remembered=made.remembered)
 
@@ -568,20 +596,55 @@ class Monograph:
         """
         configuration.adopt_embedder(self._database, self.embedder)
         chosen = extractor or self.extractor
-        made = regraph.reextract(Pipeline(self._database, self._index, self.embedder, chosen, self._settings), progress)
+        made = regraph.reextract(replace(self._pipeline(), extractor=chosen), progress)
         self._extractor = chosen
         return Report(extracted=made.extracted, fell_back=made.fell_back)
 
+    @property
+    def _indexes(self) -> tuple[EcoVectorIndex, EcoVectorIndex]:
+        return self._index, self._summaries
+
+    def resummarize(self, summarizer: Summarizer | None = None, *, progress: Watcher | None = None) -> Report:
+        """Make the tree of summaries, or make it anew with another summarizer; without one, with the file's own.
+
+        Until the end the file answers with the tree it has. What was made of the same texts before is remembered.
+
+        Raises
+        ------
+        ModelError
+            If a summary cannot be made: the tree is as it was, and what was made is remembered.
+        """
+        configuration.adopt_embedder(self._database, self.embedder)
+        chosen = summarizer or self.summarizer
+        made = grow.resummarize(replace(self._pipeline(), summarizer=chosen), progress)
+        self._summarizer = chosen
+        return Report(summarized=made.made)
+
     def _pipeline(self) -> Pipeline:
-        return Pipeline(self._database, self._index, self.embedder, self.extractor, self._settings)
+        planted = configuration.known_summarizer(self._database) is not None
+        summarizer = self.summarizer if planted else None
+        index, summaries = self._indexes
+        return Pipeline(self._database, index, summaries, self.embedder, self.extractor, summarizer, self._settings)
 
     def _writing_pipeline(self, progress: Watcher | None = None) -> Pipeline:
         """A pipeline whose embedder and extractor the file knows, and whose graph lacks nothing."""
         configuration.adopt_embedder(self._database, self.embedder)
+        if self._summarizer is not None:
+            configuration.adopt_summarizer(self._database, self._summarizer)
         pipeline = self._pipeline()
         configuration.check_extractor(self._database, self.extractor)
         regraph.catch_up(pipeline, progress)
         return pipeline
+
+    def _followed(self, report: Report) -> Report:
+        """A report of a change that the tree has followed, where the file has one and that could be done."""
+        if configuration.known_summarizer(self._database) is None:
+            return report
+        try:
+            return replace(report, summarized=grow.grow(self._pipeline()).made)
+        except ModelError as error:
+            problem = grow.problem(str(self.path), error)
+            return replace(report, problems=(*report.problems, problem))
 
 
 def _paths(sources: Sequence[str | os.PathLike[str]]) -> list[Path]:

@@ -12,8 +12,10 @@ from collections.abc import Iterable
 from dataclasses import fields
 
 from monograph.derive.tokens import count_tokens
+from monograph.errors import ModelError
 from monograph.ingest.batch import BATCH_DOCUMENTS, Limits, Parcel, batches, changed, readings
 from monograph.ingest.commit import Tally, remove_row, store
+from monograph.ingest.grow import grow, problem
 from monograph.ingest.prepare import Pipeline, Prepared, missing, prepare
 from monograph.ingest.relate import price_extractions
 from monograph.ingest.settle import write
@@ -38,6 +40,7 @@ def add(pipeline: Pipeline, given: Iterable[Document], watcher: Watcher | None =
         done += len(batch)
         if watcher is not None:
             watcher(Progress("add", done, len(listed), "documents", batch[-1].documents[0].id))
+    follow(pipeline, tally, watcher)
     return report(tally, started)
 
 
@@ -49,7 +52,16 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, watcher: Watcher | Non
     _apply_same(pipeline, plan.of("same"), tally)
     for batch in batches(readings(_to_read(plan), limits, tally.problems, watcher)):
         tally.include(store(pipeline, batch, strict=False))
+    follow(pipeline, tally, watcher)
     return report(tally, started)
+
+
+def follow(pipeline: Pipeline, tally: Tally, watcher: Watcher | None = None) -> None:
+    """Let the tree of summaries follow the chunks. Where a summary fails the tree stays as it was: that is a problem."""
+    try:
+        tally.summarized += grow(pipeline, watcher).made
+    except ModelError as error:
+        tally.problems.append(problem(str(pipeline.database.path), error))
 
 
 def report(tally: Tally, started: float) -> Report:
@@ -64,7 +76,7 @@ def _to_read(plan: Plan) -> list[Change]:
 
 def _apply_gone(pipeline: Pipeline, gone: tuple[Change, ...], tally: Tally) -> None:
     for first in range(0, len(gone), BATCH_DOCUMENTS):
-        with write(pipeline.database, pipeline.index) as connection:
+        with write(pipeline.database, pipeline.indexes) as connection:
             for change in gone[first : first + BATCH_DOCUMENTS]:
                 source = sources.row_of(connection, change.uri)
                 if source is None:

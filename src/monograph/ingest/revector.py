@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from monograph.ingest import regraph
+from monograph.ingest.grow import grow
 from monograph.ingest.prepare import Embedded, Pipeline, Prepared, Vectored, embedded_text, remember_vectors
 from monograph.ingest.relate import embed_names
 from monograph.ingest.settle import write
@@ -25,7 +26,7 @@ def reembed(pipeline: Pipeline, watcher: Watcher | None = None) -> Embedded:
     with pipeline.database.read() as connection:
         rows = list(documents.every(connection))
     total = _remember(pipeline, rows, watcher)
-    with write(pipeline.database, pipeline.index) as connection:
+    with write(pipeline.database, pipeline.indexes) as connection:
         # Documents may have come meanwhile: those are few, and their vectors are made inside.
         for row in documents.every(connection):
             _assign(connection, pipeline, row)
@@ -33,6 +34,7 @@ def reembed(pipeline: Pipeline, watcher: Watcher | None = None) -> Embedded:
         settings.save_embedder(connection, stored)
         coded = names.drop_codes(connection)
     embed_names(pipeline, coded)
+    grow(pipeline, watcher)
     return total
 
 
