@@ -21,7 +21,7 @@ from monograph.ingest import remove as removal
 from monograph.ingest.batch import DEFAULT_LIMITS, Limits
 from monograph.ingest.prepare import Pipeline
 from monograph.models import Embedder, Extractor, Summarizer
-from monograph.retrieve import entities, neighbourhood
+from monograph.retrieve import entities, neighbourhood, outline, tree
 from monograph.retrieve import merges as merging
 from monograph.retrieve import search as retrieval
 from monograph.settings import Settings
@@ -30,6 +30,7 @@ from monograph.store.clusters import SUMMARIES
 from monograph.store.database import Connection, Database
 from monograph.store.filters import compile_condition
 from monograph.values import (
+    Branch,
     Chunk,
     Document,
     Entity,
@@ -43,6 +44,8 @@ from monograph.values import (
     Stats,
     Watcher,
 )
+from monograph.tree import verify as verify_tree
+from monograph.tree.measure import measure
 from monograph.vectors import verify
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL, EcoVectorIndex
 
@@ -314,8 +317,10 @@ class Monograph:
         mode: Mode = "auto",
         where: Mapping[str, Any] | None = None,
         faithful: bool = False,
+        detail: float | None = None,
+        budget: int | None = None,
     ) -> list[Hit]:
-        """Find chunks.
+        """Find chunks, and in the mode ``tree`` summaries.
 
         Parameters
         ----------
@@ -325,13 +330,18 @@ class Monograph:
             Most hits to return.
         mode:
             ``lexical`` (BM25), ``tfidf`` (RAGdb's hybrid score), ``dense`` (cosine), ``hybrid`` (BM25 and dense,
-            fused), ``graph`` (from these, hop by hop, to what is named together), ``auto`` (``graph``, or ``hybrid``
-            where the file has no graph yet).
+            fused), ``graph`` (from these, hop by hop, to what is named together), ``tree`` (by cosine
+            among chunks and summaries), ``auto`` (``graph``, or ``hybrid`` where the file has no graph yet).
         where:
             Only chunks whose metadata meet this filter: see :mod:`monograph.where`.
         faithful:
             With ``graph``, or ``auto`` where it means that: search by MiniRAG's own formulas, which keep of the dense
             search's chunks those that the best paths through the graph lead to.
+        detail:
+            With ``tree``: the share of chunks among the hits, from 0 (summaries alone) to 1. By default what is nearest
+            comes, whatever it is.
+        budget:
+            With ``tree``: most tokens of all hits together; one that would go over is passed over.
 
         Returns
         -------
@@ -340,7 +350,8 @@ class Monograph:
         Raises
         ------
         InputError
-            If k is negative, the mode unknown, or ``faithful`` asked of a mode that has no formulas of MiniRAG.
+            If a number is out of range, the mode unknown, ``faithful`` asked of a mode that has no formulas of MiniRAG,
+            ``detail`` or ``budget`` of another than ``tree``, or the file has no tree.
         InvalidFilter
             If the filter cannot be understood.
         ModelError
@@ -351,6 +362,7 @@ class Monograph:
         if mode not in retrieval.MODES:
             raise InputError(f"unknown mode {mode!r}", f"modes are {', '.join(retrieval.MODES)}")
         allowed = compile_condition(filters.parse(where))
+        portion = retrieval.portion(k, mode, detail, budget)
         with self._database.read() as connection:
             chosen = configuration.chosen_mode(connection, mode)
             if faithful and chosen != "graph":
@@ -360,6 +372,8 @@ class Monograph:
                 # Another process may have given the file another embedder since it was opened.
                 configuration.check_embedder(self._database, self.embedder)
                 request = retrieval.prepare(connection, self.embedder, request)
+            if portion is not None:
+                return retrieval.search_tree(connection, tree.Indexes(*self._indexes), request, portion)
             if faithful:
                 return retrieval.search_faithfully(connection, self._index, self.embedder, request)
             return retrieval.search(connection, self._index, request)
@@ -459,6 +473,33 @@ class Monograph:
             heads = list(dict.fromkeys(one.head for one in entities.find(connection, name))) if name else None
             return merging.merges(connection, heads)
 
+    def outline(self, node: str = "", layers: int = 2) -> list[Branch]:
+        """The tree of summaries as a table of contents.
+
+        Parameters
+        ----------
+        node:
+            Id of a summary, or its first four digits or more; empty for the top of the tree.
+        layers:
+            How many layers are opened below it.
+
+        Returns
+        -------
+        The summary, or what stands at the top of the tree: one summary of all, as a rule.
+
+        Raises
+        ------
+        NotFound
+            If no summary has that id, or several begin so.
+        InputError
+            If the file has no tree, or ``layers`` is negative.
+        """
+        if layers < 0:
+            raise InputError(f"layers is {layers}", "give 0 or more")
+        with self._database.read() as connection:
+            retrieval.need_tree(connection)
+            return outline.outline(connection, node, layers)
+
     def set_apart(self, name: str, other: str) -> None:
         """Say that two names are not one entity. This is kept, and they never become one again.
 
@@ -521,6 +562,8 @@ class Monograph:
             counts = stats.counts(connection)
             sizes = stats.sizes(connection)
             index = self._index.stats(connection)
+            tree_stats = measure(connection)
+        summarizer = configuration.known_summarizer(self._database)
         embedder = configuration.known_embedder(self._database)
         extractor = configuration.known_extractor(self._database)
         return Stats(
@@ -547,6 +590,9 @@ class Monograph:
             chunk_tokens=self._settings.chunk_tokens,
             chunk_overlap=self._settings.chunk_overlap,
             index=index,
+            summarizer="" if summarizer is None else summarizer.key,
+            summarizer_spec="" if summarizer is None else summarizer.spec,
+            tree=tree_stats,
         )
 
     def check(self, *, repair: bool = False) -> list[Finding]:
@@ -564,18 +610,27 @@ class Monograph:
         if repair:
             configuration.adopt_embedder(self._database, self.embedder)
             configuration.check_extractor(self._database, self.extractor)
-            revector.repair(self._pipeline())
+            revector.repair(self._pipeline(), whole_tree=not self._tree_faults())
         stored = configuration.known_embedder(self._database)
         with self._database.read() as connection:
             found = list(check.findings(connection, None if stored is None else stored.dimension))
             found += [
-                Finding("clusters", fault, repairable=True) for fault in verify.faults(connection, self._index.space)
+                Finding("clusters", fault, repairable=True)
+                for index in self._indexes
+                for fault in verify.faults(connection, index.space)
             ]
+        found += [Finding("nodes", fault, repairable=True) for fault in self._tree_faults()]
         if not self._database.read_only:
             with self._database.write() as connection:
                 fault = check.index_fault(connection)
             found.extend([] if fault is None else [fault])
         return found
+
+    def _tree_faults(self) -> list[str]:
+        stored = configuration.known_summarizer(self._database)
+        recipe = None if stored is None else grow.recipe(stored.key, self._settings)
+        with self._database.read() as connection:
+            return list(verify_tree.faults(connection, recipe))
 
     def reembed(self, embedder: Embedder, *, progress: Watcher | None = None) -> Report:
         """Make every vector anew with another embedder. Until the end the file answers with the old one.

@@ -39,10 +39,10 @@ class Grown:
     tokens: int = 0
 
 
-def recipe(summarizer: Summarizer, chosen: Settings) -> build.Recipe:
-    """What a file's tree is a function of."""
+def recipe(summarizer: str, chosen: Settings) -> build.Recipe:
+    """What a file's tree is a function of, by the summarizer's key."""
     bounds = Bounds(chosen.segment_least, chosen.segment_most)
-    return build.Recipe(summarizer.key, chosen.summary_tokens, bounds, chosen.summary_layers)
+    return build.Recipe(summarizer, chosen.summary_tokens, bounds, chosen.summary_layers)
 
 
 def grow(pipeline: Pipeline, watcher: Watcher | None = None, *, anew: bool = False) -> Grown:
@@ -70,7 +70,7 @@ def grow(pipeline: Pipeline, watcher: Watcher | None = None, *, anew: bool = Fal
             draft = build.Draft(store.version(connection), anew=anew)
         while True:
             with pipeline.database.read() as connection:
-                cuts = build.cut(connection, recipe(summarizer, pipeline.settings), draft)
+                cuts = build.cut(connection, recipe(summarizer.key, pipeline.settings), draft)
             if cuts is None:
                 break
             total = _stand(pipeline, draft, planes, cuts, total, watcher)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from monograph.store import documents, filters
+from monograph.store import documents, filters, memo
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
 
@@ -219,6 +219,27 @@ def parents(connection: Connection, nodes: Sequence[int]) -> dict[int, tuple[int
     return {node: (parent, key) for node, parent, key in found}
 
 
+def chunk_rows(connection: Connection) -> list[int]:
+    """All chunks that have a vector, ascending."""
+    return [row for (row,) in connection.execute("SELECT chunk FROM vectors ORDER BY chunk")]
+
+
+def all_of_chunks(connection: Connection) -> list[Row]:
+    """The nodes of all chunks."""
+    return [Row(*row) for row in connection.execute(f"SELECT {_COLUMNS} FROM nodes AS n WHERE layer = 0")]  # noqa: S608
+
+
+def count_strays(connection: Connection) -> int:
+    """Nodes whose parent, text or nearest chunk is not there, and summaries of nothing."""
+    query = """SELECT count(*) FROM nodes AS n WHERE
+        (parent IS NOT NULL AND parent NOT IN (SELECT node FROM nodes))
+        OR (layer > 0 AND (
+            NOT EXISTS (SELECT 1 FROM memo AS m WHERE m.memo = n.gist AND m.kind = ? AND json_valid(CAST(m.value AS TEXT)))
+            OR NOT EXISTS (SELECT 1 FROM nodes AS c WHERE c.parent = n.node)
+            OR nearest NOT IN (SELECT chunk FROM chunks) OR vector IS NULL))"""
+    return int(connection.execute(query, (memo.SUMMARY,)).fetchone()[0])
+
+
 def roots(connection: Connection) -> list[int]:
     """Nodes without a parent, the highest layer first, each layer in its order."""
     found = connection.execute("SELECT node FROM nodes WHERE parent IS NULL ORDER BY layer DESC, rank, key")
@@ -235,6 +256,31 @@ def children(connection: Connection, nodes: Sequence[int]) -> dict[int, list[Row
     ):
         found[row[4]].append(Row(*row))
     return found
+
+
+_UNDER = """WITH RECURSIVE under(node, layer, way) AS (
+        SELECT node, layer, '' FROM nodes WHERE node = ?
+        UNION ALL SELECT n.node, n.layer, u.way || printf('%019d', n.rank) || hex(n.key)
+        FROM under AS u CROSS JOIN nodes AS n WHERE n.parent = u.node)"""
+
+
+def chunk_ids_under(connection: Connection, node: int) -> list[str]:
+    """Ids of the chunks under a summary, in the order of the tree."""
+    found = connection.execute(
+        f"""{_UNDER} SELECT c.id FROM under AS u CROSS JOIN nodes AS n CROSS JOIN chunks AS c
+        WHERE u.layer = 0 AND n.node = u.node AND c.chunk = n.chunk ORDER BY u.way""",  # noqa: S608 - a constant
+        (node,),
+    )
+    return [name for (name,) in found]
+
+
+def count_under(connection: Connection, node: int) -> int:
+    """How many chunks are under a summary."""
+    query = """WITH RECURSIVE under(node, layer) AS (
+            SELECT node, layer FROM nodes WHERE node = ?
+            UNION ALL SELECT n.node, n.layer FROM under AS u CROSS JOIN nodes AS n WHERE n.parent = u.node)
+        SELECT count(*) FROM under WHERE layer = 0"""
+    return int(connection.execute(query, (node,)).fetchone()[0])
 
 
 def beginning(connection: Connection, prefix: str, most: int) -> list[Row]:
