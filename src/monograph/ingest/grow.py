@@ -108,7 +108,9 @@ def _planes(pipeline: Pipeline) -> Planes:
         if pipeline.settings.planes == "random" or count < LEARNED_AT[0]:
             made = random_planes(pipeline.embedder.dimension)
         else:
-            _, found = vectors.load(connection, vectors.first_by_id(connection, LEARNING_SAMPLE), pipeline.embedder.dimension)
+            _, found = vectors.load(
+                connection, vectors.first_by_id(connection, LEARNING_SAMPLE), pipeline.embedder.dimension
+            )
             made = replace(learn(found), learned_from=count)
     with write(pipeline.database, pipeline.indexes) as connection:
         store.begin(connection, made.to_bytes())
@@ -156,9 +158,7 @@ class _Told:
             self.watcher(Progress(f"summaries, layer {self.layer}", self.before + done, self.total, "summaries"))
 
 
-def _made(
-    pipeline: Pipeline, cuts: Sequence[build.Cut], made: list[build.Made], total: Grown, told: _Told
-) -> Grown:
+def _made(pipeline: Pipeline, cuts: Sequence[build.Cut], made: list[build.Made], total: Grown, told: _Told) -> Grown:
     keys = [_gist_key(pipeline, one.texts) for one in cuts]
     for _ in range(_TRIES):
         total = _remember_gists(pipeline, dict(zip(keys, (one.texts for one in cuts), strict=True)), total, told)

@@ -15,7 +15,9 @@ from monograph.values import Report
 from monograph.vectors.index import EcoVectorIndex
 
 
-def remove(database: Database, indexes: Sequence[EcoVectorIndex], names: Sequence[str], *, forget: bool = False) -> Report:
+def remove(
+    database: Database, indexes: Sequence[EcoVectorIndex], names: Sequence[str], *, forget: bool = False
+) -> Report:
     """Take out documents, all of them or, on an error, none.
 
     Parameters

@@ -43,7 +43,10 @@ def branches(connection: Connection, nodes: Sequence[int], layers: int) -> list[
     rows = store.load(connection, nodes)
     texts = {node: gist.text for node, gist in summaries.gists_of(connection, rows.values()).items()}
     leaves = [row for row in rows.values() if row.chunk is not None]
-    found = {row.node: one for row, one in zip(leaves, chunks.load(connection, (row.chunk or 0 for row in leaves)), strict=True)}
+    found = {
+        row.node: one
+        for row, one in zip(leaves, chunks.load(connection, (row.chunk or 0 for row in leaves)), strict=True)
+    }
     made = []
     children = store.children(connection, nodes) if layers > 0 else {}
     for node in nodes:

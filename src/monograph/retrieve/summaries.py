@@ -59,7 +59,5 @@ def _carried(quote: Quote, under: Sequence[Source]) -> list[Source]:
         if first < last:
             moved = quote.start - quote.source_start
             at = one.document_start - one.start
-            carried.append(
-                Source(first + moved, last + moved, one.chunk_id, one.document_id, first + at, last + at)
-            )
+            carried.append(Source(first + moved, last + moved, one.chunk_id, one.document_id, first + at, last + at))
     return carried

@@ -49,9 +49,7 @@ class Indexes:
     summaries: EcoVectorIndex
 
 
-def search(
-    connection: Connection, indexes: Indexes, vector: Float32, portion: Portion, allowed: Allowed
-) -> list[Hit]:
+def search(connection: Connection, indexes: Indexes, vector: Float32, portion: Portion, allowed: Allowed) -> list[Hit]:
     """The nearest chunks and summaries, best first. A summary is found only where all chunks under it are allowed."""
     near = dense.search(connection, indexes.chunks, vector, portion.k, allowed)
     over = search_summaries(connection, indexes.summaries, vector, portion.k, allowed)

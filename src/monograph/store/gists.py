@@ -11,9 +11,7 @@ def pack(gist: Gist) -> bytes:
     """A gist as bytes."""
     stored: dict[str, object] = {"text": gist.text}
     if gist.quotes:
-        stored["quotes"] = [
-            [one.start, one.end, one.source, one.source_start, one.source_end] for one in gist.quotes
-        ]
+        stored["quotes"] = [[one.start, one.end, one.source, one.source_start, one.source_end] for one in gist.quotes]
     if gist.tokens_in or gist.tokens_out:
         stored["tokens"] = [gist.tokens_in, gist.tokens_out]
     return json.dumps(stored, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

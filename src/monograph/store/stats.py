@@ -85,4 +85,6 @@ def _shares_of_memo(connection: Connection) -> dict[str, float]:
     """How the pages of remembered values are divided, by the bytes of what they hold."""
     found = dict(connection.execute("SELECT kind, sum(length(key) + length(value)) FROM memo GROUP BY kind"))
     total = sum(found.values())
-    return {f"memo ({_PLURALS.get(kind, kind + 's')})": size / total for kind, size in found.items()} or {"memo (vectors)": 1.0}
+    return {f"memo ({_PLURALS.get(kind, kind + 's')})": size / total for kind, size in found.items()} or {
+        "memo (vectors)": 1.0
+    }

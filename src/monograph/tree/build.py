@@ -68,7 +68,9 @@ def _plant(connection: Connection, planes: Planes, waiting: Sequence[int]) -> No
     wanted = {leaf.chunk: leaf for leaf in leaves_of(connection, planes, waiting)}
     held = store.of_chunks(connection, waiting)
     same = {
-        chunk for chunk, row in held.items() if chunk in wanted and (row.rank, row.key) == (wanted[chunk].rank, wanted[chunk].key)
+        chunk
+        for chunk, row in held.items()
+        if chunk in wanted and (row.rank, row.key) == (wanted[chunk].rank, wanted[chunk].key)
     }
     gone = [row.node for chunk, row in held.items() if chunk not in same]
     fresh = [(leaf.rank, leaf.key, chunk) for chunk, leaf in wanted.items() if chunk not in same]
@@ -210,9 +212,7 @@ def cut(connection: Connection, recipe: Recipe, draft: Draft) -> list[Cut] | Non
     return [Cut(segment, key, tuple(texts[node.row] for node in segment)) for segment, key in wanted]
 
 
-def order_of(
-    connection: Connection, layer: int, gone: Mapping[int, int], fresh: Sequence[Node], whole: bool
-) -> Order:
+def order_of(connection: Connection, layer: int, gone: Mapping[int, int], fresh: Sequence[Node], whole: bool) -> Order:
     """A layer with changes laid over it, read whole or where it is asked for."""
     if not whole:
         return _Laid(connection, layer, fresh, gone)

@@ -67,9 +67,7 @@ def _mishashed(connection: Connection, planes: Planes) -> int:
         some = nodes[first : first + _AT_ONCE]
         memos, vectors = stored_vectors.load(connection, list({row.vector or 0 for row in some}), planes.dimension)
         places = dict(zip(memos.tolist(), ranks(planes, vectors).tolist(), strict=True))
-        wrong += sum(
-            row.vector not in places or full_rank(places[row.vector], row.key) != row.rank for row in some
-        )
+        wrong += sum(row.vector not in places or full_rank(places[row.vector], row.key) != row.rank for row in some)
     return wrong
 
 

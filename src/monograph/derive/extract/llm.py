@@ -158,4 +158,3 @@ class LLMExtractor:
 
 def _not_asked(chunk: Chunk) -> Extraction:
     raise ModelUnavailable(f"not asked: the model gave no answer for {MAX_SILENT} chunks in a row")
-

@@ -19,10 +19,8 @@ MAX_TEXT = 12_000
 """Characters of a text that are read; only ready-made passages are longer."""
 MAX_SENTENCES = 400
 """Sentences that are held against each other: those nearest to the mean, where there are more."""
-LEAST_TOKENS = 6
+LEAST_TOKENS = 12
 """Shorter sentences are chosen only where there are no others: headings, signatures, crumbs."""
-THRIFT = 0.5
-"""How much a sentence's length counts against it: 0 not at all, 1 as much as what it covers counts for it."""
 JOIN = "\n"
 
 
@@ -37,9 +35,9 @@ class _Sentence:
 class ExtractiveSummarizer:
     """Quotes the sentences that together are nearest to all others, word for word.
 
-    Each sentence is chosen for what it adds to how well the chosen ones cover all sentences of the texts, so that they
-    are central and unlike each other (facility location: Lin and Bilmes 2011), by static word vectors (see
-    :class:`monograph.derive.embed.StaticEmbedder`). They come in the order of the texts, one a line.
+    Each sentence is chosen for what it adds to how well the chosen ones cover all sentences of the texts, token for
+    token, so that they are central and unlike each other (facility location: Lin and Bilmes 2011), by static word
+    vectors (see :class:`monograph.derive.embed.StaticEmbedder`). They come in the order of the texts, one a line.
     """
 
     spec = "extractive"
@@ -105,9 +103,9 @@ def _chosen(vectors: Float32, tokens: Sequence[int], max_tokens: int) -> list[in
     chosen: list[int] = []
     open_ = lengths + 1 <= left
     while open_.any():
-        gains = np.maximum(likeness - covered, 0.0).sum(axis=1)
+        gains = np.maximum(likeness - covered, 0.0) @ lengths
         # Rounded, lest two machines differ in the last digit and choose differently.
-        best = int(np.argmax(np.where(open_, np.round(gains / lengths**THRIFT, 6), -1.0)))
+        best = int(np.argmax(np.where(open_, np.round(gains, 6), -1.0)))
         if gains[best] <= 0 and chosen:
             break
         chosen.append(int(places[best]))
