@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from monograph import where as filters
 from monograph.errors import InputError, ModelError, NotFound
 from monograph.graph import export
-from monograph.ingest import apart, build, configuration, grow, regraph, revector
+from monograph.ingest import apart, build, configuration, foresee, grow, regraph, revector
 from monograph.ingest import plan as planning
 from monograph.ingest import remove as removal
 from monograph.ingest.batch import DEFAULT_LIMITS, Limits
@@ -29,9 +29,12 @@ from monograph.store import check, chunks, documents, stats
 from monograph.store.clusters import SUMMARIES
 from monograph.store.database import Connection, Database
 from monograph.store.filters import compile_condition
+from monograph.tree import verify as verify_tree
+from monograph.tree.measure import measure
 from monograph.values import (
     Branch,
     Chunk,
+    Cost,
     Document,
     Entity,
     Finding,
@@ -44,8 +47,6 @@ from monograph.values import (
     Stats,
     Watcher,
 )
-from monograph.tree import verify as verify_tree
-from monograph.tree.measure import measure
 from monograph.vectors import verify
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL, EcoVectorIndex
 
@@ -309,7 +310,7 @@ class Monograph:
         """Drop remembered values that nothing uses, merge the index and give free space back to the disk."""
         removal.erase(self._database, self._indexes)
 
-    def search(
+    def search(  # noqa: PLR0913 - each is a choice of its own
         self,
         query: str,
         k: int = 5,
@@ -675,8 +676,15 @@ class Monograph:
         self._summarizer = chosen
         return Report(summarized=made.made)
 
+    def price_summaries(self, summarizer: Summarizer | None = None) -> Cost:
+        """What :meth:`resummarize` would take: its summaries and, at most, what they ask of a language model."""
+        chosen = replace(self._pipeline(), summarizer=summarizer or self.summarizer)
+        with self._database.read() as connection:
+            return foresee.price_anew(connection, chosen)
+
     def _pipeline(self) -> Pipeline:
-        planted = configuration.known_summarizer(self._database) is not None
+        # One that was given makes a tree with the next write: a plan is to say what that takes.
+        planted = self._summarizer is not None or configuration.known_summarizer(self._database) is not None
         summarizer = self.summarizer if planted else None
         index, summaries = self._indexes
         return Pipeline(self._database, index, summaries, self.embedder, self.extractor, summarizer, self._settings)

@@ -17,7 +17,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
     A line that begins with a small letter goes on from the line before it, as in prose wrapped at a fixed width.
     """
-    spans = []
+    spans: list[tuple[int, int]] = []
     start = 0
     for found in _BREAK.finditer(text):
         if _goes_on(text, found.start(), found.end()):

@@ -12,7 +12,7 @@ from monograph.derive.summarize import workers_of
 from monograph.errors import BusyFile, ModelError, ModelUnavailable
 from monograph.ingest.prepare import Pipeline, Prepared, Vectored, remember_vectors
 from monograph.ingest.settle import write
-from monograph.models import Summarizer
+from monograph.models import Float32, Summarizer
 from monograph.settings import Settings
 from monograph.store import gists, memo, settings, vectors
 from monograph.store import tree as store
@@ -105,16 +105,18 @@ def _planes(pipeline: Pipeline) -> Planes:
         due = due_planes(held, count, pipeline)
         if held is not None and not due:
             return held
-        if pipeline.settings.planes == "random" or count < LEARNED_AT[0]:
-            made = random_planes(pipeline.embedder.dimension)
-        else:
-            _, found = vectors.load(
-                connection, vectors.first_by_id(connection, LEARNING_SAMPLE), pipeline.embedder.dimension
-            )
-            made = replace(learn(found), learned_from=count)
+        found = vectors.first_by_id(connection, LEARNING_SAMPLE, pipeline.embedder.dimension)
+        made = random_or_learned(pipeline, found, count)
     with write(pipeline.database, pipeline.indexes) as connection:
         store.begin(connection, made.to_bytes())
     return made
+
+
+def random_or_learned(pipeline: Pipeline, sample: Float32, count: int) -> Planes:
+    """The planes for a file of so many chunks, of which some are a sample."""
+    if pipeline.settings.planes == "random" or count < LEARNED_AT[0]:
+        return random_planes(pipeline.embedder.dimension)
+    return replace(learn(sample), learned_from=count)
 
 
 def due_planes(held: Planes | None, count: int, pipeline: Pipeline) -> bool:
@@ -159,7 +161,7 @@ class _Told:
 
 
 def _made(pipeline: Pipeline, cuts: Sequence[build.Cut], made: list[build.Made], total: Grown, told: _Told) -> Grown:
-    keys = [_gist_key(pipeline, one.texts) for one in cuts]
+    keys = [gist_key(pipeline, one.texts) for one in cuts]
     for _ in range(_TRIES):
         total = _remember_gists(pipeline, dict(zip(keys, (one.texts for one in cuts), strict=True)), total, told)
         with pipeline.database.read() as connection:
@@ -179,9 +181,10 @@ def _made(pipeline: Pipeline, cuts: Sequence[build.Cut], made: list[build.Made],
     raise BusyFile(f"another process keeps emptying the memo of {pipeline.database.path}", "try again when it is done")
 
 
-def _gist_key(pipeline: Pipeline, texts: Sequence[str]) -> bytes:
-    assert pipeline.summarizer is not None
-    return content_hash("summarize", pipeline.summarizer.key, pipeline.settings.summary_tokens, list(texts))
+def gist_key(pipeline: Pipeline, texts: Sequence[str]) -> bytes:
+    """The memo key of a summary: the same texts in the same order give the same."""
+    key = "" if pipeline.summarizer is None else pipeline.summarizer.key
+    return content_hash("summarize", key, pipeline.settings.summary_tokens, list(texts))
 
 
 def _remember_gists(pipeline: Pipeline, wanted: dict[bytes, tuple[str, ...]], total: Grown, told: _Told) -> Grown:
@@ -228,7 +231,8 @@ def _groups(found: Iterable[tuple[bytes, Gist]]) -> Iterator[list[tuple[bytes, G
 def _gists(pipeline: Pipeline, work: Sequence[tuple[bytes, tuple[str, ...]]]) -> Iterator[tuple[bytes, Gist]]:
     """Gists in order, several asked for at once. At the first that fails no more are begun; those begun come yet."""
     summarizer, most = pipeline.summarizer, pipeline.settings.summary_tokens
-    assert summarizer is not None
+    if summarizer is None:
+        return
     count = workers_of(summarizer)
     ahead: deque[Future[Gist]] = deque()
     error: ModelError | None = None

@@ -98,7 +98,7 @@ def _hits(connection: Connection, near: Ranking, over: Ranking, chosen: list[_Pl
     nodes = [over.rows[place] for summary, place in chosen if summary]
     found = summaries.load(connection, nodes)
     rows = store.load(connection, nodes)
-    hits = []
+    hits: list[Hit] = []
     for summary, place in chosen:
         ranking = over if summary else near
         row = ranking.rows[place]

@@ -1,4 +1,4 @@
-"""Rows of ``settings``: the numbers a file was built with, and the embedder, extractor and summarizer it was made with."""
+"""Rows of ``settings``: the numbers a file was built with, and the models that it was made with."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from monograph.store import documents, filters, memo
@@ -234,7 +234,8 @@ def count_strays(connection: Connection) -> int:
     query = """SELECT count(*) FROM nodes AS n WHERE
         (parent IS NOT NULL AND parent NOT IN (SELECT node FROM nodes))
         OR (layer > 0 AND (
-            NOT EXISTS (SELECT 1 FROM memo AS m WHERE m.memo = n.gist AND m.kind = ? AND json_valid(CAST(m.value AS TEXT)))
+            NOT EXISTS (SELECT 1 FROM memo AS m
+                WHERE m.memo = n.gist AND m.kind = ? AND json_valid(CAST(m.value AS TEXT)))
             OR NOT EXISTS (SELECT 1 FROM nodes AS c WHERE c.parent = n.node)
             OR nearest NOT IN (SELECT chunk FROM chunks) OR vector IS NULL))"""
     return int(connection.execute(query, (memo.SUMMARY,)).fetchone()[0])
@@ -295,14 +296,14 @@ def beginning(connection: Connection, prefix: str, most: int) -> list[Row]:
 def of_vectors(connection: Connection, memos: Sequence[int], barred: Iterable[int] = ()) -> dict[int, list[int]]:
     """The summaries that have each of some vectors, in order of key, without those that are barred."""
     without = set(barred)
-    found: dict[int, list[int]] = {memo: [] for memo in memos}
-    for memo, node in connection.execute(
+    found: dict[int, list[int]] = {row: [] for row in memos}
+    for row, node in connection.execute(
         """SELECT n.vector, n.node FROM json_each(?) AS w CROSS JOIN nodes AS n WHERE n.vector = w.value
         ORDER BY n.vector, n.layer, n.key""",
         (json.dumps(list(memos)),),
     ):
         if node not in without:
-            found[memo].append(node)
+            found[row].append(node)
     return found
 
 
@@ -335,9 +336,22 @@ def sample_segments(connection: Connection, size: int) -> list[int]:
     return found[:: max(1, len(found) // size)]
 
 
-def leaf_state(connection: Connection, document: int) -> Mapping[str, tuple[bytes, int]]:
-    """(key, rank) of the nodes of a document's chunks, by chunk id."""
+def leaf_ids(connection: Connection, document: int) -> list[str]:
+    """Ids of a document's chunks that have a vector."""
+    query = "SELECT id FROM chunks JOIN vectors USING (chunk) WHERE document = ?"
+    return [name for (name,) in connection.execute(query, (document,))]
+
+
+def leaves_by_id(connection: Connection, names: Iterable[str]) -> dict[str, Row]:
+    """The nodes of chunks, by chunk id."""
     found = connection.execute(
-        "SELECT c.id, n.key, n.rank FROM chunks AS c JOIN nodes AS n USING (chunk) WHERE c.document = ?", (document,)
+        f"""SELECT c.id, {_COLUMNS} FROM json_each(?) AS w CROSS JOIN chunks AS c CROSS JOIN nodes AS n
+        WHERE c.id = w.value AND n.chunk = c.chunk""",  # noqa: S608 - constants
+        (json.dumps(list(names)),),
     )
-    return {name: (key, rank) for name, key, rank in found}
+    return {row[0]: Row(*row[1:]) for row in found}
+
+
+def every_leaf(connection: Connection) -> list[Leaf]:
+    """What the nodes of all chunks are to be made of."""
+    return leaves(connection, chunk_rows(connection))

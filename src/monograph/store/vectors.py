@@ -129,10 +129,18 @@ def allowed_bits(connection: Connection, allowed: Allowed, space: int = 1) -> np
     return np.packbits(bits, bitorder="little")
 
 
-def first_by_id(connection: Connection, most: int) -> list[int]:
-    """Memo rows of the vectors of at most so many chunks, the first by id: as good as by lot, and no matter of order."""
+def first_by_id(connection: Connection, most: int, dimension: int) -> Float32:
+    """The vectors of at most so many chunks, the first by id: as good as by lot, and the same in every file of them.
+
+    Returns
+    -------
+    float32 (n, dimension), in order of id.
+    """
     found = connection.execute("SELECT memo FROM chunks JOIN vectors USING (chunk) ORDER BY id LIMIT ?", (most,))
-    return list(dict.fromkeys(memo for (memo,) in found))
+    memos = [memo for (memo,) in found]
+    rows, values = load(connection, list(dict.fromkeys(memos)), dimension)
+    places = {row: place for place, row in enumerate(rows.tolist())}
+    return np.ascontiguousarray(values[[places[memo] for memo in memos if memo in places]])
 
 
 def count(connection: Connection) -> int:

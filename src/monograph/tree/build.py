@@ -20,7 +20,7 @@ from monograph.store import tree as store
 from monograph.store import vectors as stored_vectors
 from monograph.store.database import Connection
 from monograph.tree.hash import Planes, full_rank, ranks
-from monograph.tree.segment import BITS, Bounds, Listed, Node, Order, Segment, segments_near
+from monograph.tree.segment import Bounds, Listed, Node, Order, Segment, segments_near
 from monograph.values import content_hash
 
 KEY_BYTES = 16
@@ -135,12 +135,13 @@ class Draft:
     """A change of the tree that is being worked out; ``fresh`` and ``gone`` by layer, those of the chunks empty.
 
     ``version`` is that of the nodes it was begun from; with ``anew`` no summary is kept unless it is made by the same
-    recipe. ``top`` is the layer above which there is to be none, once it
-    is known.
+    recipe, and when it is ``bare`` nothing that is stored counts. ``top`` is the layer above which there is to be none,
+    once it is known.
     """
 
     version: int
     anew: bool = False
+    bare: bool = False
     fresh: list[list[_Fresh]] = field(default_factory=lambda: [[]])
     gone: list[dict[int, int]] = field(default_factory=lambda: [{}])
     top: int | None = None
@@ -173,6 +174,23 @@ class _Laid:
         return list(islice(merge(held, added), most))
 
 
+def lay(draft: Draft, gone: Mapping[int, int] | None, coming: Sequence[tuple[int, bytes, str]]) -> None:
+    """Lay chunks that are not stored over those that are, to see what a change would be.
+
+    Parameters
+    ----------
+    gone:
+        Rank by node of the chunks that go; None where all that are stored are to be as if they were not.
+    coming:
+        (rank, key, text) of those that come.
+    """
+    draft.bare = gone is None
+    draft.gone[0] = dict(gone or {})
+    for number, (rank, key, text) in enumerate(coming, start=1):
+        node = Node(rank, key, -number)
+        draft.fresh[0].append(_Fresh(node, Made(Cut((), key, ()), text, 0, 0), 0))
+
+
 def changes(connection: Connection, draft: Draft) -> list[int]:
     """Ranks at which nodes of the draft's layer come or went, ascending."""
     layer = draft.layer
@@ -189,12 +207,16 @@ def cut(connection: Connection, recipe: Recipe, draft: Draft) -> list[Cut] | Non
     """
     layer = draft.layer
     fresh = [one.node for one in draft.fresh[layer]]
-    total = store.count(connection, layer) - len(draft.gone[layer]) + len(fresh)
+    stored = 0 if draft.bare else store.count(connection, layer)
+    total = stored - len(draft.gone[layer]) + len(fresh)
     if total <= 1 or layer == recipe.layers:
         draft.top = layer
         return None
     ranks_changed = changes(connection, draft)
-    order = order_of(connection, layer, draft.gone[layer], fresh, len(ranks_changed) * MANY > total)
+    if draft.bare:
+        order: Order = Listed(fresh)
+    else:
+        order = order_of(connection, layer, draft.gone[layer], fresh, len(ranks_changed) * MANY > total)
     found = segments_near(order, recipe.bounds, ranks_changed)
     over = store.parents(connection, [node.row for segment in found for node in segment if node.row > 0])
     kept: set[int] = set()
@@ -234,7 +256,6 @@ def _texts(connection: Connection, draft: Draft, nodes: Sequence[Node]) -> dict[
 
 def stand(connection: Connection, draft: Draft, planes: Planes, made: Sequence[Made]) -> None:
     """Add the summaries of the draft's layer to the draft, as the next layer."""
-    layer = draft.layer
     memos, found = stored_vectors.load(connection, list({one.vector for one in made}), planes.dimension)
     places = dict(zip(memos.tolist(), ranks(planes, found).tolist(), strict=True))
     vectors = dict(zip(memos.tolist(), found, strict=True))
@@ -246,7 +267,6 @@ def stand(connection: Connection, draft: Draft, planes: Planes, made: Sequence[M
         node = Node(full_rank(places[one.vector], one.cut.key), one.cut.key, number)
         fresh.append(_Fresh(node, one, nearest(one.cut.nodes, vectors[one.vector])))
     draft.fresh.append(fresh)
-    assert len(draft.gone) == layer + 2
 
 
 def _nearest(connection: Connection, draft: Draft, dimension: int) -> Callable[[Segment, Float32], int]:

@@ -13,7 +13,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from itertools import pairwise
+from typing import Protocol, TypeAlias, cast
 
 BITS = 63
 """Bits of a rank."""
@@ -138,8 +139,7 @@ class _Cutter:
         return len(parts) == 1 and not isinstance(parts[0], _Rest) and len(parts[0]) < self._least
 
     def _halved(self, one: _Part, other: _Part) -> list[_Part]:
-        assert not isinstance(one, _Rest) and not isinstance(other, _Rest)
-        joined = one + other
+        joined = cast("Segment", one) + cast("Segment", other)  # Both were opened.
         half = (len(joined) + 1) // 2
         return [joined] if len(joined) <= self._most else [joined[:half], joined[half:]]
 
@@ -162,4 +162,4 @@ class _Cutter:
         nodes = tuple(self._order.between(low, low + 1, 1 << 62))
         count = -(-len(nodes) // self._most)
         ends = [len(nodes) * place // count for place in range(count + 1)]
-        return [nodes[start:end] for start, end in zip(ends, ends[1:], strict=False)]
+        return [nodes[start:end] for start, end in pairwise(ends)]

@@ -41,9 +41,9 @@ class Cost:
 
     ``chunks`` are those of new and changed documents that the file does not hold yet, ``embeddings`` the vectors that
     the memo lacks for them, ``embedding_tokens`` the tokens of those texts (by the tokenizer that cuts chunks),
-    ``extractions`` the chunks that the extractor would be given, ``summaries`` those that would be made, at most (see
-    docs/tree.md: those over chunks are counted exactly), ``model_calls`` and ``model_tokens`` what language models would
-    be asked, and at most read and write.
+    ``extractions`` the chunks that the extractor would be given, ``model_calls`` and ``model_tokens`` what language
+    models would be asked, and at most read and write, ``summaries`` those that would be made, at most: those over
+    chunks are counted exactly (see docs/tree.md).
     """
 
     documents: int = 0

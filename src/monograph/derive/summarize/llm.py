@@ -35,7 +35,8 @@ The summary of the texts between the marks:
 """What is asked about a segment."""
 
 _PREAMBLE = re.compile(
-    r"\A\s*(?:(?:sure|certainly|of course|okay)[!,.]\s+)?(?:here(?: is|['’]s)[^\n:]{0,80}:\s*)?(?:\**summary:?\**:?\s*\n)?",
+    r"\A\s*(?:(?:sure|certainly|of course|okay)[!,.]\s+)?(?:here(?: is|['’]s)[^\n:]{0,80}:\s*)?"
+    r"(?:\**summary:?\**:?\s*\n)?",
     re.IGNORECASE,
 )
 
