@@ -29,6 +29,7 @@ from monograph.values import (
     Report,
     Section,
     Stats,
+    Stored,
 )
 
 __version__ = "0.1.0"
@@ -52,4 +53,5 @@ __all__ = [
     "Section",
     "Settings",
     "Stats",
+    "Stored",
 ]

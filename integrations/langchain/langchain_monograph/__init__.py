@@ -1,4 +1,4 @@
-"""Monograph for LangChain: retrievers over a .mono file."""
+"""Monograph for LangChain: a vector store and retrievers over a .mono file."""
 
 from monograph.errors import MissingExtra
 
@@ -7,6 +7,8 @@ try:
 except ImportError as error:
     raise MissingExtra("langchain_monograph needs LangChain", 'pip install "monograph[langchain]"') from error
 
+from langchain_monograph.embeddings import LangChainEmbedder, MonographEmbeddings
 from langchain_monograph.retrievers import HybridRetriever
+from langchain_monograph.vectorstores import EcoVectorStore
 
-__all__ = ["HybridRetriever"]
+__all__ = ["EcoVectorStore", "HybridRetriever", "LangChainEmbedder", "MonographEmbeddings"]

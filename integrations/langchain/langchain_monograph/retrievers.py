@@ -10,7 +10,8 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict
 
-from monograph import Hit, Mode, Monograph
+from langchain_monograph.documents import as_document
+from monograph import Mode, Monograph
 
 
 class HybridRetriever(BaseRetriever):
@@ -53,18 +54,3 @@ class HybridRetriever(BaseRetriever):
             where=self.where if where is None else where,
         )
         return [as_document(hit) for hit in hits]
-
-
-def as_document(hit: Hit) -> Document:
-    """A hit as LangChain has it."""
-    own = {
-        "score": hit.score,
-        "title": hit.title,
-        "uri": hit.uri,
-        "document_id": hit.chunk.document_id,
-        "start": hit.chunk.start,
-        "end": hit.chunk.end,
-        "explanation": hit.explain(),
-    }
-    metadata = {**{f"monograph_{name}": value for name, value in own.items()}, **hit.metadata}
-    return Document(id=hit.chunk.id, page_content=hit.chunk.text, metadata=metadata)

@@ -18,6 +18,7 @@ from monograph.values.found import (
     Hit,
     Mode,
     Origin,
+    Stored,
 )
 from monograph.values.graph import (
     KINDS,
@@ -90,6 +91,7 @@ __all__ = [
     "Section",
     "Source",
     "Stats",
+    "Stored",
     "Summary",
     "TreeStats",
     "Watcher",

@@ -10,12 +10,10 @@ from typing import Any
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.callbacks import CallbackManager
-from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
+from llama_index.core.schema import NodeWithScore, QueryBundle
 
-from monograph import Hit, Mode, Monograph
-
-OWN_KEYS = ("monograph_title", "monograph_uri", "monograph_explanation")
-"""Metadata keys that the retriever adds; neither embedded nor shown to a model."""
+from llama_index.vector_stores.monograph.nodes import as_node
+from monograph import Mode, Monograph
 
 
 class HybridRetriever(BaseRetriever):
@@ -73,23 +71,7 @@ class HybridRetriever(BaseRetriever):
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         hits = self._file().search(query_bundle.query_str, self._similarity_top_k, mode=self._mode, where=self._where)
-        return [as_node(hit) for hit in hits]
+        return [NodeWithScore(node=as_node(hit, hit.explain()), score=hit.score) for hit in hits]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return await asyncio.to_thread(self._retrieve, query_bundle)
-
-
-def as_node(hit: Hit) -> NodeWithScore:
-    """A hit as LlamaIndex has it."""
-    own = dict(zip(OWN_KEYS, (hit.title, hit.uri, hit.explain()), strict=True))
-    node = TextNode(
-        id_=hit.chunk.id,
-        text=hit.chunk.text,
-        metadata={**own, **hit.metadata},
-        excluded_embed_metadata_keys=list(OWN_KEYS),
-        excluded_llm_metadata_keys=list(OWN_KEYS),
-        start_char_idx=hit.chunk.start,
-        end_char_idx=hit.chunk.end,
-        relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=hit.chunk.document_id)},
-    )
-    return NodeWithScore(node=node, score=hit.score)

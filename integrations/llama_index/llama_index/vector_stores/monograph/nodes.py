@@ -1,0 +1,63 @@
+"""Nodes as passages, and back again whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from llama_index.core.schema import BaseNode, MetadataMode, NodeRelationship, RelatedNodeInfo, TextNode
+from llama_index.core.vector_stores.utils import metadata_dict_to_node, node_to_metadata_dict
+
+from monograph import Chunk, Document, Hit, Passage, Stored
+
+OWN_KEYS = ("monograph_title", "monograph_uri", "monograph_explanation")
+"""Metadata keys that are added to chunks which did not come from LlamaIndex; neither embedded nor shown to a model."""
+
+_CONTENT = "_node_content"
+_BLANK = "_node_blank"
+
+
+def as_documents(nodes: Iterable[BaseNode]) -> list[Document]:
+    """Nodes under the documents they come from; a node that comes from none is a document of its own.
+
+    The document's id is ``ref_doc_id``, and the chunk's the node's own. Filters see the node's metadata, and
+    ``ref_doc_id``. A node of no text, such as an image, is found by its vector, its metadata and its id.
+    """
+    grouped: dict[str, list[Passage]] = {}
+    for node in nodes:
+        grouped.setdefault(node.ref_doc_id or node.node_id, []).append(_as_passage(node))
+    return [Document(id=name, passages=tuple(passages)) for name, passages in grouped.items()]
+
+
+def _as_passage(node: BaseNode) -> Passage:
+    text = node.get_content(metadata_mode=MetadataMode.NONE)
+    metadata = node_to_metadata_dict(node, remove_text=True, flat_metadata=False)
+    if not text.strip():
+        metadata[_BLANK] = text
+        text = node.get_content(metadata_mode=MetadataMode.EMBED).strip() or node.node_id
+    vector = None if node.embedding is None else np.asarray(node.embedding, dtype=np.float32)
+    return Passage(text, node.node_id, metadata, vector)
+
+
+def as_node(found: Hit | Stored, explanation: str = "") -> BaseNode:
+    """A chunk as a node: one that came from LlamaIndex is as it came, but for its embedding."""
+    if _CONTENT in found.metadata:
+        return _restored(found.chunk, dict(found.metadata))
+    own = dict(zip(OWN_KEYS, (found.title, found.uri, explanation), strict=True))
+    if not explanation:
+        del own[OWN_KEYS[-1]]
+    return TextNode(
+        id_=found.chunk.id,
+        text=found.chunk.text,
+        metadata={**own, **found.metadata},
+        excluded_embed_metadata_keys=list(OWN_KEYS),
+        excluded_llm_metadata_keys=list(OWN_KEYS),
+        start_char_idx=found.chunk.start,
+        end_char_idx=found.chunk.end,
+        relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=found.chunk.document_id)},
+    )
+
+
+def _restored(chunk: Chunk, metadata: dict[str, Any]) -> BaseNode:
+    return metadata_dict_to_node(metadata, text=metadata.get(_BLANK, chunk.text))
