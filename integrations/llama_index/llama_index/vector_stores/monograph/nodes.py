@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
-from llama_index.core.schema import BaseNode, MetadataMode, NodeRelationship, RelatedNodeInfo, TextNode
+from llama_index.core.schema import BaseNode, MetadataMode, Node, NodeRelationship, RelatedNodeInfo, TextNode
 from llama_index.core.vector_stores.utils import metadata_dict_to_node, node_to_metadata_dict
 
-from monograph import Chunk, Document, Hit, Passage, Stored
+from monograph import Document, Hit, Passage, Stored
+from monograph.errors import InvalidDocument
 
 OWN_KEYS = ("monograph_title", "monograph_uri", "monograph_explanation")
 """Metadata keys that are added to chunks which did not come from LlamaIndex; neither embedded nor shown to a model."""
 
 _CONTENT = "_node_content"
-_BLANK = "_node_blank"
+_WHOLE = "_node_whole"
 
 
 def as_documents(nodes: Iterable[BaseNode]) -> list[Document]:
@@ -32,18 +33,34 @@ def as_documents(nodes: Iterable[BaseNode]) -> list[Document]:
 
 def _as_passage(node: BaseNode) -> Passage:
     text = node.get_content(metadata_mode=MetadataMode.NONE)
-    metadata = node_to_metadata_dict(node, remove_text=True, flat_metadata=False)
+    # Taken without its text, a Node would lose what kind of text it was.
+    whole = not text.strip() or type(node) is Node
+    _check_numbers(node)
+    metadata = node_to_metadata_dict(node, remove_text=not whole, flat_metadata=False)
+    if whole:
+        metadata[_WHOLE] = True
     if not text.strip():
-        metadata[_BLANK] = text
-        text = node.get_content(metadata_mode=MetadataMode.EMBED).strip() or node.node_id
+        text = node.get_content(metadata_mode=MetadataMode.EMBED).strip() or node.node_id.strip() or node.class_name()
     vector = None if node.embedding is None else np.asarray(node.embedding, dtype=np.float32)
     return Passage(text, node.node_id, metadata, vector)
+
+
+def _check_numbers(node: BaseNode) -> None:
+    """Raise InvalidDocument for a number that is not finite: writing the node as JSON would leave it out."""
+    try:
+        json.dumps(node.metadata, allow_nan=False, default=str)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidDocument(
+            f"the metadata of node {node.node_id!r} are not JSON: {error}",
+            "use text, finite numbers, lists and objects",
+        ) from error
 
 
 def as_node(found: Hit | Stored, explanation: str = "") -> BaseNode:
     """A chunk as a node: one that came from LlamaIndex is as it came, but for its embedding."""
     if _CONTENT in found.metadata:
-        return _restored(found.chunk, dict(found.metadata))
+        whole = _WHOLE in found.metadata
+        return metadata_dict_to_node(dict(found.metadata), text=None if whole else found.chunk.text)
     own = dict(zip(OWN_KEYS, (found.title, found.uri, explanation), strict=True))
     if not explanation:
         del own[OWN_KEYS[-1]]
@@ -57,7 +74,3 @@ def as_node(found: Hit | Stored, explanation: str = "") -> BaseNode:
         end_char_idx=found.chunk.end,
         relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=found.chunk.document_id)},
     )
-
-
-def _restored(chunk: Chunk, metadata: dict[str, Any]) -> BaseNode:
-    return metadata_dict_to_node(metadata, text=metadata.get(_BLANK, chunk.text))

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import llama_index_instrumentation as instrument
+import numpy as np
 from fsspec import AbstractFileSystem
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import PrivateAttr
-from llama_index.core.indices.query.embedding_utils import get_top_k_mmr_embeddings
 from llama_index.core.schema import BaseNode
 from llama_index.core.vector_stores.types import (
     DEFAULT_PERSIST_DIR,
@@ -28,8 +28,12 @@ from llama_index.vector_stores.monograph.nodes import as_documents, as_node
 from llama_index.vector_stores.monograph.where import as_where
 from monograph import Hit, Monograph
 from monograph.errors import InputError
+from monograph.models import Float32
 
 dispatcher = instrument.get_dispatcher(__name__)
+
+DEFAULT_THRESHOLD = 0.5
+"""What maximal marginal relevance takes where nothing is said, as LlamaIndex does."""
 
 MMR_PREFETCH_FACTOR = 4
 """Candidates that maximal marginal relevance chooses from, for each node that is asked for."""
@@ -246,14 +250,15 @@ class EcoVectorStore(BasePydanticVectorStore):
             vector = self._monograph.embedder.embed([_words(query)], "query")[0].tolist()
         by_id = {hit.chunk.id: hit for hit in pool}
         held = self._monograph.fetch(list(by_id), vectors=True)
-        vectors = [one.vector.tolist() for one in held if one.vector is not None]
-        names = [one.chunk.id for one in held if one.vector is not None]
-        if not names or k == 0:
-            return []
-        _, chosen = get_top_k_mmr_embeddings(
-            vector, vectors, similarity_top_k=k, embedding_ids=names, mmr_threshold=threshold
+        vectors = {one.chunk.id: one.vector for one in held if one.vector is not None}
+        chosen = unlike_each_other(
+            np.asarray(vector, dtype=np.float32),
+            list(vectors.values()),
+            k,
+            DEFAULT_THRESHOLD if threshold is None else threshold,
         )
-        return [by_id[name] for name in chosen]
+        names = list(vectors)
+        return [by_id[names[place]] for place in chosen]
 
     def _hybrid(self, query: VectorStoreQuery, where: dict[str, Any]) -> list[Hit]:
         k = query.similarity_top_k if query.hybrid_top_k is None else query.hybrid_top_k
@@ -263,6 +268,41 @@ class EcoVectorStore(BasePydanticVectorStore):
             found += self._dense(query, query.similarity_top_k, where)
             where = {"$chunk": {"in": sorted({hit.chunk.id for hit in found})}}
         return self._monograph.search(words, k, mode="hybrid", where=where, vector=vector, alpha=query.alpha)
+
+
+def unlike_each_other(query: Float32, vectors: Sequence[Float32], k: int, threshold: float) -> list[int]:
+    """Maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998) over all that is chosen so far.
+
+    LlamaIndex's own function looks at the last one alone, so that of three twins it takes two.
+
+    Parameters
+    ----------
+    query:
+        float32 (dimension,).
+    vectors:
+        The candidates', each float32 (dimension,) of unit length.
+    k:
+        Most to choose.
+    threshold:
+        1 goes by likeness to the query alone, 0 by unlikeness to what is chosen.
+
+    Returns
+    -------
+    Places of the chosen, in the order in which they were.
+    """
+    if not vectors or k <= 0:
+        return []
+    rows = np.stack(vectors)
+    length = float(np.linalg.norm(query))
+    near = rows @ (query / length if length > 0 else query)
+    chosen = [int(near.argmax())]
+    like = rows @ rows[chosen[0]]
+    while len(chosen) < min(k, len(rows)):
+        worth = threshold * near - (1 - threshold) * like
+        worth[chosen] = -np.inf
+        chosen.append(int(worth.argmax()))
+        like = np.maximum(like, rows @ rows[chosen[-1]])
+    return chosen
 
 
 def _words(query: VectorStoreQuery) -> str:
