@@ -7,8 +7,18 @@ try:
 except ImportError as error:
     raise MissingExtra("langchain_monograph needs LangChain", 'pip install "monograph[langchain]"') from error
 
+from langchain_monograph.document_loaders import MonographLoader
 from langchain_monograph.embeddings import LangChainEmbedder, MonographEmbeddings
-from langchain_monograph.retrievers import HybridRetriever
+from langchain_monograph.retrievers import EraRAGRetriever, HybridRetriever, MiniRAGRetriever, TreeRetriever
 from langchain_monograph.vectorstores import EcoVectorStore
 
-__all__ = ["EcoVectorStore", "HybridRetriever", "LangChainEmbedder", "MonographEmbeddings"]
+__all__ = [
+    "EcoVectorStore",
+    "EraRAGRetriever",
+    "HybridRetriever",
+    "LangChainEmbedder",
+    "MiniRAGRetriever",
+    "MonographEmbeddings",
+    "MonographLoader",
+    "TreeRetriever",
+]

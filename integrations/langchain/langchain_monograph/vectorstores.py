@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -13,7 +12,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
 from langchain_core.vectorstores.utils import maximal_marginal_relevance
 
-from langchain_monograph.documents import as_passage, as_stored_document
+from langchain_monograph.documents import as_passage, as_stored_document, documents_ids
 from langchain_monograph.embeddings import LangChainEmbedder, MonographEmbeddings
 from monograph import Hit, Mode, Monograph
 from monograph.errors import InputError, InvalidFilter
@@ -141,10 +140,7 @@ class EcoVectorStore(VectorStore):
         InputError
             If there is another number of ids than of documents.
         """
-        if ids is not None and len(ids) != len(documents):
-            raise InputError(f"{len(documents)} documents, but {len(ids)} ids", "give one a document")
-        given = [None] * len(documents) if ids is None else list(ids)
-        names = [name or document.id or str(uuid.uuid4()) for name, document in zip(given, documents, strict=True)]
+        names = documents_ids(documents, ids)
         if names:
             self.monograph.put(as_passage(one, name) for one, name in zip(documents, names, strict=True))
         return names

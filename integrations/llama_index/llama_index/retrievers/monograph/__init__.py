@@ -9,6 +9,6 @@ except ImportError as error:
         "llama_index.retrievers.monograph needs LlamaIndex", 'pip install "monograph[llama-index]"'
     ) from error
 
-from llama_index.retrievers.monograph.hybrid import HybridRetriever
+from llama_index.retrievers.monograph.retrievers import HybridRetriever, MiniRAGRetriever, TreeRetriever
 
-__all__ = ["HybridRetriever"]
+__all__ = ["HybridRetriever", "MiniRAGRetriever", "TreeRetriever"]

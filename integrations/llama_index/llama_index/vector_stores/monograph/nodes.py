@@ -6,11 +6,20 @@ import json
 from collections.abc import Iterable
 
 import numpy as np
-from llama_index.core.schema import BaseNode, MetadataMode, Node, NodeRelationship, RelatedNodeInfo, TextNode
+from llama_index.core.schema import (
+    BaseNode,
+    MetadataMode,
+    Node,
+    NodeRelationship,
+    NodeWithScore,
+    RelatedNodeInfo,
+    TextNode,
+)
 from llama_index.core.vector_stores.utils import metadata_dict_to_node, node_to_metadata_dict
 
 from monograph import Document, Hit, Passage, Stored
 from monograph.errors import InvalidDocument
+from monograph.values import Summary
 
 OWN_KEYS = ("monograph_title", "monograph_uri", "monograph_explanation")
 """Metadata keys that are added to chunks which did not come from LlamaIndex; neither embedded nor shown to a model."""
@@ -73,4 +82,22 @@ def as_node(found: Hit | Stored, explanation: str = "") -> BaseNode:
         start_char_idx=found.chunk.start,
         end_char_idx=found.chunk.end,
         relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=found.chunk.document_id)},
+    )
+
+
+def as_scored_node(hit: Hit) -> NodeWithScore:
+    """A hit, a chunk or a summary, with its own score and how it was found."""
+    node = as_node(hit, hit.explain()) if hit.summary is None else _summary_node(hit, hit.summary)
+    return NodeWithScore(node=node, score=hit.score)
+
+
+def _summary_node(hit: Hit, summary: Summary) -> TextNode:
+    own = {"monograph_layer": summary.layer, OWN_KEYS[-1]: hit.explain()}
+    return TextNode(
+        id_=summary.id,
+        text=summary.text,
+        metadata=own,
+        excluded_embed_metadata_keys=list(own),
+        excluded_llm_metadata_keys=list(own),
+        relationships={NodeRelationship.CHILD: [RelatedNodeInfo(node_id=name) for name in summary.chunks]},
     )

@@ -1,10 +1,11 @@
-"""A LlamaIndex retriever over an open monograph."""
+"""What retrievers over a .mono file share: the file, and how it is asked."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import threading
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,15 +13,15 @@ from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
-from llama_index.vector_stores.monograph.nodes import as_node
-from monograph import Mode, Monograph
+from llama_index.vector_stores.monograph.nodes import as_scored_node
+from monograph import Hit, Monograph
 
 
-class HybridRetriever(BaseRetriever):
-    """Finds chunks of a monograph by words and by meaning.
+class FileRetriever(BaseRetriever):
+    """Finds chunks of a monograph.
 
-    Nodes carry the chunk's id, its text and offsets, the document's metadata, and the document as their source; scores
-    are the hits' own, never None.
+    Nodes carry the chunk's id, its text and offsets, the document's metadata, and the document as their source; a chunk
+    that came from LlamaIndex comes back as the node it was. Scores are the hits' own, never None.
 
     Parameters
     ----------
@@ -29,8 +30,6 @@ class HybridRetriever(BaseRetriever):
         first query comes, and closed by :meth:`close`.
     similarity_top_k:
         Most nodes to return.
-    mode:
-        As for :meth:`monograph.Monograph.search`.
     where:
         Only chunks whose metadata meet this filter.
     callback_manager:
@@ -42,7 +41,6 @@ class HybridRetriever(BaseRetriever):
         monograph: Monograph | str | os.PathLike[str],
         *,
         similarity_top_k: int = 5,
-        mode: Mode = "auto",
         where: Mapping[str, Any] | None = None,
         callback_manager: CallbackManager | None = None,
     ) -> None:
@@ -50,7 +48,6 @@ class HybridRetriever(BaseRetriever):
         self._opened: Monograph | None = None
         self._opening = threading.Lock()
         self._similarity_top_k = similarity_top_k
-        self._mode: Mode = mode
         self._where = where
         super().__init__(callback_manager=callback_manager)
 
@@ -69,9 +66,12 @@ class HybridRetriever(BaseRetriever):
                 self._opened = Monograph.open(self._given, create=False, read_only=True)
             return self._opened
 
+    @abstractmethod
+    def _search(self, monograph: Monograph, query: QueryBundle) -> list[Hit]:
+        """The hits for a query, best first."""
+
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        hits = self._file().search(query_bundle.query_str, self._similarity_top_k, mode=self._mode, where=self._where)
-        return [NodeWithScore(node=as_node(hit, hit.explain()), score=hit.score) for hit in hits]
+        return [as_scored_node(hit) for hit in self._search(self._file(), query_bundle)]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return await asyncio.to_thread(self._retrieve, query_bundle)
