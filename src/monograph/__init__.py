@@ -10,6 +10,7 @@ Point Monograph at a folder; it makes one SQLite file that answers questions::
             print(hit.uri, hit.chunk.text)
 """
 
+from monograph.derive.tokens import count_tokens
 from monograph.errors import MonographError
 from monograph.ingest.batch import Limits
 from monograph.library import Monograph
@@ -54,4 +55,5 @@ __all__ = [
     "Settings",
     "Stats",
     "Stored",
+    "count_tokens",
 ]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from monograph import where as filters
 from monograph.errors import InputError, ModelError, NotFound
 from monograph.graph import export
+from monograph.graph.routes import routes as find_routes
 from monograph.ingest import apart, build, configuration, foresee, grow, regraph, revector
 from monograph.ingest import passages as single
 from monograph.ingest import plan as planning
@@ -46,6 +47,7 @@ from monograph.values import (
     Neighbourhood,
     Plan,
     Report,
+    Route,
     Stats,
     Stored,
     Watcher,
@@ -535,6 +537,39 @@ class Monograph:
         """
         with self._database.read() as connection:
             return neighbourhood.neighbourhood(connection, entities.find(connection, name), hops, most)
+
+    def routes(self, name: str, other: str, hops: int = 4, most: int = 3) -> list[Route]:
+        """Ways from one entity to another, over entities that chunks name together.
+
+        Each end is looked around for half of the way, at most EXPORTED entities far: in a large file a way between two
+        that are named very often may be missed.
+
+        Parameters
+        ----------
+        name, other:
+            As for :meth:`neighbourhood`.
+        hops:
+            Most links of a way, at least 1.
+        most:
+            Most ways.
+
+        Returns
+        -------
+        Ways of fewest links; of these, those whose lightest link is heaviest come first. None where nothing joins the
+        two, or they are one.
+
+        Raises
+        ------
+        NotFound
+            As for :meth:`neighbourhood`.
+        InputError
+            If a number is out of range.
+        """
+        if hops < 1 or most < 1:
+            raise InputError(f"hops is {hops} and most is {most}", "give at least 1")
+        there = self.neighbourhood(name, (hops + 1) // 2, EXPORTED)
+        back = self.neighbourhood(other, hops // 2, EXPORTED)
+        return find_routes((there, back), set(there.centre), set(back.centre), hops, most)
 
     def merges(self, name: str = "") -> list[Merge]:
         """Which names were taken to mean one entity, and why: see :func:`monograph.retrieve.merges.merges`.

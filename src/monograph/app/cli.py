@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from monograph.app import graph_commands, output
+from monograph.app import graph_commands, output, serve_commands
 from monograph.app.command import (
     DONE_WITH_PROBLEMS,
     ApiKeyOption,
@@ -227,6 +227,7 @@ def check(
 app.command()(graph_commands.graph)
 app.command()(graph_commands.entities)
 app.command()(graph_commands.reextract)
+app.command()(serve_commands.mcp)
 
 
 @app.command()

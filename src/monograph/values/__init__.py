@@ -31,6 +31,7 @@ from monograph.values.graph import (
     Path,
     PathNode,
     Relation,
+    Route,
 )
 from monograph.values.state import (
     Finding,
@@ -88,6 +89,7 @@ __all__ = [
     "Quote",
     "Relation",
     "Report",
+    "Route",
     "Section",
     "Source",
     "Stats",
