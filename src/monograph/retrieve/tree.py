@@ -30,8 +30,8 @@ class Portion:
     k:
         Most hits.
     detail:
-        The share of chunks among them, from 0 to 1; None takes what is nearest, whatever it is. Where there is too
-        little of one kind, the other fills up.
+        The share of chunks among them, from 0 (summaries alone) to 1 (chunks alone); None takes what is nearest,
+        whatever it is. Where both are asked for and there is too little of one, the other fills up.
     budget:
         Most tokens of all hits together; a hit that would go over is passed over. None for no bound.
     """
@@ -86,10 +86,11 @@ def _chosen(near: Ranking, over: Ranking, portion: Portion) -> list[_Place]:
     """Places in the two rankings, best first; of equal scores the chunk."""
     places = [(False, place) for place in range(len(near.rows))], [(True, place) for place in range(len(over.rows))]
     if portion.detail is not None:
-        wanted = round(portion.detail * portion.k)
-        lacking = max(0, portion.k - wanted - len(places[1]))
-        wanted = min(len(places[0]), wanted + lacking)
-        places = places[0][:wanted], places[1][: portion.k - wanted]
+        few = round(portion.detail * portion.k)
+        many = portion.k - few
+        if 0 < portion.detail < 1:
+            few, many = few + max(0, many - len(places[1])), many + max(0, few - len(places[0]))
+        places = places[0][:few], places[1][:many]
     scores = {False: near.scores, True: over.scores}
     return sorted([*places[0], *places[1]], key=lambda one: (-scores[one[0]][one[1]], *one))[: portion.k]
 
