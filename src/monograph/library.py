@@ -787,20 +787,20 @@ class Monograph:
         """
         configuration.adopt_embedder(self._database, self.embedder)
         chosen = summarizer or self.summarizer
-        made = grow.resummarize(replace(self._pipeline(), summarizer=chosen), progress)
+        made = grow.resummarize(self._pipeline(chosen), progress)
         self._summarizer = chosen
         return Report(summarized=made.made)
 
     def price_summaries(self, summarizer: Summarizer | None = None) -> Cost:
         """What :meth:`resummarize` would take: its summaries and, at most, what they ask of a language model."""
-        chosen = replace(self._pipeline(), summarizer=summarizer or self.summarizer)
+        pipeline = self._pipeline(summarizer or self.summarizer)
         with self._database.read() as connection:
-            return foresee.price_anew(connection, chosen)
+            return foresee.price_anew(connection, pipeline)
 
-    def _pipeline(self) -> Pipeline:
+    def _pipeline(self, summarizer: Summarizer | None = None) -> Pipeline:
         # One that was given makes a tree with the next write: a plan is to say what that takes.
-        planted = self._summarizer is not None or configuration.known_summarizer(self._database) is not None
-        summarizer = self.summarizer if planted else None
+        if summarizer is None and (self._summarizer or configuration.known_summarizer(self._database)):
+            summarizer = self.summarizer
         index, summaries = self._indexes
         return Pipeline(self._database, index, summaries, self.embedder, self.extractor, summarizer, self._settings)
 

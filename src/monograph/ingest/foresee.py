@@ -93,8 +93,7 @@ def price(connection: Connection, pipeline: Pipeline, seen: Foresight) -> Cost:
     if pipeline.summarizer is None or not (seen.coming or seen.gone or store.count_uncut(connection)):
         return Cost()
     total = stored_vectors.count(connection) - len(seen.gone) + len(seen.coming)
-    body = store.planes(connection)
-    planes = None if body is None else Planes.from_bytes(body)
+    planes = build.planes_of(connection)
     if any(one.vector is None for one in seen.coming.values()):
         return _bound(pipeline, total)
     if planes is None or due_planes(planes, total, pipeline):
@@ -113,9 +112,8 @@ def price(connection: Connection, pipeline: Pipeline, seen: Foresight) -> Cost:
 
 def price_anew(connection: Connection, pipeline: Pipeline) -> Cost:
     """What making the tree anew with the pipeline's summarizer would take."""
-    body = store.planes(connection)
     total = stored_vectors.count(connection)
-    if body is None or due_planes(Planes.from_bytes(body), total, pipeline):
+    if due_planes(build.planes_of(connection), total, pipeline):
         return _anew(connection, pipeline, Foresight(), total)
     return _priced(connection, pipeline, build.Draft(store.version(connection), anew=True), total)
 

@@ -66,6 +66,7 @@ def grow(pipeline: Pipeline, watcher: Watcher | None = None, *, anew: bool = Fal
     total = Grown()
     for _ in range(_TRIES):
         planes = _planes(pipeline)
+        _plant(pipeline)
         with pipeline.database.read() as connection:
             draft = build.Draft(store.version(connection), anew=anew)
         while True:
@@ -99,8 +100,7 @@ def _waiting(pipeline: Pipeline) -> bool:
 def _planes(pipeline: Pipeline) -> Planes:
     """The planes of the file, learned, if it is time for that; with others, all chunks are planted anew."""
     with pipeline.database.read() as connection:
-        body = store.planes(connection)
-        held = None if body is None else Planes.from_bytes(body)
+        held = build.planes_of(connection)
         count = vectors.count(connection)
         due = due_planes(held, count, pipeline)
         if held is not None and not due:
@@ -110,6 +110,15 @@ def _planes(pipeline: Pipeline) -> Planes:
     with write(pipeline.database, pipeline.indexes) as connection:
         store.begin(connection, made.to_bytes())
     return made
+
+
+def _plant(pipeline: Pipeline) -> None:
+    """Give chunks their places in the tree where a writer left that undone."""
+    with pipeline.database.read() as connection:
+        waiting = store.unplanted(connection)
+    if waiting:
+        with write(pipeline.database, pipeline.indexes):
+            pass  # It is done at the end of every transaction.
 
 
 def random_or_learned(pipeline: Pipeline, sample: Float32, count: int) -> Planes:
@@ -234,6 +243,9 @@ def _gists(pipeline: Pipeline, work: Sequence[tuple[bytes, tuple[str, ...]]]) ->
     if summarizer is None:
         return
     count = workers_of(summarizer)
+    if count == 1:
+        yield from ((key, _checked(summarizer, texts, most)) for key, texts in work)
+        return
     ahead: deque[Future[Gist]] = deque()
     error: ModelError | None = None
     pool = ThreadPoolExecutor(count, thread_name_prefix="summarize")

@@ -47,6 +47,7 @@ def repair(pipeline: Pipeline, *, whole_tree: bool) -> None:
     with pipeline.database.write() as connection:
         if not whole_tree:
             tree.clear(connection)
+            tree.drop_unreadable(connection)
         drop_strays(connection)
         faulty = any(check_graph.findings(connection))  # Now: a stray that went may have left some behind.
         drop_vectors_of_other_length(connection, pipeline.embedder.dimension)

@@ -30,10 +30,11 @@ class Portion:
     k:
         Most hits.
     detail:
-        The share of chunks among them, from 0 to 1; None takes what is nearest, whatever it is. Where there is too
-        little of one kind, the other fills up.
+        The share of chunks among them, from 0 (summaries alone) to 1 (chunks alone); None takes what is nearest,
+        whatever it is. Where both are asked for and there is too little of one, the other fills up.
     budget:
-        Most tokens of all hits together; a hit that would go over is passed over. None for no bound.
+        Most tokens of all hits together, shared as ``detail`` says; a hit that would go over is passed over. None for
+        no bound.
     """
 
     k: int
@@ -56,7 +57,7 @@ def search(connection: Connection, indexes: Indexes, vector: Float32, portion: P
     chosen = _chosen(near, over, portion)
     hits = _hits(connection, near, over, chosen)
     if portion.budget is not None:
-        hits = _within(hits, portion.budget)
+        hits = _within(hits, portion.budget, portion.detail)
     return [
         Hit(one.chunk, one.score, rank, one.title, one.uri, one.metadata, one.origins, summary=one.summary)
         for rank, one in enumerate(hits)
@@ -86,10 +87,11 @@ def _chosen(near: Ranking, over: Ranking, portion: Portion) -> list[_Place]:
     """Places in the two rankings, best first; of equal scores the chunk."""
     places = [(False, place) for place in range(len(near.rows))], [(True, place) for place in range(len(over.rows))]
     if portion.detail is not None:
-        wanted = round(portion.detail * portion.k)
-        lacking = max(0, portion.k - wanted - len(places[1]))
-        wanted = min(len(places[0]), wanted + lacking)
-        places = places[0][:wanted], places[1][: portion.k - wanted]
+        few = round(portion.detail * portion.k)
+        many = portion.k - few
+        if 0 < portion.detail < 1:
+            few, many = few + max(0, many - len(places[1])), many + max(0, few - len(places[0]))
+        places = places[0][:few], places[1][:many]
     scores = {False: near.scores, True: over.scores}
     return sorted([*places[0], *places[1]], key=lambda one: (-scores[one[0]][one[1]], *one))[: portion.k]
 
@@ -113,10 +115,20 @@ def _hits(connection: Connection, near: Ranking, over: Ranking, chosen: list[_Pl
     return hits
 
 
-def _within(hits: list[Hit], budget: int) -> list[Hit]:
-    kept = []
-    for hit, tokens in zip(hits, count_tokens([hit.text for hit in hits]), strict=True):
-        if tokens <= budget:
-            budget -= tokens
-            kept.append(hit)
-    return kept
+def _within(hits: list[Hit], budget: int, detail: float | None) -> list[Hit]:
+    """The hits that fit, in order: each kind in its share of the tokens first, then any in what is left."""
+    tokens = count_tokens([hit.text for hit in hits])
+    kept: set[int] = set()
+    shares: list[tuple[bool | None, int]] = [(None, budget)]
+    if detail is not None:
+        few = round(detail * budget)
+        shares = [(False, few), (True, budget - few), (None, 0)]
+    left = 0
+    for summary, share in shares:
+        left += share
+        for place, hit in enumerate(hits):
+            mine = summary is None or (hit.summary is not None) == summary
+            if mine and place not in kept and tokens[place] <= left:
+                left -= tokens[place]
+                kept.add(place)
+    return [hit for place, hit in enumerate(hits) if place in kept]

@@ -241,6 +241,11 @@ def count_strays(connection: Connection) -> int:
     return int(connection.execute(query, (memo.SUMMARY,)).fetchone()[0])
 
 
+def drop_unreadable(connection: Connection) -> None:
+    """Forget summaries that cannot be read; the tree must be taken out before."""
+    connection.execute("DELETE FROM memo WHERE kind = ? AND NOT json_valid(CAST(value AS TEXT))", (memo.SUMMARY,))
+
+
 def roots(connection: Connection) -> list[int]:
     """Nodes without a parent, the highest layer first, each layer in its order."""
     found = connection.execute("SELECT node FROM nodes WHERE parent IS NULL ORDER BY layer DESC, rank, key")

@@ -14,11 +14,12 @@ from itertools import islice
 
 import numpy as np
 
+from monograph.errors import DamagedFile
 from monograph.models import Float32
 from monograph.store import chunks, gists, memo
 from monograph.store import tree as store
 from monograph.store import vectors as stored_vectors
-from monograph.store.database import Connection
+from monograph.store.database import Connection, path_of
 from monograph.tree.hash import Planes, full_rank, ranks
 from monograph.tree.segment import Bounds, Listed, Node, Order, Segment, segments_near
 from monograph.values import content_hash
@@ -49,16 +50,31 @@ def chunk_key(name: str, text: str) -> bytes:
     return content_hash("chunk", name, text)[:KEY_BYTES]
 
 
+def planes_of(connection: Connection) -> Planes | None:
+    """The planes of the file's tree; None where it has no tree.
+
+    Raises
+    ------
+    DamagedFile
+        If they are not what was written.
+    """
+    body = store.planes(connection)
+    try:
+        return None if body is None else Planes.from_bytes(body)
+    except ValueError as fault:
+        path = path_of(connection)
+        raise DamagedFile(f"{path}: the tree is damaged: {fault}", f"monograph check {path} --repair") from None
+
+
 def plant(connection: Connection) -> None:
     """Give chunks their nodes, where they came, went or changed; what stood over old ones is taken out.
 
     To be called before every commit that may have changed chunks.
     """
     waiting = store.unplanted(connection)
-    body = store.planes(connection) if waiting else None
-    if body is None:
+    planes = planes_of(connection) if waiting else None
+    if planes is None:
         return
-    planes = Planes.from_bytes(body)
     for first in range(0, len(waiting), PLANTED_AT_ONCE):
         _plant(connection, planes, waiting[first : first + PLANTED_AT_ONCE])
     store.clear_unplanted(connection)
@@ -151,10 +167,6 @@ class Draft:
         """The layer to be cut next, or that was cut last."""
         return len(self.fresh) - 1
 
-    def count(self) -> int:
-        """Summaries that are new."""
-        return sum(map(len, self.fresh))
-
 
 class _Laid:
     """Rows of a layer with a draft laid over them: see :class:`monograph.tree.segment.Order`."""
@@ -228,7 +240,8 @@ def cut(connection: Connection, recipe: Recipe, draft: Draft) -> list[Cut] | Non
             kept.add(parent[0])
         else:
             wanted.append((segment, key))
-    gone = {row for row, _ in over.values()} - kept
+    # What stood over nodes that are gone goes too.
+    gone = {row for row, _ in (over | store.parents(connection, list(draft.gone[layer]))).values()} - kept
     draft.gone.append({row: one.rank for row, one in store.load(connection, gone).items()})
     texts = _texts(connection, draft, [node for segment, _ in wanted for node in segment])
     return [Cut(segment, key, tuple(texts[node.row] for node in segment)) for segment, key in wanted]

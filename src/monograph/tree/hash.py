@@ -81,6 +81,8 @@ class Planes:
         ValueError
             If they are something else.
         """
+        if len(body) < _HEAD.size:
+            raise ValueError("these bytes are no planes")
         magic, dimension, deep, wide, learned_from = _HEAD.unpack_from(body)
         size = _HEAD.size + (deep + wide) * (8 + 2 * dimension)
         if magic != _MAGIC or len(body) != size:
@@ -134,6 +136,8 @@ def _between_means(vectors: Float64) -> Float64:
     direction = _most_telling(centred)
     for _ in range(_ROUNDS):
         products = centred @ direction
+        if not len(products):
+            break
         above = products > np.median(products)
         if above.all() or not above.any():
             break

@@ -8,7 +8,7 @@ from monograph.store import settings
 from monograph.store import tree as store
 from monograph.store import vectors as stored_vectors
 from monograph.store.database import Connection
-from monograph.tree.hash import Planes
+from monograph.tree.build import planes_of
 from monograph.values import TreeStats
 
 SAMPLED = 256
@@ -17,10 +17,9 @@ SAMPLED = 256
 
 def measure(connection: Connection) -> TreeStats | None:
     """The tree in numbers; None where the file has none."""
-    body = store.planes(connection)
-    if body is None:
+    planes = planes_of(connection)
+    if planes is None:
         return None
-    planes = Planes.from_bytes(body)
     counts = settings.load_summary_counts(connection)
     return TreeStats(
         layers=tuple(store.layers(connection)[1:]),

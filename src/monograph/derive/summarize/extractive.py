@@ -11,7 +11,7 @@ import numpy as np
 
 from monograph.derive.embed.static import StaticEmbedder, token_vectors
 from monograph.derive.sentences import sentence_spans
-from monograph.derive.tokens import count_tokens, tokenizer
+from monograph.derive.tokens import count_tokens, first_tokens, tokenizer
 from monograph.models import Float32
 from monograph.values import Gist, Quote
 
@@ -120,8 +120,10 @@ def _fitted(best: list[_Sentence], max_tokens: int) -> Gist:
     """A gist of sentences, the best first; of so many as fit when their tokens are counted together."""
     while True:
         gist = _gist(sorted(best, key=lambda one: (one.source, one.start)))
-        if len(best) == 1 or count_tokens([gist.text])[0] <= max_tokens:
+        if count_tokens([gist.text])[0] <= max_tokens:
             return gist
+        if len(best) == 1:
+            return _gist([_cut(best[0], max_tokens)])
         best = best[:-1]
 
 
@@ -135,10 +137,8 @@ def _gist(sentences: Sequence[_Sentence]) -> Gist:
 
 
 def _cut(sentence: _Sentence, max_tokens: int) -> _Sentence:
-    """The beginning of a sentence that is too long, up to white space where there is some."""
-    offsets = tokenizer().encode(sentence.text, add_special_tokens=False).offsets
-    end = offsets[min(max_tokens, len(offsets)) - 1][1]
-    head = sentence.text[:end]
-    space = max(head.rfind(" "), head.rfind("\n")) if end < len(sentence.text) else -1
-    head = head[:space].rstrip() if space > end // 2 else head
+    """A sentence, or the beginning of one that is too long, up to white space where there is some."""
+    head = first_tokens(sentence.text, max_tokens)
+    space = max(head.rfind(" "), head.rfind("\n")) if len(head) < len(sentence.text) else -1
+    head = head[:space].rstrip() if space > len(head) // 2 else head
     return _Sentence(sentence.source, sentence.start, sentence.start + len(head), head)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from monograph.derive.mark import mark_for
 from monograph.derive.sentences import sentence_spans
 from monograph.derive.thoughts import without_thoughts
-from monograph.derive.tokens import count_tokens, tokenizer
+from monograph.derive.tokens import count_tokens, first_tokens
 from monograph.errors import InputError, ModelUnavailable
 from monograph.models import LanguageModel
 from monograph.values import Gist, content_id
@@ -105,11 +105,8 @@ def _prompt(texts: Sequence[str], max_tokens: int) -> str:
 
 def _fitted(text: str, max_tokens: int) -> str:
     """A text up to its last sentence that fits, or, where the first does not, to its last word that does."""
-    offsets = tokenizer().encode(text, add_special_tokens=False).offsets
-    if len(offsets) <= max_tokens:
+    head = first_tokens(text, max_tokens)
+    if len(head) == len(text):
         return text
-    limit = offsets[max_tokens - 1][1]
-    end = max((end for _, end in sentence_spans(text) if end <= limit), default=0)
-    if not end:
-        end = text.rfind(" ", 0, limit) if " " in text[:limit] else limit
-    return text[:end].rstrip()
+    end = max((end for _, end in sentence_spans(text) if end <= len(head)), default=0)
+    return head[:end] if end else head.rpartition(" ")[0].rstrip() or head
