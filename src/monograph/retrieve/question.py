@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -130,7 +130,7 @@ def take_apart(connection: Connection, text: str) -> Question:
     total = sum(hashes.values()) or 1.0
     ordered = sorted(hashes)
     found, unknown = _names(connection, tokens, small)
-    found += _otherwise_written(connection, text, tokens, small, {row.row for row in found})
+    found += _otherwise_written(connection, text, tokens, small, found)
     asked = tuple(
         Asked(row, min(1.0, sum(hashes[word_hash(key)] for key in row.key.split() if key in weights) / total))
         for row in found
@@ -199,14 +199,18 @@ def _names(
 
 
 def _otherwise_written(
-    connection: Connection, text: str, tokens: list[_Token], small: Collection[str], found: Collection[int]
+    connection: Connection, text: str, tokens: list[_Token], small: Collection[str], found: Sequence[names.NameRow]
 ) -> list[names.NameRow]:
     """Names that the file knows in another form: days, persons written as one word, persons by their first names."""
     handles = [token.written for token in tokens if spaced(token.written) != token.written]
     keys = {key_of(one) for one in (*days_in(text), *map(spaced, handles))}
-    first = {token.key for token in tokens if token.written[0].isupper() and token.key not in small}
+    capital = [False, *(token.written[0].isupper() and token.key not in small for token in tokens), False]
+    around = zip(capital, capital[1:], capital[2:], strict=False)
+    alone = (here and not (before or after) for before, here, after in around)
+    first = {token.key for token, one in zip(tokens, alone, strict=True) if one}
     rows = {row.row: row for row in (*names.known(connection, keys).values(), *names.called(connection, first))}
-    return [row for number, row in sorted(rows.items()) if number not in found]
+    held = {row.row for row in found}
+    return [row for number, row in sorted(rows.items()) if number not in held]
 
 
 def _may_name(tokens: list[_Token], small: Collection[str], is_subject: bool) -> bool:
