@@ -7,29 +7,35 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from monograph import where as filters
-from monograph.errors import InputError, NotFound
+from monograph.errors import InputError, ModelError, NotFound
 from monograph.graph import export
-from monograph.ingest import apart, build, configuration, regraph, revector
+from monograph.ingest import apart, build, configuration, foresee, grow, regraph, revector
 from monograph.ingest import plan as planning
 from monograph.ingest import remove as removal
 from monograph.ingest.batch import DEFAULT_LIMITS, Limits
 from monograph.ingest.prepare import Pipeline
-from monograph.models import Embedder, Extractor
-from monograph.retrieve import entities, neighbourhood
+from monograph.models import Embedder, Extractor, Summarizer
+from monograph.retrieve import entities, neighbourhood, outline, tree
 from monograph.retrieve import merges as merging
 from monograph.retrieve import search as retrieval
 from monograph.retrieve.nearest_names import NearestNames
 from monograph.settings import Settings
 from monograph.store import check, chunks, documents, stats
+from monograph.store.clusters import SUMMARIES
 from monograph.store.database import Connection, Database
 from monograph.store.filters import compile_condition
+from monograph.tree import verify as verify_tree
+from monograph.tree.measure import measure
 from monograph.values import (
+    Branch,
     Chunk,
+    Cost,
     Document,
     Entity,
     Finding,
@@ -62,12 +68,17 @@ class Monograph:
         settings: Settings,
         embedder: Embedder | None,
         extractor: Extractor | None,
+        summarizer: Summarizer | None = None,
     ) -> None:
         self._database = database
         self._index = index
+        self._summaries = EcoVectorIndex(
+            SUMMARIES, index.design, target_recall=index.target_recall, cache_bytes=index.cache_bytes
+        )
         self._settings = settings
         self._embedder = embedder
         self._extractor = extractor
+        self._summarizer = summarizer
         self._nearest: NearestNames | None = None
 
     @classmethod
@@ -76,6 +87,7 @@ class Monograph:
         path: str | os.PathLike[str],
         embedder: Embedder | None = None,
         extractor: Extractor | None = None,
+        summarizer: Summarizer | None = None,
         *,
         settings: Settings | None = None,
         create: bool = True,
@@ -95,6 +107,9 @@ class Monograph:
         extractor:
             Finds what chunks name. By default the one the file's graph was made with; for a new file, patterns, which
             need no model.
+        summarizer:
+            Makes the tree of summaries. By default the one the file's tree was made with; a file without a tree gets
+            none. Where one is given, the next write makes a tree, and every later one keeps it in step.
         settings:
             The numbers a new file is built with.
         create:
@@ -112,20 +127,22 @@ class Monograph:
         FileError
             If it is not a monograph, newer than this version, or damaged: the file is left as it was.
         ModelMismatch
-            If the file's vectors come from another embedder than the one given, or its graph from another extractor;
-            :meth:`reembed` and :meth:`reextract` make them anew.
+            If the file's vectors come from another embedder than the one given, its graph from another extractor, or
+            its tree from another summarizer; :meth:`reembed`, :meth:`reextract` and :meth:`resummarize` make them anew.
         InputError
             If the file was built with other settings, or a number is out of range.
         """
         index = EcoVectorIndex(target_recall=target_recall, cache_bytes=cache_bytes)
         database = Database(Path(path), create=create, read_only=read_only)
         try:
-            monograph = cls(database, index, configuration.settle(database, settings), embedder, extractor)
-            configuration.catch_up(database, index)
+            monograph = cls(database, index, configuration.settle(database, settings), embedder, extractor, summarizer)
+            configuration.catch_up(database, monograph._indexes)
             if embedder is not None:
                 configuration.check_embedder(database, embedder)
             if extractor is not None:
                 configuration.check_extractor(database, extractor)
+            if summarizer is not None:
+                configuration.check_summarizer(database, summarizer)
         except BaseException:
             database.close()
             raise
@@ -182,9 +199,25 @@ class Monograph:
             self._extractor = configuration.make_extractor(self._database)
         return self._extractor
 
+    @property
+    def summarizer(self) -> Summarizer:
+        """What makes this file's summaries; in a file without a tree, what would.
+
+        Raises
+        ------
+        ModelUnavailable, MissingExtra
+            If the summarizer that the file's tree was made with cannot be made again here.
+        ModelMismatch
+            If it can, but is another by now.
+        """
+        if self._summarizer is None:
+            self._summarizer = configuration.make_summarizer(self._database)
+        return self._summarizer
+
     def close(self) -> None:
         """Close the file. Closing twice is allowed; any other use afterwards raises ClosedFile."""
         self._index.close()
+        self._summaries.close()
         self._database.close()
 
     def plan(
@@ -272,13 +305,14 @@ class Monograph:
         BusyFile
             If ``forget`` is asked and another process still reads an older state.
         """
-        return removal.remove(self._database, self._index, [str(name) for name in ids], forget=forget)
+        report = removal.remove(self._database, self._indexes, [str(name) for name in ids], forget=forget)
+        return self._followed(report)
 
     def compact(self) -> None:
         """Drop remembered values that nothing uses, merge the index and give free space back to the disk."""
-        removal.erase(self._database, self._index)
+        removal.erase(self._database, self._indexes)
 
-    def search(
+    def search(  # noqa: PLR0913 - each is a choice of its own
         self,
         query: str,
         k: int = 5,
@@ -286,8 +320,10 @@ class Monograph:
         mode: Mode = "auto",
         where: Mapping[str, Any] | None = None,
         faithful: bool = False,
+        detail: float | None = None,
+        budget: int | None = None,
     ) -> list[Hit]:
-        """Find chunks.
+        """Find chunks, and in the mode ``tree`` summaries.
 
         Parameters
         ----------
@@ -297,13 +333,18 @@ class Monograph:
             Most hits to return.
         mode:
             ``lexical`` (BM25), ``tfidf`` (RAGdb's hybrid score), ``dense`` (cosine), ``hybrid`` (BM25 and dense,
-            fused), ``graph`` (from these, hop by hop, to what is named together), ``auto`` (``graph``, or ``hybrid``
-            where the file has no graph yet).
+            fused), ``graph`` (from these, hop by hop, to what is named together), ``tree`` (by cosine
+            among chunks and summaries), ``auto`` (``graph``, or ``hybrid`` where the file has no graph yet).
         where:
             Only chunks whose metadata meet this filter: see :mod:`monograph.where`.
         faithful:
             With ``graph``, or ``auto`` where it means that: search by MiniRAG's own formulas, which keep of the dense
             search's chunks those that the best paths through the graph lead to.
+        detail:
+            With ``tree``: the share of chunks among the hits, from 0 (summaries alone) to 1. By default what is nearest
+            comes, whatever it is.
+        budget:
+            With ``tree``: most tokens of all hits together; one that would go over is passed over.
 
         Returns
         -------
@@ -312,7 +353,8 @@ class Monograph:
         Raises
         ------
         InputError
-            If k is negative, the mode unknown, or ``faithful`` asked of a mode that has no formulas of MiniRAG.
+            If a number is out of range, the mode unknown, ``faithful`` asked of a mode that has no formulas of MiniRAG,
+            ``detail`` or ``budget`` of another than ``tree``, or the file has no tree.
         InvalidFilter
             If the filter cannot be understood.
         ModelError
@@ -323,6 +365,7 @@ class Monograph:
         if mode not in retrieval.MODES:
             raise InputError(f"unknown mode {mode!r}", f"modes are {', '.join(retrieval.MODES)}")
         allowed = compile_condition(filters.parse(where))
+        portion = retrieval.portion(k, mode, detail, budget)
         with self._database.read() as connection:
             chosen = configuration.chosen_mode(connection, mode)
             if faithful and chosen != "graph":
@@ -332,6 +375,8 @@ class Monograph:
                 # Another process may have given the file another embedder since it was opened.
                 configuration.check_embedder(self._database, self.embedder)
                 request = retrieval.prepare(connection, self.embedder, request)
+            if portion is not None:
+                return retrieval.search_tree(connection, tree.Indexes(*self._indexes), request, portion)
             if faithful:
                 return retrieval.search_faithfully(connection, self._index, self._nearest_names(), request)
             return retrieval.search(connection, self._index, request)
@@ -436,6 +481,33 @@ class Monograph:
             heads = list(dict.fromkeys(one.head for one in entities.find(connection, name))) if name else None
             return merging.merges(connection, heads)
 
+    def outline(self, node: str = "", layers: int = 2) -> list[Branch]:
+        """The tree of summaries as a table of contents.
+
+        Parameters
+        ----------
+        node:
+            Id of a summary, or its first four digits or more; empty for the top of the tree.
+        layers:
+            How many layers are opened below it.
+
+        Returns
+        -------
+        The summary, or what stands at the top of the tree: one summary of all, as a rule.
+
+        Raises
+        ------
+        NotFound
+            If no summary has that id, or several begin so.
+        InputError
+            If the file has no tree, or ``layers`` is negative.
+        """
+        if layers < 0:
+            raise InputError(f"layers is {layers}", "give 0 or more")
+        with self._database.read() as connection:
+            retrieval.need_tree(connection)
+            return outline.outline(connection, node, layers)
+
     def set_apart(self, name: str, other: str) -> None:
         """Say that two names are not one entity. This is kept, and they never become one again.
 
@@ -498,6 +570,8 @@ class Monograph:
             counts = stats.counts(connection)
             sizes = stats.sizes(connection)
             index = self._index.stats(connection)
+            tree_stats = measure(connection)
+        summarizer = configuration.known_summarizer(self._database)
         embedder = configuration.known_embedder(self._database)
         extractor = configuration.known_extractor(self._database)
         return Stats(
@@ -524,6 +598,9 @@ class Monograph:
             chunk_tokens=self._settings.chunk_tokens,
             chunk_overlap=self._settings.chunk_overlap,
             index=index,
+            summarizer="" if summarizer is None else summarizer.key,
+            summarizer_spec="" if summarizer is None else summarizer.spec,
+            tree=tree_stats,
         )
 
     def check(self, *, repair: bool = False) -> list[Finding]:
@@ -541,18 +618,27 @@ class Monograph:
         if repair:
             configuration.adopt_embedder(self._database, self.embedder)
             configuration.check_extractor(self._database, self.extractor)
-            revector.repair(self._pipeline())
+            revector.repair(self._pipeline(), whole_tree=not self._tree_faults())
         stored = configuration.known_embedder(self._database)
         with self._database.read() as connection:
             found = list(check.findings(connection, None if stored is None else stored.dimension))
             found += [
-                Finding("clusters", fault, repairable=True) for fault in verify.faults(connection, self._index.space)
+                Finding("clusters", fault, repairable=True)
+                for index in self._indexes
+                for fault in verify.faults(connection, index.space)
             ]
+        found += [Finding("nodes", fault, repairable=True) for fault in self._tree_faults()]
         if not self._database.read_only:
             with self._database.write() as connection:
                 fault = check.index_fault(connection)
             found.extend([] if fault is None else [fault])
         return found
+
+    def _tree_faults(self) -> list[str]:
+        stored = configuration.known_summarizer(self._database)
+        recipe = None if stored is None else grow.recipe(stored.key, self._settings)
+        with self._database.read() as connection:
+            return list(verify_tree.faults(connection, recipe))
 
     def reembed(self, embedder: Embedder, *, progress: Watcher | None = None) -> Report:
         """Make every vector anew with another embedder. Until the end the file answers with the old one.
@@ -562,9 +648,7 @@ class Monograph:
         ModelError
             If the embedder fails: the file is as it was, and what was made is remembered.
         """
-        made = revector.reembed(
-            Pipeline(self._database, self._index, embedder, self.extractor, self._settings), progress
-        )
+        made = revector.reembed(replace(self._pipeline(), embedder=embedder), progress)
         self._embedder = embedder
         return Report(embedded=made.embedded, remembered=made.remembered)
 
@@ -575,20 +659,62 @@ class Monograph:
         """
         configuration.adopt_embedder(self._database, self.embedder)
         chosen = extractor or self.extractor
-        made = regraph.reextract(Pipeline(self._database, self._index, self.embedder, chosen, self._settings), progress)
+        made = regraph.reextract(replace(self._pipeline(), extractor=chosen), progress)
         self._extractor = chosen
         return Report(extracted=made.extracted, fell_back=made.fell_back)
 
-    def _pipeline(self) -> Pipeline:
-        return Pipeline(self._database, self._index, self.embedder, self.extractor, self._settings)
+    @property
+    def _indexes(self) -> tuple[EcoVectorIndex, EcoVectorIndex]:
+        return self._index, self._summaries
+
+    def resummarize(self, summarizer: Summarizer | None = None, *, progress: Watcher | None = None) -> Report:
+        """Make the tree of summaries, or make it anew with another summarizer; without one, with the file's own.
+
+        Until the end the file answers with the tree it has. What was made of the same texts before is remembered.
+
+        Raises
+        ------
+        ModelError
+            If a summary cannot be made: the tree is as it was, and what was made is remembered.
+        """
+        configuration.adopt_embedder(self._database, self.embedder)
+        chosen = summarizer or self.summarizer
+        made = grow.resummarize(self._pipeline(chosen), progress)
+        self._summarizer = chosen
+        return Report(summarized=made.made)
+
+    def price_summaries(self, summarizer: Summarizer | None = None) -> Cost:
+        """What :meth:`resummarize` would take: its summaries and, at most, what they ask of a language model."""
+        pipeline = self._pipeline(summarizer or self.summarizer)
+        with self._database.read() as connection:
+            return foresee.price_anew(connection, pipeline)
+
+    def _pipeline(self, summarizer: Summarizer | None = None) -> Pipeline:
+        # One that was given makes a tree with the next write: a plan is to say what that takes.
+        if summarizer is None and (self._summarizer or configuration.known_summarizer(self._database)):
+            summarizer = self.summarizer
+        index, summaries = self._indexes
+        return Pipeline(self._database, index, summaries, self.embedder, self.extractor, summarizer, self._settings)
 
     def _writing_pipeline(self, progress: Watcher | None = None) -> Pipeline:
         """A pipeline whose embedder and extractor the file knows, and whose graph lacks nothing."""
         configuration.adopt_embedder(self._database, self.embedder)
+        if self._summarizer is not None:
+            configuration.adopt_summarizer(self._database, self._summarizer)
         pipeline = self._pipeline()
         configuration.check_extractor(self._database, self.extractor)
         regraph.catch_up(pipeline, progress)
         return pipeline
+
+    def _followed(self, report: Report) -> Report:
+        """A report of a change that the tree has followed, where the file has one and that could be done."""
+        if configuration.known_summarizer(self._database) is None:
+            return report
+        try:
+            return replace(report, summarized=grow.grow(self._pipeline()).made)
+        except ModelError as error:
+            problem = grow.problem(str(self.path), error)
+            return replace(report, problems=(*report.problems, problem))
 
 
 def _paths(sources: Sequence[str | os.PathLike[str]]) -> list[Path]:

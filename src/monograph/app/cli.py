@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from monograph.app import graph_commands, output
+from monograph.app import graph_commands, output, tree_commands
 from monograph.app.command import (
     DONE_WITH_PROBLEMS,
     ApiKeyOption,
@@ -30,6 +30,7 @@ MANUAL = """Graph RAG in one file: point it at a folder, then ask.
   monograph search notes.mono "boiler"     find passages, with their sources
   monograph show notes.mono ID             read a document, or a chunk among its neighbours
   monograph graph notes.mono "Mrs Grubb"   see what is named together with a person, a place, a thing
+  monograph outline notes.mono             see what it is all about, in summaries
 
 The file is one SQLite database; nothing leaves this machine. Every command takes --json. Exit codes: 0 done; 1
 failed; 2 wrong usage; 3 done, but some sources could not be taken in, or faults were found; 130 interrupted.
@@ -68,6 +69,14 @@ def sync(
             show_default=False,
         ),
     ] = "",
+    summarizer: Annotated[
+        str,
+        typer.Option(
+            "--summarizer",
+            help="What makes a tree of summaries, which a file has only if asked: extractive, or llm:openai:URL#MODEL.",
+            show_default=False,
+        ),
+    ] = "",
     api_key: ApiKeyOption = "",
     json_output: JsonOption = False,
 ) -> None:
@@ -78,15 +87,18 @@ def sync(
 
       monograph sync notes.mono ~/notes ~/Documents/letters
       monograph sync notes.mono ~/notes --dry-run
+      monograph sync notes.mono ~/notes --summarizer extractive
       monograph sync notes.mono ~/notes --extractor "llm:openai:http://localhost:11434/v1#qwen3:1.7b"
     """
     limits = Limits(max_bytes)
     with outcome(as_json=json_output):
         from monograph.derive.extract import load_extractor
+        from monograph.derive.summarize import load_summarizer
 
-        chosen = load_extractor(extractor, api_key) if extractor else None
+        names = load_extractor(extractor, api_key) if extractor else None
+        sums = load_summarizer(summarizer, api_key) if summarizer else None
         with (
-            Monograph.open(file, extractor=chosen) as monograph,
+            Monograph.open(file, extractor=names, summarizer=sums) as monograph,
             output.progress_bar("sync", quiet=unseen(json_output)) as watcher,
         ):
             plan = monograph.plan(*sources, verify=verify, prune=prune, price=dry_run, limits=limits, progress=watcher)
@@ -118,6 +130,13 @@ def search(
             show_default=False,
         ),
     ] = None,
+    detail: Annotated[
+        float | None,
+        typer.Option("--detail", help="With --mode tree: the share of passages, 0 to 1, beside summaries."),
+    ] = None,
+    budget: Annotated[
+        int | None, typer.Option("--budget", help="With --mode tree: most tokens of all hits together.")
+    ] = None,
     explain: Annotated[bool, typer.Option("--explain", "-e", help="Say how each hit was found.")] = False,
     html: HtmlOption = None,
     json_output: JsonOption = False,
@@ -127,10 +146,11 @@ def search(
     monograph search notes.mono "when is the boiler serviced?"
     monograph search notes.mono 'INV-2024' -k 3 --where 'year >= 2020' --where '{"tags": {"contains": "paid"}}'
     monograph search notes.mono "who repaired the boiler?" --html answer.html
+    monograph search notes.mono "what was the year like?" --mode tree --detail 0.3
     """
     with outcome(as_json=json_output):
         with Monograph.open(file, create=False) as monograph:
-            hits = monograph.search(query, k, mode=_mode(mode), where=_where(where or []))
+            hits = monograph.search(query, k, mode=_mode(mode), where=_where(where or []), detail=detail, budget=budget)
             if html is not None:
                 graph_commands.draw_answers(monograph, query, hits, html, quiet=json_output)
         if json_output:
@@ -227,6 +247,8 @@ def check(
 app.command()(graph_commands.graph)
 app.command()(graph_commands.entities)
 app.command()(graph_commands.reextract)
+app.command()(tree_commands.outline)
+app.command()(tree_commands.resummarize)
 
 
 @app.command()

@@ -130,7 +130,9 @@ def print_plan(plan: Plan) -> None:
         cost = plan.cost
         out.print(
             f"to make: {cost.chunks:,} chunks, {cost.embeddings:,} embeddings"
-            f" ({cost.embedding_tokens:,} tokens), {cost.extractions:,} extractions, {cost.model_calls:,} model calls"
+            f" ({cost.embedding_tokens:,} tokens), {cost.extractions:,} extractions, "
+            + (f"at most {cost.summaries:,} summaries, " if cost.summaries else "")
+            + f"{cost.model_calls:,} model calls"
             + (f" (at most {cost.model_tokens:,} tokens)" if cost.model_calls else "")
         )
 
@@ -146,6 +148,7 @@ def print_report(report: Report, path: str) -> None:
         f"{report.chunks_added} chunks in, {report.chunks_removed} out; "
         f"{report.embedded} embedded, {report.remembered} remembered; "
         + (f"{extracted}; " if report.extracted or report.fell_back else "")
+        + (f"{report.summarized} summarized; " if report.summarized else "")
         + f"{report.seconds:.2f} s"
     )
 
@@ -159,12 +162,16 @@ def print_hits(hits: Sequence[Hit], *, explain: bool) -> None:
         section = str(hit.metadata.get("section", "")).removeprefix(hit.title).removeprefix(" > ")
         place = f"{visible(hit.uri or hit.chunk.document_id)}:{hit.chunk.start}-{hit.chunk.end}"
         out.print(f"{hit.rank + 1}. {visible(hit.title)}" + (f" › {visible(section)}" if section else ""), style="bold")
-        out.print(f"   {place}  [{hit.chunk.id}]", style="dim")
+        if hit.summary is None:
+            out.print(f"   {place}  [{hit.chunk.id}]", style="dim")
+        else:
+            under = f"summary of {len(hit.summary.chunks):,} passages, layer {hit.summary.layer}"
+            out.print(f"   {under}  [{hit.summary.id}]", style="dim")
         if explain:
             out.print(f"   {visible(hit.explain())}", style="dim")
         elif hit.path is not None:
             out.print(f"   {visible(str(hit.path))}", style="dim")
-        out.print(_indented(_shortened(hit.chunk.text)))
+        out.print(_indented(_shortened(hit.text)))
         out.print()
 
 
@@ -186,6 +193,8 @@ def print_documents(documents: Sequence[Document]) -> None:
 
 def print_stats(stats: Stats) -> None:
     """Counts and sizes."""
+    from monograph.app import tree_output
+
     made = table("what", "value", right=["value"])
     rows: list[tuple[str, str]] = [
         ("documents", f"{stats.documents:,}"),
@@ -198,6 +207,7 @@ def print_stats(stats: Stats) -> None:
         ("entities", f"{stats.entities:,}"),
         ("  names merged into them", f"{stats.merged:,}"),
         ("  mentions", f"{stats.mentions:,}"),
+        *tree_output.tree_rows(stats.tree),
         ("remembered values", f"{stats.memo:,}"),
         ("  of these unused", f"{stats.memo_unused:,}"),
         ("chunk tokens / overlap", f"{stats.chunk_tokens} / {stats.chunk_overlap}"),
@@ -209,6 +219,7 @@ def print_stats(stats: Stats) -> None:
         made.add_row(*row)
     out = console()
     made_with = f"embedder {stats.embedder or '(none yet)'}  extractor {stats.extractor or '(none yet)'}"
+    made_with += f"  summarizer {stats.summarizer}" if stats.summarizer else ""
     out.print(f"{stats.path}  format {stats.format}  {made_with}")
     out.print(made)
 

@@ -46,3 +46,14 @@ def count_tokens(texts: Sequence[str]) -> list[int]:
     if not texts:
         return []
     return [len(encoding.ids) for encoding in tokenizer().encode_batch_fast(list(texts), add_special_tokens=False)]
+
+
+def first_tokens(text: str, most: int) -> str:
+    """The beginning of a text that has at most so many tokens."""
+    offsets = tokenizer().encode(text, add_special_tokens=False).offsets
+    if len(offsets) <= most:
+        return text
+    head = text[: offsets[most - 1][1]] if most else ""
+    while len(tokenizer().encode(head, add_special_tokens=False).ids) > most:
+        head = head[:-1]  # The last letter is several tokens, or is another beside its neighbours.
+    return head

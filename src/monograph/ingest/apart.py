@@ -83,4 +83,4 @@ def _again(pipeline: Pipeline, pairs: Pairs) -> None:
         touched = graphs.documents_naming(connection, rows.values())
     make(pipeline, touched)
     with pipeline.database.write() as connection:
-        settle(connection, pipeline.index)  # Where no document names them.
+        settle(connection, pipeline.indexes)  # Where no document names them.

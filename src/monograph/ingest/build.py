@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import dataclass, field, fields, replace
 
 from monograph.derive.tokens import count_tokens
+from monograph.errors import ModelError
+from monograph.ingest import foresee
 from monograph.ingest.batch import BATCH_DOCUMENTS, Limits, Parcel, batches, changed, readings
 from monograph.ingest.commit import Tally, remove_row, store
+from monograph.ingest.grow import grow, problem
 from monograph.ingest.prepare import Pipeline, Prepared, missing, prepare
 from monograph.ingest.relate import price_extractions
 from monograph.ingest.settle import write
@@ -38,6 +41,7 @@ def add(pipeline: Pipeline, given: Iterable[Document], watcher: Watcher | None =
         done += len(batch)
         if watcher is not None:
             watcher(Progress("add", done, len(listed), "documents", batch[-1].documents[0].id))
+    follow(pipeline, tally, watcher)
     return report(tally, started)
 
 
@@ -49,7 +53,16 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, watcher: Watcher | Non
     _apply_same(pipeline, plan.of("same"), tally)
     for batch in batches(readings(_to_read(plan), limits, tally.problems, watcher)):
         tally.include(store(pipeline, batch, strict=False))
+    follow(pipeline, tally, watcher)
     return report(tally, started)
+
+
+def follow(pipeline: Pipeline, tally: Tally, watcher: Watcher | None = None) -> None:
+    """Let the tree of summaries follow the chunks. Where a summary fails, the tree stays as it was: a problem."""
+    try:
+        tally.summarized += grow(pipeline, watcher).made
+    except ModelError as error:
+        tally.problems.append(problem(str(pipeline.database.path), error))
 
 
 def report(tally: Tally, started: float) -> Report:
@@ -64,7 +77,7 @@ def _to_read(plan: Plan) -> list[Change]:
 
 def _apply_gone(pipeline: Pipeline, gone: tuple[Change, ...], tally: Tally) -> None:
     for first in range(0, len(gone), BATCH_DOCUMENTS):
-        with write(pipeline.database, pipeline.index) as connection:
+        with write(pipeline.database, pipeline.indexes) as connection:
             for change in gone[first : first + BATCH_DOCUMENTS]:
                 source = sources.row_of(connection, change.uri)
                 if source is None:
@@ -84,32 +97,57 @@ def _apply_same(pipeline: Pipeline, same: tuple[Change, ...], tally: Tally) -> N
 
 
 def price(pipeline: Pipeline, plan: Plan, limits: Limits, watcher: Watcher | None = None) -> Plan:
-    """Add to a plan what it would derive: exact, because it reads and cuts all that changed, and writes nothing."""
+    """Add to a plan what it would derive: exact, because it reads and cuts all that changed, and writes nothing.
+
+    Of the summaries, only the number of those over chunks is exact: see :mod:`monograph.ingest.foresee`.
+    """
     problems: list[Problem] = list(plan.problems)
     cost = Cost()
-    asked: set[bytes] = set()
-    priced: set[bytes] = set()
+    priced = _Priced()
     for batch in batches(readings(_to_read(plan), limits, problems, watcher)):
-        cost = _price(pipeline, batch, cost, asked, priced)
-    return Plan(plan.changes, tuple(problems), cost)
+        cost = _price(pipeline, batch, cost, priced)
+    with pipeline.database.read() as connection:
+        if pipeline.summarizer is not None:
+            priced.seen.take(connection, plan.of("gone"))
+        above = foresee.price(connection, pipeline, priced.seen)
+    return Plan(
+        plan.changes,
+        tuple(problems),
+        replace(
+            cost,
+            summaries=above.summaries,
+            model_calls=cost.model_calls + above.model_calls,
+            model_tokens=cost.model_tokens + above.model_tokens,
+        ),
+    )
 
 
-def _price(pipeline: Pipeline, batch: list[Parcel], cost: Cost, asked: set[bytes], priced: set[bytes]) -> Cost:
-    """``asked`` and ``priced`` collect the keys of vectors and extractions that are in the cost already."""
+@dataclass(slots=True)
+class _Priced:
+    """What is in a cost already: keys of vectors and of extractions; and the chunks that would come and go."""
+
+    vectors: set[bytes] = field(default_factory=set)
+    extractions: set[bytes] = field(default_factory=set)
+    seen: foresee.Foresight = field(default_factory=foresee.Foresight)
+
+
+def _price(pipeline: Pipeline, batch: list[Parcel], cost: Cost, priced: _Priced) -> Cost:
     fresh = 0
     with pipeline.database.read() as connection:
         pairs = [pair for parcel in batch for pair in changed(connection, parcel, pipeline.settings)]
         made = prepare(pairs, pipeline.embedder, pipeline.settings)
         work = [one for one in made if isinstance(one, Prepared)]
-        lacking = [vector for vector in missing(connection, work) if vector.key not in asked and vector.given is None]
+        lacking = [one for one in missing(connection, work) if one.key not in priced.vectors and one.given is None]
         for prepared in work:
             row = documents.find(connection, prepared.document.id)
             held = set() if row is None else chunks.ids_of_document(connection, row.row)
             fresh += sum(chunk.id not in held for chunk in prepared.chunks)
-        extracting = price_extractions(
-            connection, pipeline.extractor, [chunk for prepared in work for chunk in prepared.chunks], priced
-        )
-    asked.update(vector.key for vector in lacking)
+        given = [chunk for prepared in work for chunk in prepared.chunks]
+        extracting = price_extractions(connection, pipeline.extractor, given, priced.extractions)
+        if pipeline.summarizer is not None:
+            priced.seen.bring(connection, pipeline, work)
+            priced.seen.leave_out(connection, batch)
+    priced.vectors.update(vector.key for vector in lacking)
     return Cost(
         documents=cost.documents + len(work),
         chunks=cost.chunks + fresh,

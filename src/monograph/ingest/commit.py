@@ -33,6 +33,7 @@ class Tally:
     remembered: int = 0
     extracted: int = 0
     fell_back: int = 0
+    summarized: int = 0
     problems: list[Problem] = field(default_factory=list)
 
     def include(self, other: Tally) -> None:
@@ -119,7 +120,7 @@ def _commit(pipeline: Pipeline, ready: Sequence[_Ready], related: Sequence[Relat
     named = {key for one in related for key in keys_of(one.part)}
     extracted = {row for one in related for row in one.extractions}
     tally = Tally()
-    with write(pipeline.database, pipeline.index) as connection:
+    with write(pipeline.database, pipeline.indexes) as connection:
         # Another process may have given the file another embedder since this one was opened.
         check_embedder(pipeline.database, pipeline.embedder)
         held = memo.rows(connection, memo.VECTOR, keys)

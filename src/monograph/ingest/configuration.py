@@ -1,12 +1,15 @@
-"""What a file was built with, and must go on being built with: its settings, its embedder and its extractor."""
+"""What a file was built with, and must go on being built with: its settings and its models."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from monograph.derive.embed import load_embedder
 from monograph.derive.extract import load_extractor
+from monograph.derive.summarize import load_summarizer
 from monograph.errors import InputError, ModelMismatch
 from monograph.graph.build import GRAPH
-from monograph.models import Embedder, Extractor
+from monograph.models import Embedder, Extractor, Summarizer
 from monograph.settings import Settings
 from monograph.store import clusters
 from monograph.store import settings as stored_settings
@@ -38,14 +41,15 @@ def settle(database: Database, given: Settings | None) -> Settings:
     return built
 
 
-def catch_up(database: Database, index: EcoVectorIndex) -> None:
-    """Bring the vector index up to date: after a migration, the vectors of the older file wait for it."""
+def catch_up(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
+    """Bring the vector indexes up to date: after a migration, the vectors of the older file wait for it."""
     if not database.read_only:
         with database.read() as connection:
-            waiting = clusters.has_stale(connection, index.space)
+            waiting = [index for index in indexes if clusters.has_stale(connection, index.space)]
         if waiting:
             with database.write() as connection:
-                index.settle(connection)
+                for index in waiting:
+                    index.settle(connection)
 
 
 def known_embedder(database: Database) -> stored_settings.StoredEmbedder | None:
@@ -120,6 +124,55 @@ def make_extractor(database: Database) -> Extractor:
     extractor = load_extractor(stored.spec if stored is not None else "pattern")
     check_extractor(database, extractor)
     return extractor
+
+
+def known_summarizer(database: Database) -> stored_settings.StoredSummarizer | None:
+    """The summarizer that a file's tree is made with, or None where it has no tree."""
+    with database.read() as connection:
+        return stored_settings.load_summarizer(connection)
+
+
+def check_summarizer(database: Database, summarizer: Summarizer) -> None:
+    """Raise ModelMismatch if the file's tree is made with another summarizer."""
+    stored = known_summarizer(database)
+    if stored is not None and stored.key != summarizer.key:
+        raise ModelMismatch(
+            f"the tree of {database.path} is made with {stored.key!r}, not with {summarizer.key!r}",
+            f"open it without a summarizer, or make it anew: monograph resummarize {database.path} {summarizer.spec}",
+        )
+
+
+def make_summarizer(database: Database) -> Summarizer:
+    """The summarizer that a file's tree is made with, made again; the extractive one where there is no tree.
+
+    Raises
+    ------
+    ModelUnavailable, MissingExtra
+        If it cannot be made here.
+    ModelMismatch
+        If its model is another by now.
+    """
+    stored = known_summarizer(database)
+    summarizer = load_summarizer(stored.spec if stored is not None else "extractive")
+    check_summarizer(database, summarizer)
+    return summarizer
+
+
+def adopt_summarizer(database: Database, summarizer: Summarizer) -> None:
+    """Make a summarizer the file's own, unless it has one: from now on the file has a tree.
+
+    Raises
+    ------
+    ModelMismatch
+        If it has another.
+    """
+    if known_summarizer(database) is None:
+        with database.write() as connection:
+            if stored_settings.load_summarizer(connection) is None:
+                stored_settings.save_summarizer(
+                    connection, stored_settings.StoredSummarizer(summarizer.key, summarizer.spec)
+                )
+    check_summarizer(database, summarizer)
 
 
 def chosen_mode(connection: Connection, mode: Mode) -> Mode:

@@ -11,7 +11,7 @@ import numpy as np
 from monograph.errors import InvalidDocument
 from monograph.ingest.chunk import cut
 from monograph.ingest.sentences import count_ahead
-from monograph.models import Embedder, Extractor, Float32
+from monograph.models import Embedder, Extractor, Float32, Summarizer
 from monograph.settings import Settings
 from monograph.store import memo
 from monograph.store.database import Connection, Database
@@ -28,13 +28,23 @@ EMBEDDED_AT_ONCE = 256
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """What turns documents into rows: the file, its vector index, the embedder, the extractor and the settings."""
+    """What turns documents into rows: the file, its vector indexes, the models and the settings.
+
+    ``summaries`` is the index of the summaries' vectors; ``summarizer`` is None in a file without a tree.
+    """
 
     database: Database
     index: EcoVectorIndex
+    summaries: EcoVectorIndex
     embedder: Embedder
     extractor: Extractor
+    summarizer: Summarizer | None
     settings: Settings
+
+    @property
+    def indexes(self) -> tuple[EcoVectorIndex, EcoVectorIndex]:
+        """The vector indexes of chunks and of summaries."""
+        return self.index, self.summaries
 
 
 @dataclass(frozen=True, slots=True)

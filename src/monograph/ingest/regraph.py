@@ -122,7 +122,7 @@ def _store(
 ) -> bool:
     """Store the parts of documents, unless one of them, or a name, changed meanwhile."""
     named = {key for one in related for key in keys_of(one.part)}
-    with write(pipeline.database, pipeline.index) as connection:
+    with write(pipeline.database, pipeline.indexes) as connection:
         known = names.rows(connection, named)
         same = all(chunks.rows_of_document(connection, row) == held for row, (_, held) in zip(rows, some, strict=True))
         if not same or len(known) < len(named):

@@ -15,13 +15,15 @@ from monograph.values import Report
 from monograph.vectors.index import EcoVectorIndex
 
 
-def remove(database: Database, index: EcoVectorIndex, names: Sequence[str], *, forget: bool = False) -> Report:
+def remove(
+    database: Database, indexes: Sequence[EcoVectorIndex], names: Sequence[str], *, forget: bool = False
+) -> Report:
     """Take out documents, all of them or, on an error, none.
 
     Parameters
     ----------
-    database, index:
-        The file, and its vector index.
+    database, indexes:
+        The file, and its vector indexes.
     names:
         Ids or uris of documents; a uri stands for every document that came from it.
     forget:
@@ -46,16 +48,16 @@ def remove(database: Database, index: EcoVectorIndex, names: Sequence[str], *, f
             tally.chunks_removed += remove_row(connection, row)
             tally.removed += 1
         sources.remove_empty(connection)
-        settle(connection, index)
+        settle(connection, indexes)
     if forget:
-        erase(database, index)
+        erase(database, indexes)
     return report(tally, started)
 
 
-def erase(database: Database, index: EcoVectorIndex) -> None:
+def erase(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
     """Drop from the file's bytes all that no document needs any more.
 
-    Unused memo values are deleted, the vector index is folded, the inverted index is merged into one segment (SQLite
+    Unused memo values are deleted, the vector indexes are folded, the inverted index is merged into one segment (SQLite
     before 3.42 cannot clear single postings), the file is rewritten without free space and the write-ahead log is
     emptied.
 
@@ -67,6 +69,7 @@ def erase(database: Database, index: EcoVectorIndex) -> None:
     with database.write() as connection:
         memo.drop_unused(connection)
         names.drop_unused(connection)
-        index.fold(connection)
+        for index in indexes:
+            index.fold(connection)
         terms.merge(connection)
     database.rewrite()

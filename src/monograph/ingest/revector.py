@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from monograph.ingest import regraph
+from monograph.ingest.grow import grow
 from monograph.ingest.prepare import Embedded, Pipeline, Prepared, Vectored, embedded_text, remember_vectors
 from monograph.ingest.relate import embed_names
 from monograph.ingest.settle import write
-from monograph.store import check_graph, chunks, documents, memo, names, settings, vectors
+from monograph.store import check_graph, chunks, documents, memo, names, settings, tree, vectors
 from monograph.store.check import drop_strays, drop_vectors_of_other_length, rebuild_index
 from monograph.store.database import Connection
 from monograph.values import Document, Progress, Watcher, content_hash
@@ -25,7 +26,7 @@ def reembed(pipeline: Pipeline, watcher: Watcher | None = None) -> Embedded:
     with pipeline.database.read() as connection:
         rows = list(documents.every(connection))
     total = _remember(pipeline, rows, watcher)
-    with write(pipeline.database, pipeline.index) as connection:
+    with write(pipeline.database, pipeline.indexes) as connection:
         # Documents may have come meanwhile: those are few, and their vectors are made inside.
         for row in documents.every(connection):
             _assign(connection, pipeline, row)
@@ -33,15 +34,20 @@ def reembed(pipeline: Pipeline, watcher: Watcher | None = None) -> Embedded:
         settings.save_embedder(connection, stored)
         coded = names.drop_codes(connection)
     embed_names(pipeline, coded)
+    grow(pipeline, watcher)
     return total
 
 
-def repair(pipeline: Pipeline) -> None:
+def repair(pipeline: Pipeline, *, whole_tree: bool) -> None:
     """Mend what rows allow to be mended: strays go, indexes are made anew, missing vectors are made.
 
-    A graph that has a fault is made anew as a whole, from remembered extractions.
+    A graph that has a fault is made anew as a whole, from remembered extractions; and so is the tree, unless it is
+    whole, from remembered summaries.
     """
     with pipeline.database.write() as connection:
+        if not whole_tree:
+            tree.clear(connection)
+            tree.drop_unreadable(connection)
         drop_strays(connection)
         faulty = any(check_graph.findings(connection))  # Now: a stray that went may have left some behind.
         drop_vectors_of_other_length(connection, pipeline.embedder.dimension)
@@ -52,11 +58,13 @@ def repair(pipeline: Pipeline) -> None:
     with pipeline.database.write() as connection:
         for row in rows:
             _assign(connection, pipeline, row, only_missing=True)
-        pipeline.index.rebuild(connection)
+        for index in pipeline.indexes:
+            index.rebuild(connection)
     if faulty:
         regraph.rebuild(pipeline)
     else:
         regraph.catch_up(pipeline)
+    grow(pipeline)
 
 
 def _remember(pipeline: Pipeline, rows: Sequence[documents.Row], watcher: Watcher | None) -> Embedded:

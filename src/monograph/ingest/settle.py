@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from monograph.ingest.relate import resolve
 from monograph.store.database import Connection, Database
+from monograph.tree.build import plant
 from monograph.vectors.index import EcoVectorIndex
 
 
 @contextmanager
-def write(database: Database, index: EcoVectorIndex) -> Iterator[Connection]:
-    """One transaction, at whose end the vector index and the entities follow the rows."""
+def write(database: Database, indexes: Sequence[EcoVectorIndex]) -> Iterator[Connection]:
+    """One transaction, at whose end the vector indexes, the chunks in the tree and the entities follow the rows."""
     with database.write() as connection:
         yield connection
-        settle(connection, index)
+        settle(connection, indexes)
 
 
-def settle(connection: Connection, index: EcoVectorIndex) -> None:
-    """Bring the vector index and the entities up to date."""
-    index.settle(connection)
+def settle(connection: Connection, indexes: Sequence[EcoVectorIndex]) -> None:
+    """Bring the vector indexes, the chunks in the tree and the entities up to date.
+
+    A summary over a chunk that has gone is taken out here; others come in its place when the tree is grown.
+    """
+    plant(connection)
+    for index in indexes:
+        index.settle(connection)
     resolve(connection)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import get_args
 
+from monograph.errors import InputError
 from monograph.models import Embedder, Float32
-from monograph.retrieve import dense, fuse, graph, lexical, minirag, paths, tfidf
+from monograph.retrieve import dense, fuse, graph, lexical, minirag, paths, tfidf, tree
 from monograph.retrieve.nearest_names import NearestNames
 from monograph.retrieve.question import Question, take_apart
 from monograph.retrieve.ranking import Ranking
 from monograph.store import chunks
-from monograph.store.database import Connection
+from monograph.store import tree as stored_tree
+from monograph.store.database import Connection, path_of
 from monograph.store.filters import EVERYTHING, Allowed
 from monograph.values import Hit, Mode, Origin, Path
 from monograph.vectors.index import EcoVectorIndex
@@ -46,7 +48,47 @@ FUSION: fuse.Method = "z_score"
 
 def needs_vector(mode: Mode) -> bool:
     """Whether a mode needs the query's vector."""
-    return mode in ("dense", "hybrid", "graph")
+    return mode in ("dense", "hybrid", "graph", "tree")
+
+
+def portion(k: int, mode: Mode, detail: float | None, budget: int | None) -> tree.Portion | None:
+    """How much of the tree is asked for; None in the other modes.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range, or given in another mode.
+    """
+    if mode != "tree":
+        if detail is not None or budget is not None:
+            raise InputError(f"detail and budget belong to the mode 'tree', not to {mode!r}", 'give mode="tree"')
+        return None
+    if detail is not None and not 0 <= detail <= 1:
+        raise InputError(f"detail is {detail:g}", "give a share from 0 to 1")
+    if budget is not None and budget < 0:
+        raise InputError(f"budget is {budget}", "give 0 or more tokens")
+    return tree.Portion(k, detail, budget)
+
+
+def need_tree(connection: Connection) -> None:
+    """Raise InputError where the file has no tree of summaries."""
+    if not stored_tree.exists(connection):
+        path = path_of(connection)
+        raise InputError(f"{path} has no tree of summaries", f"monograph resummarize {path}")
+
+
+def search_tree(connection: Connection, indexes: tree.Indexes, request: Request, asked: tree.Portion) -> list[Hit]:
+    """As :func:`search` in the mode ``tree``.
+
+    Raises
+    ------
+    InputError
+        If the file has no tree.
+    """
+    need_tree(connection)
+    if request.k <= 0 or request.vector is None:
+        return []
+    return tree.search(connection, indexes, request.vector, asked, request.allowed)
 
 
 def prepare(connection: Connection, embedder: Embedder | None, request: Request) -> Request:

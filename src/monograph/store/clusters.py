@@ -14,6 +14,16 @@ from monograph.store.vectors import STORED
 
 CHUNKS = 1
 """The space of chunk vectors."""
+SUMMARIES = 2
+"""The space of the vectors of summaries."""
+
+_MEMBERS = {CHUNKS: "SELECT memo FROM vectors", SUMMARIES: "SELECT vector AS memo FROM nodes WHERE vector IS NOT NULL"}
+"""The memo rows that belong to a space."""
+_BELONGS = {
+    CHUNKS: "EXISTS (SELECT 1 FROM vectors AS v WHERE v.memo = u.memo)",
+    SUMMARIES: "EXISTS (SELECT 1 FROM nodes AS n WHERE n.vector = u.memo)",
+}
+"""Whether the memo row of ``u`` belongs to a space."""
 
 _ASKED_AT_ONCE = 500
 Int64 = npt.NDArray[np.int64]
@@ -255,9 +265,9 @@ def every_placement(connection: Connection, space: int) -> Iterator[Placement]:
 
 
 def count_missing(connection: Connection, space: int) -> int:
-    """Memo rows that chunks use and that have no placement."""
-    query = """SELECT count(DISTINCT memo) FROM vectors AS v WHERE NOT EXISTS
-        (SELECT 1 FROM placements AS p WHERE p.space = ? AND p.memo = v.memo)"""
+    """Memo rows that belong to a space and have no placement."""
+    query = f"""SELECT count(DISTINCT memo) FROM ({_MEMBERS[space]}) AS v WHERE NOT EXISTS
+        (SELECT 1 FROM placements AS p WHERE p.space = ? AND p.memo = v.memo)"""  # noqa: S608 - constants
     return int(connection.execute(query, (space,)).fetchone()[0])
 
 
@@ -297,9 +307,9 @@ def has_stale(connection: Connection, space: int) -> bool:
 def take_stale(connection: Connection, space: int) -> Stale:
     """What has changed since the index was brought up to date; it counts as done with this."""
     rows = connection.execute(
-        """SELECT memo, EXISTS (SELECT 1 FROM vectors AS v WHERE v.memo = u.memo),
+        f"""SELECT memo, {_BELONGS[space]},
             EXISTS (SELECT 1 FROM placements AS p WHERE p.space = u.space AND p.memo = u.memo)
-        FROM unplaced AS u WHERE space = ?""",
+        FROM unplaced AS u WHERE space = ?""",  # noqa: S608 - constants
         (space,),
     ).fetchall()
     connection.execute("DELETE FROM unplaced WHERE space = ?", (space,))
@@ -309,9 +319,10 @@ def take_stale(connection: Connection, space: int) -> Stale:
     )
 
 
-def members(connection: Connection) -> list[int]:
-    """Every memo row that chunks use, ascending."""
-    return [memo for (memo,) in connection.execute("SELECT DISTINCT memo FROM vectors ORDER BY memo")]
+def members(connection: Connection, space: int = CHUNKS) -> list[int]:
+    """Every memo row that belongs to a space, ascending."""
+    found = connection.execute(f"SELECT DISTINCT memo FROM ({_MEMBERS[space]}) ORDER BY memo")  # noqa: S608 - constants
+    return [memo for (memo,) in found]
 
 
 def sample(connection: Connection, space: int, size: int) -> list[int]:

@@ -51,6 +51,14 @@ def rows(connection: Connection, allowed: Allowed) -> npt.NDArray[np.int64]:
     return np.fromiter((row for (row,) in found), dtype=np.int64, count=len(found))
 
 
+def barred(allowed: Allowed) -> str:
+    """A query for the summaries over at least one chunk that is not allowed."""
+    return f"""WITH RECURSIVE barred(node) AS (
+        SELECT parent FROM nodes WHERE layer = 0 AND parent IS NOT NULL AND NOT ({allowed.on("chunk")})
+        UNION SELECT n.parent FROM barred AS b CROSS JOIN nodes AS n WHERE n.node = b.node AND n.parent IS NOT NULL)
+    SELECT node FROM barred"""  # noqa: S608 - compiled conditions
+
+
 _Bound = list[str | int | float | None]
 
 

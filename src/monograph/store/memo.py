@@ -13,8 +13,13 @@ VECTOR = "vector"
 EXTRACTION = "extraction"
 """Kind of what an extractor found in a chunk: see :mod:`monograph.store.extractions`."""
 
+SUMMARY = "summary"
+"""Kind of what a summarizer made of some texts: see :mod:`monograph.store.gists`."""
+
 _ASKED_AT_ONCE = 500
-_UNUSED = "memo NOT IN (SELECT memo FROM vectors) AND memo NOT IN (SELECT memo FROM extractions)"
+_UNUSED = """memo NOT IN (SELECT memo FROM vectors) AND memo NOT IN (SELECT memo FROM extractions)
+    AND NOT EXISTS (SELECT 1 FROM nodes WHERE gist = memo.memo)
+    AND NOT EXISTS (SELECT 1 FROM nodes WHERE vector = memo.memo)"""
 
 
 def rows(connection: Connection, kind: str, keys: Sequence[bytes]) -> dict[bytes, int]:

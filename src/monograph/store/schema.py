@@ -186,3 +186,46 @@ FORMAT_3 = (
     """CREATE TRIGGER alias_went AFTER DELETE ON aliases BEGIN
         INSERT OR IGNORE INTO unresolved SELECT signature FROM names WHERE name = OLD.name; END""",
 )
+
+
+@migration
+def summary_tree(connection: sqlite3.Connection) -> None:
+    """Format 4: the tree of summaries. A file has none until it is asked for."""
+    for statement in FORMAT_4:
+        connection.execute(statement)
+
+
+FORMAT_4 = (
+    # Chunks (layer 0) and summaries, each layer in the order of rank. gist and vector are memo rows of a summary and
+    # its embedding; nearest is the chunk under it whose vector is nearest to its own, found from layer to layer.
+    """CREATE TABLE nodes (
+        node INTEGER PRIMARY KEY, layer INTEGER NOT NULL, rank INTEGER NOT NULL, key BLOB NOT NULL, parent INTEGER,
+        chunk INTEGER, gist INTEGER REFERENCES memo, vector INTEGER REFERENCES memo, nearest INTEGER)""",
+    "CREATE UNIQUE INDEX nodes_in_order ON nodes(layer, rank, key)",
+    "CREATE INDEX nodes_by_parent ON nodes(parent) WHERE parent IS NOT NULL",
+    "CREATE UNIQUE INDEX nodes_by_chunk ON nodes(chunk) WHERE chunk IS NOT NULL",
+    "CREATE INDEX nodes_by_key ON nodes(key) WHERE layer > 0",
+    "CREATE INDEX nodes_by_gist ON nodes(gist) WHERE gist IS NOT NULL",
+    "CREATE INDEX nodes_by_vector ON nodes(vector) WHERE vector IS NOT NULL",
+    # One row, or none where the file has no tree; version is another number after every change of the nodes.
+    "CREATE TABLE trees (tree INTEGER PRIMARY KEY, planes BLOB NOT NULL, version INTEGER NOT NULL)",
+    # Chunks whose node may be out of date. Triggers fill it, so that no writer can forget to.
+    "CREATE TABLE unplanted (chunk INTEGER PRIMARY KEY)",
+    """CREATE TRIGGER planted AFTER INSERT ON vectors WHEN EXISTS (SELECT 1 FROM trees) BEGIN
+        INSERT OR IGNORE INTO unplanted VALUES (NEW.chunk); END""",
+    """CREATE TRIGGER uprooted AFTER DELETE ON vectors WHEN EXISTS (SELECT 1 FROM trees) BEGIN
+        INSERT OR IGNORE INTO unplanted VALUES (OLD.chunk); END""",
+    """CREATE TRIGGER replanted AFTER UPDATE OF memo ON vectors WHEN EXISTS (SELECT 1 FROM trees) BEGIN
+        INSERT OR IGNORE INTO unplanted VALUES (NEW.chunk); END""",
+    # Where nodes came or went since the segments of their layer were cut.
+    "CREATE TABLE uncut (layer INTEGER NOT NULL, rank INTEGER NOT NULL, PRIMARY KEY (layer, rank)) WITHOUT ROWID",
+    """CREATE TRIGGER node_came AFTER INSERT ON nodes BEGIN
+        INSERT OR IGNORE INTO uncut VALUES (NEW.layer, NEW.rank); END""",
+    """CREATE TRIGGER node_went AFTER DELETE ON nodes BEGIN
+        INSERT OR IGNORE INTO uncut VALUES (OLD.layer, OLD.rank); END""",
+    # The index of summaries is space 2.
+    """CREATE TRIGGER summary_came AFTER INSERT ON nodes WHEN NEW.vector IS NOT NULL BEGIN
+        INSERT OR IGNORE INTO unplaced VALUES (2, NEW.vector); END""",
+    """CREATE TRIGGER summary_went AFTER DELETE ON nodes WHEN OLD.vector IS NOT NULL BEGIN
+        INSERT OR IGNORE INTO unplaced VALUES (2, OLD.vector); END""",
+)

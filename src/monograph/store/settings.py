@@ -1,4 +1,4 @@
-"""Rows of ``settings``: the numbers a file was built with, and the embedder and extractor it was made with."""
+"""Rows of ``settings``: the numbers a file was built with, and the models that it was made with."""
 
 from __future__ import annotations
 
@@ -58,6 +58,48 @@ def load_extractor(connection: Connection) -> StoredExtractor | None:
 def save_extractor(connection: Connection, extractor: StoredExtractor) -> None:
     """Store which extractor the graph is made with."""
     _put(connection, "extractor", json.dumps(asdict(extractor)))
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSummarizer:
+    """The summarizer that a file's tree is made with."""
+
+    key: str
+    spec: str
+
+
+def load_summarizer(connection: Connection) -> StoredSummarizer | None:
+    """The summarizer that the tree is made with, or None where the file has no tree."""
+    text = _get(connection, "summarizer")
+    return None if text is None else StoredSummarizer(**json.loads(text))
+
+
+def save_summarizer(connection: Connection, summarizer: StoredSummarizer) -> None:
+    """Store which summarizer the tree is made with."""
+    _put(connection, "summarizer", json.dumps(asdict(summarizer)))
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryCounts:
+    """Summaries made and tokens spent on them: by the last change of the tree, and ever."""
+
+    last_made: int = 0
+    last_tokens: int = 0
+    ever_made: int = 0
+    ever_tokens: int = 0
+
+
+def load_summary_counts(connection: Connection) -> SummaryCounts:
+    """What summaries have taken so far."""
+    text = _get(connection, "summaries")
+    return SummaryCounts() if text is None else SummaryCounts(**json.loads(text))
+
+
+def count_summaries(connection: Connection, made: int, tokens: int) -> None:
+    """Note what a change of the tree took."""
+    before = load_summary_counts(connection)
+    after = SummaryCounts(made, tokens, before.ever_made + made, before.ever_tokens + tokens)
+    _put(connection, "summaries", json.dumps(asdict(after)))
 
 
 def _get(connection: Connection, name: str) -> str | None:

@@ -8,11 +8,13 @@ from monograph.store import memo, names
 from monograph.store.database import Connection
 
 _MEMO = "memo"
+_PLURALS = {"summary": "summaries"}
 _GROUPS = {
     "texts": "texts", "memo": _MEMO, "words": "words", "trigrams": "trigrams", "chunks": "chunks",
     "documents": "documents", "sources": "sources", "vectors": "memo (vectors)", "names": "graph", "mentions": "graph",
     "chunk_graphs": "graph", "subjects": "graph", "aliases": "graph", "extractions": "graph", "apart": "graph",
-    "unresolved": "graph", "parts": "clusters (codes)", "cluster_graphs": "clusters (codes)",
+    "unresolved": "graph", "nodes": "tree", "trees": "tree", "unplanted": "tree", "uncut": "tree",
+    "parts": "clusters (codes)", "cluster_graphs": "clusters (codes)",
     "clusters": "centroids", "centroids": "centroids", "vector_indexes": "centroids", "placements": "placements",
 }  # fmt: skip
 
@@ -84,4 +86,6 @@ def _shares_of_memo(connection: Connection) -> dict[str, float]:
     """How the pages of remembered values are divided, by the bytes of what they hold."""
     found = dict(connection.execute("SELECT kind, sum(length(key) + length(value)) FROM memo GROUP BY kind"))
     total = sum(found.values())
-    return {f"memo ({kind}s)": size / total for kind, size in found.items()} or {"memo (vectors)": 1.0}
+    return {f"memo ({_PLURALS.get(kind, kind + 's')})": size / total for kind, size in found.items()} or {
+        "memo (vectors)": 1.0
+    }

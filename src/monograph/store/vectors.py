@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from monograph.models import Float32
 from monograph.store.database import Connection
-from monograph.store.filters import EVERYTHING, Allowed
+from monograph.store.filters import EVERYTHING, Allowed, barred
 
 STORED = np.dtype("<f4")
 Int64: TypeAlias = npt.NDArray[np.int64]
@@ -113,16 +113,34 @@ def chunks_of(connection: Connection, memos: Sequence[int], allowed: Allowed = E
     return found
 
 
-def allowed_bits(connection: Connection, allowed: Allowed) -> npt.NDArray[np.uint8]:
-    """Bitmap of the memo rows whose chunks are allowed, one of them at least: bit i of byte j for row 8j + i."""
-    rows = connection.execute(
-        f"SELECT DISTINCT memo FROM vectors WHERE {allowed.on('chunk')}",  # noqa: S608
-        allowed.parameters,
-    ).fetchall()
+def allowed_bits(connection: Connection, allowed: Allowed, space: int = 1) -> npt.NDArray[np.uint8]:
+    """Bitmap of the memo rows that are allowed: bit i of byte j for row 8j + i.
+
+    A chunk's (space 1) is when one of the chunks that have it is; a summary's (space 2) when one of the summaries that
+    have it lies over allowed chunks alone.
+    """
+    query = f"SELECT DISTINCT memo FROM vectors WHERE {allowed.on('chunk')}"  # noqa: S608
+    if space != 1:
+        query = f"SELECT DISTINCT vector FROM nodes WHERE layer > 0 AND node NOT IN ({barred(allowed)})"  # noqa: S608
+    rows = connection.execute(query, allowed.parameters).fetchall()
     memos = np.fromiter((row for (row,) in rows), dtype=np.int64, count=len(rows))
     bits = np.zeros(int(memos.max(initial=0)) + 1, dtype=np.uint8)
     bits[memos] = 1
     return np.packbits(bits, bitorder="little")
+
+
+def first_by_id(connection: Connection, most: int, dimension: int) -> Float32:
+    """The vectors of at most so many chunks, the first by id: as good as by lot, and the same in every file of them.
+
+    Returns
+    -------
+    float32 (n, dimension), in order of id.
+    """
+    found = connection.execute("SELECT memo FROM chunks JOIN vectors USING (chunk) ORDER BY id LIMIT ?", (most,))
+    memos = [memo for (memo,) in found]
+    rows, values = load(connection, list(dict.fromkeys(memos)), dimension)
+    places = {row: place for place, row in enumerate(rows.tolist())}
+    return np.ascontiguousarray(values[[places[memo] for memo in memos if memo in places]])
 
 
 def count(connection: Connection) -> int:

@@ -35,8 +35,10 @@ from monograph.values.state import (
     Finding,
     IndexStats,
     Stats,
+    TreeStats,
 )
 from monograph.values.tree import (
+    Branch,
     Gist,
     Quote,
     Source,
@@ -56,6 +58,7 @@ from monograph.values.work import (
 __all__ = [
     "KINDS",
     "PASSAGE_SEPARATOR",
+    "Branch",
     "Change",
     "ChangeKind",
     "Chunk",
@@ -88,6 +91,7 @@ __all__ = [
     "Source",
     "Stats",
     "Summary",
+    "TreeStats",
     "Watcher",
     "check_json",
     "content_hash",

@@ -78,5 +78,5 @@ class Hit:
         return f"{self.score:.3f} = {found}{way}"
 
 
-Mode: TypeAlias = Literal["auto", "lexical", "tfidf", "dense", "hybrid", "graph"]
+Mode: TypeAlias = Literal["auto", "lexical", "tfidf", "dense", "hybrid", "graph", "tree"]
 """How to search: see :meth:`monograph.Monograph.search`."""

@@ -41,11 +41,49 @@ class IndexStats:
 
 
 @dataclass(frozen=True, slots=True)
+class TreeStats:
+    """What the tree of summaries is like.
+
+    Parameters
+    ----------
+    layers:
+        Summaries of each layer, the one over chunks first.
+    sizes:
+        (size, segments of that size), ascending.
+    cosine:
+        Mean cosine of two texts of one segment, over a sample of segments; 0 where there is none.
+    waiting:
+        Places where chunks came or went that no summary follows yet: 0 but after a crash or a failed summary.
+    learned_from:
+        Chunks that the planes were learned from; 0 for random ones.
+    last_made, last_tokens:
+        Summaries made by the last change of the tree, and the tokens that a model read and wrote for them.
+    ever_made, ever_tokens:
+        The same, of all changes.
+    """
+
+    layers: tuple[int, ...]
+    sizes: tuple[tuple[int, int], ...]
+    cosine: float
+    waiting: int
+    learned_from: int
+    last_made: int
+    last_tokens: int
+    ever_made: int
+    ever_tokens: int
+
+    @property
+    def summaries(self) -> int:
+        """Summaries of all layers."""
+        return sum(self.layers)
+
+
+@dataclass(frozen=True, slots=True)
 class Stats:
     """What a file holds and weighs. Sizes in bytes; ``tables`` by name, largest first.
 
     ``entities`` are named things, ``merged`` the names that were taken to mean one of another name, ``mentions`` pairs
-    of a name and a chunk that has it.
+    of a name and a chunk that has it. ``tree`` is None in a file without one.
     """
 
     path: str
@@ -71,6 +109,9 @@ class Stats:
     chunk_tokens: int
     chunk_overlap: int
     index: IndexStats
+    summarizer: str = ""
+    summarizer_spec: str = ""
+    tree: TreeStats | None = None
 
 
 @dataclass(frozen=True, slots=True)

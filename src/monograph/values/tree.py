@@ -68,3 +68,31 @@ class Summary:
     text: str
     chunks: tuple[str, ...]
     sources: tuple[Source, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A part of the tree, opened so many layers deep.
+
+    Parameters
+    ----------
+    id:
+        Of the summary or the chunk.
+    layer:
+        0 for a chunk.
+    text:
+        Of the summary or the chunk.
+    count:
+        Chunks under it, or 1.
+    title:
+        Of a chunk's document; empty for a summary.
+    children:
+        What it was made from, in the order of the tree; empty where it was not opened.
+    """
+
+    id: str
+    layer: int
+    text: str
+    count: int
+    title: str = ""
+    children: tuple[Branch, ...] = ()

@@ -42,7 +42,8 @@ class Cost:
     ``chunks`` are those of new and changed documents that the file does not hold yet, ``embeddings`` the vectors that
     the memo lacks for them, ``embedding_tokens`` the tokens of those texts (by the tokenizer that cuts chunks),
     ``extractions`` the chunks that the extractor would be given, ``model_calls`` and ``model_tokens`` what language
-    models would be asked, and at most read and write.
+    models would be asked, and at most read and write, ``summaries`` those that would be made, at most: those over
+    chunks are counted exactly (see docs/tree.md).
     """
 
     documents: int = 0
@@ -52,6 +53,7 @@ class Cost:
     extractions: int = 0
     model_calls: int = 0
     model_tokens: int = 0
+    summaries: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ class Report:
     Documents ``added``, ``changed``, ``removed`` and left the ``same``; ``chunks_added`` and ``chunks_removed``;
     ``embedded`` counts texts that the embedder was given, ``remembered`` those whose vector the memo already held;
     ``extracted`` chunks that the extractor was given, ``fell_back`` those of them that a model failed on, so that
-    patterns were used.
+    patterns were used; ``summarized`` counts summaries that were made.
     """
 
     added: int = 0
@@ -89,6 +91,7 @@ class Report:
     fell_back: int = 0
     seconds: float = 0.0
     problems: tuple[Problem, ...] = ()
+    summarized: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,15 +19,18 @@ class ExactIndex:
     ----------
     design:
         Only its metric matters here.
+    space:
+        Which of the file's vectors.
     """
 
-    def __init__(self, design: Design = DEFAULT_DESIGN) -> None:
+    def __init__(self, design: Design = DEFAULT_DESIGN, space: int = store.CHUNKS) -> None:
         self.design = design
+        self.space = space
 
     def search(self, connection: Connection, vector: Float32, query: search.Query) -> search.Neighbours:
         """See :meth:`monograph.vectors.index.EcoVectorIndex.search`."""
         asked = search.prepare(vector, len(vector), self.design.metric)
-        memos = np.array(store.members(connection), dtype=np.int64)
+        memos = np.array(store.members(connection, self.space), dtype=np.int64)
         if query.allowed is not None:
             bits = np.unpackbits(query.allowed, bitorder="little")
             memos = memos[memos < len(bits)]

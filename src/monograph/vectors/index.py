@@ -78,11 +78,12 @@ class EcoVectorIndex:
         self.space = space
         self.design = design
         self.target_recall = target_recall
+        self.cache_bytes = cache_bytes
         self._memory = Memory(space, cache_bytes)
         self._stops: dict[tuple[int, int, float], StopCondition] = {}
 
     def allowed(self, connection: Connection, condition: Allowed) -> Bits:
-        """Bitmap of the memo rows whose chunks a filter allows, for :class:`~monograph.vectors.search.Query`."""
+        """Bitmap of the memo rows that a filter allows, for :class:`~monograph.vectors.search.Query`."""
         return self._memory.allowed(connection, condition)
 
     def search(self, connection: Connection, vector: Float32, query: Query) -> Neighbours:
@@ -172,7 +173,7 @@ class EcoVectorIndex:
 
     def _unbuilt(self, connection: Connection, vector: Float32, query: Query) -> Neighbours:
         """A file whose index waits to be built, and that cannot be written here: every vector is compared."""
-        return ExactIndex(self.design).search(connection, vector, query)
+        return ExactIndex(self.design, self.space).search(connection, vector, query)
 
     def _stop(self, state: State, query: Query) -> StopCondition:
         if query.stop is not None:
@@ -281,7 +282,7 @@ class EcoVectorIndex:
 
     def rebuild(self, connection: Connection) -> None:
         """Make the index anew from the vectors that the file's rows use, and calibrate it."""
-        memos, vectors = stored_vectors.load_any(connection, store.members(connection))
+        memos, vectors = stored_vectors.load_any(connection, store.members(connection, self.space))
         store.clear(connection, self.space)
         self.insert(connection, memos, vectors)
 

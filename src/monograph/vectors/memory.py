@@ -98,7 +98,7 @@ class Memory:
                 self._filters, self._filters_generation = {}, generation
             held = self._filters.get(condition)
         if held is None:
-            held = vectors.allowed_bits(connection, condition)
+            held = vectors.allowed_bits(connection, condition, self._space)
             with self._lock:
                 if generation == self._filters_generation:
                     self._filters[condition] = held

@@ -6,10 +6,10 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from hashlib import sha256
 
 from monograph.derive.extract.ground import ground
 from monograph.derive.extract.parse import parse
+from monograph.derive.mark import mark_for
 from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError, ModelUnavailable
 from monograph.models import Extractor, LanguageModel
@@ -135,7 +135,7 @@ class LLMExtractor:
         """(calls, tokens) that chunks would take at most; the tokens by the tokenizer that cuts chunks."""
         texts = [chunk.text[:MAX_TEXT] for chunk in chunks]
         sent = [text for text in texts if any(one.isalnum() for one in text)]
-        asked = count_tokens([PROMPT.format(mark=_mark(text), text=text) for text in sent])
+        asked = count_tokens([PROMPT.format(mark=mark_for(text), text=text) for text in sent])
         return len(sent), sum(asked) + len(sent) * self._max_tokens
 
     def _ask(self, chunk: Chunk) -> Extraction:
@@ -143,7 +143,7 @@ class LLMExtractor:
         text = chunk.text[:MAX_TEXT]
         if not any(one.isalnum() for one in text):
             return Extraction()
-        completion = self._model.complete(PROMPT.format(mark=_mark(text), text=text), self._max_tokens)
+        completion = self._model.complete(PROMPT.format(mark=mark_for(text), text=text), self._max_tokens)
         tokens = completion.tokens_in + completion.tokens_out
         found = ground(parse(completion.text), chunk.text)
         if found.mentions:
@@ -158,11 +158,3 @@ class LLMExtractor:
 
 def _not_asked(chunk: Chunk) -> Extraction:
     raise ModelUnavailable(f"not asked: the model gave no answer for {MAX_SILENT} chunks in a row")
-
-
-def _mark(text: str) -> str:
-    """A mark that does not stand in a text and that its author could not foresee."""
-    number = 0
-    while (mark := "=====" + sha256(f"{number} {text}".encode("utf-8", "replace")).hexdigest()[:12]) in text:
-        number += 1
-    return mark

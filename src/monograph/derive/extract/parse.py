@@ -14,6 +14,7 @@ from monograph.derive.extract.lines import read_lines
 from monograph.derive.extract.locate import fold
 from monograph.derive.extract.objects import read_objects
 from monograph.derive.extract.record import Record, meaning_of
+from monograph.derive.thoughts import without_thoughts
 
 MAX_ANSWER = 32_000
 """Characters of an answer that are read."""
@@ -33,8 +34,6 @@ UNKNOWN_STRENGTH = 0.5
 """The strength of a relation whose answer gives none."""
 
 _AS_ASKED = re.compile(r"^[^\w\n]{0,6}(?:entity|relation(?:ship)?)[^\w\n]{0,4}[|<]", re.MULTILINE | re.IGNORECASE)
-_THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_THOUGHT_END = re.compile(r"^.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
 _LABEL = re.compile(r"^(?:entity|name|source|target)(?:[_ ]name)?\s*[:=]\s*", re.IGNORECASE)
 _QUOTES = " \"'“”«»`*_<>|"
 _EDGES = " \t\"'“”‘’«»„`*_<>()[]{}.,;:"
@@ -94,7 +93,7 @@ def parse(answer: str) -> Answer:
     answer:
         What the model wrote: our bars, MiniRAG's tuples, JSON, tables or bullets, with prose and fences around.
     """
-    answer = _THOUGHT_END.sub("", _THOUGHT.sub("", answer[:MAX_ANSWER]))
+    answer = without_thoughts(answer[:MAX_ANSWER])
     answer = answer.encode("utf-8", "replace").decode().replace("\r\n", "\n").replace("\r", "\n")
     records = read_lines(answer) if _AS_ASKED.search(answer) else read_objects(answer) or read_lines(answer)
     entities: dict[str, NamedThing] = {}

@@ -1,0 +1,69 @@
+"""The commands that look at the tree of summaries, and the one that makes it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from monograph.app import output, tree_output
+from monograph.app.command import ApiKeyOption, FileArgument, JsonOption, outcome, unseen
+from monograph.library import Monograph
+
+
+def outline(
+    file: FileArgument,
+    node: Annotated[
+        str, typer.Argument(metavar="[NODE]", help="A summary's id, or its first four digits.", show_default=False)
+    ] = "",
+    layers: Annotated[int, typer.Option("--layers", "-l", help="Layers to open below it.")] = 1,
+    json_output: JsonOption = False,
+) -> None:
+    """Show the tree of summaries as a table of contents, layer by layer; at the bottom are the passages.
+
+    monograph outline notes.mono
+    monograph outline notes.mono 3f9a --layers 2
+    """
+    with outcome(as_json=json_output):
+        with Monograph.open(file, create=False) as monograph:
+            found = monograph.outline(node, layers)
+        output.print_json(found) if json_output else tree_output.print_outline(found)
+
+
+def resummarize(
+    file: FileArgument,
+    summarizer: Annotated[
+        str,
+        typer.Argument(
+            metavar="[SUMMARIZER]",
+            help="extractive, or llm:openai:URL#MODEL; by default the file's own, or extractive.",
+            show_default=False,
+        ),
+    ] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; write nothing.")] = False,
+    api_key: ApiKeyOption = "",
+    json_output: JsonOption = False,
+) -> None:
+    """Make the tree of summaries, or make it anew with another summarizer. From then on it follows every change.
+
+    What a summarizer made of the same texts before is remembered. Until the end, the file answers with the tree it has.
+
+      monograph resummarize notes.mono
+      monograph resummarize notes.mono "llm:openai:http://localhost:11434/v1#qwen3:1.7b" --dry-run
+    """
+    with outcome(as_json=json_output):
+        from monograph.derive.summarize import load_summarizer
+
+        chosen = load_summarizer(summarizer, api_key) if summarizer else None
+        with (
+            Monograph.open(file, create=False) as monograph,
+            output.progress_bar("resummarize", quiet=unseen(json_output)) as watcher,
+        ):
+            cost = monograph.price_summaries(chosen)
+            report = None if dry_run else monograph.resummarize(chosen, progress=watcher)
+        if json_output:
+            output.print_json(cost if report is None else report)
+        elif report is None:
+            tree_output.print_price(cost, str(file))
+        else:
+            output.print_report(report, str(file))

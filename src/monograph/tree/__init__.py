@@ -1,0 +1,1 @@
+"""The tree of summaries: codes, canonical segments, layers."""

@@ -1,0 +1,325 @@
+"""The tree, layer by layer: which segments a change touches, and the summaries that are to stand over them.
+
+A change of the tree is drafted from the rows as they are, one layer after the other, and stored in one transaction at
+the end. What a draft needs made is made by the caller in between.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import merge
+from itertools import islice
+
+import numpy as np
+
+from monograph.errors import DamagedFile
+from monograph.models import Float32
+from monograph.store import chunks, gists, memo
+from monograph.store import tree as store
+from monograph.store import vectors as stored_vectors
+from monograph.store.database import Connection, path_of
+from monograph.tree.hash import Planes, full_rank, ranks
+from monograph.tree.segment import Bounds, Listed, Node, Order, Segment, segments_near
+from monograph.values import content_hash
+
+KEY_BYTES = 16
+MANY = 16
+"""Of a layer of less than so many nodes a change, all are read at once."""
+PLANTED_AT_ONCE = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What a tree is a function of, beside its chunks and its planes."""
+
+    summarizer: str
+    max_tokens: int
+    bounds: Bounds
+    layers: int
+
+    def key(self, children: Sequence[bytes]) -> bytes:
+        """The key of a summary of nodes with these keys, in order."""
+        names = [key.hex() for key in children]
+        return content_hash("segment", self.summarizer, self.max_tokens, names)[:KEY_BYTES]
+
+
+def chunk_key(name: str, text: str) -> bytes:
+    """The key of a chunk's node."""
+    return content_hash("chunk", name, text)[:KEY_BYTES]
+
+
+def planes_of(connection: Connection) -> Planes | None:
+    """The planes of the file's tree; None where it has no tree.
+
+    Raises
+    ------
+    DamagedFile
+        If they are not what was written.
+    """
+    body = store.planes(connection)
+    try:
+        return None if body is None else Planes.from_bytes(body)
+    except ValueError as fault:
+        path = path_of(connection)
+        raise DamagedFile(f"{path}: the tree is damaged: {fault}", f"monograph check {path} --repair") from None
+
+
+def plant(connection: Connection) -> None:
+    """Give chunks their nodes, where they came, went or changed; what stood over old ones is taken out.
+
+    To be called before every commit that may have changed chunks.
+    """
+    waiting = store.unplanted(connection)
+    planes = planes_of(connection) if waiting else None
+    if planes is None:
+        return
+    for first in range(0, len(waiting), PLANTED_AT_ONCE):
+        _plant(connection, planes, waiting[first : first + PLANTED_AT_ONCE])
+    store.clear_unplanted(connection)
+
+
+def _plant(connection: Connection, planes: Planes, waiting: Sequence[int]) -> None:
+    wanted = {leaf.chunk: leaf for leaf in leaves_of(connection, planes, waiting)}
+    held = store.of_chunks(connection, waiting)
+    same = {
+        chunk
+        for chunk, row in held.items()
+        if chunk in wanted and (row.rank, row.key) == (wanted[chunk].rank, wanted[chunk].key)
+    }
+    gone = [row.node for chunk, row in held.items() if chunk not in same]
+    fresh = [(leaf.rank, leaf.key, chunk) for chunk, leaf in wanted.items() if chunk not in same]
+    if gone or fresh:
+        store.uproot(connection, gone)
+        store.plant(connection, fresh)
+        store.touch(connection)
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """Where a chunk stands in its layer."""
+
+    chunk: int
+    rank: int
+    key: bytes
+
+
+def leaves_of(connection: Connection, planes: Planes, rows: Sequence[int]) -> list[Planted]:
+    """Where chunks are to stand; those without a vector of the planes' dimension are left out."""
+    found = store.leaves(connection, rows)
+    memos, vectors = stored_vectors.load(connection, list({leaf.memo for leaf in found}), planes.dimension)
+    by_memo = dict(zip(memos.tolist(), ranks(planes, vectors).tolist(), strict=True))
+    keys = {leaf.chunk: chunk_key(leaf.id, leaf.text) for leaf in found}
+    return [
+        Planted(leaf.chunk, full_rank(by_memo[leaf.memo], keys[leaf.chunk]), keys[leaf.chunk])
+        for leaf in found
+        if leaf.memo in by_memo
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A segment that has no summary yet: its nodes, the key of the summary to be, and the texts it is made from."""
+
+    nodes: Segment
+    key: bytes
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The summary of a segment, with the memo rows of its text and of its embedding."""
+
+    cut: Cut
+    text: str
+    gist: int
+    vector: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Fresh:
+    """A summary that is drafted; ``node.row`` is below 0 until it is stored."""
+
+    node: Node
+    made: Made
+    nearest: int
+
+
+@dataclass(slots=True)
+class Draft:
+    """A change of the tree that is being worked out; ``fresh`` and ``gone`` by layer, those of the chunks empty.
+
+    ``version`` is that of the nodes it was begun from; with ``anew`` no summary is kept unless it is made by the same
+    recipe, and when it is ``bare`` nothing that is stored counts. ``top`` is the layer above which there is to be none,
+    once it is known.
+    """
+
+    version: int
+    anew: bool = False
+    bare: bool = False
+    fresh: list[list[_Fresh]] = field(default_factory=lambda: [[]])
+    gone: list[dict[int, int]] = field(default_factory=lambda: [{}])
+    top: int | None = None
+
+    @property
+    def layer(self) -> int:
+        """The layer to be cut next, or that was cut last."""
+        return len(self.fresh) - 1
+
+    def count(self) -> int:
+        """Summaries that are new."""
+        return sum(map(len, self.fresh))
+
+
+class _Laid:
+    """Rows of a layer with a draft laid over them: see :class:`monograph.tree.segment.Order`."""
+
+    def __init__(self, connection: Connection, layer: int, fresh: Sequence[Node], gone: Mapping[int, int]) -> None:
+        self._connection, self._layer, self._gone = connection, layer, gone
+        self._fresh = sorted(fresh)
+
+    def between(self, low: int, high: int, most: int) -> Sequence[Node]:
+        """See :class:`monograph.tree.segment.Order`."""
+        # What is gone may stand among the first.
+        limit = min(most + len(self._gone), 1 << 62)
+        rows = store.between(self._connection, self._layer, low, high, limit)
+        held = (Node(*row) for row in rows if row[2] not in self._gone)
+        first = bisect_left(self._fresh, Node(low, b"", 0))
+        added = self._fresh[first : bisect_left(self._fresh, Node(high, b"", 0))]
+        return list(islice(merge(held, added), most))
+
+
+def lay(draft: Draft, gone: Mapping[int, int] | None, coming: Sequence[tuple[int, bytes, str]]) -> None:
+    """Lay chunks that are not stored over those that are, to see what a change would be.
+
+    Parameters
+    ----------
+    gone:
+        Rank by node of the chunks that go; None where all that are stored are to be as if they were not.
+    coming:
+        (rank, key, text) of those that come.
+    """
+    draft.bare = gone is None
+    draft.gone[0] = dict(gone or {})
+    for number, (rank, key, text) in enumerate(coming, start=1):
+        node = Node(rank, key, -number)
+        draft.fresh[0].append(_Fresh(node, Made(Cut((), key, ()), text, 0, 0), 0))
+
+
+def changes(connection: Connection, draft: Draft) -> list[int]:
+    """Ranks at which nodes of the draft's layer come or went, ascending."""
+    layer = draft.layer
+    if draft.anew and not layer:
+        return [rank for rank, _, _ in store.every(connection, 0)]
+    drafted = [*draft.gone[layer].values(), *(one.node.rank for one in draft.fresh[layer])]
+    return sorted({*store.uncut(connection, layer), *drafted})
+
+
+def cut(connection: Connection, recipe: Recipe, draft: Draft) -> list[Cut] | None:
+    """The segments of the draft's layer that need a summary; None where no layer is to stand above it.
+
+    The summaries that stood over what is cut otherwise now are noted in the draft as gone.
+    """
+    layer = draft.layer
+    fresh = [one.node for one in draft.fresh[layer]]
+    stored = 0 if draft.bare else store.count(connection, layer)
+    total = stored - len(draft.gone[layer]) + len(fresh)
+    if total <= 1 or layer == recipe.layers:
+        draft.top = layer
+        return None
+    ranks_changed = changes(connection, draft)
+    if draft.bare:
+        order: Order = Listed(fresh)
+    else:
+        order = order_of(connection, layer, draft.gone[layer], fresh, len(ranks_changed) * MANY > total)
+    found = segments_near(order, recipe.bounds, ranks_changed)
+    over = store.parents(connection, [node.row for segment in found for node in segment if node.row > 0])
+    kept: set[int] = set()
+    wanted: list[tuple[Segment, bytes]] = []
+    for segment in found:
+        key = recipe.key([node.key for node in segment])
+        parent = over.get(segment[0].row)
+        if parent is not None and parent[1] == key:
+            kept.add(parent[0])
+        else:
+            wanted.append((segment, key))
+    # What stood over nodes that are gone goes too.
+    gone = {row for row, _ in (over | store.parents(connection, list(draft.gone[layer]))).values()} - kept
+    draft.gone.append({row: one.rank for row, one in store.load(connection, gone).items()})
+    texts = _texts(connection, draft, [node for segment, _ in wanted for node in segment])
+    return [Cut(segment, key, tuple(texts[node.row] for node in segment)) for segment, key in wanted]
+
+
+def order_of(connection: Connection, layer: int, gone: Mapping[int, int], fresh: Sequence[Node], whole: bool) -> Order:
+    """A layer with changes laid over it, read whole or where it is asked for."""
+    if not whole:
+        return _Laid(connection, layer, fresh, gone)
+    rows = (Node(*row) for row in store.every(connection, layer))
+    return Listed([*(node for node in rows if node.row not in gone), *fresh])
+
+
+def _texts(connection: Connection, draft: Draft, nodes: Sequence[Node]) -> dict[int, str]:
+    """The texts of nodes, by row."""
+    found = {one.node.row: one.made.text for one in draft.fresh[draft.layer]}
+    rows = store.load(connection, [node.row for node in nodes if node.row > 0])
+    over_chunks = {row.chunk: row.node for row in rows.values() if row.chunk is not None}
+    texts = chunks.titled_texts(connection, over_chunks)
+    found.update((node, text) for node, (_, text) in zip(over_chunks.values(), texts, strict=True))
+    values = memo.values(connection, {row.gist for row in rows.values() if row.gist is not None})
+    found.update((row.node, gists.unpack(values[row.gist]).text) for row in rows.values() if row.gist is not None)
+    return found
+
+
+def stand(connection: Connection, draft: Draft, planes: Planes, made: Sequence[Made]) -> None:
+    """Add the summaries of the draft's layer to the draft, as the next layer."""
+    memos, found = stored_vectors.load(connection, list({one.vector for one in made}), planes.dimension)
+    places = dict(zip(memos.tolist(), ranks(planes, found).tolist(), strict=True))
+    vectors = dict(zip(memos.tolist(), found, strict=True))
+    nearest = _nearest(connection, draft, planes.dimension)
+    number = -sum(map(len, draft.fresh))
+    fresh = []
+    for one in made:
+        number -= 1
+        node = Node(full_rank(places[one.vector], one.cut.key), one.cut.key, number)
+        fresh.append(_Fresh(node, one, nearest(one.cut.nodes, vectors[one.vector])))
+    draft.fresh.append(fresh)
+
+
+def _nearest(connection: Connection, draft: Draft, dimension: int) -> Callable[[Segment, Float32], int]:
+    """What finds, among the children of a summary, the one nearest to it, and gives the chunk it stands for."""
+    drafted = {one.node.row: one for one in draft.fresh[draft.layer]}
+
+    def find(segment: Segment, vector: Float32) -> int:
+        stored = [node.row for node in segment if node.row > 0]
+        rows, memos = store.load(connection, stored), store.vectors_of(connection, stored)
+        memos.update((node.row, drafted[node.row].made.vector) for node in segment if node.row < 0)
+        held, found = stored_vectors.load(connection, list(set(memos.values())), dimension)
+        cosines = dict(zip(held.tolist(), np.round(found @ vector, 6).tolist(), strict=True))
+        best = max(segment, key=lambda node: cosines[memos[node.row]])
+        if best.row < 0:
+            return drafted[best.row].nearest
+        row = rows[best.row]
+        return int(row.chunk if row.chunk is not None else row.nearest or 0)
+
+    return find
+
+
+def store_draft(connection: Connection, draft: Draft) -> bool:
+    """Store a draft; False, and nothing done, if the tree or the memo is not as it was when it was drafted."""
+    needed = {row for layer in draft.fresh for one in layer for row in (one.made.gist, one.made.vector)}
+    if store.version(connection) != draft.version or store.unplanted(connection) or not memo.has(connection, needed):
+        return False
+    gone = [row for layer in draft.gone for row in layer]
+    if draft.top is not None:
+        gone += store.above(connection, draft.top)
+    store.remove(connection, list(dict.fromkeys(gone)))
+    rows: dict[int, int] = {}
+    for layer, some in enumerate(draft.fresh):
+        for one in some:
+            children = [rows.get(node.row, node.row) for node in one.made.cut.nodes]
+            node = store.Fresh(layer, one.node.rank, one.node.key, one.made.gist, one.made.vector, one.nearest)
+            rows[one.node.row] = store.add(connection, node, children)
+    store.clear_uncut(connection)
+    store.touch(connection)
+    return True

@@ -1,0 +1,222 @@
+"""Hyperplanes, and on which side of each a vector lies: what orders the nodes of a layer.
+
+EraRAG hashes with random planes. Learned ones part a file's own vectors in halves: a binary tree of planes, each
+between the two means of what lies on its side of those above (2-means, cut at the median), and below them principal
+directions of all. Codes are exact: vectors and planes are whole numbers when they are compared, so that a vector has
+one code on every machine, alone or among thousands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from struct import Struct
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from monograph.models import Float32
+from monograph.tree.segment import BITS
+
+Int16: TypeAlias = npt.NDArray[np.int16]
+Int64: TypeAlias = npt.NDArray[np.int64]
+Float64: TypeAlias = npt.NDArray[np.float64]
+
+PLANES = 20
+"""Bits of a code, as in EraRAG."""
+LEARNED_AT = (64, 512, 4_096)
+"""Chunks at which planes are learned, the last time for good: what is remade then is little beside what is to come."""
+_DEPTH = 8
+_LEAST = 32
+_SAMPLE = 16_384
+_ROUNDS = 10
+_SCALE = 32_767
+_AT_ONCE = 4_096
+_HEAD = Struct("<4sIIII")
+_MAGIC = b"PLN1"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Planes:
+    """The planes of a file.
+
+    Parameters
+    ----------
+    tree:
+        int16 (2 ** depth - 1, dimension): plane 0 parts all, planes 2 i + 1 and 2 i + 2 what lies below and above i.
+    tree_cuts:
+        int64, one a plane: what lies above it has a greater product.
+    flat:
+        int16 (PLANES - depth, dimension): planes that part all vectors.
+    flat_cuts:
+        int64, one a plane.
+    learned_from:
+        How many vectors they were learned from; 0 for random ones.
+    """
+
+    tree: Int16
+    tree_cuts: Int64
+    flat: Int16
+    flat_cuts: Int64
+    learned_from: int
+
+    @property
+    def dimension(self) -> int:
+        """Of the vectors that they part."""
+        return int(self.flat.shape[1])
+
+    def to_bytes(self) -> bytes:
+        """The planes as they are stored."""
+        head = _HEAD.pack(_MAGIC, self.dimension, len(self.tree), len(self.flat), self.learned_from)
+        parts = (self.tree.astype("<i2"), self.flat.astype("<i2"))
+        cuts = (self.tree_cuts.astype("<i8"), self.flat_cuts.astype("<i8"))
+        return head + b"".join(one.tobytes() for one in (*cuts, *parts))
+
+    @classmethod
+    def from_bytes(cls, body: bytes) -> Planes:
+        """What :meth:`to_bytes` made bytes of.
+
+        Raises
+        ------
+        ValueError
+            If they are something else.
+        """
+        if len(body) < _HEAD.size:
+            raise ValueError("these bytes are no planes")
+        magic, dimension, deep, wide, learned_from = _HEAD.unpack_from(body)
+        size = _HEAD.size + (deep + wide) * (8 + 2 * dimension)
+        if magic != _MAGIC or len(body) != size:
+            raise ValueError("these bytes are no planes")
+        cuts = np.frombuffer(body, "<i8", deep + wide, _HEAD.size).astype(np.int64)
+        vectors = np.frombuffer(body, "<i2", (deep + wide) * dimension, _HEAD.size + 8 * (deep + wide))
+        vectors = vectors.astype(np.int16).reshape(deep + wide, dimension)
+        return cls(vectors[:deep], cuts[:deep], vectors[deep:], cuts[deep:], learned_from)
+
+
+def random_planes(dimension: int, seed: int = 0) -> Planes:
+    """EraRAG's planes: random directions through 0, the same for every file of that dimension."""
+    flat = _rounded(np.random.default_rng(seed).standard_normal((PLANES, dimension)))
+    nothing = np.empty((0, dimension), dtype=np.int16)
+    return Planes(nothing, np.empty(0, dtype=np.int64), flat, np.zeros(PLANES, dtype=np.int64), 0)
+
+
+def learn(vectors: Float32) -> Planes:
+    """Planes that part vectors in halves.
+
+    Parameters
+    ----------
+    vectors:
+        float32 (n, dimension), two at least; of more than 16,384 the first so many are learned from.
+    """
+    given = vectors[:_SAMPLE].astype(np.float64)
+    depth = min(_DEPTH, max(0, int(np.log2(max(1.0, len(given) / _LEAST)))))
+    tree, cuts = [], []
+    groups = [np.arange(len(given))]
+    exact = _whole(vectors[:_SAMPLE])
+    for _ in range(depth):
+        parted = []
+        for group in groups:
+            plane = _rounded(_between_means(given[group])[None])[0]
+            products = exact[group] @ plane.astype(np.float64)
+            cut = int(np.median(products)) if len(products) else 0
+            tree.append(plane)
+            cuts.append(cut)
+            above = products > cut
+            parted += [group[~above], group[above]]
+        groups = parted
+    flat = _rounded(_principal(given, PLANES - depth))
+    flat_cuts = np.median(exact @ flat.T.astype(np.float64), axis=0).astype(np.int64)
+    stacked = np.stack(tree) if tree else np.empty((0, vectors.shape[1]), dtype=np.int16)
+    return Planes(stacked, np.array(cuts, dtype=np.int64), flat, flat_cuts, len(vectors))
+
+
+def _between_means(vectors: Float64) -> Float64:
+    """The direction between the means of two halves that are each near to its own."""
+    centred = vectors - vectors.mean(axis=0) if len(vectors) else vectors
+    direction = _most_telling(centred)
+    for _ in range(_ROUNDS):
+        products = centred @ direction
+        if not len(products):
+            break
+        above = products > np.median(products)
+        if above.all() or not above.any():
+            break
+        direction = centred[above].mean(axis=0) - centred[~above].mean(axis=0)
+    return direction
+
+
+def _most_telling(centred: Float64) -> Float64:
+    """About the first principal direction, by powers."""
+    direction: Float64 = np.ones(centred.shape[1])
+    for _ in range(_ROUNDS):
+        found = centred.T @ (centred @ direction)
+        length = float(np.linalg.norm(found))
+        if not length:
+            break
+        direction = found / length
+    return direction
+
+
+def _principal(vectors: Float64, count: int) -> Float64:
+    """Principal directions, the most telling first; beyond those that there are, axes."""
+    dimension = vectors.shape[1]
+    centred = vectors - vectors.mean(axis=0) if len(vectors) else np.zeros((1, dimension))
+    _, found = np.linalg.eigh(centred.T @ centred)
+    directions: Float64 = np.resize(found.T[::-1], (count, dimension))
+    # An eigenvector has two signs: one is chosen, lest libraries choose differently.
+    largest = np.abs(directions).argmax(axis=1)
+    return directions * np.where(directions[np.arange(count), largest] < 0, -1.0, 1.0)[:, None]
+
+
+def _rounded(directions: Float64) -> Int16:
+    """Directions as whole numbers, the largest part of each as large as may be."""
+    largest = np.abs(directions).max(axis=1, keepdims=True)
+    return np.round(directions / np.where(largest > 0, largest, 1.0) * _SCALE).astype(np.int16)
+
+
+def _whole(vectors: Float32) -> Float64:
+    """Vectors of unit length as whole numbers: their products with planes are exact in any order of summing."""
+    return np.round(np.clip(vectors.astype(np.float64), -1.0, 1.0) * _SCALE)
+
+
+def ranks(planes: Planes, vectors: Float32) -> Int64:
+    """Where vectors stand by their codes alone: the Gray ranks of PLANES bits, each plane a bit.
+
+    Neighbours in this order lie on different sides of one plane where codes are neighbours.
+
+    Parameters
+    ----------
+    planes:
+        Of the vectors' dimension.
+    vectors:
+        float32 (n, dimension), of unit length or zero.
+
+    Returns
+    -------
+    int64 (n,).
+    """
+    parts = [_ranks(planes, vectors[first : first + _AT_ONCE]) for first in range(0, len(vectors), _AT_ONCE)]
+    return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
+
+
+def _ranks(planes: Planes, vectors: Float32) -> Int64:
+    exact = _whole(vectors)
+    rank = np.zeros(len(vectors), dtype=np.int64)
+    before = np.zeros(len(vectors), dtype=bool)
+    place = np.zeros(len(vectors), dtype=np.int64)
+    depth = (len(planes.tree) + 1).bit_length() - 1
+    for _ in range(depth):
+        above = np.einsum("ij,ij->i", exact, planes.tree[place].astype(np.float64)) > planes.tree_cuts[place]
+        place = 2 * place + 1 + above
+        before = before ^ above
+        rank = rank << 1 | before
+    for above in (exact @ planes.flat.T.astype(np.float64) > planes.flat_cuts).T[: PLANES - depth]:
+        before = before ^ above
+        rank = rank << 1 | before
+    return rank
+
+
+def full_rank(rank: int, key: bytes) -> int:
+    """A node's rank in its layer: that of its code, then the first bits of its key, BITS bits in all."""
+    rest = BITS - PLANES
+    return rank << rest | int.from_bytes(key[:8], "big") >> 64 - rest

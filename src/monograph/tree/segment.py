@@ -1,0 +1,165 @@
+"""Canonical segments: a layer's nodes, in their order, cut into groups of bounded size by the set of them alone.
+
+The order is that of the nodes' ranks. A group of more than ``most`` nodes is parted by the next bit of the rank, again
+and again; a part of fewer than ``least`` joins the neighbour on the other side of its cut, and a join of more than
+``most`` is halved. With ``most >= 2 * least - 1`` every segment then has at least ``least`` and at most ``most`` nodes
+(EraRAG's bounds, Alg. 2 of Zhang et al. 2025, kept hard), but for a layer that is smaller as a whole.
+
+What a node changes by coming or going lies beside it, so that only what is near to a change is cut anew.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Protocol, TypeAlias, cast
+
+BITS = 63
+"""Bits of a rank."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Node:
+    """A chunk or a summary in the order of its layer: by rank, then by key. ``row`` is 0 before it is stored."""
+
+    rank: int
+    key: bytes
+    row: int
+
+
+Segment: TypeAlias = tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Least and most nodes of a segment."""
+
+    least: int
+    most: int
+
+
+class Order(Protocol):
+    """A layer's nodes in order: a list in memory, or rows of the file with changes laid over them."""
+
+    def between(self, low: int, high: int, most: int) -> Sequence[Node]:
+        """At most so many nodes with low <= rank < high, the first of them, ascending."""
+        ...
+
+
+class Listed:
+    """A layer's nodes in memory; they need not come in order."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self._nodes = sorted(nodes)
+        self._ranks = [node.rank for node in self._nodes]
+
+    def between(self, low: int, high: int, most: int) -> Sequence[Node]:
+        """See :class:`Order`."""
+        first = bisect_left(self._ranks, low)
+        return self._nodes[first : min(first + most, bisect_left(self._ranks, high, first))]
+
+
+def segments(order: Order, bounds: Bounds) -> list[Segment]:
+    """All segments of a layer, in order."""
+    return _concrete(_Cutter(order, bounds, None).cut(0, BITS))
+
+
+def segments_near(order: Order, bounds: Bounds, changed: Sequence[int]) -> list[Segment]:
+    """Every segment of a layer that a change may have touched, in order; all others are as they were.
+
+    Parameters
+    ----------
+    order:
+        The layer after the change.
+    bounds:
+        The same as before.
+    changed:
+        Ranks of the nodes that came or went, ascending.
+    """
+    return _concrete(_Cutter(order, bounds, changed).cut(0, BITS)) if changed else []
+
+
+@dataclass(frozen=True, slots=True)
+class _Rest:
+    """All segments of a group that no change lies in, not worked out: ranks from ``low``, ``bits`` bits of them."""
+
+    low: int
+    bits: int
+
+
+_Part: TypeAlias = "Segment | _Rest"
+
+
+def _concrete(parts: Sequence[_Part]) -> list[Segment]:
+    return [part for part in parts if not isinstance(part, _Rest)]
+
+
+class _Cutter:
+    """Cuts groups of ranks; without ``changed`` all of a layer is worked out."""
+
+    def __init__(self, order: Order, bounds: Bounds, changed: Sequence[int] | None) -> None:
+        self._order = order
+        self._least, self._most = bounds.least, bounds.most
+        self._changed = changed
+
+    def cut(self, low: int, bits: int) -> list[_Part]:
+        """The segments of the group whose ranks begin at ``low`` and vary in ``bits`` bits."""
+        nodes = self._order.between(low, low + (1 << bits), self._most + 1)
+        if len(nodes) <= self._most:
+            return [tuple(nodes)] if nodes else []
+        if not self._touched(low, bits):
+            return [_Rest(low, bits)]
+        return self._parted(low, bits)
+
+    def _parted(self, low: int, bits: int) -> list[_Part]:
+        if not bits:
+            # More nodes of one rank than a segment holds: keys tell them apart.
+            return list(self._even(low))
+        middle = low + (1 << bits - 1)
+        left, right = self.cut(low, bits - 1), self.cut(middle, bits - 1)
+        # What borders on a change may have been joined to it, or be joined now.
+        if right and self._touched(low, bits - 1):
+            right = self._opened(right, 0)
+        if left and self._touched(middle, bits - 1):
+            left = self._opened(left, -1)
+        return self._joined(left, right)
+
+    def _joined(self, left: list[_Part], right: list[_Part]) -> list[_Part]:
+        if left and right and self._small(left):
+            right = self._opened(right, 0)
+            return [*self._halved(left[0], right[0]), *right[1:]]
+        if left and right and self._small(right):
+            left = self._opened(left, -1)
+            return [*left[:-1], *self._halved(left[-1], right[0])]
+        return left + right
+
+    def _small(self, parts: list[_Part]) -> bool:
+        return len(parts) == 1 and not isinstance(parts[0], _Rest) and len(parts[0]) < self._least
+
+    def _halved(self, one: _Part, other: _Part) -> list[_Part]:
+        joined = cast("Segment", one) + cast("Segment", other)  # Both were opened.
+        half = (len(joined) + 1) // 2
+        return [joined] if len(joined) <= self._most else [joined[:half], joined[half:]]
+
+    def _opened(self, parts: list[_Part], place: int) -> list[_Part]:
+        """The same parts, with the first (0) or the last (-1) worked out."""
+        part = parts[place]
+        while isinstance(part, _Rest):
+            opened = self._parted(part.low, part.bits)
+            parts = opened + parts[1:] if place == 0 else parts[:-1] + opened
+            part = parts[place]
+        return parts
+
+    def _touched(self, low: int, bits: int) -> bool:
+        if self._changed is None:
+            return True
+        first = bisect_left(self._changed, low)
+        return first < len(self._changed) and self._changed[first] < low + (1 << bits)
+
+    def _even(self, low: int) -> list[Segment]:
+        nodes = tuple(self._order.between(low, low + 1, 1 << 62))
+        count = -(-len(nodes) // self._most)
+        ends = [len(nodes) * place // count for place in range(count + 1)]
+        return [nodes[start:end] for start, end in pairwise(ends)]
