@@ -13,6 +13,9 @@ VECTOR = "vector"
 EXTRACTION = "extraction"
 """Kind of what an extractor found in a chunk: see :mod:`monograph.store.extractions`."""
 
+ANSWER = "answer"
+"""Kind of a model's answer: see :mod:`monograph.answer.remember`. No row uses it: it goes with what is unused."""
+
 _ASKED_AT_ONCE = 500
 _UNUSED = "memo NOT IN (SELECT memo FROM vectors) AND memo NOT IN (SELECT memo FROM extractions)"
 

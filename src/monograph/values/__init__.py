@@ -2,6 +2,20 @@
 
 from __future__ import annotations
 
+from monograph.values.answer import (
+    ABSTENTION,
+    Answer,
+    Citation,
+    Context,
+    Message,
+    Order,
+    Reduced,
+    Seconds,
+    Span,
+    Turn,
+    joined,
+    rendered,
+)
 from monograph.values.content import (
     PASSAGE_SEPARATOR,
     Chunk,
@@ -54,11 +68,15 @@ from monograph.values.work import (
 )
 
 __all__ = [
+    "ABSTENTION",
     "KINDS",
     "PASSAGE_SEPARATOR",
+    "Answer",
     "Change",
     "ChangeKind",
     "Chunk",
+    "Citation",
+    "Context",
     "Cost",
     "Document",
     "Effort",
@@ -71,9 +89,11 @@ __all__ = [
     "Link",
     "Mention",
     "Merge",
+    "Message",
     "Metadata",
     "Mode",
     "Neighbourhood",
+    "Order",
     "Origin",
     "Passage",
     "Path",
@@ -82,14 +102,20 @@ __all__ = [
     "Problem",
     "Progress",
     "Quote",
+    "Reduced",
     "Relation",
     "Report",
+    "Seconds",
     "Section",
     "Source",
+    "Span",
     "Stats",
     "Summary",
+    "Turn",
     "Watcher",
     "check_json",
     "content_hash",
     "content_id",
+    "joined",
+    "rendered",
 ]

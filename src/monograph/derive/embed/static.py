@@ -15,8 +15,8 @@ TOKENS_AT_ONCE = 8_192
 
 
 @functools.cache
-def _table() -> Float32:
-    """Token vectors, float32 of shape (32000, 256)."""
+def token_vectors() -> Float32:
+    """Token vectors, float32 of shape (32000, 256). Loaded once."""
     from safetensors.numpy import load_file
 
     table = load_file(wordllama_file("weights", "l2_supercat_256.safetensors"))["embedding.weight"]
@@ -37,7 +37,7 @@ class StaticEmbedder:
         -------
         float32 of shape (len(texts), 256), rows of unit length; zero for a text without tokens.
         """
-        table = _table()
+        table = token_vectors()
         result = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for place, encoding in enumerate(tokenizer().encode_batch_fast(list(texts), add_special_tokens=False)):
             # One text at a time: its token vectors stay in the processor's cache between the look-up and the sum.

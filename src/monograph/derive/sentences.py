@@ -1,0 +1,84 @@
+"""A text as spans of sentences.
+
+By sentencex, which Wikimedia keeps for the languages of Wikipedia, and by line ends, which end most of what is no
+prose: headings, lists, chats, tables, code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+BLOCK_CHARACTERS = 200_000
+"""A text is worked through in blocks of about this size, cut where a paragraph ends."""
+
+LONGEST_CHARACTERS = 4_096
+"""A longer sentence is cut at white space."""
+
+_NEWLINE = re.compile(r"\n\s*")
+_SPACE_BEFORE = re.compile(r".*\s", re.DOTALL)
+
+
+def sentence_spans(text: str, longest: int = LONGEST_CHARACTERS) -> list[tuple[int, int]]:
+    """Where the sentences of a text stand, in order, without white space at their ends.
+
+    Every character but white space is in exactly one.
+
+    Parameters
+    ----------
+    text:
+        Any text.
+    longest:
+        Most characters of a sentence; a longer one comes in parts.
+    """
+    return [span for first, last in blocks(text) for span in spans_of_block(text, first, last, longest)]
+
+
+def blocks(text: str) -> Iterator[tuple[int, int]]:
+    """The blocks of a text, in order."""
+    start = 0
+    while start < len(text):
+        end = min(len(text), start + BLOCK_CHARACTERS)
+        if end < len(text):
+            paragraph = text.rfind("\n\n", start + BLOCK_CHARACTERS // 2, end)
+            line = text.rfind("\n", start + BLOCK_CHARACTERS // 2, end)
+            end = paragraph + 2 if paragraph >= 0 else line + 1 if line >= 0 else end
+        yield start, end
+        start = end
+
+
+def spans_of_block(text: str, first: int, last: int, longest: int = LONGEST_CHARACTERS) -> tuple[tuple[int, int], ...]:
+    """Where the sentences of text[first:last] stand: see :func:`sentence_spans`."""
+    return tuple(part for span in _spans(text, first, last) for part in cut(text, *span, longest))
+
+
+def trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """A span without white space at its ends; nothing where it holds nothing else."""
+    part = text[start:end]
+    left = len(part) - len(part.lstrip())
+    if left < len(part):
+        yield start + left, start + len(part.rstrip())
+
+
+def _spans(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
+    import sentencex
+
+    for found in sentencex.get_sentence_boundaries("en", text[first:last]):
+        start, end = first + found["start_index"], first + found["end_index"]
+        for newline in _NEWLINE.finditer(text, start, end):
+            # Prose wrapped at a fixed width goes on in lower case: its line ends are no sentence ends.
+            after = text[newline.end() : newline.end() + 1]
+            if "\n" in newline.group()[1:] or not after.islower():
+                yield from trimmed(text, start, newline.start())
+                start = newline.end()
+        yield from trimmed(text, start, end)
+
+
+def cut(text: str, start: int, end: int, longest: int) -> Iterator[tuple[int, int]]:
+    """A span in parts of at most ``longest`` characters, cut at white space where there is some."""
+    while end - start > longest:
+        space = _SPACE_BEFORE.match(text, start + longest // 2, start + longest)
+        middle = space.end() if space else start + longest
+        yield from trimmed(text, start, middle)
+        start = middle
+    yield from trimmed(text, start, end)
