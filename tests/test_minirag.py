@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from embedders import HashEmbedder
 from extractors import CapitalExtractor
 from monograph import Document, Hit, Monograph
+from monograph.derive.extract import answer_kinds
 from monograph.errors import InputError
 from monograph.graph.paths import Beam, EntityGraph, best_paths, edge_relevance, graph_of, key_edges
-from monograph.retrieve import answer_kinds, nearest_names
+from monograph.retrieve import nearest_names
 from monograph.retrieve.entity_graph import Bounds, around
 from monograph.store import names
 from monograph.store.filters import EVERYTHING

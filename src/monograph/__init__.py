@@ -13,10 +13,13 @@ Point Monograph at a folder; it makes one SQLite file that answers questions::
 from monograph.errors import MonographError
 from monograph.ingest.batch import Limits
 from monograph.library import Monograph
-from monograph.models import Embedder
+from monograph.models import Embedder, LanguageModel
 from monograph.settings import Settings
 from monograph.values import (
+    Answer,
     Chunk,
+    Citation,
+    Context,
     Document,
     Finding,
     Hit,
@@ -26,19 +29,26 @@ from monograph.values import (
     Plan,
     Problem,
     Progress,
+    Reduced,
     Report,
     Section,
+    Span,
     Stats,
+    Turn,
 )
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Answer",
     "Chunk",
+    "Citation",
+    "Context",
     "Document",
     "Embedder",
     "Finding",
     "Hit",
+    "LanguageModel",
     "Limits",
     "Mode",
     "Monograph",
@@ -48,8 +58,11 @@ __all__ = [
     "Plan",
     "Problem",
     "Progress",
+    "Reduced",
     "Report",
     "Section",
     "Settings",
+    "Span",
     "Stats",
+    "Turn",
 ]

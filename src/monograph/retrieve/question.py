@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from monograph.derive.extract.function_words import FUNCTION_WORDS, language_of
+from monograph.derive.extract.function_words import ASKING_WORDS, FUNCTION_WORDS, language_of
 from monograph.graph.dates import days_in
 from monograph.graph.evidence import Float64
 from monograph.graph.names import key_of, spaced
@@ -25,38 +25,6 @@ MOST_CLAUSES = 8
 SHORTEST_CLAUSE = 3
 _TOKEN = re.compile(r"\w+")
 _POSSESSIVE = re.compile(r"['’]s\b")
-_ASKING = frozenset(
-    [
-        "who",
-        "what",
-        "when",
-        "where",
-        "which",
-        "whose",
-        "whom",
-        "how",
-        "why",
-        "is",
-        "was",
-        "are",
-        "were",
-        "did",
-        "do",
-        "does",
-        "same",
-        "both",
-        "wer",
-        "was",
-        "wann",
-        "wo",
-        "welche",
-        "quién",
-        "qué",
-        "cuándo",
-        "dónde",
-        "cuál",
-    ]
-)
 _CLAUSE = re.compile(
     r"[,;:?]|\b(?:and|while|whereas|but|before|after|which|that|who|whose|where|when|than|or|both|between|as well as|"
     r"according to|compared to|versus|vs|und|aber|während|welche|der|die|das|y|pero|que|cuando|donde)\b",
@@ -122,7 +90,7 @@ class _Token:
 def take_apart(connection: Connection, text: str) -> Question:
     """Take a question apart."""
     tokens = _tokens(text)
-    small = FUNCTION_WORDS[language_of(text)] | _ASKING
+    small = FUNCTION_WORDS[language_of(text)] | ASKING_WORDS
     weights = _weights(connection, [token.key for token in tokens if token.key not in small])
     hashes = {word_hash(key): 0.0 for key in weights}
     for key, weight in weights.items():
