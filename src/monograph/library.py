@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from monograph import where as filters
 from monograph.answer import abstain, ahead, asked, follow_up
 from monograph.answer import ask as asking
+from monograph.answer.answer_types import answer_types
 from monograph.answer.pack import BUDGET, Counter, Packing, pack
 from monograph.answer.reduce import CUT, reduce
 from monograph.answer.remember import Memory
@@ -362,7 +363,8 @@ class Monograph:
             Only chunks whose metadata meet this filter: see :mod:`monograph.where`.
         faithful:
             With ``graph``, or ``auto`` where it means that: search by MiniRAG's own formulas, which keep of the dense
-            search's chunks those that the best paths through the graph lead to.
+            search's chunks those that the best paths through the graph lead to. The model, if the file was opened with
+            one, is asked once of which types the answer may be.
         detail:
             With ``tree``: the share of chunks among the hits, from 0 (summaries alone) to 1. By default what is nearest
             comes, whatever it is.
@@ -389,6 +391,7 @@ class Monograph:
             raise InputError(f"unknown mode {mode!r}", f"modes are {', '.join(retrieval.MODES)}")
         allowed = compile_condition(filters.parse(where))
         portion = retrieval.portion(k, mode, detail, budget)
+        types = self._answer_types(query) if faithful and k else ()
         with self._database.read() as connection:
             chosen = configuration.chosen_mode(connection, mode)
             if faithful and chosen != "graph":
@@ -401,8 +404,12 @@ class Monograph:
             if portion is not None:
                 return retrieval.search_tree(connection, tree.Indexes(*self._indexes), request, portion)
             if faithful:
+                request = replace(request, types=types)
                 return retrieval.search_faithfully(connection, self._index, self._nearest_names(), request)
             return retrieval.search(connection, self._index, request)
+
+    def _answer_types(self, query: str) -> tuple[str, ...]:
+        return () if self._model is None else answer_types(self._model, Memory(self._database), query)
 
     def _nearest_names(self) -> NearestNames:
         if self._nearest is None or self._nearest.embedder is not self.embedder:

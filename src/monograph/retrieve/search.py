@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 from monograph.errors import InputError
@@ -30,7 +30,8 @@ class Request:
     """What is asked, in a mode that is not ``auto`` any more.
 
     ``vector`` is the embedded query, None in the modes without one. ``question`` is the query taken apart, and
-    ``clause_vectors`` its clauses embedded, float32 (clauses, dimension), in the mode ``graph``.
+    ``clause_vectors`` its clauses embedded, float32 (clauses, dimension), in the mode ``graph``. ``types`` are what a
+    model says the answer may be, for MiniRAG's formulas.
     """
 
     query: str
@@ -40,6 +41,7 @@ class Request:
     allowed: Allowed = EVERYTHING
     question: Question | None = None
     clause_vectors: Float32 | None = None
+    types: tuple[str, ...] = ()
 
 
 FUSION: fuse.Method = "z_score"
@@ -104,7 +106,7 @@ def prepare(connection: Connection, embedder: Embedder | None, request: Request)
     question = take_apart(connection, request.query) if request.mode == "graph" else None
     clauses = question.clauses if question is not None else ()
     made = embedder.embed([request.query, *clauses], "query")
-    return Request(request.query, request.k, request.mode, made[0], request.allowed, question, made[1:])
+    return replace(request, vector=made[0], question=question, clause_vectors=made[1:])
 
 
 def search(connection: Connection, index: EcoVectorIndex, request: Request) -> list[Hit]:
@@ -154,7 +156,7 @@ def search_faithfully(
     if request.k <= 0 or request.vector is None or request.question is None:
         return []
     pool = dense.search(connection, index, request.vector, max(POOL, request.k), request.allowed)
-    asked = minirag.Asked(request.question, request.vector)
+    asked = minirag.Asked(request.question, request.vector, request.types)
     found = minirag.search(connection, nearest, asked, pool, request.allowed, parameters)
     fused = fuse.alone(found.ranking, [])[: request.k]
     return _hits(connection, fused, minirag.to_chunks(connection, found, (one.row for one in fused)))
