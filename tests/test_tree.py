@@ -398,6 +398,10 @@ def test_shares_and_budget(tmp_path: Path) -> None:
         some = monograph.search("boat gull net", 30, mode="tree", budget=150)
         assert 0 < sum(count_tokens([hit.text for hit in some])) <= 150
         assert {hit.text for hit in some} < {hit.text for hit in whole}
+        shared = monograph.search("boat gull net", 30, mode="tree", budget=600, detail=0.5)
+        for summary in (False, True):
+            spent = sum(count_tokens([hit.text for hit in shared if (hit.summary is not None) == summary]))
+            assert 200 < spent <= 400
         assert monograph.search("boat", 5, mode="tree", budget=0) == []
         assert monograph.search("boat", 0, mode="tree") == []
         for wrong in ({"detail": 1.5}, {"detail": -0.1}, {"budget": -1}):

@@ -33,7 +33,8 @@ class Portion:
         The share of chunks among them, from 0 (summaries alone) to 1 (chunks alone); None takes what is nearest,
         whatever it is. Where both are asked for and there is too little of one, the other fills up.
     budget:
-        Most tokens of all hits together; a hit that would go over is passed over. None for no bound.
+        Most tokens of all hits together, shared as ``detail`` says; a hit that would go over is passed over. None for
+        no bound.
     """
 
     k: int
@@ -56,7 +57,7 @@ def search(connection: Connection, indexes: Indexes, vector: Float32, portion: P
     chosen = _chosen(near, over, portion)
     hits = _hits(connection, near, over, chosen)
     if portion.budget is not None:
-        hits = _within(hits, portion.budget)
+        hits = _within(hits, portion.budget, portion.detail)
     return [
         Hit(one.chunk, one.score, rank, one.title, one.uri, one.metadata, one.origins, summary=one.summary)
         for rank, one in enumerate(hits)
@@ -114,10 +115,20 @@ def _hits(connection: Connection, near: Ranking, over: Ranking, chosen: list[_Pl
     return hits
 
 
-def _within(hits: list[Hit], budget: int) -> list[Hit]:
-    kept = []
-    for hit, tokens in zip(hits, count_tokens([hit.text for hit in hits]), strict=True):
-        if tokens <= budget:
-            budget -= tokens
-            kept.append(hit)
-    return kept
+def _within(hits: list[Hit], budget: int, detail: float | None) -> list[Hit]:
+    """The hits that fit, in order: each kind in its share of the tokens first, then any in what is left."""
+    tokens = count_tokens([hit.text for hit in hits])
+    kept: set[int] = set()
+    shares: list[tuple[bool | None, int]] = [(None, budget)]
+    if detail is not None:
+        few = round(detail * budget)
+        shares = [(False, few), (True, budget - few), (None, 0)]
+    left = 0
+    for summary, share in shares:
+        left += share
+        for place, hit in enumerate(hits):
+            mine = summary is None or (hit.summary is not None) == summary
+            if mine and place not in kept and tokens[place] <= left:
+                left -= tokens[place]
+                kept.add(place)
+    return [hit for place, hit in enumerate(hits) if place in kept]

@@ -1,0 +1,62 @@
+"""RAPTOR as its LlamaIndex pack makes it, rebuilt as a corpus grows, with the tokens its summaries read counted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import Any
+
+from monograph.derive.embed import StaticEmbedder
+from monograph.derive.summarize.extractive import ExtractiveSummarizer
+from monograph.derive.tokens import count_tokens
+
+
+def installed() -> bool:
+    """Whether the pack and what it needs are here."""
+    return find_spec("umap") is not None and find_spec("llama_index.packs.raptor") is not None
+
+
+def rebuild(texts: Sequence[str]) -> dict[str, float]:
+    """Build RAPTOR's tree over some chunks: calls of its model, tokens read, seconds.
+
+    Embeddings are static word vectors, and its model answers with the sentences that the extractive summarizer picks.
+    """
+    from llama_index.core import Settings
+    from llama_index.core.embeddings import BaseEmbedding
+    from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
+    from llama_index.core.schema import TextNode
+    from llama_index.packs.raptor.base import RaptorRetriever
+
+    embedder, summarizer = StaticEmbedder(), ExtractiveSummarizer()
+    counted = {"calls": 0, "tokens": 0}
+
+    class Static(BaseEmbedding):
+        def _get_text_embedding(self, text: str) -> list[float]:
+            return list(map(float, embedder.embed([text])[0]))
+
+        def _get_query_embedding(self, query: str) -> list[float]:
+            return self._get_text_embedding(query)
+
+        async def _aget_query_embedding(self, query: str) -> list[float]:
+            return self._get_text_embedding(query)
+
+    class Scripted(CustomLLM):
+        @property
+        def metadata(self) -> LLMMetadata:
+            return LLMMetadata(context_window=32_000, num_output=100, model_name="scripted")
+
+        def complete(self, prompt: str, formatted: bool = False, **_: Any) -> CompletionResponse:
+            counted["calls"] += 1
+            counted["tokens"] += count_tokens([prompt])[0]
+            return CompletionResponse(text=summarizer.summarize([prompt], 100).text)
+
+        def stream_complete(self, prompt: str, formatted: bool = False, **_: Any) -> Any:
+            raise NotImplementedError
+
+    model = Scripted()
+    Settings.llm, Settings.embed_model = model, Static()
+    nodes = [TextNode(text=text, id_=f"n{place}") for place, text in enumerate(texts)]
+    started = time.perf_counter()
+    RaptorRetriever(nodes, llm=model, embed_model=Settings.embed_model, transformations=[])
+    return {**counted, "seconds": time.perf_counter() - started}
