@@ -381,7 +381,7 @@ def _from_passages(passages: str, question: str) -> str:
         if heading is not None:
             number = heading[1]
             continue
-        for sentence in re.split(r"(?<=[.!?])\s+|(?: … )", line):
+        for sentence in () if line.startswith("#") else re.split(r"(?<=[.!?])\s+|(?: … )", line):
             shared = len(asked & telling(sentence))
             if shared > most:
                 best, most = f"{sentence.strip()} [{number}]", shared

@@ -15,6 +15,9 @@ from monograph.values import ABSTENTION, Answer, Citation, Context, Seconds
 MAX_TOKENS = 400
 """Most tokens of an answer."""
 
+QUOTED = 3
+"""Passages that stand for an answer where there is no model: the best ones."""
+
 _CITED = re.compile(r"\[(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\]")
 _NUMBER = re.compile(r"\d+")
 _ABSTAINS = re.compile(r"\W*i\s+(?:do\s+not|don['’]?t)\s+know\b", re.IGNORECASE)
@@ -108,7 +111,8 @@ def quoted(context: Context, *, abstained: bool) -> Answer:
     """What can be said without a model: the passages themselves, or that there is nothing."""
     if abstained or not context.citations:
         return Answer(ABSTENTION, (), context, abstained=True)
-    return Answer("\n\n".join(map(_quotation, context.citations)), context.citations, context)
+    best = context.citations[:QUOTED]
+    return Answer("\n\n".join(map(_quotation, best)), best, context)
 
 
 def _quotation(citation: Citation) -> str:

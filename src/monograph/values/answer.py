@@ -225,7 +225,7 @@ class Answer:
     text:
         The answer; without a model the passages that may hold it, numbered.
     citations:
-        The pieces of the context that it names, in order of their numbers; without a model all of them.
+        The pieces of the context that it names, in order of their numbers; without a model the best ones.
     context:
         What the model was shown.
     model:
