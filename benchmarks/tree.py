@@ -175,18 +175,11 @@ def growth(options: argparse.Namespace) -> Results:
     embedder, meter = Known(texts), Metered()
     given = documents(texts)
     first, step = round(FIRST * len(given)), round(STEP * len(given))
-    with file(embedder, meter) as grown:
-        started = time.perf_counter()
-        grown.add(given[:first])
-        calls, tokens = meter.take()
-        steps = [_step("first 50 %", first, calls, tokens, time.perf_counter() - started, embedder, given[:first])]
+    with file(embedder, meter) as grown, file(embedder) as rebuilt:
+        steps = [_step("first 50 %", grown, rebuilt, given[:first], meter)]
         for at in range(first, len(given), step):
             some = given[at : at + step]
-            started = time.perf_counter()
-            grown.add(some)
-            calls, tokens = meter.take()
-            seconds = time.perf_counter() - started
-            steps.append(_step(f"+{len(some)}", at + len(some), calls, tokens, seconds, embedder, given[: at + step]))
+            steps.append(_step(f"+{len(some):,}", grown, rebuilt, some, meter))
         shuffled = random.Random(7).sample(given, len(given))
         gone, edited = shuffled[: len(given) // 5], shuffled[len(given) // 5 : 3 * len(given) // 10]
         grown.remove([one.id for one in gone])
@@ -224,21 +217,28 @@ def growth(options: argparse.Namespace) -> Results:
     }
 
 
-def _step(  # noqa: PLR0913, PLR0917 - a row of the table
-    name: str, count: int, calls: int, tokens: int, seconds: float, embedder: Known, so_far: list[Document]
-) -> Results:
+def _step(name: str, grown: Monograph, rebuilt: Monograph, some: list[Document], meter: Metered) -> Results:
     """One step beside a rebuild of the same chunks from nothing."""
-    meter = Metered()
-    with file(embedder) as fresh:
-        fresh.add(so_far)
-        started = time.perf_counter()
-        fresh.resummarize(meter)  # type: ignore[arg-type]
-        again = time.perf_counter() - started
-    rebuilt_calls, rebuilt = meter.take()
-    console.print(f"{name:>12}: {calls} summaries, {tokens:,} tokens; a rebuild {rebuilt_calls}, {rebuilt:,}")
+    started = time.perf_counter()
+    grown.add(some)
+    seconds = time.perf_counter() - started
+    calls, tokens = meter.take()
+    started = time.perf_counter()
+    rebuilt.add(some)
+    with rebuilt._database.write() as connection:
+        store.clear(connection)
+        connection.execute("DELETE FROM memo WHERE kind = 'summary'")
+    rebuilt.resummarize(meter)  # type: ignore[arg-type]
+    again = time.perf_counter() - started
+    rebuilt_calls, rebuilt_tokens = meter.take()
+    with rebuilt._database.write() as connection:
+        store.clear(connection)
+        connection.execute("DELETE FROM settings WHERE name = 'summarizer'")
+    rebuilt._summarizer = None
+    console.print(f"{name:>12}: {calls} summaries, {tokens:,} tokens; a rebuild {rebuilt_calls}, {rebuilt_tokens:,}")
     return {
-        "name": name, "chunks": count, "summaries": calls, "tokens": tokens, "seconds": seconds,
-        "rebuild summaries": rebuilt_calls, "rebuild tokens": rebuilt, "rebuild seconds": again,
+        "name": name, "chunks": grown.stats().chunks, "summaries": calls, "tokens": tokens, "seconds": seconds,
+        "rebuild summaries": rebuilt_calls, "rebuild tokens": rebuilt_tokens, "rebuild seconds": again,
     }  # fmt: skip
 
 

@@ -10,7 +10,8 @@ Results = dict[str, Any]
 GROWTH = """\
 Chunks of long texts and short passages in random order, each a document of its own: half of them, ten times a twentieth, then
 a fifth is deleted and a tenth edited. *Tokens* are those that a summarizer reads; it is the extractive one, so none are paid
-here. A rebuild is ours, from nothing, at every step. Seconds of a step are those of the whole `add()`."""
+here. A rebuild is ours, from nothing, at every step. Seconds are those of the whole `add()`,
+and of `add()` with a rebuild after it."""
 SINGLE = """\
 Fifty chunks inserted, and fifty deleted, one at a time. *Chunks* are those of above; *sentences* are single sentences of all
 sets, so that there are many. The share is that of the tokens that a rebuild of ours reads. The plan is `plan()` of one new file."""

@@ -243,6 +243,9 @@ def _gists(pipeline: Pipeline, work: Sequence[tuple[bytes, tuple[str, ...]]]) ->
     if summarizer is None:
         return
     count = workers_of(summarizer)
+    if count == 1:
+        yield from ((key, _checked(summarizer, texts, most)) for key, texts in work)
+        return
     ahead: deque[Future[Gist]] = deque()
     error: ModelError | None = None
     pool = ThreadPoolExecutor(count, thread_name_prefix="summarize")

@@ -167,10 +167,6 @@ class Draft:
         """The layer to be cut next, or that was cut last."""
         return len(self.fresh) - 1
 
-    def count(self) -> int:
-        """Summaries that are new."""
-        return sum(map(len, self.fresh))
-
 
 class _Laid:
     """Rows of a layer with a draft laid over them: see :class:`monograph.tree.segment.Order`."""
