@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml CMakeLists.txt src/monograph/vectors/kernel/kernel.cpp
 
-.PHONY: help demo test check lint docs wheel bench bench-vectors bench-graph sanitize clean
+.PHONY: help demo test check lint docs wheel bench bench-vectors bench-graph bench-reduce sanitize clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -71,6 +71,9 @@ $(VENV)/bench-graph: $(BUILT_FROM) | $(BIN)/python
 
 bench-graph: $(VENV)/bench-graph ## Measure the graph, and LightRAG and MiniRAG beside it (an hour or two); writes docs/benchmarks
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/graph.py
+
+bench-reduce: $(VENV)/bench-graph ## Measure reduction, packing and abstention (a quarter of an hour); writes docs/benchmarks
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/reduce.py
 
 SANITIZED := build/sanitized
 sanitize: ## Run the kernel's tests under the address and undefined-behaviour sanitizers
