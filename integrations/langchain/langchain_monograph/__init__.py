@@ -1,4 +1,4 @@
-"""Monograph for LangChain: retrievers over a .mono file."""
+"""Monograph for LangChain: retrievers over a .mono file, and chat models that answer from one."""
 
 from monograph.errors import MissingExtra
 
@@ -7,6 +7,7 @@ try:
 except ImportError as error:
     raise MissingExtra("langchain_monograph needs LangChain", 'pip install "monograph[langchain]"') from error
 
+from langchain_monograph.models import ChatModel
 from langchain_monograph.retrievers import HybridRetriever
 
-__all__ = ["HybridRetriever"]
+__all__ = ["ChatModel", "HybridRetriever"]

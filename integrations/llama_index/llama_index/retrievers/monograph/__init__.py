@@ -1,4 +1,4 @@
-"""Monograph for LlamaIndex: retrievers over a .mono file."""
+"""Monograph for LlamaIndex: retrievers over a .mono file, and LLMs that answer from one."""
 
 from monograph.errors import MissingExtra
 
@@ -10,5 +10,6 @@ except ImportError as error:
     ) from error
 
 from llama_index.retrievers.monograph.hybrid import HybridRetriever
+from llama_index.retrievers.monograph.model import Model
 
-__all__ = ["HybridRetriever"]
+__all__ = ["HybridRetriever", "Model"]
