@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml CMakeLists.txt src/monograph/vectors/kernel/kernel.cpp
 
-.PHONY: help demo test check lint docs wheel bench bench-vectors bench-graph bench-tree sanitize clean
+.PHONY: help demo test check lint docs wheel bench bench-vectors bench-graph bench-tree bench-reduce sanitize clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -78,6 +78,9 @@ $(VENV)/bench-tree: $(BUILT_FROM) | $(BIN)/python
 
 bench-tree: $(VENV)/bench-tree ## Measure the tree of summaries, and RAPTOR beside it (a quarter of an hour); writes docs/benchmarks
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/tree.py
+
+bench-reduce: $(VENV)/bench-graph ## Measure reduction, packing and abstention (a quarter of an hour); writes docs/benchmarks
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/reduce.py
 
 SANITIZED := build/sanitized
 sanitize: ## Run the kernel's tests under the address and undefined-behaviour sanitizers

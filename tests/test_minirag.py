@@ -15,10 +15,15 @@ from hypothesis import strategies as st
 
 from embedders import HashEmbedder
 from extractors import CapitalExtractor
+from model_server import ModelServer
 from monograph import Document, Hit, Monograph
+from monograph.answer.answer_types import answer_types
+from monograph.answer.remember import Memory
+from monograph.derive.extract import answer_kinds
+from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import InputError
 from monograph.graph.paths import Beam, EntityGraph, best_paths, edge_relevance, graph_of, key_edges
-from monograph.retrieve import answer_kinds, nearest_names
+from monograph.retrieve import nearest_names
 from monograph.retrieve.entity_graph import Bounds, around
 from monograph.store import names
 from monograph.store.filters import EVERYTHING
@@ -393,3 +398,20 @@ def test_descriptions_count_and_relations_link(tmp_path: Path) -> None:
         assert ids(hits) == sorted(scores, key=lambda name: -scores[name])
         ways = {hit.chunk.document_id: str(hit.path) for hit in hits}
         assert ways["end"] == "question → Alfa → Bravo → on end"
+
+
+def test_a_model_says_of_which_type_the_answer_is_and_is_asked_once(tmp_path: Path) -> None:
+    with ModelServer() as server:
+        server.say("Kinds: Person, work")
+        model = OpenAICompatible(server.url, "scripted")
+        with Monograph.open(tmp_path / "x.mono", model=model) as monograph:
+            monograph.add([Document("Anna Seghers wrote Transit in Marseille.", title="Transit")])
+            assert server.calls == 0
+            for _ in range(2):
+                assert monograph.search("Transit was written by?", mode="graph", faithful=True)
+            monograph.search("Transit was written by?")
+            assert server.calls == 1
+            assert "Transit was written by?" in server.asked[-1].prompt
+            memory = Memory(monograph._database)
+            assert answer_types(model, memory, "Transit was written by?") == ("Person", "work")
+    assert answer_kinds.answer_kinds("Transit was written by?", ("Person", "work")) == {"person", "work", "name"}

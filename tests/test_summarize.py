@@ -70,7 +70,7 @@ SENTENCES = {
     "- one item\n- another": ["- one item", "- another"],
     "J. R. Hartley fished, e.g. for trout. So.": ["J. R. Hartley fished, e.g. for trout.", "So."],
     "天文台在山上。他修了钟。": ["天文台在山上。", "他修了钟。"],
-    "In 1968 it was 3.14 or so… Then": ["In 1968 it was 3.14 or so…", "Then"],
+    "In 1968 it was 3.14 or so. Then": ["In 1968 it was 3.14 or so.", "Then"],
     " \n ": [],
     "": [],
 }

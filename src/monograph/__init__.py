@@ -14,10 +14,13 @@ from monograph.derive.tokens import count_tokens
 from monograph.errors import MonographError
 from monograph.ingest.batch import Limits
 from monograph.library import Monograph
-from monograph.models import Embedder
+from monograph.models import Embedder, LanguageModel
 from monograph.settings import Settings
 from monograph.values import (
+    Answer,
     Chunk,
+    Citation,
+    Context,
     Document,
     Finding,
     Hit,
@@ -27,20 +30,27 @@ from monograph.values import (
     Plan,
     Problem,
     Progress,
+    Reduced,
     Report,
     Section,
+    Span,
     Stats,
     Stored,
+    Turn,
 )
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Answer",
     "Chunk",
+    "Citation",
+    "Context",
     "Document",
     "Embedder",
     "Finding",
     "Hit",
+    "LanguageModel",
     "Limits",
     "Mode",
     "Monograph",
@@ -50,10 +60,13 @@ __all__ = [
     "Plan",
     "Problem",
     "Progress",
+    "Reduced",
     "Report",
     "Section",
     "Settings",
+    "Span",
     "Stats",
     "Stored",
+    "Turn",
     "count_tokens",
 ]

@@ -6,13 +6,22 @@ Longer than 400 lines because everything a user may call stands here, with all t
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from monograph import where as filters
+from monograph.answer import abstain, ahead, asked, follow_up
+from monograph.answer import ask as asking
+from monograph.answer.answer_types import answer_types
+from monograph.answer.pack import BUDGET, Counter, Packing, pack
+from monograph.answer.reduce import CUT, reduce
+from monograph.answer.remember import Memory
+from monograph.answer.windows import Windows, reduce_to_windows
+from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError, ModelError, NotFound
 from monograph.graph import export
 from monograph.graph.routes import routes as find_routes
@@ -22,7 +31,7 @@ from monograph.ingest import plan as planning
 from monograph.ingest import remove as removal
 from monograph.ingest.batch import DEFAULT_LIMITS, Limits
 from monograph.ingest.prepare import Pipeline
-from monograph.models import Embedder, Extractor, Float32, Summarizer
+from monograph.models import Embedder, Extractor, Float32, LanguageModel, Summarizer
 from monograph.retrieve import entities, lookup, neighbourhood, outline, tree
 from monograph.retrieve import merges as merging
 from monograph.retrieve import search as retrieval
@@ -35,8 +44,10 @@ from monograph.store.filters import compile_condition
 from monograph.tree import verify as verify_tree
 from monograph.tree.measure import measure
 from monograph.values import (
+    Answer,
     Branch,
     Chunk,
+    Context,
     Cost,
     Document,
     Entity,
@@ -45,11 +56,15 @@ from monograph.values import (
     Merge,
     Mode,
     Neighbourhood,
+    Order,
     Plan,
+    Reduced,
     Report,
     Route,
+    Seconds,
     Stats,
     Stored,
+    Turn,
     Watcher,
 )
 from monograph.vectors import verify
@@ -58,6 +73,9 @@ from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL, 
 if TYPE_CHECKING:
     import networkx
 
+FOUND = 10
+"""Hits that a context is made of, unless another number is asked for."""
+
 EXPORTED = 1_000
 """Most entities around one that are exported."""
 
@@ -65,7 +83,7 @@ EXPORTED = 1_000
 class Monograph:
     """One open .mono file. Safe for use by many threads; a context manager. Made by :meth:`open`."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - open alone calls it
         self,
         database: Database,
         index: EcoVectorIndex,
@@ -73,6 +91,7 @@ class Monograph:
         embedder: Embedder | None,
         extractor: Extractor | None,
         summarizer: Summarizer | None = None,
+        model: LanguageModel | None = None,
     ) -> None:
         self._database = database
         self._index = index
@@ -82,8 +101,9 @@ class Monograph:
         self._settings = settings
         self._embedder = embedder
         self._extractor = extractor
-        self._nearest: NearestNames | None = None
         self._summarizer = summarizer
+        self._model = model
+        self._nearest: NearestNames | None = None
 
     @classmethod
     def open(  # noqa: PLR0913 - each is a choice of its own
@@ -92,6 +112,7 @@ class Monograph:
         embedder: Embedder | None = None,
         extractor: Extractor | None = None,
         summarizer: Summarizer | None = None,
+        model: LanguageModel | None = None,
         *,
         settings: Settings | None = None,
         create: bool = True,
@@ -114,6 +135,8 @@ class Monograph:
         summarizer:
             Makes the tree of summaries. By default the one the file's tree was made with; a file without a tree gets
             none. Where one is given, the next write makes a tree, and every later one keeps it in step.
+        model:
+            Answers :meth:`ask`; it is not stored. Without one, that shows the passages that may hold the answer.
         settings:
             The numbers a new file is built with.
         create:
@@ -139,7 +162,8 @@ class Monograph:
         index = EcoVectorIndex(target_recall=target_recall, cache_bytes=cache_bytes)
         database = Database(Path(path), create=create, read_only=read_only)
         try:
-            monograph = cls(database, index, configuration.settle(database, settings), embedder, extractor, summarizer)
+            chosen = configuration.settle(database, settings)
+            monograph = cls(database, index, chosen, embedder, extractor, summarizer, model)
             configuration.catch_up(database, monograph._indexes)
             if embedder is not None:
                 configuration.check_embedder(database, embedder)
@@ -388,7 +412,8 @@ class Monograph:
             Only chunks whose metadata meet this filter: see :mod:`monograph.where`.
         faithful:
             With ``graph``, or ``auto`` where it means that: search by MiniRAG's own formulas, which keep of the dense
-            search's chunks those that the best paths through the graph lead to.
+            search's chunks those that the best paths through the graph lead to. The model, if the file was opened with
+            one, is asked once of which types the answer may be.
         detail:
             With ``tree``: the share of chunks among the hits, from 0 (summaries alone) to 1. By default what is nearest
             comes, whatever it is.
@@ -422,6 +447,7 @@ class Monograph:
         portion = retrieval.portion(k, mode, detail, budget)
         mode = retrieval.balanced(mode, alpha)
         given = retrieval.given_vector(vector)
+        types = self._answer_types(query) if faithful and k else ()
         with self._database.read() as connection:
             chosen = configuration.chosen_mode(connection, mode)
             if faithful and chosen != "graph":
@@ -434,13 +460,171 @@ class Monograph:
             if portion is not None:
                 return retrieval.search_tree(connection, tree.Indexes(*self._indexes), request, portion)
             if faithful:
+                request = replace(request, types=types)
                 return retrieval.search_faithfully(connection, self._index, self._nearest_names(), request)
             return retrieval.search(connection, self._index, request)
+
+    def _answer_types(self, query: str) -> tuple[str, ...]:
+        return () if self._model is None else answer_types(self._model, Memory(self._database), query)
 
     def _nearest_names(self) -> NearestNames:
         if self._nearest is None or self._nearest.embedder is not self.embedder:
             self._nearest = NearestNames(self.embedder)
         return self._nearest
+
+    def reduce(
+        self, query: str, hits: Sequence[Hit], *, cut: float = CUT, windows: Windows | None = None
+    ) -> list[Reduced]:
+        """Cut hits down to what a question needs: spans of their documents, word for word.
+
+        Parameters
+        ----------
+        query:
+            What was searched for.
+        hits:
+            What was found.
+        cut:
+            About which share of their tokens is to go; see :func:`monograph.answer.reduce.reduce`.
+        windows:
+            Cut by MobileRAG's own way instead, to the window of sentences that the file's embedder has nearest to the
+            question (its numbers are :data:`monograph.answer.windows.PAPER`); ``cut`` does not count then.
+
+        Returns
+        -------
+        One a hit, in the order of their best sentences or windows.
+
+        Raises
+        ------
+        InputError
+            If ``cut`` is not in [0, 1].
+        """
+        if windows is not None:
+            return reduce_to_windows(self.embedder, query, hits, windows)
+        with self._database.read() as connection:
+            return reduce(asked.take_apart(connection, query), hits, cut)
+
+    def context(  # noqa: PLR0913 - each is a choice of its own
+        self,
+        query: str,
+        budget: int = BUDGET,
+        *,
+        k: int = FOUND,
+        mode: Mode = "auto",
+        where: Mapping[str, Any] | None = None,
+        cut: float = CUT,
+        order: Order = "relevance",
+        count: Counter = count_tokens,
+    ) -> Context:
+        """Find, reduce and pack: what a model needs to answer a question, with where each word of it stands.
+
+        Parameters
+        ----------
+        query:
+            A question.
+        budget:
+            Most tokens of the context's text, at least 1. The rules and the question around it take about a hundred.
+        k, mode, where:
+            As for :meth:`search`.
+        cut:
+            About which share of the tokens found is to go even where the budget has room; 0 to fill it.
+        order:
+            ``relevance``, or ``edges``: the best first and last.
+        count:
+            How the model's tokens are counted; by default with Llama 2's tokenizer.
+
+        Raises
+        ------
+        InputError
+            If a number is out of range.
+        InvalidFilter, ModelError
+            As for :meth:`search`.
+        """
+        packing = Packing(budget, cut, order, count)
+        return self._pack(query, self.search(query, k, mode=mode, where=where), packing)
+
+    def _pack(self, query: str, hits: Sequence[Hit], packing: Packing) -> Context:
+        with self._database.read() as connection:
+            question = asked.take_apart(connection, query)
+            names = ahead.candidates(connection, question, hits)
+        made = pack(question, hits, packing, ahead.relations(hits), names)
+        return replace(made, relevance=abstain.relevance(question, hits))
+
+    def ask(
+        self,
+        question: str,
+        budget: int = BUDGET,
+        *,
+        history: Sequence[Turn] = (),
+        **choices: Any,
+    ) -> Answer:
+        """Answer a question from the file, with the model it was opened with.
+
+        Parameters
+        ----------
+        question, budget, history, choices:
+            As for :meth:`stream`, which says more.
+
+        Raises
+        ------
+        ModelUnavailable
+            If the model does not answer, or breaks off: half an answer is none.
+        InputError, InvalidFilter, ModelError
+            As for :meth:`search` and :meth:`context`.
+        """
+        *_, answer = self.stream(question, budget, history=history, **choices)
+        assert isinstance(answer, Answer)  # noqa: S101 - the last thing a stream gives
+        return answer
+
+    def stream(  # noqa: PLR0913 - each is a choice of its own
+        self,
+        question: str,
+        budget: int = BUDGET,
+        *,
+        history: Sequence[Turn] = (),
+        k: int = FOUND,
+        mode: Mode = "auto",
+        where: Mapping[str, Any] | None = None,
+        max_tokens: int = asking.MAX_TOKENS,
+        remember: bool = True,
+    ) -> Iterator[str | Answer]:
+        """Answer a question piece by piece, and at the end give the whole :class:`Answer`.
+
+        The file is searched, what is found is reduced and packed, and the model is asked to answer from that alone.
+        What it cites is held against the context. Where nothing relevant is found it is not asked. Without a model
+        the answer is the passages themselves, or that the file does not tell.
+
+        Parameters
+        ----------
+        question:
+            In any words.
+        budget:
+            Most tokens of the context.
+        history:
+            Turns before it: a question that hangs on them is put anew by the model, or without one gets the names they
+            were about.
+        k, mode, where:
+            As for :meth:`search`.
+        max_tokens:
+            Most tokens of the answer.
+        remember:
+            Keep the model's answer in the file under its question, context and model, and use it when these come again.
+            ``compact`` and ``forget`` drop it.
+        """
+        begun = time.perf_counter()
+        query = question
+        if history:
+            query = follow_up.alone(self._model, question, history)
+        hits = self.search(query, k, mode=mode, where=where)
+        found = time.perf_counter()
+        context = self._pack(query, hits, Packing(budget))
+        spent = Seconds(retrieval=found - begun, reduction=time.perf_counter() - found)
+        memory = Memory(self._database) if remember else None
+        for piece in asking.stream(self._model, context, memory, max_tokens):
+            yield (
+                replace(piece, query=query, seconds=asking.after(spent, piece.seconds))
+                if isinstance(piece, Answer)
+                else piece
+            )
 
     def document(self, name: str) -> Document:
         """A stored document by id or uri, with its text.

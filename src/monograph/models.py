@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -141,5 +141,20 @@ class LanguageModel(Protocol):
         ------
         ModelUnavailable
             If the model does not answer.
+        """
+        ...
+
+
+@runtime_checkable
+class StreamingModel(LanguageModel, Protocol):
+    """A language model that can say what it writes while it writes it."""
+
+    def stream(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
+        """Answer a prompt piece by piece, and at the end give the whole :class:`Completion`.
+
+        Raises
+        ------
+        ModelUnavailable
+            If the model does not answer, or breaks off: what came until then is no answer.
         """
         ...

@@ -1,4 +1,4 @@
-"""Monograph for LangChain: a vector store and retrievers over a .mono file."""
+"""Monograph for LangChain: a vector store and retrievers over a .mono file, and chat models that answer from one."""
 
 from monograph.errors import MissingExtra
 
@@ -9,10 +9,12 @@ except ImportError as error:
 
 from langchain_monograph.document_loaders import MonographLoader
 from langchain_monograph.embeddings import LangChainEmbedder, MonographEmbeddings
+from langchain_monograph.models import ChatModel
 from langchain_monograph.retrievers import EraRAGRetriever, HybridRetriever, MiniRAGRetriever, TreeRetriever
 from langchain_monograph.vectorstores import EcoVectorStore
 
 __all__ = [
+    "ChatModel",
     "EcoVectorStore",
     "EraRAGRetriever",
     "HybridRetriever",

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from monograph.app import graph_commands, output, serve_commands, tree_commands
+from monograph.app import ask_commands, graph_commands, output, serve_commands, tree_commands
 from monograph.app.command import (
     DONE_WITH_PROBLEMS,
     ApiKeyOption,
     FileArgument,
     HtmlOption,
     JsonOption,
+    ModeOption,
+    WhereOption,
+    mode_of,
     outcome,
     unseen,
+    where_of,
 )
-from monograph.errors import InputError, InvalidFilter
 from monograph.ingest.batch import DEFAULT_LIMITS, Limits
 from monograph.library import Monograph
-from monograph.retrieve.search import MODES
-from monograph.values import Mode
 
 MANUAL = """Graph RAG in one file: point it at a folder, then ask.
 
   monograph sync notes.mono ~/notes        make or update the file
   monograph search notes.mono "boiler"     find passages, with their sources
+  monograph ask notes.mono "who repaired the boiler?"
+                                           answer from them, with a model or without
   monograph show notes.mono ID             read a document, or a chunk among its neighbours
   monograph graph notes.mono "Mrs Grubb"   see what is named together with a person, a place, a thing
   monograph outline notes.mono             see what it is all about, in summaries
@@ -39,8 +41,6 @@ failed; 2 wrong usage; 3 done, but some sources could not be taken in, or faults
 app = typer.Typer(
     help=MANUAL, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
 )
-
-ModeOption = Annotated[str, typer.Option("--mode", "-m", help=f"One of {', '.join(MODES)}.")]
 
 
 @app.command()
@@ -121,15 +121,7 @@ def search(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="A question, words, or a code.", show_default=False)],
     k: Annotated[int, typer.Option("-k", help="Most hits.")] = 5,
     mode: ModeOption = "auto",
-    where: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--where",
-            "-w",
-            help="Only what meets this: 'year >= 2020', or a JSON filter. May be repeated.",
-            show_default=False,
-        ),
-    ] = None,
+    where: WhereOption = None,
     detail: Annotated[
         float | None,
         typer.Option("--detail", help="With --mode tree: the share of passages, 0 to 1, beside summaries."),
@@ -150,7 +142,8 @@ def search(
     """
     with outcome(as_json=json_output):
         with Monograph.open(file, create=False) as monograph:
-            hits = monograph.search(query, k, mode=_mode(mode), where=_where(where or []), detail=detail, budget=budget)
+            allowed = where_of(where or [])
+            hits = monograph.search(query, k, mode=mode_of(mode), where=allowed, detail=detail, budget=budget)
             if html is not None:
                 graph_commands.draw_answers(monograph, query, hits, html, quiet=json_output)
         if json_output:
@@ -244,6 +237,9 @@ def check(
             raise typer.Exit(DONE_WITH_PROBLEMS)
 
 
+app.command()(ask_commands.ask)
+app.command()(ask_commands.chat)
+app.command()(ask_commands.context)
 app.command()(graph_commands.graph)
 app.command()(graph_commands.entities)
 app.command()(graph_commands.reextract)
@@ -317,7 +313,7 @@ def evaluate(
     with outcome(as_json=json_output):
         from monograph.app import measure
 
-        chosen = [_mode(name.strip()) for name in modes.split(",")]
+        chosen = [mode_of(name.strip()) for name in modes.split(",")]
         results, name = measure.run(
             measure.Task(dataset, queries, file, embedder, chosen, k), quiet=unseen(json_output)
         )
@@ -326,35 +322,6 @@ def evaluate(
 
             save_plot(results, name, plot)
         output.print_json(results) if json_output else measure.print_results(results, name)
-
-
-def _mode(name: str) -> Mode:
-    for mode in MODES:
-        if mode == name:
-            return mode
-    raise InputError(f"unknown mode {name!r}", f"modes are {', '.join(MODES)}")
-
-
-def _where(written: list[str]) -> dict[str, Any] | None:
-    """Filters as people write them, all of which must hold: ``key operator value``, or JSON."""
-    return {"and": [_one_filter(text) for text in written]} if written else None
-
-
-def _one_filter(text: str) -> dict[str, Any]:
-    if text.lstrip().startswith("{"):
-        try:
-            parsed = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise InvalidFilter(f"{text!r} is not JSON: {error}", 'quote it: \'{"year": {">=": 2020}}\'') from error
-        return dict(parsed)
-    parts = text.split(maxsplit=2)
-    if len(parts) != 3:
-        raise InvalidFilter(f"{text!r} is no filter", "write 'key operator value' with spaces, or a JSON object")
-    key, operator, value = parts
-    try:
-        return {key: {operator: json.loads(value)}}
-    except json.JSONDecodeError:
-        return {key: {operator: value}}
 
 
 def _stored_name(monograph: Monograph, name: str) -> str:

@@ -1,17 +1,20 @@
-"""What the commands share: options, exit codes, and how an error ends one."""
+"""What the commands share: options and how they are read, exit codes, and how an error ends one."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from monograph.app import output
-from monograph.errors import MonographError
+from monograph.errors import InputError, InvalidFilter, MonographError
+from monograph.retrieve.search import MODES
+from monograph.values import Mode
 
 DONE_WITH_PROBLEMS = 3
 INTERRUPTED = 130
@@ -27,6 +30,18 @@ ApiKeyOption = Annotated[
         "--api-key",
         envvar="MONOGRAPH_API_KEY",
         help="For a model's server that asks for one; never stored.",
+        show_default=False,
+    ),
+]
+
+
+ModeOption = Annotated[str, typer.Option("--mode", "-m", help=f"One of {', '.join(MODES)}.")]
+WhereOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        "-w",
+        help="Only what meets this: 'year >= 2020', or a JSON filter. May be repeated.",
         show_default=False,
     ),
 ]
@@ -56,3 +71,33 @@ def outcome(*, as_json: bool) -> Iterator[None]:
 def unseen(json_output: bool) -> bool:
     """Whether a progress bar would be seen by no one, or spoil the output."""
     return json_output or not sys.stderr.isatty()
+
+
+def mode_of(name: str) -> Mode:
+    """A mode by its name."""
+    for mode in MODES:
+        if mode == name:
+            return mode
+    raise InputError(f"unknown mode {name!r}", f"modes are {', '.join(MODES)}")
+
+
+def where_of(written: list[str]) -> dict[str, Any] | None:
+    """Filters as people write them, all of which must hold: ``key operator value``, or JSON."""
+    return {"and": [_one_filter(text) for text in written]} if written else None
+
+
+def _one_filter(text: str) -> dict[str, Any]:
+    if text.lstrip().startswith("{"):
+        try:
+            parsed = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise InvalidFilter(f"{text!r} is not JSON: {error}", 'quote it: \'{"year": {">=": 2020}}\'') from error
+        return dict(parsed)
+    parts = text.split(maxsplit=2)
+    if len(parts) != 3:
+        raise InvalidFilter(f"{text!r} is no filter", "write 'key operator value' with spaces, or a JSON object")
+    key, operator, value = parts
+    try:
+        return {key: {operator: json.loads(value)}}
+    except json.JSONDecodeError:
+        return {key: {operator: value}}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from monograph.derive.server import BASE_URL_MEND, Server
@@ -102,10 +102,50 @@ class OpenAICompatible:
             reply = self._server.post(self._asked(prompt, max_tokens))
         text = _text(reply)
         if text is None:
-            said = json.dumps(reply, ensure_ascii=False)[:200]
-            raise ModelUnavailable(f"{self.spec} replied without an answer: {said}", BASE_URL_MEND)
+            raise ModelUnavailable(f"{self.spec} replied without an answer: {_said(reply)}", BASE_URL_MEND)
         read, written = _usage(reply) or count_tokens([prompt, text])
         return Completion(text, read, written)
+
+    def stream(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
+        """Answer a prompt piece by piece. See :class:`monograph.models.StreamingModel`.
+
+        Raises
+        ------
+        ModelUnavailable
+            As for :meth:`complete`; and if the answer breaks off before the server has said why it ends.
+        """
+        try:
+            yield from self._streamed(prompt, max_tokens)
+        except ModelUnavailable as error:
+            if self._limit == _OTHER_LIMIT or _OTHER_LIMIT not in error.message:
+                raise
+            self._limit = _OTHER_LIMIT
+            yield from self._streamed(prompt, max_tokens)
+
+    def _streamed(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
+        asked = self._asked(prompt, max_tokens) | {"stream": True, "stream_options": {"include_usage": True}}
+        pieces: list[str] = []
+        usage: tuple[int, int] | None = None
+        answered = ended = False
+        try:
+            for event in self._server.stream(asked):
+                if "error" in event:
+                    raise ModelUnavailable(f"{self.spec} failed while it answered: {_said(event)}", BASE_URL_MEND)
+                piece = _text(event)
+                answered = answered or piece is not None
+                ended = ended or _ends(event)
+                usage = _usage(event) or usage
+                if piece:
+                    pieces.append(piece)
+                    yield piece
+        except ModelUnavailable:
+            if not ended:  # some servers close the connection once they have said why they stop
+                raise
+        if not answered:
+            raise ModelUnavailable(f"{self.spec} replied without an answer", BASE_URL_MEND)
+        text = "".join(pieces)
+        read, written = usage or count_tokens([prompt, text])
+        yield Completion(text, read, written)
 
     def _asked(self, prompt: str, max_tokens: int) -> dict[str, Any]:
         asked: dict[str, Any] = {"model": self._model, "messages": [{"role": "user", "content": prompt}]}
@@ -131,15 +171,28 @@ def load_model(spec: str, api_key: str = "") -> LanguageModel:
     raise ModelUnavailable(f"unknown language model {spec!r}", "give openai:BASE_URL#MODEL")
 
 
+def _said(reply: Mapping[str, Any]) -> str:
+    return json.dumps(reply, ensure_ascii=False)[:200]
+
+
 def _text(reply: Mapping[str, Any]) -> str | None:
-    """The text of a reply's first choice, which may be empty; None where there is no choice."""
+    """The text of the first choice of a reply or an event, which may be empty; None where there is no choice."""
     try:
-        content = reply["choices"][0]["message"].get("content")
+        choice = reply["choices"][0]
+        content = (choice["delta"] if "delta" in choice else choice["message"]).get("content")
     except (AttributeError, IndexError, KeyError, TypeError):
         return None
     if isinstance(content, list):  # some servers answer in parts
         content = "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
     return content.encode("utf-8", "replace").decode() if isinstance(content, str) else ""
+
+
+def _ends(event: Mapping[str, Any]) -> bool:
+    """Whether an event says why the answer ends."""
+    try:
+        return event["choices"][0].get("finish_reason") is not None
+    except (AttributeError, IndexError, KeyError, TypeError):
+        return False
 
 
 def _usage(reply: Mapping[str, Any]) -> tuple[int, int] | None:

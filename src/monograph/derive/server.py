@@ -1,18 +1,21 @@
-"""One JSON request to a server, tried again where that may help."""
+"""One JSON request to a server, tried again where that may help; its reply at once, or event by event."""
 
 from __future__ import annotations
 
 import json
 import time
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from monograph.errors import InputError, MissingExtra, ModelUnavailable
 
 if TYPE_CHECKING:
     from urllib3 import BaseHTTPResponse
+
+T = TypeVar("T")
 
 FIRST_WAIT = 0.5
 """Seconds before the first retry; every further one waits twice as long."""
@@ -77,12 +80,34 @@ class Server:
             If the server cannot be reached, refuses, is too slow, or replies with no JSON object or too large a one.
         """
         body = json.dumps(asked).encode()
+        return self._object(self._again(lambda: self._try(body)))
+
+    def stream(self, asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Post a JSON object and read the events that come back, one JSON object each.
+
+        What may pass by itself is tried again as long as no event has come. A server that replies all at once gives one
+        event. The time for one try holds from the request to the last byte.
+
+        Raises
+        ------
+        ModelUnavailable
+            As for :meth:`post`; also if the events break off before ``[DONE]``, which a caller that has all it needs
+            may not wait for.
+        """
+        body = json.dumps(asked).encode()
+        response = self._again(lambda: self._opened(body))
+        try:
+            yield from self._events(response, time.monotonic() + self._timeout)
+        finally:
+            response.close()
+
+    def _again(self, attempt: Callable[[], T]) -> T:
+        """What an attempt comes to, made again where that may help."""
         wait = FIRST_WAIT
         tries = self._retries
         while True:
             try:
-                reply = self._try(body)
-                break
+                return attempt()
             except _PassingError as passing:
                 pause = wait if passing.wait is None else passing.wait
                 if not tries or pause > MAX_WAIT:
@@ -90,6 +115,58 @@ class Server:
             tries -= 1
             wait *= 2
             time.sleep(pause)
+
+    def _opened(self, body: bytes) -> BaseHTTPResponse:
+        """A reply that has begun well; what it says is yet to be read."""
+        with self._told():
+            response = self._open(body)
+            if response.status != 200:
+                raise self._refusal(response, self._read(response, time.monotonic() + self._timeout))
+        return response
+
+    def _events(self, response: BaseHTTPResponse, deadline: float) -> Iterator[dict[str, Any]]:
+        """The events of a reply: lines that begin with ``data:``; a reply of another form is one."""
+        if "text/event-stream" not in response.headers.get("Content-Type", ""):
+            with self._told(broken="broke off its answer"):
+                whole = self._read(response, deadline)
+            yield self._object(whole)
+            return
+        lines = _Lines()
+        size = 0
+        while True:
+            with self._told(broken="broke off its answer"):
+                piece = response.read1(1 << 16)
+            size += len(piece)
+            if size > MAX_REPLY:
+                raise ModelUnavailable(f"{self._url} replied with more than {MAX_REPLY} bytes", BASE_URL_MEND)
+            for line in lines.take(piece):
+                if line == b"[DONE]":
+                    return
+                yield self._object(line)
+            if not piece:
+                raise ModelUnavailable(f"{self._url} broke off its answer", "ask again; the server's log says more")
+            if time.monotonic() > deadline:
+                raise self._too_slow()
+
+    @contextmanager
+    def _told(self, broken: str = "") -> Iterator[None]:
+        """Errors of the connection as ours: such as may pass, unless the reply has begun and is ``broken``."""
+        from urllib3 import exceptions
+
+        try:
+            yield
+        except exceptions.ReadTimeoutError as error:
+            raise self._too_slow() from error
+        except exceptions.HTTPError as error:
+            if broken:
+                raise ModelUnavailable(
+                    f"{self._url} {broken}: {error}", "ask again; the server's log says more"
+                ) from error
+            raise _PassingError(
+                ModelUnavailable(f"{self._url} cannot be reached: {error}", "start the server, or give its base URL")
+            ) from error
+
+    def _object(self, reply: bytes) -> dict[str, Any]:
         with suppress(ValueError, RecursionError):
             made = json.loads(reply)
             if isinstance(made, dict):
@@ -98,17 +175,9 @@ class Server:
 
     def _try(self, body: bytes) -> bytes:
         """One request, and the body of its reply."""
-        from urllib3 import exceptions
-
-        try:
+        with self._told():
             response = self._open(body)
             reply = self._read(response, time.monotonic() + self._timeout)
-        except exceptions.ReadTimeoutError as error:
-            raise self._too_slow() from error
-        except exceptions.HTTPError as error:
-            raise _PassingError(
-                ModelUnavailable(f"{self._url} cannot be reached: {error}", "start the server, or give its base URL")
-            ) from error
         if response.status != 200:
             raise self._refusal(response, reply)
         return reply
@@ -154,6 +223,20 @@ class Server:
         if status in _AGAIN or status >= 500:
             return _PassingError(error, _seconds(response.headers.get("Retry-After", "")))
         return error
+
+
+class _Lines:
+    """What events say, out of bytes as they come."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def take(self, piece: bytes) -> Iterator[bytes]:
+        """The data of the events that are whole by now; at the end, of an empty piece, of what is left."""
+        *whole, self._rest = (self._rest + (piece or b"\n")).split(b"\n")
+        for line in whole:
+            if line.startswith(b"data:") and line[5:].strip():
+                yield line[5:].strip()
 
 
 class _PassingError(Exception):

@@ -8,17 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from monograph.derive.sentences import BLOCK_CHARACTERS, blocks, spans_of_block, trimmed
 from monograph.derive.tokens import count_tokens, tokenizer
-
-BLOCK_CHARACTERS = 200_000
-"""A text is worked through in blocks of about this size, cut where a paragraph ends."""
-
-LONGEST_CHARACTERS = 4_096
-"""A longer sentence is cut at white space before its tokens are counted."""
 
 HEADING, PARAGRAPH, SENTENCE = 3, 2, 1
 
-_NEWLINE = re.compile(r"\n\s*")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _SPACE_BEFORE = re.compile(r".*\s", re.DOTALL)
 
@@ -54,20 +48,16 @@ def count_ahead(texts: Sequence[str]) -> list[list[Block] | None]:
     -------
     One entry a text, in order; None for a text of several blocks, which is counted as it is worked through.
     """
-    spans = [_spans_of_block(text, 0, len(text)) if len(text) <= BLOCK_CHARACTERS else None for text in texts]
+    spans = [spans_of_block(text, 0, len(text)) if len(text) <= BLOCK_CHARACTERS else None for text in texts]
     pieces = [_pieces(text, some, len(text)) for text, some in zip(texts, spans, strict=True) if some is not None]
     counts = iter(count_tokens([piece for one in pieces for piece in one]))
     return [None if some is None else [Block(some, tuple(islice(counts, len(some))))] for some in spans]
 
 
 def _counted(text: str) -> Iterator[Block]:
-    for first, last in _blocks(text):
-        spans = _spans_of_block(text, first, last)
+    for first, last in blocks(text):
+        spans = spans_of_block(text, first, last)
         yield Block(spans, tuple(count_tokens(_pieces(text, spans, last))))
-
-
-def _spans_of_block(text: str, first: int, last: int) -> tuple[tuple[int, int], ...]:
-    return tuple(part for span in _spans(text, first, last) for part in _short(text, *span))
 
 
 def _pieces(text: str, spans: Sequence[tuple[int, int]], last: int) -> list[str]:
@@ -111,49 +101,6 @@ def _mark(text: str, start: int, end: int) -> int:
     return zlib.crc32(text[start:end].encode("utf-8", "replace"))
 
 
-def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    start = 0
-    while start < len(text):
-        end = min(len(text), start + BLOCK_CHARACTERS)
-        if end < len(text):
-            paragraph = text.rfind("\n\n", start + BLOCK_CHARACTERS // 2, end)
-            line = text.rfind("\n", start + BLOCK_CHARACTERS // 2, end)
-            end = paragraph + 2 if paragraph >= 0 else line + 1 if line >= 0 else end
-        yield start, end
-        start = end
-
-
-def _spans(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Sentence spans without white space at their ends."""
-    import sentencex
-
-    for found in sentencex.get_sentence_boundaries("en", text[first:last]):
-        start, end = first + found["start_index"], first + found["end_index"]
-        for newline in _NEWLINE.finditer(text, start, end):
-            # Prose wrapped at a fixed width goes on in lower case: its line ends are no sentence ends.
-            after = text[newline.end() : newline.end() + 1]
-            if "\n" in newline.group()[1:] or not after.islower():
-                yield from _trimmed(text, start, newline.start())
-                start = newline.end()
-        yield from _trimmed(text, start, end)
-
-
-def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    part = text[start:end]
-    left = len(part) - len(part.lstrip())
-    if left < len(part):
-        yield start + left, start + len(part.rstrip())
-
-
-def _short(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    while end - start > LONGEST_CHARACTERS:
-        space = _SPACE_BEFORE.match(text, start + LONGEST_CHARACTERS // 2, start + LONGEST_CHARACTERS)
-        cut = space.end() if space else start + LONGEST_CHARACTERS
-        yield from _trimmed(text, start, cut)
-        start = cut
-    yield from _trimmed(text, start, end)
-
-
 def _parts(text: str, whole: Sentence, most_tokens: int) -> Iterator[Sentence]:
     """A sentence of too many tokens in parts, cut at white space where there is some."""
     encoding = tokenizer().encode(text[whole.start : whole.end], add_special_tokens=False)
@@ -169,7 +116,7 @@ def _parts(text: str, whole: Sentence, most_tokens: int) -> Iterator[Sentence]:
             limit = whole.start + encoding.offsets[first + most_tokens - 1][0]
             space = _SPACE_BEFORE.match(text, (start + limit) // 2, limit)
             cut = max(space.end() if space else limit, start + 1)
-        for begin, end in _trimmed(text, start, cut):
+        for begin, end in trimmed(text, start, cut):
             tokens = min(most_tokens, count_tokens([text[begin:end]])[0])
             yield Sentence(begin, end, tokens, strength, _mark(text, begin, end))
             strength = SENTENCE

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 
+from monograph.derive.extract.answer_kinds import answer_kinds, nearest_kind
 from monograph.graph.names import key_of
 from monograph.graph.paths import Beam, ScoredPath, best_paths, edge_relevance, key_edges
 from monograph.models import Embedder, Float32
-from monograph.retrieve.answer_kinds import answer_kinds, nearest_kind
 from monograph.retrieve.entity_graph import Bounds, Surroundings, around
 from monograph.retrieve.nearest_names import NearestNames
 from monograph.retrieve.paths import SHOWN, written

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from monograph.derive.extract.function_words import FUNCTION_WORDS, language_of
+from monograph.derive.extract.function_words import ASKING_WORDS, FUNCTION_WORDS, language_of
 from monograph.graph.dates import days_in
 from monograph.graph.evidence import Float64
 from monograph.graph.names import key_of, spaced
@@ -25,38 +25,6 @@ MOST_CLAUSES = 8
 SHORTEST_CLAUSE = 3
 _TOKEN = re.compile(r"\w+")
 _POSSESSIVE = re.compile(r"['’]s\b")
-_ASKING = frozenset(
-    [
-        "who",
-        "what",
-        "when",
-        "where",
-        "which",
-        "whose",
-        "whom",
-        "how",
-        "why",
-        "is",
-        "was",
-        "are",
-        "were",
-        "did",
-        "do",
-        "does",
-        "same",
-        "both",
-        "wer",
-        "was",
-        "wann",
-        "wo",
-        "welche",
-        "quién",
-        "qué",
-        "cuándo",
-        "dónde",
-        "cuál",
-    ]
-)
 _CLAUSE = re.compile(
     r"[,;:?]|\b(?:and|while|whereas|but|before|after|which|that|who|whose|where|when|than|or|both|between|as well as|"
     r"according to|compared to|versus|vs|und|aber|während|welche|der|die|das|y|pero|que|cuando|donde)\b",
@@ -122,7 +90,7 @@ class _Token:
 def take_apart(connection: Connection, text: str) -> Question:
     """Take a question apart."""
     tokens = _tokens(text)
-    small = FUNCTION_WORDS[language_of(text)] | _ASKING
+    small = FUNCTION_WORDS[language_of(text)] | ASKING_WORDS
     weights = _weights(connection, [token.key for token in tokens if token.key not in small])
     hashes = {word_hash(key): 0.0 for key in weights}
     for key, weight in weights.items():
@@ -130,7 +98,7 @@ def take_apart(connection: Connection, text: str) -> Question:
     total = sum(hashes.values()) or 1.0
     ordered = sorted(hashes)
     found, unknown = _names(connection, tokens, small)
-    found += _otherwise_written(connection, text, tokens, small, {row.row for row in found})
+    found += _otherwise_written(connection, text, tokens, small, found)
     asked = tuple(
         Asked(row, min(1.0, sum(hashes[word_hash(key)] for key in row.key.split() if key in weights) / total))
         for row in found
@@ -199,14 +167,18 @@ def _names(
 
 
 def _otherwise_written(
-    connection: Connection, text: str, tokens: list[_Token], small: Collection[str], found: Collection[int]
+    connection: Connection, text: str, tokens: list[_Token], small: Collection[str], found: Sequence[names.NameRow]
 ) -> list[names.NameRow]:
     """Names that the file knows in another form: days, persons written as one word, persons by their first names."""
     handles = [token.written for token in tokens if spaced(token.written) != token.written]
     keys = {key_of(one) for one in (*days_in(text), *map(spaced, handles))}
-    first = {token.key for token in tokens if token.written[0].isupper() and token.key not in small}
+    capital = [False, *(token.written[0].isupper() and token.key not in small for token in tokens), False]
+    around = zip(capital, capital[1:], capital[2:], strict=False)
+    alone = (here and not (before or after) for before, here, after in around)
+    first = {token.key for token, one in zip(tokens, alone, strict=True) if one}
     rows = {row.row: row for row in (*names.known(connection, keys).values(), *names.called(connection, first))}
-    return [row for number, row in sorted(rows.items()) if number not in found]
+    held = {row.row for row in found}
+    return [row for number, row in sorted(rows.items()) if number not in held]
 
 
 def _may_name(tokens: list[_Token], small: Collection[str], is_subject: bool) -> bool:

@@ -35,7 +35,7 @@ class Request:
     ``vector`` is the embedded query, None in the modes without one, unless it came with the query. ``question`` is the
     query taken apart, and ``clause_vectors`` its clauses embedded, float32 (clauses, dimension), in the mode ``graph``.
     ``alpha`` is what the vectors' score counts in ``hybrid``, of 1; None goes by the weights of
-    :mod:`monograph.retrieve.fuse`.
+    :mod:`monograph.retrieve.fuse`. ``types`` are what a model says the answer may be, for MiniRAG's formulas.
     """
 
     query: str
@@ -46,6 +46,7 @@ class Request:
     question: Question | None = None
     clause_vectors: Float32 | None = None
     alpha: float | None = None
+    types: tuple[str, ...] = ()
 
 
 FUSION: fuse.Method = "z_score"
@@ -200,7 +201,7 @@ def search_faithfully(
     if request.k <= 0 or request.vector is None or request.question is None:
         return []
     pool = dense.search(connection, index, request.vector, max(POOL, request.k), request.allowed)
-    asked = minirag.Asked(request.question, request.vector)
+    asked = minirag.Asked(request.question, request.vector, request.types)
     found = minirag.search(connection, nearest, asked, pool, request.allowed, parameters)
     fused = fuse.alone(found.ranking, [])[: request.k]
     return _hits(connection, fused, minirag.to_chunks(connection, found, (one.row for one in fused)))

@@ -15,6 +15,8 @@ EXTRACTION = "extraction"
 
 SUMMARY = "summary"
 """Kind of what a summarizer made of some texts: see :mod:`monograph.store.gists`."""
+ANSWER = "answer"
+"""Kind of a model's answer: see :mod:`monograph.answer.remember`. No row uses it: it goes with what is unused."""
 
 _ASKED_AT_ONCE = 500
 _UNUSED = """memo NOT IN (SELECT memo FROM vectors) AND memo NOT IN (SELECT memo FROM extractions)

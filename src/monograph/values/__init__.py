@@ -2,6 +2,20 @@
 
 from __future__ import annotations
 
+from monograph.values.answer import (
+    ABSTENTION,
+    Answer,
+    Citation,
+    Context,
+    Message,
+    Order,
+    Reduced,
+    Seconds,
+    Span,
+    Turn,
+    joined,
+    rendered,
+)
 from monograph.values.content import (
     PASSAGE_SEPARATOR,
     Chunk,
@@ -58,12 +72,16 @@ from monograph.values.work import (
 )
 
 __all__ = [
+    "ABSTENTION",
     "KINDS",
     "PASSAGE_SEPARATOR",
+    "Answer",
     "Branch",
     "Change",
     "ChangeKind",
     "Chunk",
+    "Citation",
+    "Context",
     "Cost",
     "Document",
     "Effort",
@@ -76,9 +94,11 @@ __all__ = [
     "Link",
     "Mention",
     "Merge",
+    "Message",
     "Metadata",
     "Mode",
     "Neighbourhood",
+    "Order",
     "Origin",
     "Passage",
     "Path",
@@ -87,17 +107,23 @@ __all__ = [
     "Problem",
     "Progress",
     "Quote",
+    "Reduced",
     "Relation",
     "Report",
     "Route",
+    "Seconds",
     "Section",
     "Source",
+    "Span",
     "Stats",
     "Stored",
     "Summary",
     "TreeStats",
+    "Turn",
     "Watcher",
     "check_json",
     "content_hash",
     "content_id",
+    "joined",
+    "rendered",
 ]

@@ -16,7 +16,7 @@ TOKENS_AT_ONCE = 8_192
 
 @functools.cache
 def token_vectors() -> Float32:
-    """Token vectors, float32 of shape (32000, 256)."""
+    """Token vectors, float32 of shape (32000, 256). Loaded once."""
     from safetensors.numpy import load_file
 
     table = load_file(wordllama_file("weights", "l2_supercat_256.safetensors"))["embedding.weight"]

@@ -97,6 +97,40 @@ FUNCTION_WORDS = {
 }
 """By language, in lower case, accents kept."""
 
+ASKING_WORDS = frozenset(
+    [
+        "who",
+        "what",
+        "when",
+        "where",
+        "which",
+        "whose",
+        "whom",
+        "how",
+        "why",
+        "is",
+        "was",
+        "are",
+        "were",
+        "did",
+        "do",
+        "does",
+        "same",
+        "both",
+        "wer",
+        "was",
+        "wann",
+        "wo",
+        "welche",
+        "quién",
+        "qué",
+        "cuándo",
+        "dónde",
+        "cuál",
+    ]
+)
+"""What makes a question of a sentence, and stands in no answer to it."""
+
 _LOOKED_AT = 200
 """Words of a text that tell its language."""
 

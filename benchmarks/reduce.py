@@ -1,0 +1,462 @@
+"""What reduction keeps and cuts, what a budget of tokens buys, how fast it is, and when it is best to say nothing.
+
+`make bench-reduce` runs all of it and writes docs/benchmarks/reduce.md. Parts: `--only curves budgets`; smaller:
+`--questions 50`. Needs the question sets; nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import graph_files
+import reduce_report
+from graph_files import dataset, fresh, questions
+from machine import SHARED, console, machine
+from monograph import Monograph
+from monograph.answer.abstain import LEAST
+from monograph.answer.asked import Asked, take_apart
+from monograph.answer.pack import Packing, pack
+from monograph.answer.reduce import CUT, reduce
+from monograph.answer.windows import PAPER, Windows, reduce_to_windows
+from monograph.derive.embed import load_embedder
+from monograph.derive.sentences import sentence_spans
+from monograph.derive.tokens import count_tokens
+from monograph.evaluate.answers import Reduced as Case
+from monograph.evaluate.answers import reduction
+from monograph.evaluate.datasets import Question
+from monograph.evaluate.metrics import contains_answer, mean, percentile, reciprocal_rank
+from monograph.models import Embedder
+from monograph.settings import Settings
+from monograph.values import Chunk, Document, Hit, Reduced, Span
+
+HERE = Path(__file__).resolve().parent
+DOCS = HERE.parent / "docs" / "benchmarks"
+CACHE = HERE.parent / "build" / "reduce"
+SETS = ("squad", "hotpotqa", "musique", "lihuaworld", "nq-sample")
+LONG = ("lihuaworld", "nq-sample", "multihop-rag")
+SMALLER_SETS = ("squad", "lihuaworld", "nq-sample")
+CUTS = (0.1, 0.2, 0.3, 0.35, 0.42, 0.5, 0.6, 0.7, 0.8)
+BUDGETS = (250, 500, 1000, 2000)
+SMALLER = (0.6, 0.7, 0.8, 0.9)
+FOUND = 10
+REPEATS = 6
+MOST_BUDGETED = 120
+MOST_EMBEDDED = 100
+MINILM = SHARED / "models" / "all-MiniLM-L6-v2"
+Results = dict[str, Any]
+Cut = Callable[[Asked, Question, Sequence[Hit]], list[Reduced]]
+
+
+def as_hits(documents: Iterable[Document]) -> list[Hit]:
+    """Whole documents as if they had been found, all at the first rank."""
+    return [
+        Hit(Chunk(one.id, one.id, one.text, 0, len(one.text), 0), 0.0, 0, one.title, "", {}, ()) for one in documents
+    ]
+
+
+@cache
+def by_id(name: str) -> dict[str, Document]:
+    return {one.id: one for one in dataset(name).documents}
+
+
+def answerable(name: str, options: argparse.Namespace) -> list[tuple[Question, list[Hit]]]:
+    """Questions with their gold passages, where one of these holds an answer.
+
+    Passages of the long texts are chunks of the gold documents that hold an answer, at most three of each.
+    """
+    some = [one for one in dataset(name).questions[: options.questions or None] if worded(one)]
+    if name in LONG:
+        with graph_files.opened(name) as monograph:
+            pairs = [(one, gold_chunks(monograph, one.evidence_ids, one.answers)) for one in some]
+    else:
+        pairs = [(one, as_hits(by_id(name)[each] for each in one.evidence_ids)) for one in some]
+    return [(one, hits) for one, hits in pairs if any(contains_answer(hit.text, one.answers) for hit in hits)]
+
+
+def gold_chunks(monograph: Monograph, documents: Sequence[str], answers: Sequence[str]) -> list[Hit]:
+    """The first chunks of some documents that hold an answer."""
+    found = []
+    for each in documents:
+        held = [one for one in monograph.chunks(each) if contains_answer(one.text, answers)]
+        found += [Hit(one, 0.0, 0, "", "", {}, ()) for one in held[:3]]
+    return found
+
+
+def worded(question: Question) -> bool:
+    """Whether an answer can be looked for in a text."""
+    return bool(question.evidence_ids) and not {one.lower() for one in question.answers} & {"yes", "no", ""}
+
+
+@cache
+def counted(text: str) -> int:
+    return count_tokens([text])[0]
+
+
+def measured(name: str, pairs: Sequence[tuple[Question, list[Hit]]], cut: Cut) -> Results:
+    """Tokens before and after, and the share of answers still there within one span."""
+    cases = []
+    with graph_files.opened(name) as monograph, monograph._database.read() as connection:
+        for question, hits in pairs:
+            made = cut(take_apart(connection, question.question), question, hits)
+            spans = [span.text for one in made for span in one.spans]
+            before = sum(counted(hit.text) for hit in hits)
+            cases.append(Case([hit.text for hit in hits], spans, before, sum(count_tokens(spans)), question.answers))
+    found = reduction(cases)
+    return {
+        "questions": found.questions,
+        "before": found.tokens_before,
+        "after": found.tokens_after,
+        "cut": found.cut,
+        "kept": found.kept,
+    }
+
+
+def ours(cut: float) -> Cut:
+    return lambda asked, _, hits: reduce(asked, hits, cut)
+
+
+def windows(embedder: Embedder, shape: Windows) -> Cut:
+    return lambda _, question, hits: reduce_to_windows(embedder, question.question, hits, shape)
+
+
+def prototype(embedder: Embedder, least: float) -> Cut:
+    """Single sentences by embedding + 2 x idf-weighted overlap, neighbours smoothed: what stood in the first plan."""
+
+    def cut(asked: Asked, question: Question, hits: Sequence[Hit]) -> list[Reduced]:
+        (vector,) = embedder.embed([question.question], "query")
+        return [_by_prototype(asked, vector, embedder, hit, least) for hit in hits]
+
+    return cut
+
+
+def _by_prototype(asked: Asked, vector: Any, embedder: Embedder, hit: Hit, least: float) -> Reduced:
+    from monograph.answer.worth import _Words
+
+    spans = sentence_spans(hit.text)
+    texts = [hit.text[start:end] for start, end in spans]
+    words = _Words(asked, [text.split() for text in texts])
+    raw = embedder.embed(texts) @ vector + 2 * (words.over_sentences(words.has) @ asked.weights)
+    scores = raw + 0.25 * (np.append(raw[1:], 0.0) + np.insert(raw[:-1], 0, 0.0))
+    keep = scores >= scores.max() - least
+    kept = [
+        Span(hit.chunk.document_id, *span, hit.text[span[0] : span[1]])
+        for span, one in zip(spans, keep, strict=True)
+        if one
+    ]
+    return Reduced(hit, tuple(kept), 0.0)
+
+
+def curves(options: argparse.Namespace) -> Results:
+    """Kept against cut on whole gold passages: ours, the paper's windows, the prototype; and windows by MiniLM."""
+    static = load_embedder("static")
+    results: Results = {}
+    for name in SETS:
+        pairs = answerable(name, options)
+        found: Results = {
+            "ours": [measured(name, pairs, ours(cut)) | {"asked": cut} for cut in CUTS],
+            "windows": [measured(name, pairs, windows(static, PAPER))],
+            "prototype": [measured(name, pairs, prototype(static, least)) for least in (0.1, 0.3, 0.6, 1.0, 1.6, 2.4)],
+        }
+        if name == "squad":
+            weighed = halves(name, pairs)
+            found["halves"] = {
+                half: [measured(name, some, ours(cut)) for cut in CUTS] for half, some in weighed.items()
+            }
+        results[name] = found
+        line = " ".join(f"{one['cut']:.2f}:{one['kept']:.3f}" for one in found["ours"])
+        console.print(
+            f"{name:12} {len(pairs)} questions  {line}  windows {found['windows'][0]['cut']:.2f}:{found['windows'][0]['kept']:.3f}"
+        )
+    return results
+
+
+def halves(name: str, pairs: Sequence[tuple[Question, list[Hit]]]) -> dict[str, list[tuple[Question, list[Hit]]]]:
+    """Questions that weights were chosen on, and the others: by the parity of their ids' SHA-256."""
+    import hashlib
+
+    parity = {one.id: int(hashlib.sha256(one.id.encode()).hexdigest(), 16) % 2 for one, _ in pairs}
+    return {
+        "chosen on": [pair for pair in pairs if parity[pair[0].id] == 0],
+        "others": [pair for pair in pairs if parity[pair[0].id] == 1],
+    }
+
+
+def embedders(options: argparse.Namespace) -> Results:
+    """The paper's windows by two embedders, on the same questions."""
+    if not MINILM.exists():
+        return {"missing": str(MINILM)}
+    results: Results = {}
+    for name in ("squad", "hotpotqa"):
+        pairs = answerable(name, options)[:: max(1, len(answerable(name, options)) // MOST_EMBEDDED)][:MOST_EMBEDDED]
+        results[name] = {
+            "static": measured(name, pairs, windows(load_embedder("static"), PAPER)),
+            "MiniLM": measured(name, pairs, windows(load_embedder(f"onnx:{MINILM}"), PAPER)),
+            "ours": measured(name, pairs, ours(CUT)),
+        }
+        console.print(
+            f"{name}: " + "  ".join(f"{way} {one['cut']:.2f}:{one['kept']:.3f}" for way, one in results[name].items())
+        )
+    return results
+
+
+def shapes(options: argparse.Namespace) -> Results:
+    """Windows of other sizes and overlaps, as in the paper's Fig. 12."""
+    static = load_embedder("static")
+    results: Results = {}
+    for name in ("squad", "hotpotqa"):
+        pairs = answerable(name, options)[:400]
+        results[name] = [
+            {"window": size, "overlap": overlap} | measured(name, pairs, windows(static, Windows(size, overlap, 1)))
+            for size in range(1, 6)
+            for overlap in range(size)
+        ]
+    return results
+
+
+def ranks(options: argparse.Namespace) -> Results:
+    """Where the gold document stands among ten hits before and after, and gold sentences that are kept."""
+    static = load_embedder("static")
+    results: Results = {}
+    for name in SETS:
+        before, after, paper = [], [], []
+        with graph_files.opened(name) as monograph, monograph._database.read() as connection:
+            for question in [one for one in questions(name, options) if one.evidence_ids][:MOST_BUDGETED]:
+                hits = monograph.search(question.question, FOUND)
+                asked = take_apart(connection, question.question)
+                orders = (
+                    hits,
+                    [one.hit for one in reduce(asked, hits)],
+                    [one.hit for one in reduce_to_windows(static, question.question, hits)],
+                )
+                for some, ranked in zip((before, after, paper), orders, strict=True):
+                    ids = list(dict.fromkeys(hit.chunk.document_id for hit in ranked))
+                    some.append(reciprocal_rank(ids, question.evidence_ids))
+        results[name] = {"before": mean(before), "ours": mean(after), "windows": mean(paper)}
+        console.print(f"{name}: " + "  ".join(f"{way} {one:.3f}" for way, one in results[name].items()))
+    return results
+
+
+def facts(options: argparse.Namespace) -> Results:
+    """Gold sentences still there, where a set names them: MultiHop-RAG's facts, in the articles that are whole."""
+    name = "multihop-rag"
+    with gzip.open(SHARED / "data" / name / "queries.jsonl.gz", "rt") as file:
+        rows = [json.loads(line) for line in file][: options.questions or None]
+    whole = {key for key, one in by_id(name).items() if one.metadata.get("kind") == "article"}
+    results: list[Results] = []
+    static = load_embedder("static")
+    with graph_files.opened(name) as monograph, monograph._database.read() as connection:
+        cases = [
+            (take_apart(connection, row["question"]), row["question"], hit, fact["fact"])
+            for row in rows
+            for fact in row.get("evidence_facts", [])
+            if fact["doc"] in whole
+            for hit in _chunk_with(monograph, fact["doc"], fact["fact"])
+        ]
+    ways: dict[str, Callable[[Asked, str, Hit], list[Reduced]]] = {
+        f"ours, {cut:.0%} asked for": (lambda asked, _, hit, cut=cut: reduce(asked, [hit], cut))
+        for cut in (0.1, 0.2, 0.3, CUT, 0.6)
+    }
+    ways["the paper's windows"] = lambda _, text, hit: reduce_to_windows(static, text, [hit])
+    for way, work in ways.items():
+        made = [work(asked, text, hit)[0] for asked, text, hit, _ in cases]
+        tokens = sum(sum(count_tokens([span.text for span in one.spans])) for one in made)
+        held = [any(fact in span.text for span in one.spans) for one, (_, _, _, fact) in zip(made, cases, strict=True)]
+        results.append(
+            {"way": way, "cut": 1 - tokens / sum(counted(hit.text) for _, _, hit, _ in cases), "kept": mean(held)}
+        )
+        console.print(f"{way}: cut {results[-1]['cut']:.2f} kept {results[-1]['kept']:.3f} of {len(cases)}")
+    return {"facts": len(cases), "ways": results}
+
+
+def _chunk_with(monograph: Monograph, document: str, fact: str) -> list[Hit]:
+    """The first chunk of a document that holds a text, if one does."""
+    held = [one for one in monograph.chunks(document) if fact in one.text]
+    return [Hit(one, 0.0, 0, "", "", {}, ()) for one in held[:1]]
+
+
+class Tally:
+    """By way: for each budget, whether the answer stood in what was kept, and its tokens."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, list[list[float]]] = {}
+        self.spent: dict[str, list[list[int]]] = {}
+
+    def note(self, way: str, at: int, question: Question, texts: Sequence[str], tokens: int) -> None:
+        held = max([contains_answer(one, question.answers) for one in texts], default=0.0)
+        self.found.setdefault(way, [[] for _ in BUDGETS])[at].append(held)
+        self.spent.setdefault(way, [[] for _ in BUDGETS])[at].append(tokens)
+
+    def means(self) -> Results:
+        return {
+            way: {"kept": [mean(one) for one in self.found[way]], "tokens": [mean(one) for one in self.spent[way]]}
+            for way in self.found
+        }
+
+
+def budgets(options: argparse.Namespace) -> Results:
+    """Share of questions whose answer stands in a context of so many tokens, by how it is made."""
+    results: Results = {}
+    for name in SETS:
+        asked_of = [one for one in questions(name, options) if worded(one)]
+        some = asked_of[:: max(1, len(asked_of) // MOST_BUDGETED)][:MOST_BUDGETED]
+        tally = Tally()
+        _pack_all(name, some, tally)
+        for share in SMALLER if name in SMALLER_SETS else ():
+            with smaller(name, share) as monograph:
+                for question in some:
+                    hits = monograph.search(question.question, round(FOUND / share))
+                    for at, budget in enumerate(BUDGETS):
+                        tally.note(f"chunks x {share}", at, question, *truncated([hit.text for hit in hits], budget))
+        results[name] = {"questions": len(some), "ways": tally.means()}
+        for way, one in results[name]["ways"].items():
+            console.print(f"{name:12} {way:28} " + "  ".join(f"{share:.3f}" for share in one["kept"]))
+    return results
+
+
+def _pack_all(name: str, some: Sequence[Question], tally: Tally) -> None:
+    static = load_embedder("static")
+    with graph_files.opened(name) as monograph, monograph._database.read() as connection:
+        for question in some:
+            asked = take_apart(connection, question.question)
+            hits = monograph.search(question.question, FOUND)
+            windowed = [one.text for one in reduce_to_windows(static, question.question, hits)]
+            for at, budget in enumerate(BUDGETS):
+                for way, cut in (("reduce and pack", 0.0), ("reduce and pack, cut 0.42", CUT)):
+                    made = pack(asked, hits, Packing(budget, cut))
+                    texts = [span.text for one in made.citations for span in one.spans]
+                    tally.note(way, at, question, texts, made.tokens)
+                tally.note("truncated", at, question, *truncated([hit.text for hit in hits], budget))
+                tally.note("the paper's windows", at, question, *truncated(windowed, budget))
+
+
+def truncated(texts: Sequence[str], budget: int) -> tuple[list[str], int]:
+    """Texts one after the other until the budget is spent, the last one cut at a sentence; headings cost what ours do."""
+    kept: list[str] = []
+    left = budget - 40
+    for text in texts:
+        left -= 8
+        spans = sentence_spans(text)
+        end = 0
+        for span, tokens in zip(spans, count_tokens([text[start:end] for start, end in spans]), strict=True):
+            if tokens > left:
+                break
+            left -= tokens
+            end = span[1]
+        if end:
+            kept.append(text[:end])
+        if end < (spans[-1][1] if spans else 0) or left <= 8:
+            break
+    return kept, budget - max(0, left)
+
+
+class smaller:  # noqa: N801 - used like a function
+    """A set's file with chunks of a share of the usual size."""
+
+    def __init__(self, name: str, share: float) -> None:
+        self.path = CACHE / "smaller.mono"
+        usual = Settings()
+        settings = Settings(round(usual.chunk_tokens * share), round(usual.chunk_overlap * share))
+        self.monograph = Monograph.open(fresh(self.path), settings=settings)
+        self.monograph.add(dataset(name).documents)
+
+    def __enter__(self) -> Monograph:
+        return self.monograph
+
+    def __exit__(self, *_: object) -> None:
+        self.monograph.close()
+        fresh(self.path)
+
+
+def speed(options: argparse.Namespace) -> Results:
+    """Milliseconds to reduce ten documents of 300 words: each time others, and the same again."""
+    words = " ".join(one.text for one in dataset("musique").documents[:3000]).split()
+    random.Random(3).shuffle(asked := [one.question for one in dataset("musique").questions][:60])
+    first, again = [], []
+    with graph_files.opened("musique") as monograph, monograph._database.read() as connection:
+        for number, text in enumerate(asked):
+            at = number * 3000
+            hits = as_hits(Document(" ".join(words[at + n * 300 : at + (n + 1) * 300]), id=str(n)) for n in range(10))
+            question = take_apart(connection, text)
+            times = []
+            for _ in range(REPEATS):
+                begun = time.perf_counter()
+                reduce(question, hits)
+                times.append((time.perf_counter() - begun) * 1000)
+            first.append(times[0])
+            again.append(min(times[1:]))
+    found = {"words new": percentile(first[20:], 0.5), "words known": statistics.median(again)}
+    console.print(str(found))
+    return found
+
+
+def abstention(options: argparse.Namespace) -> Results:
+    """Questions that a set does not answer and that are not answered, and those that it does and that are not either."""
+    results: Results = {"least": LEAST}
+    for name in (*SETS, "multihop-rag"):
+        values: dict[bool, list[float]] = {True: [], False: []}
+        with graph_files.opened(name) as monograph:
+            for question in questions(name, options):
+                none = question.type.lower().startswith("null")
+                values[none].append(monograph.context(question.question, 200).relevance)
+        results[name] = {
+            "answerable": len(values[False]),
+            "false": mean([value < LEAST for value in values[False]]),
+            "null": len(values[True]),
+            "caught": mean([value < LEAST for value in values[True]]),
+        }
+        if name == "lihuaworld":
+            results["curve"] = [
+                [
+                    least,
+                    mean([value < least for value in values[False]]),
+                    mean([value < least for value in values[True]]),
+                ]
+                for least in (0.40, 0.44, 0.48, 0.50, 0.52, LEAST, 0.54, 0.56, 0.58, 0.60)
+            ]
+        console.print(f"{name}: {results[name]}")
+    return results
+
+
+SECTIONS: dict[str, Callable[[argparse.Namespace], Results]] = {
+    one.__name__: one for one in (curves, embedders, shapes, ranks, facts, budgets, speed, abstention)
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="*", choices=list(SECTIONS), default=list(SECTIONS))
+    parser.add_argument("--questions", type=int, help="most questions of a set")
+    options = parser.parse_args()
+    for folder in (CACHE, graph_files.CACHE):
+        folder.mkdir(parents=True, exist_ok=True)
+    saved = CACHE / "results.json"
+    results: Results = json.loads(saved.read_text()) if saved.exists() else {}
+    try:
+        for section in options.only:
+            begun = time.perf_counter()
+            found = SECTIONS[section](options)
+            seconds = time.perf_counter() - begun
+            limits = f"at most {options.questions} questions a set" if options.questions else ""
+            results[section] = {"machine": machine(), "limits": limits, "seconds": seconds, "found": found}
+            saved.write_text(json.dumps(results, indent=1))
+            console.print(f"{section}: {seconds:,.0f} s")
+    finally:
+        for path in graph_files.made:
+            fresh(path)
+    for path in reduce_report.write(results, DOCS):
+        console.print(f"written: {path}")
+
+
+if __name__ == "__main__":
+    main()

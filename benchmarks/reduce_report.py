@@ -1,0 +1,253 @@
+"""docs/benchmarks/reduce.md, reduce.json and reduce.png, from what benchmarks/reduce.py measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from graph_report import percent, table
+
+Results = dict[str, Any]
+FLOORS = {"squad": (0.42, 94.0, 98.0), "hotpotqa": (0.10, 97.0, None)}
+BUDGETS = (250, 500, 1000, 2000)
+
+CURVES = """\
+Whole gold passages, as the question sets have them (of LiHuaWorld and NQ the chunks of the gold documents that hold an
+answer). *Kept*: share of questions whose answer still stands within one span. *Cut*: share of the passages' tokens that
+is gone. *Asked for* is the parameter `cut`; from passages that are to the point less goes. Static word vectors; the
+paper's windows are three sentences, overlapping by two, and one more on both sides."""
+HALVES = """\
+The weights were chosen on the questions of SQuAD whose id has an even SHA-256, and on the dev halves of four other sets.
+The other half of SQuAD is as good:"""
+EMBEDDERS = """\
+The paper's windows by two embedders, at most 100 questions a set, and Monograph's own at its default. MiniLM is
+all-MiniLM-L6-v2, int8, by ONNX; the paper has GTE-small. Vectors of whole sentences from either were also tried as
+features of Monograph's own model, and added nothing to it."""
+RANKS = """\
+Mean reciprocal rank of the first gold document among ten hits: as found, put in order by Monograph's reduction, and by
+the paper's best window."""
+BUDGETED = """\
+Percent of questions whose answer stands in a context of at most so many tokens, from the same ten hits, headings
+included. *Truncated*: hits one after the other until the budget is spent, cut at a sentence. *Chunks x 0.6* and so on:
+the file built with smaller chunks from the start, and truncated. With `cut` the context stops early: the tokens it took
+are in brackets. No cross-encoder could be had offline, so none is compared."""
+ABSTENTION = """\
+Without a model: questions are not answered where the relevance of what was found is below {least}. That was chosen on
+the questions of LiHuaWorld that its chats do not answer (33 on the dev half, one of them twice). *False*: answerable
+questions that are not answered. In the other sets hardly a question goes unanswered for good; MultiHop-RAG is put together
+from parts, and its questions name many things at once: there the words of a question say little, and a model should decide."""
+
+
+def write(results: Results, folder: Path) -> list[Path]:
+    """Write the page, the figures and the picture; those sections that were measured."""
+    parts = ["# Reduction, measured", _head(results)]
+    for section, title, made in (
+        ("curves", "What is kept, and what is cut", curves),
+        ("embedders", "Another embedder", embedders),
+        ("shapes", "Other windows", shapes),
+        ("facts", "Gold sentences", facts),
+        ("ranks", "The order of the documents", ranks),
+        ("budgets", "What a budget buys", budgets),
+        ("speed", "How fast it is", speed),
+        ("abstention", "Saying nothing", abstention),
+    ):
+        if section in results:
+            limits = results[section]["limits"]
+            parts += [
+                f"## {title}",
+                *([f"*Not a whole run: {limits}.*"] if limits else []),
+                *made(results[section]["found"]),
+            ]
+    page, figures = folder / "reduce.md", folder / "reduce.json"
+    page.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    figures.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    return [page, figures, *([draw(results["curves"]["found"], folder / "reduce.png")] if "curves" in results else [])]
+
+
+def _head(results: Results) -> str:
+    machine = next(iter(results.values()))["machine"]
+    seconds = sum(one["seconds"] for one in results.values())
+    return (
+        f"Machine: {machine}. Written by `make bench-reduce` in {seconds / 60:.0f} minutes; the figures are in"
+        " [reduce.json](reduce.json). Times that differ by less than 1.5x are noise on this machine."
+    )
+
+
+def at_cut(points: Sequence[Results], cut: float) -> float | None:
+    """What a curve keeps where so much is cut, between its points; None outside them."""
+    ordered = sorted([{"cut": 0.0, "kept": 1.0}, *points], key=lambda one: one["cut"])
+    for one, other in pairwise(ordered):
+        if one["cut"] <= cut <= other["cut"]:
+            step = (cut - one["cut"]) / max(1e-9, other["cut"] - one["cut"])
+            return one["kept"] + step * (other["kept"] - one["kept"])
+    return None
+
+
+def curves(found: Results) -> list[str]:
+    rows = []
+    for name, one in found.items():
+        usual = next(point for point in one["ours"] if point["asked"] == 0.42)
+        paper = one["windows"][0]
+        kept = [percent(at_cut(one["ours"], cut)) for cut in (0.1, 0.2, 0.3, 0.42, 0.5, 0.6)]
+        rows.append(
+            (
+                name,
+                str(usual["questions"]),
+                *kept,
+                _pair(usual),
+                _pair(paper),
+                percent(at_cut(one["ours"], paper["cut"])),
+            )
+        )
+    headings = (
+        "set",
+        "questions",
+        *(f"-{cut} %" for cut in (10, 20, 30, 42, 50, 60)),
+        "by default",
+        "the paper's",
+        "ours there",
+    )
+    marks = [
+        f"- {name} at -{cut:.0%}: {percent(at_cut(found[name]['ours'], cut))} % kept; floor {floor:.0f} %"
+        + (f", goal {goal:.0f} %." if goal else ".")
+        for name, (cut, floor, goal) in FLOORS.items()
+        if name in found
+    ]
+    tokens = [
+        (name, f"{point['before']:.0f}", f"{point['after']:.0f}", f"{one['windows'][0]['after']:.0f}")
+        for name, one in found.items()
+        for point in one["ours"]
+        if point["asked"] == 0.42
+    ]
+    prototype = [
+        (
+            name,
+            *(_pair(point) for point in one["prototype"]),
+        )
+        for name, one in found.items()
+    ]
+    halves = [
+        (half, *(percent(at_cut(points, cut)) for cut in (0.1, 0.2, 0.3, 0.42, 0.5, 0.6)))
+        for half, points in found.get("squad", {}).get("halves", {}).items()
+    ]
+    return [
+        CURVES,
+        "Kept, in percent, where so much is cut; then cut and kept by default, and by the paper's windows:",
+        table(headings, rows),
+        "\n".join(marks),
+        "![Kept against cut, of every set](reduce.png)",
+        HALVES,
+        table(("SQuAD", *(f"-{cut} %" for cut in (10, 20, 30, 42, 50, 60))), halves),
+        "Tokens of a question's gold passages, as in MobileRAG's Table 4 (there 155 → 90 for SQuAD, 309 → 287 for HotpotQA):",
+        table(("set", "before", "by default", "the paper's windows"), tokens),
+        "The first plan's prototype (single sentences, embedding + 2 x idf-weighted overlap, neighbours smoothed), cut and kept:",
+        table(("set", *(f"{number}" for number in range(1, 7))), prototype),
+    ]
+
+
+def _pair(point: Results) -> str:
+    return f"-{100 * point['cut']:.0f} %, {percent(point['kept'])}"
+
+
+def embedders(found: Results) -> list[str]:
+    if "missing" in found:
+        return [f"Not measured: there is no model in `{found['missing']}`."]
+    ways = ("static", "MiniLM", "ours")
+    rows = [(name, str(one["ours"]["questions"]), *(_pair(one[way]) for way in ways)) for name, one in found.items()]
+    return [EMBEDDERS, table(("set", "questions", "windows, static", "windows, MiniLM", "Monograph"), rows)]
+
+
+def shapes(found: Results) -> list[str]:
+    keys = [(point["window"], point["overlap"]) for point in next(iter(found.values()))]
+    rows = [
+        (f"{window}, {overlap}", *(_pair(points[place]) for points in found.values()))
+        for place, (window, overlap) in enumerate(keys)
+    ]
+    note = "Windows of other sizes and overlaps, one sentence more on both sides (the paper's Fig. 12): cut, and kept."
+    return [note, table(("window, overlap", *found), rows)]
+
+
+def facts(found: Results) -> list[str]:
+    rows = [(one["way"], f"{100 * one['cut']:.0f}", percent(one["kept"])) for one in found["ways"]]
+    note = f"MultiHop-RAG names the sentences that are evidence: {found['facts']} in the articles that are whole. Percent of"
+    return [
+        f"{note}\nthe tokens of their chunks that is cut, and of these sentences that is whole within one span.",
+        table(("way", "cut", "kept"), rows),
+    ]
+
+
+def ranks(found: Results) -> list[str]:
+    rows = [(name, *(f"{one[way]:.3f}" for way in ("before", "ours", "windows"))) for name, one in found.items()]
+    return [RANKS, table(("set", "as found", "Monograph", "windows"), rows)]
+
+
+def budgets(found: Results) -> list[str]:
+    rows = []
+    for name, one in found.items():
+        for way, values in one["ways"].items():
+            cells = [
+                percent(kept) + (f" ({tokens:.0f})" if "cut" in way else "")
+                for kept, tokens in zip(values["kept"], values["tokens"], strict=True)
+            ]
+            rows.append((f"{name}: {way}", *cells))
+    return [BUDGETED, table(("set and way", *map(str, BUDGETS)), rows)]
+
+
+def speed(found: Results) -> list[str]:
+    return [
+        "Ten documents of 300 words, reduced with static word vectors. The tokens of words are remembered while a process"
+        f" runs: {found['words new']:.1f} ms where most words of the documents are new to it, {found['words known']:.1f} ms"
+        " where they are known (median over 60 tens of documents, of each the best of five). The mark is 5 ms."
+    ]
+
+
+def abstention(found: Results) -> list[str]:
+    rows = [
+        (
+            name,
+            str(one["answerable"]),
+            percent(one["false"]),
+            str(one["null"]) if one["null"] else "—",
+            percent(one["caught"]) if one["null"] else "—",
+        )
+        for name, one in found.items()
+        if isinstance(one, dict)
+    ]
+    curve = [(f"{least:.2f}", percent(false), percent(caught)) for least, false, caught in found["curve"]]
+    return [
+        ABSTENTION.format(least=found["least"]),
+        table(("set", "answerable", "false", "without answer", "caught"), rows),
+        "LiHuaWorld, with other limits:",
+        table(("limit", "false", "caught"), curve),
+    ]
+
+
+def draw(found: Results, path: Path) -> Path:
+    """The curves as a PNG: a panel a set."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(3.1 * len(found), 3.4), layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = figure.subplots(1, len(found), squeeze=False, sharey=True)[0]
+    for panel, (name, one) in zip(panels, found.items(), strict=True):
+        for way, mark in (("ours", "o-"), ("prototype", "x--"), ("windows", "s")):
+            points = sorted(one[way], key=lambda point: point["cut"])
+            panel.plot(
+                [100 * point["cut"] for point in points],
+                [100 * point["kept"] for point in points],
+                mark,
+                markersize=4,
+                label=way,
+            )
+        for cut, floor, goal in [FLOORS[name]] if name in FLOORS else []:
+            panel.plot([100 * cut], [goal or floor], "*", color="black", markersize=9)
+        panel.set(title=name, xlabel="cut (%)", xlim=(0, 85))
+        panel.grid(alpha=0.3)
+    panels[0].set(ylabel="answers kept (%)", ylim=(60, 100.5))
+    panels[0].legend(loc="lower left")
+    figure.savefig(path, dpi=110)
+    return path

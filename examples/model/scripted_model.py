@@ -1,0 +1,462 @@
+"""A scripted language model behind a real socket, in the OpenAI form: for those who have no model, and for tests.
+
+It is deterministic: it answers with the sentence of the passages that shares most words with the question. It counts
+calls and tokens, keeps what it was asked, streams, and can be told to fail::
+
+    python examples/model/scripted_model.py --port 8111
+    monograph ask notes.mono "Who found the comet?" --model "openai:http://127.0.0.1:8111/v1#scripted"
+
+    with ModelServer() as server:
+        server.fail(503, times=2)
+        server.fail("cut", containing="Paris")
+        OpenAICompatible(server.url, "any").complete("...", 100)
+        assert server.calls == 3
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import hashlib
+import json
+import math
+import random
+import re
+import struct
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any
+
+from monograph.derive.tokens import count_tokens, tokenizer
+
+ANSWERS = {
+    "nothing": "",
+    "garbage": "Sure! As an AI language model I cannot \ufffd\ufffd }}]] <|im_end|> lorem ipsum dolor.",
+    "half": '```json\n{"entities": [{"na',
+    "language": "好的。以下的文字没有提到任何实体，因此我无法回答这个问题。",
+    "thinking": "<think>\nOkay, the user wants me to list the entities. First, I",
+}
+"""What a model says that does not do what it is asked, by the name of the fault."""
+
+_PHRASE = re.compile(r"[^\W\d_][\w'’&.-]*(?:[ \n]+[^\W\d_][\w'’&-]*)*")
+_COMMON_WORDS = (
+    "a an and as at but by for from he her his i if in is it its my no not of on or our she so that the their then "
+    "there these they this those to was we were what when where which who why with you your"
+)
+COMMON = frozenset(_COMMON_WORDS.split())
+
+
+@dataclass
+class Fault:
+    """What goes wrong with a request, how often, and with which: those whose prompt holds a text."""
+
+    what: int | str
+    times: float
+    containing: str
+    retry_after: str
+    message: str
+
+
+@dataclass
+class Asked:
+    """One request: its path, what was posted, its bearer token, and the text of its messages."""
+
+    path: str
+    body: dict[str, Any]
+    token: str = ""
+    prompt: str = ""
+
+
+@dataclass
+class ModelServer:
+    """A server on a free port of this machine, from ``with`` to the end of its block.
+
+    ``calls`` counts completions that were asked for, failed ones included; ``embeddings`` counts requests for vectors;
+    ``tokens_in`` and ``tokens_out`` count what completions read and wrote, as they are reported.
+    """
+
+    dimension: int = 64
+    models: tuple[str, ...] = ("scripted",)
+    calls: int = 0
+    embeddings: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    most_at_once: int = 0
+    asked: list[Asked] = field(default_factory=list)
+    usage: bool = True
+    """Whether replies say how many tokens they took."""
+    delay: float = 0.0
+    """Seconds before each completion."""
+    port: int = 0
+    """Where to listen; 0 for any free port."""
+    script: Callable[[str], str] | None = None
+    """What it answers to a prompt, if nothing was told; :func:`answer_prompt` by default."""
+
+    def __post_init__(self) -> None:
+        self._faults: list[Fault] = []
+        self._answers: list[tuple[str, str]] = []
+        self._lock = threading.Lock()
+        self._now = 0
+        self.closing = threading.Event()
+        self._http: _Server | None = None
+
+    def __enter__(self) -> ModelServer:
+        self._http = _Server(("127.0.0.1", self.port), _Handler)
+        self._http.owner = self
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._http is not None
+        self.closing.set()
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+    @property
+    def url(self) -> str:
+        """The base URL, up to and with ``/v1``."""
+        assert self._http is not None, "use it in a with block"
+        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that completions read and wrote."""
+        return self.tokens_in + self.tokens_out
+
+    def fail(
+        self, what: int | str, times: float = 1, containing: str = "", retry_after: str = "", message: str = ""
+    ) -> None:
+        """Let the next requests fail, those first told first.
+
+        Parameters
+        ----------
+        what:
+            A status; ``stall`` (no reply until the server closes), ``drip`` (a byte now and then), ``cut`` (the body
+            breaks off), ``reset`` (the connection is closed), ``huge``, ``html``, ``no choices``; of an answer that
+            streams, after half of its words, ``cut half`` (it breaks off), ``close half`` (it ends, and has not said
+            why), ``hang half`` (silence until the server closes), ``error half`` (an error is all that follows); or a
+            key of :data:`ANSWERS`: a reply in good form with that answer.
+        times:
+            How often; ``float("inf")`` for ever.
+        containing:
+            Only requests whose prompt holds this text.
+        retry_after:
+            The header of that name, with a status.
+        message:
+            What the body says, with a status.
+        """
+        with self._lock:
+            self._faults.append(Fault(what, times, containing, retry_after, message))
+
+    def say(self, answer: str, containing: str = "") -> None:
+        """Answer every prompt that holds a text with this."""
+        with self._lock:
+            self._answers.append((containing, answer))
+
+    def heal(self) -> None:
+        """Forget faults and answers that were told."""
+        with self._lock:
+            self._faults.clear()
+            self._answers.clear()
+
+    def take(self, asked: Asked) -> Fault | None:
+        """Note a request, and say what is to go wrong with it."""
+        with self._lock:
+            self.asked.append(asked)
+            self.calls += asked.path.endswith("/completions")
+            self.embeddings += asked.path.endswith("/embeddings")
+            for fault in self._faults:
+                if fault.times > 0 and fault.containing in asked.prompt:
+                    fault.times -= 1
+                    return fault
+        return None
+
+    def answer(self, asked: Asked, fault: Fault | None) -> tuple[str, str, int, int]:
+        """Text, why it ends there, tokens read and written."""
+        told = next((said for containing, said in self._answers if containing in asked.prompt), None)
+        text = (
+            ANSWERS[str(fault.what)]
+            if fault and fault.what in ANSWERS
+            else (self.script or answer_prompt)(asked.prompt)
+            if told is None
+            else told
+        )
+        most = asked.body.get("max_tokens") or asked.body.get("max_completion_tokens")
+        read, written = count_tokens([asked.prompt, text])
+        reason = "stop"
+        if most and written > most:
+            offsets = tokenizer().encode(text, add_special_tokens=False).offsets
+            text, written, reason = text[: offsets[most - 1][1]], most, "length"
+        with self._lock:
+            self.tokens_in += read
+            self.tokens_out += written
+        return text, reason, read, written
+
+    def enter(self, step: int) -> None:
+        """Count completions that are under way."""
+        with self._lock:
+            self._now += step
+            self.most_at_once = max(self.most_at_once, self._now)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 64
+    owner: ModelServer
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients that hang up are part of the tests."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = 1 << 16
+    disable_nagle_algorithm = True
+    server: _Server
+
+    def log_message(self, *args: Any) -> None:
+        """Tests read what was asked, not a log."""
+
+    def do_GET(self) -> None:
+        owner = self.server.owner
+        listed = {
+            "object": "list",
+            "data": [{"id": name, "object": "model", "owned_by": "tests"} for name in owner.models],
+        }
+        self._reply(
+            200 if self.path == "/v1/models" else 404, listed if self.path == "/v1/models" else _error("no such path")
+        )
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        messages = body.get("messages", [])
+        prompt = "\n\n".join(_content(message) for message in messages)
+        asked = Asked(self.path, body, self.headers.get("Authorization", "").removeprefix("Bearer "), prompt)
+        fault = self.server.owner.take(asked)
+        halved = fault is not None and str(fault.what).endswith(" half")
+        if fault is not None and fault.what not in ANSWERS and not halved:
+            self._break(fault)
+        elif self.path == "/v1/chat/completions":
+            owner = self.server.owner
+            owner.enter(1)
+            if owner.delay:
+                owner.closing.wait(owner.delay)
+            self._complete(asked, fault)
+            owner.enter(-1)
+        elif self.path == "/v1/embeddings":
+            self._embed(body)
+        else:
+            self._reply(404, _error("no such path"))
+
+    def _break(self, fault: Fault) -> None:
+        closing = self.server.owner.closing
+        if isinstance(fault.what, int):
+            self._reply(
+                fault.what, _error(fault.message or f"told to fail with {fault.what}"), retry_after=fault.retry_after
+            )
+        elif fault.what == "stall":
+            closing.wait()
+            self.close_connection = True
+        elif fault.what == "drip":
+            self._head(200, 1000)
+            while not closing.wait(0.05):
+                self.wfile.write(b" ")
+                self.wfile.flush()
+        elif fault.what == "cut":
+            self._head(200, 1000)
+            self.wfile.write(b'{"choices": [{"message": {"content": "entity | Pa')
+            self.close_connection = True
+        elif fault.what == "reset":
+            self.close_connection = True
+        elif fault.what == "huge":
+            self._reply(200, {"choices": [{"message": {"content": "x" * (5 << 20)}}]})
+        elif fault.what == "html":
+            self._reply(200, None, b"<html><body>Welcome to nginx!</body></html>")
+        elif fault.what == "no choices":
+            self._reply(200, {"error": {"message": "model is loading"}})
+        else:
+            raise ValueError(f"no such fault: {fault.what}")
+
+    def _complete(self, asked: Asked, fault: Fault | None) -> None:
+        text, reason, read, written = self.server.owner.answer(asked, fault)
+        usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+        made: dict[str, Any] = {"id": "scripted-0", "created": 0, "model": asked.body.get("model", "")}
+        if asked.body.get("stream"):
+            counted = self.server.owner.usage and asked.body.get("stream_options", {}).get("include_usage")
+            self._stream(made, text, reason, usage if counted else None, str(fault.what) if fault else "")
+            return
+        message = {"role": "assistant", "content": text}
+        made |= {"object": "chat.completion", "choices": [{"index": 0, "message": message, "finish_reason": reason}]}
+        self._reply(200, made | ({"usage": usage} if self.server.owner.usage else {}))
+
+    def _stream(
+        self, made: dict[str, Any], text: str, reason: str, usage: dict[str, int] | None, fault: str = ""
+    ) -> None:
+        """Server-sent events: a word each, the end's reason, the usage if it was asked for."""
+        made["object"] = "chat.completion.chunk"
+        words = re.findall(r"\s*\S+|\s+$", text)
+        if fault.endswith(" half"):
+            words = words[: max(1, len(words) // 2)]
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for delta in [{"role": "assistant", "content": ""}, *({"content": word} for word in words)]:
+            self._event(made | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
+        if fault.endswith(" half"):
+            self._stop_half(fault)
+            return
+        self._event(made | {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
+        if usage is not None:
+            self._event(made | {"choices": [], "usage": usage})
+        self._event(None)
+        self.wfile.write(b"0\r\n\r\n")
+
+    def _stop_half(self, fault: str) -> None:
+        self.close_connection = True
+        if fault == "hang half":
+            self.server.owner.closing.wait()
+        elif fault == "error half":
+            self._event({"error": {"message": "the model ran out of memory"}})
+        elif fault == "close half":
+            self.wfile.write(b"0\r\n\r\n")
+
+    def _event(self, value: dict[str, Any] | None) -> None:
+        line = f"data: {json.dumps(value) if value else '[DONE]'}\n\n".encode()
+        self.wfile.write(f"{len(line):x}\r\n".encode() + line + b"\r\n")
+        self.wfile.flush()
+
+    def _embed(self, body: dict[str, Any]) -> None:
+        given = body["input"]
+        texts = [given] if isinstance(given, str) or not given or isinstance(given[0], int) else given
+        words = [text if isinstance(text, str) else " ".join(map(str, text)) for text in texts]
+        dimension = body.get("dimensions") or self.server.owner.dimension
+        vectors = [_vector(text, dimension) for text in words]
+        packed = body.get("encoding_format") == "base64"
+        data = [
+            {"object": "embedding", "index": index, "embedding": _packed(vector) if packed else vector}
+            for index, vector in enumerate(vectors)
+        ]
+        read = sum(count_tokens(words))
+        usage = {"prompt_tokens": read, "total_tokens": read}
+        self._reply(200, {"object": "list", "data": data, "model": body.get("model", ""), "usage": usage})
+
+    def _reply(self, status: int, value: Any, raw: bytes = b"", retry_after: str = "") -> None:
+        body = raw or json.dumps(value).encode()
+        self._head(status, len(body), retry_after)
+        self.wfile.write(body)
+
+    def _head(self, status: int, length: int, retry_after: str = "") -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(length))
+        if retry_after:
+            self.send_header("Retry-After", retry_after)
+        self.end_headers()
+
+
+def answer_prompt(prompt: str) -> str:
+    """What the scripted model answers."""
+    if "Rewritten question:" in prompt:
+        return _rewritten(prompt)
+    found = re.search(r"^(=====\w{8})\n(.*?)\n\1$", prompt, re.DOTALL | re.MULTILINE)
+    question = re.search(r"^Question: (.+)$", prompt[found.end() :], re.MULTILINE) if found else None
+    return nearest_sentence(prompt) if found is None or question is None else _from_passages(found[2], question[1])
+
+
+def _from_passages(passages: str, question: str) -> str:
+    """The sentence that shares most words with a question, and where it stands; or that there is none."""
+    asked = telling(question)
+    best, most = "I don't know.", 0
+    number = "1"
+    for line in passages.splitlines():
+        heading = re.match(r"\[(\d+)\] ", line)
+        if heading is not None:
+            number = heading[1]
+            continue
+        for sentence in () if line.startswith("#") else re.split(r"(?<=[.!?])\s+|(?: … )", line):
+            shared = len(asked & telling(sentence))
+            if shared > most:
+                best, most = f"{sentence.strip()} [{number}]", shared
+    return best
+
+
+def _rewritten(prompt: str) -> str:
+    """The last question, and in brackets the names of the questions before it."""
+    before, _, last = prompt.rpartition("Last question: ")
+    asked = [line.removeprefix("Question: ") for line in before.splitlines() if line.startswith("Question: ")]
+    question = last.partition("\n")[0].strip()
+    spoken_of = [name for name in names("\n".join(asked)) if name not in question]
+    return f"{question} ({', '.join(spoken_of)})" if spoken_of else question
+
+
+def names(text: str) -> list[str]:
+    """Capitalised phrases in order, each once."""
+    found: dict[str, None] = {}
+    for run in _PHRASE.findall(text):
+        phrase: list[str] = []
+        for word in [*run.split(), "."]:
+            if word[0].isupper() and word.lower() not in COMMON:
+                phrase.append(word.rstrip(".'’-"))
+            elif phrase:
+                found[" ".join(phrase)] = None
+                phrase = []
+    return list(found)
+
+
+def telling(text: str) -> set[str]:
+    """The words of a text that say something."""
+    return set(re.findall(r"\w+", text.lower())) - COMMON
+
+
+def nearest_sentence(prompt: str) -> str:
+    """The sentence of a prompt that shares most words with its last line."""
+    *before, last = [line for line in prompt.splitlines() if line.strip()] or [""]
+    sentences = [one for line in before for one in re.split(r"(?<=[.!?])\s+", line)] or [last]
+    return max(sentences, key=lambda one: len(telling(last) & telling(one)))
+
+
+def _vector(text: str, dimension: int) -> list[float]:
+    """A vector made of hashes of words, of unit length: texts that share words are near each other."""
+    total = [0.0] * dimension
+    for word in text.lower().split():
+        bits = random.Random(hashlib.sha256(word.encode("utf-8", "replace")).digest())
+        total = [value + bits.gauss(0.0, 1.0) for value in total]
+    length = math.sqrt(sum(value * value for value in total)) or 1.0
+    return [value / length for value in total]
+
+
+def _content(message: dict[str, Any]) -> str:
+    content = message.get("content") or ""
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+
+
+def _packed(vector: list[float]) -> str:
+    return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
+
+
+def _error(message: str) -> dict[str, Any]:
+    return {"error": {"message": message, "type": "scripted"}}
+
+
+def main() -> None:
+    """Serve until it is interrupted."""
+    parser = argparse.ArgumentParser(description="A scripted language model in the OpenAI form.")
+    parser.add_argument("--port", type=int, default=8111)
+    with ModelServer(port=parser.parse_args().port) as server:
+        print(f'--model "openai:{server.url}#scripted"', flush=True)
+        try:
+            server.closing.wait()
+        except KeyboardInterrupt:
+            print(f"{server.calls} calls, {server.tokens_in} tokens read, {server.tokens_out} written")
+
+
+if __name__ == "__main__":
+    main()

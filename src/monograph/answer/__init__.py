@@ -1,0 +1,1 @@
+"""From hits to an answer: what is kept of them, how it is packed, who is asked."""

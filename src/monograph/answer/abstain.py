@@ -1,0 +1,65 @@
+"""Whether what was found answers a question at all, without asking a model.
+
+What tells best, on a year of chats and questions that they do not answer, is whether one passage has something near to
+every telling word of the question: the geometric mean of how near, each word weighing by how rare it is in the file,
+so that one rare word that is nowhere counts for much. Two passages together may have the words where the graph led from
+one to another, though that counts for less, and where yes or no is asked for: such questions often hold two statements
+against each other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from monograph.answer.asked import Asked
+from monograph.answer.worth import nearness
+from monograph.graph.evidence import Float64
+from monograph.values import Hit
+
+LEAST = 0.53
+"""Relevance below which a question counts as not answered by the file: one in twenty of the answerable dev questions of
+LiHuaWorld lies below it, and three in four of those that nothing answers (docs/answering.md)."""
+
+LEAST_FOR_A_MODEL = 0.3
+"""Relevance below which not even a model is asked: nothing that answerable questions of any dev set come near to."""
+
+LOOKED_AT = 10
+"""Hits that are looked at, the best ones."""
+
+LED = 0.75
+"""What it counts for that two passages have the words where the graph led to one of them."""
+
+_FLOOR = 0.02
+_YES_OR_NO = re.compile(
+    r"\W*(?:did|do|does|is|are|was|were|has|have|had|can|could|will|would|should|hat|hast|haben|ist|sind|war|waren|kann"
+    r"|wird|es|son|fue|ha|han|hay|está)\b",
+    re.IGNORECASE,
+)
+
+
+def relevance(asked: Asked, hits: Sequence[Hit]) -> float:
+    """How well what was found covers a question, 0 to 1; 0 where nothing was found or asked."""
+    looked_at = hits[:LOOKED_AT]
+    if not looked_at or not asked.words:
+        return 0.0
+    near = nearness(asked, [f"{hit.title}\n{hit.text}" for hit in looked_at])
+    if _YES_OR_NO.match(asked.text):
+        return _covered(asked, _with(near, range(len(near))))
+    led = [place for place, hit in enumerate(looked_at) if _is_led(hit)]
+    return max(_covered(asked, near), LED * _covered(asked, _with(near, led)))
+
+
+def _is_led(hit: Hit) -> bool:
+    return hit.path is not None and any(node.kind == "entity" for node in hit.path.nodes)
+
+
+def _with(near: Float64, others: Sequence[int]) -> Float64:
+    """Each row together with each of some others, and alone."""
+    return np.concatenate([near, *(np.maximum(near, near[other]) for other in others)])
+
+
+def _covered(asked: Asked, near: Float64) -> float:
+    return float(min(1.0, np.exp((np.log(_FLOOR + near) @ asked.weights).max())))

@@ -1,0 +1,124 @@
+"""A context and a model: an answer whose citations were in the context, or none."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+
+from monograph.answer.abstain import LEAST, LEAST_FOR_A_MODEL
+from monograph.answer.remember import Memory, key_of
+from monograph.models import Completion, LanguageModel, StreamingModel
+from monograph.values import ABSTENTION, Answer, Citation, Context, Seconds
+
+MAX_TOKENS = 400
+"""Most tokens of an answer."""
+
+QUOTED = 3
+"""Passages that stand for an answer where there is no model: the best ones."""
+
+_CITED = re.compile(r"\[(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\]")
+_NUMBER = re.compile(r"\d+")
+_ABSTAINS = re.compile(r"\W*i\s+(?:do\s+not|don['’]?t)\s+know\b", re.IGNORECASE)
+_THOUGHT = re.compile(r"\s*<think>.*?(?:</think>|\Z)\s*", re.DOTALL)
+_BLANKS = re.compile(r"[ \t]+(?=[.,;:!?]|$)", re.MULTILINE)
+
+
+def stream(
+    model: LanguageModel | None, context: Context, memory: Memory | None, max_tokens: int
+) -> Iterator[str | Answer]:
+    """Answer from a context: pieces of the answer as they come, and at the end all of it.
+
+    A model is asked only where something relevant was found. What it answered before is taken from ``memory``; what it
+    answers now is kept there, once it is whole.
+
+    Raises
+    ------
+    ModelUnavailable
+        If the model does not answer, or breaks off.
+    """
+    least = LEAST if model is None else LEAST_FOR_A_MODEL
+    abstained = context.relevance < least or not context.citations
+    if model is None or abstained:
+        answer = quoted(context, abstained=abstained)
+        yield answer.text
+        yield answer
+        return
+    key = key_of(model.key, context.prompt(), max_tokens)
+    known = memory.recall(key) if memory is not None else None
+    if known is not None:
+        answer = answered(context, Completion(known.text), model.key)
+        yield answer.text
+        yield replace(answer, remembered=True)
+        return
+    begun = first = time.perf_counter()
+    made = Completion("")
+    for piece in complete(model, context.prompt(), max_tokens):
+        if isinstance(piece, Completion):
+            made = piece
+            continue
+        first = time.perf_counter() if first == begun else first
+        yield piece
+    if memory is not None and made.text.strip():
+        memory.keep(key, made)
+    seconds = Seconds(first_token=first - begun, generation=time.perf_counter() - first)
+    yield replace(answered(context, made, model.key), seconds=seconds)
+
+
+def after(before: Seconds, asked: Seconds) -> Seconds:
+    """What an answer took in all: what came before the model was asked, and what it took."""
+    waited = before.retrieval + before.reduction if asked.first_token else 0.0
+    return replace(before, first_token=waited + asked.first_token, generation=asked.generation)
+
+
+def complete(model: LanguageModel, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
+    """What a model writes: pieces as they come, and at the end all of it; one piece where it cannot stream."""
+    if isinstance(model, StreamingModel):
+        yield from model.stream(prompt, max_tokens)
+        return
+    made = model.complete(prompt, max_tokens)
+    if made.text:
+        yield made.text
+    yield made
+
+
+def answered(context: Context, made: Completion, model: str) -> Answer:
+    """What a model wrote, held against its context.
+
+    What it thought aloud is left out. Numbers that it cites and that the context does not have are taken out of the
+    text.
+    """
+    text = _THOUGHT.sub("", made.text, count=1).strip()
+    known = {one.number: one for one in context.citations}
+    numbers = {int(number) for found in _CITED.findall(text) for number in _NUMBER.findall(found)}
+    unknown = tuple(sorted(numbers - known.keys()))
+    if unknown:
+        text = _BLANKS.sub("", _CITED.sub(lambda found: _kept(found[1], known.keys()), text)).strip()
+    return Answer(
+        text=text or ABSTENTION,
+        citations=tuple(known[number] for number in sorted(numbers & known.keys())),
+        context=context,
+        model=model,
+        abstained=not text or _ABSTAINS.match(text) is not None,
+        unknown=unknown,
+        tokens_in=made.tokens_in,
+        tokens_out=made.tokens_out,
+    )
+
+
+def quoted(context: Context, *, abstained: bool) -> Answer:
+    """What can be said without a model: the passages themselves, or that there is nothing."""
+    if abstained or not context.citations:
+        return Answer(ABSTENTION, (), context, abstained=True)
+    best = context.citations[:QUOTED]
+    return Answer("\n\n".join(map(_quotation, best)), best, context)
+
+
+def _quotation(citation: Citation) -> str:
+    return f"{citation.heading}\n{citation.text}"
+
+
+def _kept(numbers: str, known: Collection[int]) -> str:
+    left = [number for number in _NUMBER.findall(numbers) if int(number) in known]
+    return f"[{', '.join(left)}]" if left else ""

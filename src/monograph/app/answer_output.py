@@ -1,0 +1,69 @@
+"""Answers and their sources, for people and as JSON."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from monograph.app import output
+from monograph.values import Answer, Citation, Context
+
+NO_MODEL = "No model is set: these are the passages that may hold the answer. --model openai:URL#MODEL lets one answer."
+NEAREST = 3
+
+
+def print_piece(text: str) -> None:
+    """A piece of an answer, as soon as it comes."""
+    sys.stdout.write(output.safe(text))
+    sys.stdout.flush()
+
+
+def print_end(answer: Answer, *, with_model: bool, explain: bool) -> None:
+    """What follows an answer: where it stands, and what there is to say about it."""
+    out = output.console()
+    out.print()
+    if answer.unknown:
+        numbers = ", ".join(f"[{number}]" for number in answer.unknown)
+        out.print(f"\n{numbers}: no passage has this number")
+    if answer.citations:
+        out.print("\nsources:")
+        for one in answer.citations:
+            out.print(f"  {source(one)}")
+    elif answer.context.citations:
+        out.print("\nnearest passages:" if answer.abstained else "\nit cites nothing; it was shown:")
+        for one in answer.context.citations[:NEAREST]:
+            out.print(f"  {source(one)}")
+    if not with_model:
+        out.print(f"\n{NO_MODEL}")
+    if explain:
+        out.print(f"\n{explanation(answer)}")
+
+
+def source(citation: Citation) -> str:
+    """A citation on one line: number, name, place."""
+    places = ", ".join(f"{span.start}–{span.end}" for span in citation.spans)
+    where = " · ".join(part for part in (citation.uri, f"characters {places}" if places else "") if part)
+    return output.visible(f"{citation.heading}  {where}".rstrip())
+
+
+def explanation(answer: Answer) -> str:
+    """What was searched for, what it came to, and what it took."""
+    context, seconds = answer.context, answer.seconds
+    cut = 1 - context.tokens / context.tokens_found if context.tokens_found else 0.0
+    lines = [
+        f"searched for: {answer.query}",
+        f"relevance {context.relevance:.2f} · {context.tokens} of {context.tokens_found} tokens found, {cut:.0%} less",
+        f"retrieval {seconds.retrieval * 1000:.0f} ms · reduction {seconds.reduction * 1000:.0f} ms",
+    ]
+    if answer.model:
+        took = f"first word after {seconds.first_token:.2f} s, the rest in {seconds.generation:.2f} s"
+        spent = f"{answer.tokens_in} tokens read, {answer.tokens_out} written"
+        lines.append(f"{answer.model}: " + ("remembered" if answer.remembered else f"{took} · {spent}"))
+    return "\n".join(map(output.visible, lines))
+
+
+def as_object(value: Answer | Context) -> dict[str, Any]:
+    """An answer or a context as JSON, without the hits that it was made of."""
+    made: dict[str, Any] = output.as_json(value)
+    (made["context"] if isinstance(value, Answer) else made).pop("hits")
+    return made

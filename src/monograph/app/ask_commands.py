@@ -1,0 +1,140 @@
+"""The commands that answer: ask, chat, context."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, get_args
+
+import typer
+
+from monograph.app import answer_output, output
+from monograph.app.chat import Chat
+from monograph.app.command import (
+    ApiKeyOption,
+    FileArgument,
+    JsonOption,
+    ModeOption,
+    WhereOption,
+    mode_of,
+    outcome,
+    where_of,
+)
+from monograph.errors import InputError
+from monograph.library import FOUND, Monograph
+from monograph.models import LanguageModel
+from monograph.values import Answer, Order
+
+BudgetOption = Annotated[int, typer.Option("--budget", "-b", help="Most tokens of the passages.")]
+FoundOption = Annotated[int, typer.Option("-k", help="Most hits that they are taken from.")]
+ModelOption = Annotated[
+    str,
+    typer.Option(
+        "--model",
+        envvar="MONOGRAPH_MODEL",
+        help="What answers: openai:URL#MODEL, for Ollama, llama.cpp, vLLM and the like.",
+        show_default=False,
+    ),
+]
+
+
+def ask(  # noqa: PLR0913, PLR0917 - options are arguments
+    file: FileArgument,
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="In any words.", show_default=False)],
+    model: ModelOption = "",
+    api_key: ApiKeyOption = "",
+    budget: BudgetOption = 1_000,
+    k: FoundOption = FOUND,
+    mode: ModeOption = "auto",
+    where: WhereOption = None,
+    explain: Annotated[bool, typer.Option("--explain", "-e", help="Say what it took.")] = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Answer a question from FILE, with the places that the answer comes from.
+
+    Without a model the best passages are printed, cut down to what the question needs, or that the file does not tell.
+
+      monograph ask notes.mono "who repaired the generator?"
+      monograph ask notes.mono "who repaired the generator?" --model "openai:http://localhost:11434/v1#qwen3:1.7b"
+    """
+    with outcome(as_json=json_output):
+        chosen = load(model, api_key)
+        with Monograph.open(file, create=False, model=chosen) as monograph:
+            choices: dict[str, Any] = {"k": k, "mode": mode_of(mode), "where": where_of(where or [])}
+            if json_output:
+                output.print_json(answer_output.as_object(monograph.ask(question, budget, **choices)))
+                return
+            for piece in monograph.stream(question, budget, **choices):
+                if isinstance(piece, Answer):
+                    answer_output.print_end(piece, with_model=chosen is not None, explain=explain)
+                else:
+                    answer_output.print_piece(piece)
+
+
+def context(  # noqa: PLR0913, PLR0917 - options are arguments
+    file: FileArgument,
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="In any words.", show_default=False)],
+    budget: BudgetOption = 1_000,
+    k: FoundOption = FOUND,
+    cut: Annotated[
+        float, typer.Option("--cut", help="About which share of the tokens found is to go; 0 to fill the budget.")
+    ] = 0.42,
+    order: Annotated[str, typer.Option("--order", help="relevance, or edges: the best first and last.")] = "relevance",
+    mode: ModeOption = "auto",
+    where: WhereOption = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="For people: quoted, with places.")] = False,
+    prompt: Annotated[bool, typer.Option("--prompt", help="All that a model is sent.")] = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Print what a model needs to answer a question: passages, cut down and packed under a budget of tokens.
+
+    monograph context notes.mono "who repaired the generator?" --budget 500
+    monograph context notes.mono "who repaired the generator?" --prompt | llm
+    """
+    with outcome(as_json=json_output), Monograph.open(file, create=False) as monograph:
+        found = monograph.context(
+            question, budget, k=k, mode=mode_of(mode), where=where_of(where or []), cut=cut, order=_order(order)
+        )
+        if json_output:
+            output.print_json(answer_output.as_object(found))
+            return
+        text = found.prompt() if prompt else found.markdown() if markdown else found.text
+        output.console().print(output.safe(text) if text else "nothing found")
+
+
+def chat(  # noqa: PLR0913, PLR0917 - options are arguments
+    file: FileArgument,
+    model: ModelOption = "",
+    api_key: ApiKeyOption = "",
+    budget: BudgetOption = 1_000,
+    k: FoundOption = FOUND,
+    mode: ModeOption = "auto",
+    json_output: JsonOption = False,
+) -> None:
+    """Ask one question after the other: what a question means is told by those before it.
+
+    /sources lists what the last answer comes from, /open N reads it there, /why says how it was found, /new starts
+    afresh, /quit or the end of the input ends. With --json each line of the input gives a line of JSON.
+
+      monograph chat notes.mono --model "openai:http://localhost:11434/v1#qwen3:1.7b"
+    """
+    with (
+        outcome(as_json=json_output),
+        Monograph.open(file, create=False, model=load(model, api_key)) as monograph,
+    ):
+        Chat(monograph, {"budget": budget, "k": k, "mode": mode_of(mode)}, with_model=bool(model)).run(
+            as_json=json_output
+        )
+
+
+def load(model: str, api_key: str) -> LanguageModel | None:
+    """The model that a spec names, or None."""
+    from monograph.derive.openai_compatible import load_model
+
+    return load_model(model, api_key) if model else None
+
+
+def _order(name: str) -> Order:
+    orders: tuple[Order, ...] = get_args(Order)
+    for order in orders:
+        if order == name:
+            return order
+    raise InputError(f"unknown order {name!r}", "orders are relevance, edges")

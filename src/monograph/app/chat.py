@@ -1,0 +1,125 @@
+"""A conversation on the command line: questions, and commands that begin with a slash."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from monograph.app import answer_output, output
+from monograph.errors import ModelError, MonographError
+from monograph.library import Monograph
+from monograph.values import Answer, Citation, Turn
+
+REMEMBERED = 8
+"""Last turns that are kept."""
+
+_HELP = "/sources  /open N  /why  /new  /quit"
+
+
+class Chat:
+    """One conversation about one file."""
+
+    def __init__(self, monograph: Monograph, choices: dict[str, Any], *, with_model: bool) -> None:
+        self._monograph = monograph
+        self._choices = choices
+        self._with_model = with_model
+        self._turns: list[Turn] = []
+        self._commands: dict[str, Callable[[str], None]] = {
+            "/sources": self._sources,
+            "/open": self._open,
+            "/why": self._why,
+            "/new": self._new,
+        }
+
+    def run(self, *, as_json: bool) -> None:
+        """Read lines until the input ends or ``/quit``."""
+        if not as_json and sys.stdin.isatty():
+            output.console().print(f"{self._monograph.path}: ask away.  {_HELP}")
+        for line in _lines():
+            if line == "/quit":
+                return
+            if as_json:
+                self._answer_as_json(line)
+            elif line.startswith("/"):
+                self._command(line)
+            else:
+                self._answer(line)
+
+    def _answer(self, question: str) -> None:
+        try:
+            for piece in self._monograph.stream(question, history=self._turns, **self._choices):
+                if isinstance(piece, Answer):
+                    self._keep(question, piece)
+                    answer_output.print_end(piece, with_model=self._with_model or len(self._turns) > 1, explain=False)
+                else:
+                    answer_output.print_piece(piece)
+        except ModelError as error:
+            sys.stdout.write("\n")
+            sys.stdout.flush()
+            output.console(stderr=True).print(f"error: {error}", style="red")
+
+    def _answer_as_json(self, question: str) -> None:
+        try:
+            answer = self._monograph.ask(question, history=self._turns, **self._choices)
+            self._keep(question, answer)
+            made = answer_output.as_object(answer)
+        except MonographError as error:
+            made = {"error": error.message, "mend": error.mend, "kind": type(error).__name__}
+        sys.stdout.write(json.dumps(made, ensure_ascii=False) + "\n")
+        sys.stdout.flush()
+
+    def _keep(self, question: str, answer: Answer) -> None:
+        self._turns = [*self._turns, Turn(question, answer)][-REMEMBERED:]
+
+    def _command(self, line: str) -> None:
+        name, _, rest = line.partition(" ")
+        known = self._commands.get(name)
+        if known is None:
+            output.console().print(_HELP)
+        elif not self._turns and name != "/new":
+            output.console().print("nothing was asked yet")
+        else:
+            known(rest.strip())
+
+    def _shown(self) -> tuple[Citation, ...]:
+        return self._turns[-1].answer.context.citations
+
+    def _sources(self, _: str) -> None:
+        for one in self._shown():
+            output.console().print(answer_output.source(one))
+
+    def _open(self, number: str) -> None:
+        found = next((one for one in self._shown() if str(one.number) == number.strip("[]")), None)
+        chunk = None if found is None else self._monograph.find_chunk(found.chunks[0])
+        if found is None or chunk is None:
+            output.console().print(f"/open takes a number from 1 to {len(self._shown())}")
+            return
+        chunks = self._monograph.chunks(chunk.document_id)
+        near = chunks[max(0, chunk.ordinal - 1) : chunk.ordinal + len(found.chunks) + 1]
+        output.print_neighbours(chunk, near, len(chunks))
+
+    def _why(self, _: str) -> None:
+        answer = self._turns[-1].answer
+        out = output.console()
+        out.print(answer_output.explanation(answer))
+        for hit in answer.context.hits:
+            out.print(output.visible(f"{hit.rank + 1}. {hit.title or hit.uri}: {hit.explain()}"))
+
+    def _new(self, _: str) -> None:
+        self._turns = []
+
+
+def _lines() -> Iterator[str]:
+    """What is typed, line by line, without empty ones."""
+    shown = sys.stdin.isatty()
+    while True:
+        if shown:
+            sys.stdout.write("\n? ")
+            sys.stdout.flush()
+        line = sys.stdin.readline()
+        if not line:
+            return
+        if line.strip():
+            yield line.strip()

@@ -1,0 +1,72 @@
+"""How near single words are in meaning, by WordLlama's static word vectors, whichever embedder a file has."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+import numpy as np
+
+from monograph.derive.embed.static import token_vectors
+from monograph.derive.tokens import tokenizer
+from monograph.models import Float32
+
+REMEMBERED = 65_536
+"""Words whose tokens are remembered, some 200 bytes each; then it starts afresh."""
+
+
+class WordVectors:
+    """Word vectors, each the mean of its tokens' vectors. Safe to use from several threads.
+
+    The tokens of words are remembered: to find them takes most of the time.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[tuple[int, ...], float]] = {}
+
+    def cosines(self, words: Sequence[str], others: Sequence[str]) -> Float32:
+        """How near words are to others.
+
+        Returns
+        -------
+        float32 of shape (len(words), len(others)), cosines; 0 for a word without tokens.
+        """
+        if not words or not others:
+            return np.zeros((len(words), len(others)), dtype=np.float32)
+        known = self._look_up([*words, *others])
+        targets = np.stack([token_vectors()[list(ids)].sum(axis=0) / length for ids, length in known[len(words) :]])
+        tokens, places = np.unique([one for ids, _ in known[: len(words)] for one in ids], return_inverse=True)
+        near = (token_vectors()[tokens] @ targets.T)[places]
+        starts = np.cumsum([0, *(len(ids) for ids, _ in known[: len(words)])][:-1])
+        lengths = np.array([length for _, length in known[: len(words)]], dtype=np.float32)
+        result: Float32 = (np.add.reduceat(near, starts, axis=0) / lengths[:, None]).astype(np.float32)
+        return result
+
+    def _look_up(self, words: Sequence[str]) -> list[tuple[tuple[int, ...], float]]:
+        """The tokens of each word, and the length of their vectors' sum."""
+        held = self._known
+        found = {word: held[word] for word in set(words) if word in held}
+        missing = [word for word in dict.fromkeys(words) if word not in found]
+        if missing:
+            fresh = dict(zip(missing, map(_measured, _tokens(missing)), strict=True))
+            found.update(fresh)
+            if len(held) + len(fresh) > REMEMBERED:
+                self._known = held = {}
+            held.update(fresh)
+        return [found[word] for word in words]
+
+
+@functools.cache
+def word_vectors() -> WordVectors:
+    """The word vectors. Loaded once."""
+    return WordVectors()
+
+
+def _tokens(words: Sequence[str]) -> list[tuple[int, ...]]:
+    encodings = tokenizer().encode_batch_fast(list(words), add_special_tokens=False)
+    return [tuple(encoding.ids) or (0,) for encoding in encodings]
+
+
+def _measured(ids: tuple[int, ...]) -> tuple[tuple[int, ...], float]:
+    total = token_vectors()[list(ids)].sum(axis=0)
+    return ids, float(np.sqrt(total @ total)) or 1.0
