@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
-from typing import Any, get_type_hints
+from typing import Any
 
 import anyio.to_thread
 from mcp.server.mcpserver import MCPServer, ResourceSecurity
@@ -15,7 +14,7 @@ from mcp_types import Resource, ToolAnnotations
 import monograph as library
 from monograph import Document, Monograph
 from monograph.errors import MonographError
-from monograph_mcp.tools import Tools, address, has_tree
+from monograph_tools.tools import Tools, address, reading, resolved
 
 LISTED = 200
 """Most documents that are listed as resources; all can be read, and searched for."""
@@ -61,10 +60,7 @@ def make_server(monograph: Monograph, *, notes: bool = False) -> FileServer:
     """
     tools = Tools(monograph)
     server = FileServer(monograph)
-    reading: list[Callable[..., Any]] = [tools.search, tools.read, tools.entity, tools.paths, tools.stats]
-    if has_tree(monograph):
-        reading.insert(2, tools.outline)
-    for one in reading:
+    for one in reading(tools):
         server.add_tool(_spoken(one), annotations=_READING, structured_output=True)
     if notes:
         server.add_tool(_spoken(tools.add_note), annotations=_WRITING, structured_output=True)
@@ -96,10 +92,7 @@ def _spoken(tool: Callable[..., Any]) -> Callable[..., Any]:
         except MonographError as error:
             raise ToolError(str(error)) from error
 
-    # The schemas are made from these, here, where the names of the tool's module are not known.
-    spoken.__signature__ = inspect.signature(tool, eval_str=True)  # type: ignore[attr-defined]
-    spoken.__annotations__ = get_type_hints(tool, include_extras=True)
-    return spoken
+    return resolved(tool, spoken)
 
 
 def _resource(document: Document) -> Resource:

@@ -8,7 +8,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from monograph import count_tokens
-from monograph_mcp.replies import CUT
+from monograph_tools.replies import CUT
 
 Item = TypeVar("Item", bound=BaseModel)
 

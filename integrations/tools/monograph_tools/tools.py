@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, get_type_hints
 from urllib.parse import quote
 
 from pydantic import Field
@@ -12,7 +13,7 @@ from pydantic import Field
 from monograph import Chunk, Document, Hit, Mode, Monograph
 from monograph.errors import InputError, NotFound
 from monograph.values import Branch, Entity, Link, Stored, content_id
-from monograph_mcp.replies import (
+from monograph_tools.replies import (
     Citation,
     EntityItem,
     EntityReply,
@@ -27,7 +28,7 @@ from monograph_mcp.replies import (
     SearchReply,
     StatsReply,
 )
-from monograph_mcp.room import cut_to, fitting, shortened
+from monograph_tools.room import cut_to, fitting, shortened
 
 LEAST_TOKENS, MOST_TOKENS = 200, 8_000
 OVERHEAD = 120
@@ -45,7 +46,7 @@ class Tools:
     """The tools over one open file, which stays the caller's to close."""
 
     def __init__(self, monograph: Monograph) -> None:
-        self._monograph = monograph
+        self.monograph = monograph
 
     def search(
         self,
@@ -58,7 +59,7 @@ class Tools:
         max_tokens: Tokens = 2_000,
     ) -> SearchReply:
         """Find passages that answer a question, best first, each with where it stands. Cite them by title and span."""
-        hits = self._monograph.search(query, k, mode=mode, where=where)
+        hits = self.monograph.search(query, k, mode=mode, where=where)
         share = max(LEAST_TOKENS // 2, (max_tokens - OVERHEAD) // max(1, min(len(hits), 4)))
         found, left = fitting((_found(hit, share) for hit in hits), max_tokens)
         return SearchReply(hits=found, left_out=left)
@@ -71,7 +72,7 @@ class Tools:
         max_tokens: Tokens = 2_000,
     ) -> ReadReply:
         """Read a document, or the part of it that a citation names. Long ones come piece by piece: see next_start."""
-        found = self._monograph.document(document)
+        found = self.monograph.document(document)
         whole = found.text
         if start > len(whole):
             raise InputError(f"document {document!r} has {len(whole):,} characters, not {start:,}", "start earlier")
@@ -92,7 +93,7 @@ class Tools:
         max_tokens: Tokens = 2_000,
     ) -> OutlineReply:
         """See what the whole file is about: a table of contents made of summaries, opened layer by layer."""
-        items = _outlined(self._monograph.outline(node, layers), 0)
+        items = _outlined(self.monograph.outline(node, layers), 0)
         taken, left = fitting(items, max_tokens)
         return OutlineReply(items=taken, left_out=left)
 
@@ -104,7 +105,7 @@ class Tools:
         max_tokens: Tokens = 2_000,
     ) -> EntityReply:
         """See what is named together with a person, a place or a thing, and which passages say so."""
-        found = self._monograph.neighbourhood(name, hops, most)
+        found = self.monograph.neighbourhood(name, hops, most)
         names = {one.id: one.name for one in found.entities}
         centre = [_entity(one) for one in found.entities if one.id in found.centre]
         around, left = fitting((_entity(one) for one in found.entities if one.id not in found.centre), max_tokens // 2)
@@ -121,7 +122,7 @@ class Tools:
         max_tokens: Tokens = 2_000,
     ) -> PathsReply:
         """Find how two people, places or things are connected, step by step, with the passages that say so."""
-        routes = self._monograph.routes(name, other, hops, most)
+        routes = self.monograph.routes(name, other, hops, most)
         stored = self._stored([link.chunks[:CITED] for route in routes for link in route.links])
         items = (
             PathItem(
@@ -143,34 +144,46 @@ class Tools:
             raise InputError("the note is blank", "write something")
         identifier = f"note/{content_id('note', title, text)}"
         try:
-            self._monograph.document(identifier)
+            self.monograph.document(identifier)
         except NotFound:
             written = datetime.now(UTC).isoformat(timespec="seconds")
             note = Document(text, id=identifier, title=title, metadata={"kind": "note", "written": written})
-            new = self._monograph.add([note]).added == 1
+            new = self.monograph.add([note]).added == 1
         else:
             new = False
         return NoteReply(document=identifier, new=new, citation=_cite(identifier, title, "", 0, len(text)))
 
     def stats(self) -> StatsReply:
         """See what the file holds: how many documents, passages and named things."""
-        found = self._monograph.stats()
+        found = self.monograph.stats()
         return StatsReply(
             documents=found.documents,
             chunks=found.chunks,
             entities=found.entities,
             characters=found.characters,
             bytes=found.file_bytes,
-            has_tree=has_tree(self._monograph),
+            has_tree=has_tree(self.monograph),
             embedder=found.embedder,
             extractor=found.extractor,
         )
 
     def _stored(self, some: Sequence[Sequence[str]]) -> dict[str, Stored]:
-        return {one.chunk.id: one for one in self._monograph.fetch([name for names in some for name in names])}
+        return {one.chunk.id: one for one in self.monograph.fetch([name for names in some for name in names])}
 
 
-MODES: tuple[Mode, ...] = get_args(Mode)
+def reading(tools: Tools) -> list[Callable[..., Any]]:
+    """The tools that only read; ``outline`` where the file has a tree."""
+    found: list[Callable[..., Any]] = [tools.search, tools.read, tools.entity, tools.paths, tools.stats]
+    if has_tree(tools.monograph):
+        found.insert(2, tools.outline)
+    return found
+
+
+def resolved(tool: Callable[..., Any], wrapper: Callable[..., Any]) -> Callable[..., Any]:
+    """A wrapper of a tool with its types: schemas are made from them where the names of this module are unknown."""
+    wrapper.__signature__ = inspect.signature(tool, eval_str=True)  # type: ignore[attr-defined]
+    wrapper.__annotations__ = get_type_hints(tool, include_extras=True)
+    return wrapper
 
 
 def has_tree(monograph: Monograph) -> bool:
