@@ -66,7 +66,7 @@ def _check_numbers(node: BaseNode) -> None:
 
 
 def as_node(found: Hit | Stored, explanation: str = "") -> BaseNode:
-    """A chunk as a node: one that came from LlamaIndex is as it came, but for its embedding."""
+    """A chunk as a node: one that came from LlamaIndex comes back as it was, but for its embedding."""
     if _CONTENT in found.metadata:
         whole = _WHOLE in found.metadata
         return metadata_dict_to_node(dict(found.metadata), text=None if whole else found.chunk.text)
@@ -87,7 +87,14 @@ def as_node(found: Hit | Stored, explanation: str = "") -> BaseNode:
 
 def as_scored_node(hit: Hit) -> NodeWithScore:
     """A hit, a chunk or a summary, with its own score and how it was found."""
-    node = as_node(hit, hit.explain()) if hit.summary is None else _summary_node(hit, hit.summary)
+    if hit.summary is not None:
+        return NodeWithScore(node=_summary_node(hit, hit.summary), score=hit.score)
+    node = as_node(hit, hit.explain())
+    explained = OWN_KEYS[-1]
+    if explained not in node.metadata:
+        node.metadata[explained] = hit.explain()
+        node.excluded_embed_metadata_keys.append(explained)
+        node.excluded_llm_metadata_keys.append(explained)
     return NodeWithScore(node=node, score=hit.score)
 
 
