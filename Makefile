@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml CMakeLists.txt src/monograph/vectors/kernel/kernel.cpp
 
-.PHONY: help demo test check lint docs wheel bench bench-vectors bench-graph bench-tree bench-reduce sanitize clean
+.PHONY: help demo test check lint docs wheel bench bench-vectors bench-graph bench-tree bench-reduce bench-frameworks sanitize clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -81,6 +81,13 @@ bench-tree: $(VENV)/bench-tree ## Measure the tree of summaries, and RAPTOR besi
 
 bench-reduce: $(VENV)/bench-graph ## Measure reduction, packing and abstention (a quarter of an hour); writes docs/benchmarks
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/reduce.py
+
+$(VENV)/bench-frameworks: $(BUILT_FROM) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e ".[bench-frameworks]"
+	@touch $@
+
+bench-frameworks: $(VENV)/bench-frameworks ## Measure the frameworks' stores beside ours (ten minutes); writes docs/benchmarks
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/frameworks.py --write docs/benchmarks
 
 SANITIZED := build/sanitized
 sanitize: ## Run the kernel's tests under the address and undefined-behaviour sanitizers

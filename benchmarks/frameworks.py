@@ -1,0 +1,341 @@
+"""Stores of LlamaIndex and LangChain through the frameworks' own interfaces, each in a process of its own.
+
+The same texts, ids and vectors go to all; what is asked is the same. A rival that is not installed is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+
+from machine import SHARED, console, machine, show
+from monograph import Monograph
+from monograph.derive.embed import StaticEmbedder
+from monograph.evaluate.datasets import load_dataset
+
+BATCH = 1_000
+PER_DOCUMENT = 10
+STORES = ("llama-index monograph", "llama-index simple", "llama-index chroma", "llama-index faiss", "llama-index lancedb",
+          "langchain monograph", "langchain memory", "langchain chroma")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Data:
+    """Texts of documents of ten nodes each, their vectors, queries' vectors, and the ten nearest to each query."""
+
+    texts: list[str]
+    vectors: np.ndarray
+    queries: np.ndarray
+    nearest: np.ndarray
+
+    @property
+    def ids(self) -> list[str]:
+        return [f"node-{n}" for n in range(len(self.texts))]
+
+
+@dataclass(frozen=True)
+class Hands:
+    """What a store is asked to do: add a batch (start, end), find the ids near a vector, delete a document, be kept."""
+
+    add: Callable[[int, int], None]
+    find: Callable[[list[float]], list[str]]
+    delete: Callable[[int], None] | None
+    keep: Callable[[], None]
+    inner: Callable[[list[float]], Any] | None = None
+
+
+def prepare(nodes: int, folder: Path) -> None:
+    """Texts of HotpotQA's corpus with static word vectors; its questions are the queries."""
+    dataset = load_dataset(SHARED / "data/hotpotqa")
+    texts = [text for document in dataset.documents if (text := document.text.strip())][:nodes]
+    embedder = StaticEmbedder()
+    vectors = embedder.embed(texts)
+    queries = embedder.embed([question.question for question in dataset.questions[:200]], "query")
+    nearest = np.argsort(-(queries @ vectors.T), axis=1)[:, :10]
+    np.savez(
+        folder / "data.npz", texts=np.array(texts, dtype=object), vectors=vectors, queries=queries, nearest=nearest
+    )
+
+
+def load(folder: Path) -> Data:
+    held = np.load(folder / "data.npz", allow_pickle=True)
+    return Data(list(held["texts"]), held["vectors"], held["queries"], held["nearest"])
+
+
+def llama(name: str, data: Data, folder: Path) -> Hands:
+    from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
+    from llama_index.core.vector_stores.types import VectorStoreQuery
+
+    keep: Callable[[], None] = lambda: None  # noqa: E731
+    inner = None
+    if name == "monograph":
+        from llama_index.vector_stores.monograph import EcoVectorStore
+
+        store: Any = EcoVectorStore(folder / "a.mono")
+        inner = lambda vector: store.client.search("", 10, mode="dense", vector=vector)  # noqa: E731
+    elif name == "simple":
+        from llama_index.core.vector_stores import SimpleVectorStore
+
+        kept = folder / "simple.json"
+        store = SimpleVectorStore.from_persist_path(str(kept)) if kept.exists() else SimpleVectorStore()
+        keep = lambda: store.persist(str(kept))  # noqa: E731
+    elif name == "chroma":
+        import chromadb
+        from llama_index.vector_stores.chroma import ChromaVectorStore
+
+        client = chromadb.PersistentClient(str(folder / "chroma"), chromadb.Settings(anonymized_telemetry=False))
+        store = ChromaVectorStore(client.get_or_create_collection("a", metadata={"hnsw:space": "cosine"}))
+    elif name == "faiss":
+        import faiss
+        from llama_index.vector_stores.faiss import FaissMapVectorStore
+
+        kept = folder / "faiss.bin"
+        if kept.exists():
+            store = FaissMapVectorStore.from_persist_path(str(kept))
+        else:
+            flat = faiss.IndexIDMap2(faiss.IndexFlatIP(data.vectors.shape[1]))
+            store = FaissMapVectorStore(faiss_index=flat)
+        keep = lambda: store.persist(str(kept))  # noqa: E731
+    else:
+        from llama_index.vector_stores.lancedb import LanceDBVectorStore
+
+        store = LanceDBVectorStore(uri=str(folder / "lance"), mode="append")
+
+    def add(start: int, end: int) -> None:
+        store.add(
+            [
+                TextNode(
+                    id_=f"node-{n}",
+                    text=data.texts[n],
+                    embedding=data.vectors[n].tolist(),
+                    metadata={"number": n},
+                    relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=f"doc-{n // PER_DOCUMENT}")},
+                )
+                for n in range(start, end)
+            ]
+        )
+
+    def find(vector: list[float]) -> list[str]:
+        return list(store.query(VectorStoreQuery(query_embedding=vector, similarity_top_k=10)).ids)
+
+    def delete(document: int) -> None:
+        store.delete(f"doc-{document}")
+
+    return Hands(add, find, None if name == "faiss" else delete, keep, inner)
+
+
+def chain(name: str, data: Data, folder: Path) -> Hands:
+    from langchain_core.documents import Document
+    from langchain_core.embeddings import Embeddings
+
+    class Given(Embeddings):
+        """Gives each text the vector that is known for it: all stores embed for nothing."""
+
+        known = dict(zip(data.texts, data.vectors, strict=True))  # noqa: RUF012
+
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return [self.known[text].tolist() for text in texts]
+
+        def embed_query(self, text: str) -> list[float]:
+            return data.queries[0].tolist()
+
+    keep: Callable[[], None] = lambda: None  # noqa: E731
+    inner = None
+    if name == "monograph":
+        from langchain_monograph import EcoVectorStore, LangChainEmbedder
+
+        opened = Monograph.open(folder / "b.mono", LangChainEmbedder(Given(), dimension=data.vectors.shape[1]))
+        # Names of the graph are embedded too; they have no vector here.
+        Given.embed_documents = lambda self, texts: [  # type: ignore[method-assign]
+            self.known[text].tolist() if text in self.known else data.vectors[0].tolist() for text in texts
+        ]
+        store: Any = EcoVectorStore(opened)
+        inner = lambda vector: opened.search("", 10, mode="dense", vector=vector)  # noqa: E731
+    elif name == "memory":
+        from langchain_core.vectorstores import InMemoryVectorStore
+
+        kept = folder / "memory.json"
+        store = InMemoryVectorStore.load(str(kept), Given()) if kept.exists() else InMemoryVectorStore(Given())
+        keep = lambda: store.dump(str(kept))  # noqa: E731
+    else:
+        from langchain_chroma import Chroma
+
+        store = Chroma(
+            "b", Given(), persist_directory=str(folder / "chroma-lc"), collection_metadata={"hnsw:space": "cosine"}
+        )
+
+    def add(start: int, end: int) -> None:
+        store.add_documents(
+            [Document(id=f"node-{n}", page_content=data.texts[n], metadata={"number": n}) for n in range(start, end)]
+        )
+
+    def find(vector: list[float]) -> list[str]:
+        return [str(one.id) for one in store.similarity_search_by_vector(vector, k=10)]
+
+    def delete(document: int) -> None:
+        store.delete([f"node-{n}" for n in range(document * PER_DOCUMENT, (document + 1) * PER_DOCUMENT)])
+
+    return Hands(add, find, delete, keep, inner)
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    started = time.perf_counter()
+    value = work()
+    return time.perf_counter() - started, value
+
+
+def hands_of(store: str, data: Data, folder: Path) -> Hands:
+    framework, _, name = store.partition(" ")
+    return llama(name, data, folder) if framework == "llama-index" else chain(name, data, folder)
+
+
+def fill(store: str, folder: Path) -> dict[str, Any]:
+    """Add, ask, delete, keep; in milliseconds but for the adding."""
+    data = load(folder)
+    before = psutil.Process().memory_info().rss
+    hands = hands_of(store, data, folder)
+    count = len(data.texts)
+    added, _ = timed(lambda: [hands.add(start, min(start + BATCH, count)) for start in range(0, count, BATCH)])
+    lists = [vector.tolist() for vector in data.queries]
+    for vector in lists[:10]:
+        hands.find(vector)
+    asked = [timed(lambda vector=vector: hands.find(vector)) for vector in lists]
+    right = sum(
+        len(set(found) & {f"node-{n}" for n in row})
+        for (_, found), row in zip(asked, data.nearest.tolist(), strict=True)
+    )
+    bare = [timed(lambda vector=vector: hands.inner(vector))[0] for vector in lists] if hands.inner else []
+    memory = psutil.Process().memory_info().rss - before
+    gone = [timed(lambda n=n: hands.delete(n))[0] for n in range(20)] if hands.delete else []
+    hands.keep()
+    return {
+        "add_seconds": added,
+        "query_ms": 1_000 * statistics.median(seconds for seconds, _ in asked),
+        "recall": right / (10 * len(lists)),
+        "core_ms": 1_000 * statistics.median(bare) if bare else None,
+        "delete_ms": 1_000 * statistics.median(gone) if gone else None,
+        "rss_mb": memory / 1e6,
+    }
+
+
+def reopen(store: str, folder: Path) -> dict[str, Any]:
+    """Open what is kept and ask once; what the framework takes to import is not counted."""
+    data = load(folder)
+    __import__("llama_index.core" if store.startswith("llama") else "langchain_core.vectorstores")
+    vector = data.queries[0].tolist()
+    seconds, found = timed(lambda: hands_of(store, data, folder).find(vector))
+    assert found
+    return {"reopen_ms": 1_000 * seconds}
+
+
+@dataclass(frozen=True)
+class Row:
+    store: str
+    add_seconds: float
+    query_ms: float
+    recall: float
+    core_ms: float | None
+    delete_ms: float | None
+    rss_mb: float
+    reopen_ms: float
+
+
+def worked(job: str, store: str, folder: Path) -> dict[str, Any] | None:
+    command = [sys.executable, __file__, "--job", job, "--store", store, "--folder", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        reason = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else str(done.returncode)
+        console.print(f"{store}: left out ({reason})")
+        return None
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def rows(stores: list[str], nodes: int, repeats: int) -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as prepared:
+        prepare(nodes, Path(prepared))
+        for store in stores:
+            runs: list[dict[str, Any]] = []
+            for _ in range(repeats):
+                with tempfile.TemporaryDirectory() as made:
+                    folder = Path(made)
+                    shutil.copy(Path(prepared) / "data.npz", folder)
+                    filled = worked("fill", store, folder)
+                    again = worked("reopen", store, folder) if filled is not None else None
+                if filled is None or again is None:
+                    break
+                runs.append(filled | again)
+            if len(runs) == repeats:
+                yield Row(store, **{name: _middle([run[name] for run in runs]) for name in runs[0]})
+
+
+def _middle(values: list[Any]) -> Any:
+    return None if values[0] is None else statistics.median(values)
+
+
+HEADINGS = ("store", "add, s", "query p50, ms", "recall@10", "core alone, ms", "delete a document, ms", "reopen and ask, ms", "memory, MB")  # fmt: skip
+
+
+def cells(row: Row) -> list[str]:
+    def number(value: float | None, form: str) -> str:
+        return "—" if value is None else format(value, form)
+
+    return [row.store, number(row.add_seconds, ".1f"), number(row.query_ms, ".2f"), number(row.recall, ".3f"),
+            number(row.core_ms, ".2f"), number(row.delete_ms, ".1f"), number(row.reopen_ms, ".0f"), number(row.rss_mb, ".0f")]  # fmt: skip
+
+
+def page(found: list[Row], nodes: int, repeats: int) -> str:
+    lines = [
+        "# Stores of the frameworks, measured",
+        "",
+        f"`make bench-frameworks`: {machine()}. {nodes:,} nodes of HotpotQA's corpus, ten a document, with static word vectors (256 values) that all",
+        f"stores are given; 200 questions, the ten nearest. Through the frameworks' own interfaces, each store in a process of its own, medians of {repeats} runs.",
+        "",
+        "| " + " | ".join(HEADINGS) + " |",
+        "| --- " + "| ---: " * (len(HEADINGS) - 1) + "|",
+        *("| " + " | ".join(cells(row)) + " |" for row in found),
+        "",
+        "Monograph makes more of what is added: the words are indexed, names are found and joined into the graph, and every batch is on disk when it",
+        "returns. The stores in memory are written out once, at the end, which is not counted. `core alone` is the same search without the framework:",
+        "the difference is what the adapter takes, most of it to make the framework's nodes. `reopen and ask` is without imports. LlamaIndex's FAISS store with",
+        "deletion cannot delete by document.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--nodes", type=int, default=10_000)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--stores", nargs="*", default=list(STORES))
+    parser.add_argument("--write", type=Path, help="folder for frameworks.md and frameworks.json")
+    parser.add_argument("--job", choices=("fill", "reopen"))
+    parser.add_argument("--store")
+    parser.add_argument("--folder", type=Path)
+    options = parser.parse_args()
+    if options.job:
+        print(json.dumps((fill if options.job == "fill" else reopen)(options.store, options.folder)))
+        return
+    found = list(rows(options.stores, options.nodes, options.repeats))
+    show(f"{options.nodes:,} nodes", HEADINGS, [cells(row) for row in found])
+    if options.write:
+        (options.write / "frameworks.md").write_text(page(found, options.nodes, options.repeats))
+        value = {"machine": machine(), "nodes": options.nodes, "rows": [asdict(row) for row in found]}
+        (options.write / "frameworks.json").write_text(json.dumps(value, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
