@@ -47,7 +47,7 @@ def empty(tmp_path: Path) -> Path:
 
 def run(script: Path, folder: Path) -> str:
     """What a script prints; its temporary files go to a folder that is held to be empty afterwards."""
-    framework = {"03": "llama_index.core", "04": "langchain_core"}.get(script.name[:2])
+    framework = {"03": "llama_index.core", "04": "langchain_core", "05": "langchain_core"}.get(script.name[:2])
     if framework is not None:
         pytest.importorskip(framework, reason="the extra is not installed")
     temporary = folder.parent / "temporary"
@@ -77,7 +77,14 @@ def test_the_wrapper_forbids_a_socket(tmp_path: Path) -> None:
 
 
 def test_each_example_is_known() -> None:
-    assert SCRIPTS == ["01_first_search.py", "02_edit_and_remove.py", "03_llama_index.py", "04_langchain.py", "demo.py"]
+    assert SCRIPTS == [
+        "01_first_search.py",
+        "02_edit_and_remove.py",
+        "03_llama_index.py",
+        "04_langchain.py",
+        "05_agent_with_memory.py",
+        "demo.py",
+    ]
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
@@ -113,6 +120,13 @@ def test_llama_index(copied: Path, empty: Path) -> None:
     assert len(paths) == 3
     assert said[3] == f"sources: {paths}"
     assert "logbook/1965-winter.md" in paths
+
+
+def test_an_agent_with_memory(copied: Path, empty: Path) -> None:
+    said = run(copied / "05_agent_with_memory.py", empty).splitlines()
+    assert re.fullmatch(r"found in '.+', characters \d+ to \d+", said[0])
+    assert said[1] == "new note: True"
+    assert said[2].startswith("remembered: The generator was repaired in winter")
 
 
 def test_langchain(copied: Path, empty: Path) -> None:
