@@ -1,0 +1,68 @@
+"""Ways between two entities."""
+
+from __future__ import annotations
+
+import networkx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monograph import Document, Monograph
+from monograph.errors import InputError, NotFound
+from monograph.graph.routes import routes
+from monograph.values import Entity, Link, Neighbourhood
+
+pairs = st.tuples(st.integers(0, 7), st.integers(0, 7)).filter(lambda pair: pair[0] < pair[1])
+webs = st.dictionaries(pairs, st.integers(1, 5), max_size=16)
+
+
+def part(web: dict[tuple[int, int], int]) -> Neighbourhood:
+    links = tuple(Link(str(one), str(other), weight, ("c",)) for (one, other), weight in web.items())
+    return Neighbourhood(("0",), tuple(Entity(str(n), f"name {n}", "name") for n in range(8)), links)
+
+
+@settings(max_examples=150, deadline=None)
+@given(web=webs, start=st.integers(0, 7), end=st.integers(0, 7), hops=st.integers(1, 5), most=st.integers(1, 4))
+def test_the_shortest_ways_by_their_lightest_link(
+    web: dict[tuple[int, int], int], start: int, end: int, hops: int, most: int
+) -> None:
+    graph = networkx.Graph()
+    graph.add_nodes_from(range(8))
+    graph.add_edges_from(web)
+    expected: list[float] = []
+    if (
+        start != end
+        and networkx.has_path(graph, start, end)
+        and networkx.shortest_path_length(graph, start, end) <= hops
+    ):
+        for way in networkx.all_shortest_paths(graph, start, end):
+            expected.append(min(web[min(a, b), max(a, b)] for a, b in zip(way, way[1:], strict=False)))
+    some = dict(list(web.items())[::2])
+    rest = dict(list(web.items())[1::2])
+    found = routes((part(some), part(rest)), {str(start)}, {str(end)}, hops, most)
+    assert [min(link.weight for link in one.links) for one in found] == sorted(expected, reverse=True)[:most]
+    for one in found:
+        assert (one.entities[0].id, one.entities[-1].id) == (str(start), str(end))
+        for link, a, b in zip(one.links, one.entities, one.entities[1:], strict=False):
+            assert {link.source, link.target} == {a.id, b.id}
+
+
+def test_in_a_file(monograph: Monograph) -> None:
+    monograph.add(
+        [
+            Document("Mrs Grubb wrote to Tobias Renk.", id="a"),
+            Document("Tobias Renk met Anna Calder. Anna Calder lives in Vienna.", id="b"),
+            Document("Anna Calder gave the plates to Peter Okafor.", id="c"),
+        ]
+    )
+    (way,) = monograph.routes("Mrs Grubb", "Peter Okafor")
+    assert [one.name for one in way.entities] == ["Mrs Grubb", "Tobias Renk", "Anna Calder", "Peter Okafor"]
+    assert all(monograph.find_chunk(name) is not None for link in way.links for name in link.chunks)
+    assert monograph.routes("Mrs Grubb", "Peter Okafor", hops=2) == []
+    assert len(monograph.routes("Mrs Grubb", "Tobias Renk", hops=1)) == 1
+    assert monograph.routes("Renk", "Tobias Renk") == []
+    with pytest.raises(NotFound):
+        monograph.routes("Mrs Grubb", "Nobody")
+    for wrong in ({"hops": 0}, {"most": 0}):
+        with pytest.raises(InputError, match="at least 1"):
+            monograph.routes("Mrs Grubb", "Renk", **wrong)
