@@ -77,7 +77,14 @@ def test_the_wrapper_forbids_a_socket(tmp_path: Path) -> None:
 
 
 def test_each_example_is_known() -> None:
-    assert SCRIPTS == ["01_first_search.py", "02_edit_and_remove.py", "03_llama_index.py", "04_langchain.py", "demo.py"]
+    assert SCRIPTS == [
+        "01_first_search.py",
+        "02_edit_and_remove.py",
+        "03_llama_index.py",
+        "04_langchain.py",
+        "05_ask.py",
+        "demo.py",
+    ]
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
@@ -119,6 +126,16 @@ def test_langchain(copied: Path, empty: Path) -> None:
     said = run(copied / "04_langchain.py", empty).splitlines()
     assert [line.split()[1] for line in said[:3]].count("logbook/1965-winter.md") == 1
     assert said[-1] == "Tobias Renk (logbook/1965-winter.md)."
+
+
+def test_ask(copied: Path, empty: Path) -> None:
+    said = run(copied / "05_ask.py", empty).splitlines()
+    counted = re.fullmatch(r"(\d+) of (\d+) tokens", said[0])
+    assert counted is not None
+    assert int(counted[1]) <= 200 < int(counted[2])
+    assert any("Nebula in Orion, interrupted when the generator failed." in line for line in said)
+    assert any(line.startswith("sources: ['Plate 4417'") for line in said)
+    assert said[-1] == "I don't know."
 
 
 def test_demo_and_what_it_says_to_type_next(copied: Path, empty: Path) -> None:
