@@ -34,7 +34,7 @@ def test_texts_are_told(head: bytes, name: str, form: str) -> None:
 
 @pytest.mark.parametrize(
     ("head", "said"),
-    [(b"%PDF-1.4", "PDF"), (b"PK\x03\x04xx", "ZIP"), (b"\x89PNG\r\n", "PNG"), (bytes(range(256)), "binary"), (b"\x7fELF\x02", "program"),
+    [(b"\x1f\x8b\x08", "gzip"), (b"\x00\x00\x00\x18ftypmp42\x00\x00", "MPEG-4"), (bytes(range(256)), "binary"), (b"\x7fELF\x02", "program"),
      (b"text with a \x00 in it and more text", "binary"), (b"\x01\x02\x03\x04" * 100, "binary")],
 )  # fmt: skip
 def test_what_is_no_text_is_named(head: bytes, said: str) -> None:

@@ -17,7 +17,7 @@ from monograph.graph import export
 from monograph.ingest import apart, build, configuration, regraph, revector
 from monograph.ingest import plan as planning
 from monograph.ingest import remove as removal
-from monograph.ingest.batch import DEFAULT_LIMITS, Limits
+from monograph.ingest.limits import DEFAULT_LIMITS, Limits
 from monograph.ingest.prepare import Pipeline
 from monograph.models import Embedder, Extractor
 from monograph.retrieve import entities, neighbourhood

@@ -19,7 +19,7 @@ from monograph.app.command import (
     unseen,
 )
 from monograph.errors import InputError, InvalidFilter
-from monograph.ingest.batch import DEFAULT_LIMITS, Limits
+from monograph.ingest.limits import DEFAULT_LIMITS, Limits
 from monograph.library import Monograph
 from monograph.retrieve.search import MODES
 from monograph.values import Mode

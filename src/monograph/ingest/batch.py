@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from monograph.errors import SourceError
+from monograph.ingest.limits import Limits
 from monograph.ingest.prepare import document_hash
 from monograph.ingest.read import read_file, uri_to_path
 from monograph.settings import Settings
@@ -16,16 +17,6 @@ from monograph.values import Change, Document, Problem, Progress, Watcher
 BATCH_CHARACTERS = 2_000_000
 BATCH_DOCUMENTS = 1_024
 """A batch ends at either bound: memory stays bounded, and a crash costs little."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Bounds on what is read: bytes a file."""
-
-    max_bytes: int = 100_000_000
-
-
-DEFAULT_LIMITS = Limits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +50,7 @@ def readings(
         if watcher is not None:
             watcher(Progress("sync", done, len(work), "files", change.uri))
         try:
-            reading = read_file(uri_to_path(change.uri), uri_to_path(change.root), limits.max_bytes)
+            reading = read_file(uri_to_path(change.uri), uri_to_path(change.root), limits)
         except SourceError as error:
             problems.append(Problem(change.uri, error.message, error.mend))
             continue

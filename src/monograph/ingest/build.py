@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from dataclasses import fields
 
 from monograph.derive.tokens import count_tokens
-from monograph.ingest.batch import BATCH_DOCUMENTS, Limits, Parcel, batches, changed, readings
+from monograph.ingest.batch import BATCH_DOCUMENTS, Parcel, batches, changed, readings
 from monograph.ingest.commit import Tally, remove_row, store
+from monograph.ingest.limits import Limits
 from monograph.ingest.prepare import Pipeline, Prepared, missing, prepare
 from monograph.ingest.relate import price_extractions
 from monograph.ingest.settle import write

@@ -9,13 +9,15 @@ one, and are in step again.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
+from typing import Any
 
 from monograph.errors import InvalidDocument
 from monograph.ingest.sentences import HEADING, Block, Sentence, sentences
 from monograph.settings import Settings
-from monograph.values import PASSAGE_SEPARATOR, Chunk, Document, content_id
+from monograph.values import PASSAGE_SEPARATOR, Chunk, Document, Place, Section, content_id
 
 SHORTEST = 0.5
 """A chunk that is cut off fills at least this share of its room."""
@@ -30,7 +32,9 @@ def cut(document: Document, settings: Settings, ahead: Iterable[Block] | None = 
     Parameters
     ----------
     document:
-        Its ``sections`` are borders that a chunk's overlap never crosses, and give the chunks their ``section``.
+        Its ``sections`` are borders that a chunk's overlap never crosses, and give the chunks their ``section``. Its
+        ``places`` give the chunks their page, slide, sheet, rows or JSON path, and no chunk goes across the start of
+        one that stands apart.
     settings:
         Most tokens a chunk, and most tokens of whole sentences that it repeats from the one before.
     ahead:
@@ -45,13 +49,13 @@ def cut(document: Document, settings: Settings, ahead: Iterable[Block] | None = 
         return _ready_made(document)
     seen: dict[str, int] = {}
     chunks = []
-    section = 0
+    section_starts = [section.start for section in document.sections]
+    place_starts = [place.start for place in document.places]
     for ordinal, (start, own, end) in enumerate(_spans(document, settings, ahead)):
         text = document.text[start:end]
         seen[text] = seen.get(text, 0) + 1
-        while section < len(document.sections) and document.sections[section].start <= own:
-            section += 1
-        path = " > ".join(document.sections[section - 1].path) if section else ""
+        section = bisect_right(section_starts, own)
+        first, last = bisect_right(place_starts, start), bisect_right(place_starts, end - 1)
         chunks.append(
             Chunk(
                 id=content_id("chunk", document.id, text, seen[text]),
@@ -60,10 +64,21 @@ def cut(document: Document, settings: Settings, ahead: Iterable[Block] | None = 
                 start=start,
                 end=end,
                 ordinal=ordinal,
-                metadata={"section": path} if path else {},
+                metadata=_metadata(document.sections[section - 1 : section], document.places[max(first - 1, 0) : last]),
             )
         )
     return chunks
+
+
+def _metadata(section: Sequence[Section], places: Sequence[Place]) -> dict[str, Any]:
+    """A chunk's own metadata: the headings above it, the place it begins at, and its last row."""
+    path = " > ".join(section[0].path) if section else ""
+    known: dict[str, Any] = {"section": path} if path else {}
+    if places:
+        known |= places[0].metadata()
+        if places[-1].row > places[0].row and places[-1].sheet == places[0].sheet:
+            known["last_row"] = places[-1].row
+    return known
 
 
 def _ready_made(document: Document) -> list[Chunk]:
@@ -86,10 +101,17 @@ def _ready_made(document: Document) -> list[Chunk]:
 def _spans(document: Document, settings: Settings, ahead: Iterable[Block] | None) -> Iterator[tuple[int, int, int]]:
     """(start, start without the overlap, end) of each chunk."""
     headings = (section.start for section in document.sections)
+    apart = [place.start for place in document.places if place.apart]
     found = sentences(document.text, headings, settings.chunk_tokens, ahead)
     buffer: list[Sentence] = []
     overlap: list[Sentence] = []
+    border = 0
     for sentence in found:
+        if border < len(apart) and apart[border] <= sentence.start:
+            border = bisect_right(apart, sentence.start)
+            if buffer:
+                yield (overlap or buffer)[0].start, buffer[0].start, buffer[-1].end
+                buffer, overlap = [], []
         buffer.append(sentence)
         while _tokens(overlap) + _tokens(buffer) > settings.chunk_tokens and len(buffer) > 1:
             at = _border(buffer, settings.chunk_tokens - _tokens(overlap))

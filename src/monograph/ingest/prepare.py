@@ -78,6 +78,7 @@ def document_hash(document: Document, settings: Settings) -> bytes:
     return content_hash(
         "document", CUTTER, settings.chunk_tokens, settings.chunk_overlap, document.uri, document.title, document.text,
         dict(document.metadata), [(section.start, section.path) for section in document.sections], passages,
+        [(place.start, place.apart, place.metadata()) for place in document.places],
     )  # fmt: skip
 
 

@@ -8,8 +8,10 @@ from monograph.values.content import (
     Document,
     Metadata,
     Passage,
+    Place,
     Section,
     check_json,
+    cite,
     content_hash,
     content_id,
 )
@@ -78,6 +80,7 @@ __all__ = [
     "Passage",
     "Path",
     "PathNode",
+    "Place",
     "Plan",
     "Problem",
     "Progress",
@@ -90,6 +93,7 @@ __all__ = [
     "Summary",
     "Watcher",
     "check_json",
+    "cite",
     "content_hash",
     "content_id",
 ]

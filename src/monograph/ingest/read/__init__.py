@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from monograph.errors import SourceChanging, SourceError, SourceMissing, SourceTooLarge, SourceUnreadable
-from monograph.ingest.detect import HEAD_BYTES, detect
-from monograph.ingest.read import text
+from monograph.ingest.limits import DEFAULT_LIMITS, Limits
+from monograph.ingest.read import dispatch
+from monograph.ingest.read.source import Address, Opened
 from monograph.values import Document, Problem
 
 _TRIES = 3
@@ -45,7 +47,7 @@ def uri_to_path(uri: str) -> Path:
     return Path("".join(chr(ord(one) - _PRIVATE + 0xDC00) if 0xEF80 <= ord(one) <= 0xEFFF else one for one in uri))
 
 
-def read_file(path: Path, root: Path, max_bytes: int = 100_000_000) -> Reading:
+def read_file(path: Path, root: Path, limits: Limits = DEFAULT_LIMITS) -> Reading:
     """Read a file.
 
     Parameters
@@ -54,24 +56,32 @@ def read_file(path: Path, root: Path, max_bytes: int = 100_000_000) -> Reading:
         An absolute path.
     root:
         The folder it was found under; documents carry their path relative to it.
-    max_bytes:
-        Larger files are refused.
+    limits:
+        What is above them is refused.
 
     Raises
     ------
-    SourceMissing, SourceUnreadable, SourceChanging, SourceTooLarge, UnknownFormat
+    SourceError
         If it cannot be read, saying why.
     """
     for _ in range(_TRIES):
-        data, state = _bytes(path, max_bytes)
+        data, state = _bytes(path, limits.max_bytes)
         if data is not None:
             break
     else:
         raise SourceChanging(f"it changed each of the {_TRIES} times it was read", "sync again when it is at rest")
     uri = path_to_uri(path)
-    place = text.Place(uri, path_to_uri(path.relative_to(root)) if path != root else path_to_uri(Path(path.name)))
-    documents, problems = text.read(data, place, detect(data[:HEAD_BYTES], path.name))
-    return Reading(uri, hashlib.sha256(data).digest(), state.st_size, state.st_mtime_ns, documents, problems)
+    address = Address(uri, path_to_uri(path.relative_to(root)) if path != root else path_to_uri(Path(path.name)))
+    opened = Opened(data, address, limits, time.monotonic() + limits.max_seconds)
+    documents: list[Document] = []
+    problems: list[Problem] = []
+    for item in dispatch.read(opened):
+        if isinstance(item, Document):
+            documents.append(item)
+        else:
+            problems.append(item)
+    sha256 = hashlib.sha256(data).digest()
+    return Reading(uri, sha256, state.st_size, state.st_mtime_ns, tuple(documents), tuple(problems))
 
 
 def _opener(path: str, flags: int) -> int:
