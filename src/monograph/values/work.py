@@ -93,13 +93,18 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a long work has come: ``done`` of ``total`` in ``unit``, at ``item`` now."""
+    """How far a long work has come: ``done`` of ``total`` in ``unit``, at ``item`` now.
+
+    Where files are read, ``read_bytes`` of ``total_bytes`` are, too.
+    """
 
     phase: str
     done: int
     total: int
     unit: str
     item: str = ""
+    read_bytes: int = 0
+    total_bytes: int = 0
 
 
 Watcher: TypeAlias = Callable[[Progress], None]
