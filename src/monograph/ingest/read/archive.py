@@ -12,13 +12,14 @@ from monograph.ingest.read.package import unpacked
 from monograph.ingest.read.source import Items, Opened
 from monograph.values import Problem
 
-_HIDDEN = re.compile(r"(?:^|/)(?:\.|__MACOSX/|Thumbs\.db$|desktop\.ini$)")
+_LEADS_OUT = re.compile(r"^[/\\]|^\w:|(?:^|[/\\])\.\.(?:[/\\]|$)")
+_HIDDEN = re.compile(r"(?:^|/)(?:\.(?!\.)|__MACOSX/|Thumbs\.db$|desktop\.ini$)")
 
 
 def read_archive(opened: Opened) -> Items:
     """The documents of every file in an archive. A file that cannot be read is a problem; hidden ones are passed over.
 
-    Nothing is ever written out, so that a name leads nowhere: ``../x`` is only a name.
+    Nothing is ever written out; a file whose name leads out of the archive is not read all the same.
     """
     if opened.depth:
         raise UnknownFormat("an archive within another file, which is not opened", "unpack it")
@@ -28,6 +29,11 @@ def read_archive(opened: Opened) -> Items:
         for entry in entries:
             opened.check_time()
             address = opened.address.inside(entry.filename)
+            if _LEADS_OUT.search(entry.filename):
+                yield Problem(
+                    opened.address.uri, f"its file {entry.filename!r} would lie outside of it", "do not trust it"
+                )
+                continue
             if entry.flag_bits & 1:
                 yield Problem(address.uri, "it is encrypted", "unpack it")
                 continue

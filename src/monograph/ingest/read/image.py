@@ -32,7 +32,9 @@ def read_image(opened: Opened) -> Items:
         raise missing("an image", "ocr") from error
     try:
         image = Image.open(io.BytesIO(opened.data))
-    except (UnidentifiedImageError, Image.DecompressionBombError, OSError, SyntaxError, ValueError) as error:
+    except Image.DecompressionBombError as error:
+        raise SourceTooLarge(f"an image of too many pixels: {error}", "make it smaller") from error
+    except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
         raise _broken(error) from error
     refuse_size(*image.size, opened.limits)
     composer = Composer()

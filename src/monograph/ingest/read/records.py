@@ -14,6 +14,9 @@ from monograph.ingest.read.text import decoded
 from monograph.values import Place, Problem
 
 _MOST_VALUES = 5_000_000
+_MOST_OF_YAML = 200_000
+"""Aliases of YAML may make few bytes into more values than any memory holds."""
+
 _DEEPEST = 100
 _NAME = re.compile(r"[^\W\d]\w*")
 _MOST_TOLD_WITH = 12
@@ -52,7 +55,7 @@ def read_yaml(opened: Opened) -> Items:
 
 def _document(opened: Opened, value: Any, form: str) -> Items:
     composer = Composer()
-    for path, lines in _records(value, opened):
+    for path, lines in _records(value, opened, _MOST_OF_YAML if form == "yaml" else _MOST_VALUES):
         composer.place(Place(0, json=path))
         composer.add("\n".join(lines))
     title = value.get("title") if isinstance(value, dict) else None
@@ -60,7 +63,7 @@ def _document(opened: Opened, value: Any, form: str) -> Items:
     yield document if document is not None else Problem(opened.address.uri, "it has no text: nothing to index")
 
 
-def _records(value: Any, opened: Opened) -> Iterator[tuple[str, list[str]]]:
+def _records(value: Any, opened: Opened, most: int) -> Iterator[tuple[str, list[str]]]:
     """(JSON path, lines) of each record in reading order: an object with the small ones in it, or a list of values."""
     stack: list[tuple[str, str, Any, int]] = [("$", "", value, 0)]
     count = 0
@@ -74,9 +77,8 @@ def _records(value: Any, opened: Opened) -> Iterator[tuple[str, list[str]]]:
             continue
         items = _flattened(one, path)
         count += len(items)
-        if count > _MOST_VALUES:
-            # Aliases of YAML may make few bytes into more values than any memory holds.
-            raise SourceTooLarge(f"it has more than {_MOST_VALUES:,} values", "divide it")
+        if count > most:
+            raise SourceTooLarge(f"it has more than {most:,} values", "divide it")
         lines = [_line(key, item) for key, item, _ in items if not _is_nested(item)]
         if lines:
             yield path, lines

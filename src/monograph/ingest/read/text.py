@@ -87,25 +87,32 @@ def decode(data: bytes) -> tuple[str, int]:
 
 
 def _decode(data: bytes) -> tuple[str, int]:
+    encoding, mark = encoding_of(data)
+    return _lossy(data[mark:], encoding)
+
+
+def encoding_of(data: bytes) -> tuple[str, int]:
+    """The encoding of a text, and how many bytes of it are its byte order mark: as :func:`decode` has it."""
     for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
-            return _lossy(data[len(mark) :], encoding)
+            return encoding, len(mark)
     wide = zero_width(data[:HEAD_BYTES])
     if wide is not None:
-        return _lossy(data, wide)
+        return wide, 0
     try:
-        return data.decode("utf-8"), 0
+        data.decode("utf-8")
+        return "utf-8", 0
     except UnicodeDecodeError:
         pass
     # A few broken bytes in a text that is UTF-8 otherwise say more for UTF-8 than for anything else.
     text, lost = _lossy(data, "utf-8")
     accented = sum(not one.isascii() for one in text) - lost
     if lost * 10 <= accented:
-        return text, lost
+        return "utf-8", 0
     from charset_normalizer import from_bytes
 
     best = from_bytes(data[:SAMPLE_BYTES]).best()
-    return _lossy(data, best.encoding) if best is not None else (text, lost)
+    return ("utf-8" if best is None else best.encoding), 0
 
 
 def _lossy(data: bytes, encoding: str) -> tuple[str, int]:

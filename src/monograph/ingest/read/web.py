@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from monograph.errors import SourceDamaged
 from monograph.ingest.read.compose import Composer
 from monograph.ingest.read.rows import add_table
 from monograph.ingest.read.source import Items, Opened, missing
@@ -26,6 +27,9 @@ _BLOCKS = frozenset(
     """address article aside blockquote body br center dd details div dl dt fieldset figcaption figure footer form
     header hr li main nav ol p section summary td th tr ul""".split()  # noqa: SIM905 - a list of them is a page long
 )
+_DEEPEST = 2_000
+_MOST_OPEN = 10_000
+_NESTING = re.compile(r"<(/?)(?!p\b|li\b|br\b|img\b|hr\b|input\b|meta\b|link\b|t[drh]\b|d[td]\b|option\b)[a-z]", re.I)
 _LISTS = "ul, ol, div, section, p, table"
 _MOST_LINKED = 0.6
 _LEAST_MAIN = 0.25
@@ -57,7 +61,9 @@ def parse(data: bytes) -> LexborHTMLParser:
             text = data.decode(said.group(1).decode("ascii").lower().replace("iso-8859-1", "cp1252"))
         except (LookupError, UnicodeDecodeError):
             text = None
-    return LexborHTMLParser(_guessed(data) if text is None else text)
+    text = _guessed(data) if text is None else text
+    _refuse_unclosed(text)
+    return LexborHTMLParser(text)
 
 
 def _guessed(data: bytes) -> str:
@@ -76,6 +82,7 @@ def add_page(composer: Composer, parsed: LexborHTMLParser) -> None:
     body = parsed.body
     if body is None:
         return
+    _refuse_depth(body)
     for node in body.css(_NEVER):
         node.decompose()
     whole = len(body.text())
@@ -91,6 +98,27 @@ def add_page(composer: Composer, parsed: LexborHTMLParser) -> None:
         again = type(parsed)(kept).body
         main = again if again is not None else main
     _add(composer, main)
+
+
+def _refuse_unclosed(text: str) -> None:
+    """What parsing takes grows with the square of the depth."""
+    open_tags = 0
+    for tag in _NESTING.finditer(text):
+        open_tags += -1 if tag.group(1) else 1
+        if open_tags > _MOST_OPEN:
+            raise SourceDamaged(f"it has more than {_MOST_OPEN:,} unclosed tags", "do not trust it")
+
+
+def _refuse_depth(body: LexborNode) -> None:
+    """What a selector takes grows with the square of the depth."""
+    deepest = 0
+    stack = [(body, 0)]
+    while stack:
+        node, depth = stack.pop()
+        deepest = max(deepest, depth)
+        if deepest > _DEEPEST:
+            raise SourceDamaged(f"it is nested more than {_DEEPEST:,} deep", "do not trust it")
+        stack.extend((child, depth + 1) for child in node.iter())
 
 
 def _main(body: LexborNode, whole: int) -> LexborNode:
