@@ -9,6 +9,7 @@ one, and are in step again.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
@@ -21,6 +22,11 @@ from monograph.values import PASSAGE_SEPARATOR, Chunk, Document, Place, Section,
 
 SHORTEST = 0.5
 """A chunk that is cut off fills at least this share of its room."""
+
+
+_TABLE = re.compile(
+    r"^[ ]{0,3}(\|[^\n]+\|)[ \t]*\n[ ]{0,3}\|(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*(?:\n[ ]{0,3}\|[^\n]*)*", re.M
+)
 
 
 def cut(document: Document, settings: Settings, ahead: Iterable[Block] | None = None) -> list[Chunk]:
@@ -50,6 +56,7 @@ def cut(document: Document, settings: Settings, ahead: Iterable[Block] | None = 
     seen: dict[str, int] = {}
     chunks = []
     section_starts = [section.start for section in document.sections]
+    tables = _tables(document.text)
     place_starts = [place.start for place in document.places]
     for ordinal, (start, own, end) in enumerate(_spans(document, settings, ahead)):
         text = document.text[start:end]
@@ -64,10 +71,25 @@ def cut(document: Document, settings: Settings, ahead: Iterable[Block] | None = 
                 start=start,
                 end=end,
                 ordinal=ordinal,
-                metadata=_metadata(document.sections[section - 1 : section], document.places[max(first - 1, 0) : last]),
+                metadata=_metadata(document.sections[section - 1 : section], document.places[max(first - 1, 0) : last])
+                | _columns(tables, start),
             )
         )
     return chunks
+
+
+def _tables(text: str) -> list[tuple[int, int, str]]:
+    """(end of the header, end, header) of each Markdown table."""
+    if "|\n" not in text:
+        return []
+    found = _TABLE.finditer(text)
+    return [(table.end(1), table.end(), " ".join(table.group(1).replace("|", " ").split())) for table in found]
+
+
+def _columns(tables: Sequence[tuple[int, int, str]], start: int) -> dict[str, Any]:
+    """The names of the columns, for a chunk that begins within a table and does not have them."""
+    at = bisect_right(tables, (start, 0, "")) - 1
+    return {"columns": tables[at][2]} if at >= 0 and tables[at][0] <= start < tables[at][1] else {}
 
 
 def _metadata(section: Sequence[Section], places: Sequence[Place]) -> dict[str, Any]:

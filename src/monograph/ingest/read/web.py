@@ -29,7 +29,7 @@ _BLOCKS = frozenset(
 )
 _DEEPEST = 2_000
 _MOST_OPEN = 10_000
-_NESTING = re.compile(r"<(/?)(?!p\b|li\b|br\b|img\b|hr\b|input\b|meta\b|link\b|t[drh]\b|d[td]\b|option\b)[a-z]", re.I)
+_NESTING = re.compile(r"<(/?)(?!(?:p|li|br|img|hr|input|meta|link|td|tr|th|dt|dd|option)\b)[a-z][^<>]*?(/?)>", re.I)
 _LISTS = "ul, ol, div, section, p, table"
 _MOST_LINKED = 0.6
 _LEAST_MAIN = 0.25
@@ -104,7 +104,7 @@ def _refuse_unclosed(text: str) -> None:
     """What parsing takes grows with the square of the depth."""
     open_tags = 0
     for tag in _NESTING.finditer(text):
-        open_tags += -1 if tag.group(1) else 1
+        open_tags += -1 if tag.group(1) else not tag.group(2)
         if open_tags > _MOST_OPEN:
             raise SourceDamaged(f"it has more than {_MOST_OPEN:,} unclosed tags", "do not trust it")
 
