@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from monograph.app import graph_commands, output
+from monograph.app import graph_commands, output, source_commands
 from monograph.app.command import (
     DONE_WITH_PROBLEMS,
     ApiKeyOption,
@@ -60,6 +60,7 @@ def sync(
     max_bytes: Annotated[
         int, typer.Option("--max-bytes", help="Pass over files larger than this.")
     ] = DEFAULT_LIMITS.max_bytes,
+    max_seconds: source_commands.SecondsOption = DEFAULT_LIMITS.max_seconds,
     extractor: Annotated[
         str,
         typer.Option(
@@ -80,7 +81,7 @@ def sync(
       monograph sync notes.mono ~/notes --dry-run
       monograph sync notes.mono ~/notes --extractor "llm:openai:http://localhost:11434/v1#qwen3:1.7b"
     """
-    limits = Limits(max_bytes)
+    limits = Limits(max_bytes, max_seconds)
     with outcome(as_json=json_output):
         from monograph.derive.extract import load_extractor
 
@@ -227,6 +228,9 @@ def check(
 app.command()(graph_commands.graph)
 app.command()(graph_commands.entities)
 app.command()(graph_commands.reextract)
+app.command()(source_commands.sources)
+app.command()(source_commands.retry)
+app.command()(source_commands.watch)
 
 
 @app.command()

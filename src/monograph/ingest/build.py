@@ -14,6 +14,7 @@ from dataclasses import fields
 from monograph.derive.tokens import count_tokens
 from monograph.ingest.batch import BATCH_DOCUMENTS, Parcel, batches, changed, readings
 from monograph.ingest.commit import Tally, remove_row, store
+from monograph.ingest.follow import remember
 from monograph.ingest.limits import Limits
 from monograph.ingest.prepare import Pipeline, Prepared, missing, prepare
 from monograph.ingest.relate import price_extractions
@@ -50,6 +51,7 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, watcher: Watcher | Non
     _apply_same(pipeline, plan.of("same"), tally)
     for batch in batches(readings(_to_read(plan), limits, tally.problems, watcher)):
         tally.include(store(pipeline, batch, strict=False))
+    remember(pipeline.database, plan, tally.problems)
     return report(tally, started)
 
 
@@ -92,7 +94,7 @@ def price(pipeline: Pipeline, plan: Plan, limits: Limits, watcher: Watcher | Non
     priced: set[bytes] = set()
     for batch in batches(readings(_to_read(plan), limits, problems, watcher)):
         cost = _price(pipeline, batch, cost, asked, priced)
-    return Plan(plan.changes, tuple(problems), cost)
+    return Plan(plan.changes, tuple(problems), cost, plan.roots)
 
 
 def _price(pipeline: Pipeline, batch: list[Parcel], cost: Cost, asked: set[bytes], priced: set[bytes]) -> Cost:

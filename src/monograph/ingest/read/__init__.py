@@ -49,7 +49,7 @@ class Part:
     error: SourceError | None = None
 
 
-def path_to_uri(path: Path) -> str:
+def path_to_uri(path: Path | str) -> str:
     """A path as text that can be stored, whatever bytes it has; undone by :func:`uri_to_path`."""
     name = str(path)
     if name.isascii():
