@@ -24,7 +24,7 @@ from monograph.ingest.read import dispatch
 from monograph.ingest.read.source import Address, Opened
 from monograph.values import Document, Problem
 
-PART_CHARACTERS = 1_000_000
+PART_CHARACTERS = 250_000
 """A part of a file ends at this many characters: memory stays bounded."""
 
 _TRIES = 3

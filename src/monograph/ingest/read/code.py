@@ -20,7 +20,7 @@ _WORDS = (
 _KEYWORD = re.compile(
     rf"[ \t]*{_WORDS}(?:class|struct|enum|interface|trait|impl|union|record|object|protocol|extension|namespace|module"
     r"|package|def|defp|defmodule|fn|func|fun|function\*?|sub|proc|type|macro|macro_rules!|sig|instance)\b[ \t]*"
-    r"(?:\([^()]*\)[ \t]*)?(?:<[^<>]*>[ \t]*)?([\w.$:?!<>~]+)"
+    r"(?:\([^()]*\)[ \t]*)?(?:<[^<>]*>[ \t]*)?([\w.$?!~]+(?:::[\w~]+)*)"
 )
 _ARROW = re.compile(
     rf"[ \t]*{_WORDS}(?:const|let|var)[ \t]+([\w$]+)[ \t]*(?::[^=]+)?=[ \t]*(?:async[ \t]*)?"

@@ -71,8 +71,7 @@ def add_table(composer: Composer, table: Iterable[Sequence[str]]) -> None:
 
 
 def add_sheet(composer: Composer, rows: Iterable[Row], header: Row | None, sheet: str) -> None:
-    """Add rows with their places."""
+    """Add rows, without that of the header, with their places."""
     for row in rows:
-        if row != header:
-            composer.place(Place(0, sheet=sheet, row=row.number))
-            composer.add(said(row, header))
+        composer.place(Place(0, sheet=sheet, row=row.number))
+        composer.add(said(row, header))

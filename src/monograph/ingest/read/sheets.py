@@ -14,7 +14,7 @@ from monograph.ingest.read.compose import Composer
 from monograph.ingest.read.rows import HEADER_WITHIN, Row, add_sheet, header_among, rows_of
 from monograph.ingest.read.source import Items, Opened, missing, text_of
 from monograph.ingest.read.table import ROWS_A_DOCUMENT
-from monograph.values import Problem
+from monograph.values import Place, Problem
 
 _MOST_CELLS = 50_000_000
 _QUOTED = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|_.|\*.')
@@ -68,10 +68,11 @@ def _documents(opened: Opened, form: str, sheets: Sequence[tuple[str, Iterable[S
         first = list(islice(rows, HEADER_WITHIN))
         header = header_among(first)
         if first:
-            # The sheet's name is a heading: a chunk of its rows lies under it.
+            # The sheet's name is a heading: a chunk of its rows lies under it, and no chunk holds rows of two sheets.
+            composer.place(Place(0, sheet=name, row=first[0].number, apart=True))
             composer.heading(1, name)
         some: list[Row]
-        rows = chain(first, rows)
+        rows = (row for row in chain(first, rows) if row != header)
         while some := list(islice(rows, ROWS_A_DOCUMENT - count)):
             opened.check_time()
             add_sheet(composer, some, header, name)
@@ -106,7 +107,7 @@ def number(value: float, code: str) -> str:
     """A number by a number format: decimals, thousands, percent, currency; others as it is."""
     section = code.split(";")[1 if value < 0 and code.count(";") and code.split(";")[1].strip() else 0]
     literal = "".join(found.group(3) or found.group(1) or "" for found in _QUOTED.finditer(section))
-    plain = _QUOTED.sub("", section)
+    plain = _QUOTED.sub(lambda found: " " * len(found.group()), section)
     digits = re.search(r"[#0][#0,]*(?:\.([0#?]+))?", plain)
     if digits is None or "E" in plain or "/" in plain:
         return _plain(value)
@@ -115,7 +116,7 @@ def number(value: float, code: str) -> str:
     text = f"{scaled:,.{places}f}" if "," in digits.group() else f"{scaled:.{places}f}"
     currency = "".join(_CURRENCY.findall(plain)) + literal.strip()
     sign = "-" if value < 0 else ""
-    at_start = bool(_CURRENCY.search(plain[: digits.start()])) or bool(_QUOTED.search(section[: section.find("0")]))
+    at_start = bool(_CURRENCY.search(plain[: digits.start()]) or _QUOTED.search(section[: digits.start()]))
     body = f"{currency}{text}" if at_start else f"{text}{' ' if currency else ''}{currency}"
     return f"{sign}{body}{'%' if '%' in plain else ''}"
 

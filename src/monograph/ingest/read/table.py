@@ -48,7 +48,7 @@ def documents_of(opened: Opened, rows: Iterator[Row], form: str) -> Items:
     """Rows as documents, each with the header's names in every row."""
     first = list(islice(rows, HEADER_WITHIN))
     header = header_among(first)
-    rows = chain(first, rows)
+    rows = (row for row in chain(first, rows) if row != header)
     for part in range(10**9):
         some = list(islice(rows, ROWS_A_DOCUMENT))
         if not some:

@@ -87,16 +87,15 @@ def add_page(composer: Composer, parsed: LexborHTMLParser) -> None:
         node.decompose()
     whole = len(body.text())
     main = _main(body, whole)
-    kept = parsed.html
     for node in main.css(_AROUND):
         node.decompose()
+    kept, whole = main.html, len(main.text())
     for node in main.css(_LISTS):
         if _is_menu(node):
             node.decompose()
     if kept is not None and len(main.text().strip()) < 0.1 * whole:
         # All of it was taken for what stands around: better too much than nothing.
-        again = type(parsed)(kept).body
-        main = again if again is not None else main
+        main = type(parsed)(kept).body or main
     _add(composer, main)
 
 
