@@ -6,6 +6,7 @@ Longer than 400 lines because everything a user may call stands here, with all t
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -24,10 +25,10 @@ from monograph.answer.windows import Windows, reduce_to_windows
 from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError, ModelError, NotFound
 from monograph.graph import export
-from monograph.ingest import apart, build, configuration, foresee, grow, regraph, revector
+from monograph.ingest import apart, build, configuration, follow, foresee, grow, regraph, revector, watch
 from monograph.ingest import plan as planning
 from monograph.ingest import remove as removal
-from monograph.ingest.batch import DEFAULT_LIMITS, Limits
+from monograph.ingest.limits import DEFAULT_LIMITS, Limits
 from monograph.ingest.prepare import Pipeline
 from monograph.models import Embedder, Extractor, LanguageModel, Summarizer
 from monograph.retrieve import entities, neighbourhood, outline, tree
@@ -50,6 +51,8 @@ from monograph.values import (
     Document,
     Entity,
     Finding,
+    Followed,
+    Happening,
     Hit,
     Merge,
     Mode,
@@ -299,6 +302,35 @@ class Monograph:
         """Plan and apply: bring the file up to date with files and folders. Parameters as for :meth:`plan`."""
         plan = self.plan(*sources, verify=verify, prune=prune, price=False)
         return self.apply(plan, limits=limits, progress=progress)
+
+    def sources(self) -> list[Followed]:
+        """The files and folders that are synced: what is stored of each, when it was last seen, what failed."""
+        return follow.followed(self._database)
+
+    def retry(self, *, limits: Limits = DEFAULT_LIMITS, progress: Watcher | None = None) -> Report:
+        """Read again every file that something failed in: an extra may be installed by now, a limit be higher."""
+        return self.apply(follow.plan_failed(self._database), limits=limits, progress=progress)
+
+    def watch(
+        self,
+        *sources: str | os.PathLike[str],
+        limits: Limits = DEFAULT_LIMITS,
+        stop: threading.Event | None = None,
+    ) -> Iterator[Happening]:
+        """Follow folders while they change, and tell of every change once it is stored (extra ``watch``).
+
+        It begins with a sync, and goes on until ``stop`` is set or it is closed. A folder that vanishes keeps what is
+        stored of it, and is looked through when it comes back.
+
+        Raises
+        ------
+        MissingExtra
+            If watchfiles is not installed.
+        """
+        roots = [Path(os.path.abspath(path)) for path in _paths(sources)]  # noqa: PTH100 - resolve() would follow links
+        return watch.watch(
+            self._database, roots, lambda plan: self.apply(plan, limits=limits), stop or threading.Event()
+        )
 
     def add(self, documents: Iterable[Document], *, progress: Watcher | None = None) -> Report:
         """Store documents; one of a known id replaces that document, an unchanged one costs nothing.
