@@ -26,6 +26,7 @@ from machine import SHARED, console, machine
 from monograph import Monograph
 from monograph.answer.abstain import LEAST
 from monograph.answer.asked import Asked, take_apart
+from monograph.answer.overlap import Words
 from monograph.answer.pack import Packing, pack
 from monograph.answer.reduce import CUT, reduce
 from monograph.answer.windows import PAPER, Windows, reduce_to_windows
@@ -141,11 +142,9 @@ def prototype(embedder: Embedder, least: float) -> Cut:
 
 
 def _by_prototype(asked: Asked, vector: Any, embedder: Embedder, hit: Hit, least: float) -> Reduced:
-    from monograph.answer.worth import _Words
-
     spans = sentence_spans(hit.text)
     texts = [hit.text[start:end] for start, end in spans]
-    words = _Words(asked, [text.split() for text in texts])
+    words = Words(asked, [text.split() for text in texts])
     raw = embedder.embed(texts) @ vector + 2 * (words.over_sentences(words.has) @ asked.weights)
     scores = raw + 0.25 * (np.append(raw[1:], 0.0) + np.insert(raw[:-1], 0, 0.0))
     keep = scores >= scores.max() - least
