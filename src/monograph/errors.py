@@ -26,7 +26,7 @@ The tree::
     │   └── NotFound         an id that the file does not hold
     └── ModelError           something plugged in
         ├── MissingExtra     an optional dependency is not installed
-        ├── ModelUnavailable a model that could not be loaded
+        ├── ModelUnavailable a model that could not be loaded, or did not answer
         └── ModelMismatch    the file was built with another model
 
 A :class:`SourceError` met while a folder is read never ends the batch: it becomes one

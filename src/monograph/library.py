@@ -525,19 +525,23 @@ class Monograph:
         made = pack(question, hits, packing, ahead.relations(hits), names)
         return replace(made, relevance=abstain.relevance(question, hits))
 
-    def ask(
+    def ask(  # noqa: PLR0913 - each is a choice of its own
         self,
         question: str,
         budget: int = BUDGET,
         *,
         history: Sequence[Turn] = (),
-        **choices: Any,
+        k: int = FOUND,
+        mode: Mode = "auto",
+        where: Mapping[str, Any] | None = None,
+        max_tokens: int = asking.MAX_TOKENS,
+        remember: bool = True,
     ) -> Answer:
         """Answer a question from the file, with the model it was opened with.
 
         Parameters
         ----------
-        question, budget, history, choices:
+        question, budget, history, k, mode, where, max_tokens, remember:
             As for :meth:`stream`, which says more.
 
         Raises
@@ -547,7 +551,16 @@ class Monograph:
         InputError, InvalidFilter, ModelError
             As for :meth:`search` and :meth:`context`.
         """
-        *_, answer = self.stream(question, budget, history=history, **choices)
+        *_, answer = self.stream(
+            question,
+            budget,
+            history=history,
+            k=k,
+            mode=mode,
+            where=where,
+            max_tokens=max_tokens,
+            remember=remember,
+        )
         assert isinstance(answer, Answer)  # noqa: S101 - the last thing a stream gives
         return answer
 
@@ -587,9 +600,7 @@ class Monograph:
             ``compact`` and ``forget`` drop it.
         """
         begun = time.perf_counter()
-        query = question
-        if history:
-            query = follow_up.alone(self._model, question, history)
+        query = follow_up.alone(self._model, question, history) if history else question
         hits = self.search(query, k, mode=mode, where=where)
         found = time.perf_counter()
         context = self._pack(query, hits, Packing(budget))

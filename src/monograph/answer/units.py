@@ -25,7 +25,7 @@ def units(text: str) -> tuple[tuple[int, int], ...]:
         part
         for span in sentence_spans(text)
         for line in _lines(text, *span)
-        for part in cut(text, *line, LONGEST_SENTENCE)
+        for part in ((line,) if line[1] - line[0] <= LONGEST_SENTENCE else cut(text, *line, LONGEST_SENTENCE))
     ]
     if sum(end - start for start, end in spans) >= BRIEF * len(spans):
         return tuple(spans)

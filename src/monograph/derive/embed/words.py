@@ -15,6 +15,10 @@ REMEMBERED = 65_536
 """Words whose tokens are remembered, some 200 bytes each; then it starts afresh."""
 
 
+ONE_THREAD = 200_000
+"""Products of so many numbers OpenBLAS makes in one thread: to wake others would take longer than a larger one."""
+
+
 class WordVectors:
     """Word vectors, each the mean of its tokens' vectors. Safe to use from several threads.
 
@@ -36,7 +40,10 @@ class WordVectors:
         known = self._look_up([*words, *others])
         targets = np.stack([token_vectors()[list(ids)].sum(axis=0) / length for ids, length in known[len(words) :]])
         tokens, places = np.unique([one for ids, _ in known[: len(words)] for one in ids], return_inverse=True)
-        near = (token_vectors()[tokens] @ targets.T)[places]
+        vectors = token_vectors()
+        at_once = max(1, ONE_THREAD // targets.size)
+        parts = [vectors[tokens[at : at + at_once]] @ targets.T for at in range(0, len(tokens), at_once)]
+        near = np.concatenate(parts)[places]
         starts = np.cumsum([0, *(len(ids) for ids, _ in known[: len(words)])][:-1])
         lengths = np.array([length for _, length in known[: len(words)]], dtype=np.float32)
         result: Float32 = (np.add.reduceat(near, starts, axis=0) / lengths[:, None]).astype(np.float32)
