@@ -28,6 +28,7 @@ from monograph.ingest.read.compose import Composer
 from monograph.ingest.read.process import Task
 from monograph.ingest.read.rows import Row, header_among, said
 from monograph.ingest.read.sheets import number
+from monograph.ingest.read.source import Clock
 from monograph.values import Place, Problem, cite
 
 RECOGNISED = {"pdf-scan-no-text-layer.pdf", "png-paper-page.png", "jpg-picture-with-text.jpg"}
@@ -455,6 +456,15 @@ def test_a_reader_that_is_killed_is_a_line(shared: Path) -> None:
     failed = [part.error for part in parts if part.error is not None]
     assert len(failed) == 1
     assert "killed" in failed[0].message
+
+
+def test_the_clock_of_a_file_stands_still_while_its_parts_wait() -> None:
+    clock = Clock(0.5)
+    with clock.stopped():
+        time.sleep(0.8)
+    assert clock.left() > 0
+    time.sleep(0.6)
+    assert clock.left() < 0
 
 
 def test_too_little_memory_is_a_line(shared: Path) -> None:
