@@ -28,7 +28,7 @@ from monograph.ingest.read.compose import Composer
 from monograph.ingest.read.process import Task
 from monograph.ingest.read.rows import Row, header_among, said
 from monograph.ingest.read.sheets import number
-from monograph.ingest.read.source import Clock
+from monograph.ingest.read.source import Address, Clock, Opened
 from monograph.values import Place, Problem, cite
 
 RECOGNISED = {"pdf-scan-no-text-layer.pdf", "png-paper-page.png", "jpg-picture-with-text.jpg"}
@@ -323,10 +323,11 @@ def test_no_chunk_goes_across_two_pages(pages: list[list[str]]) -> None:
     for page, sentences in enumerate(pages, start=1):
         composer.place(Place(0, page=page, apart=True))
         composer.add(" ".join(sentences))
-    places = composer._places
-    document = Document("".join(composer._parts), "d", places=tuple(places))
+    document = composer.document(Opened(b"", Address("d.pdf", "d.pdf")), {})
+    assert document is not None
     chunks = cut(document, Settings(chunk_tokens=32, chunk_overlap=8))
-    starts = [one.start for one in places]
+    starts = [one.start for one in document.places]
+    assert len(starts) == len(pages)
     for chunk in chunks:
         assert document.text[chunk.start : chunk.end] == chunk.text
         assert not any(chunk.start < start < chunk.end for start in starts)
