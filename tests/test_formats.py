@@ -28,6 +28,7 @@ from monograph.ingest.read.compose import Composer
 from monograph.ingest.read.process import Task
 from monograph.ingest.read.rows import Row, header_among, said
 from monograph.ingest.read.sheets import number
+from monograph.ingest.read.source import Address, Clock, Opened
 from monograph.values import Place, Problem, cite
 
 RECOGNISED = {"pdf-scan-no-text-layer.pdf", "png-paper-page.png", "jpg-picture-with-text.jpg"}
@@ -322,10 +323,11 @@ def test_no_chunk_goes_across_two_pages(pages: list[list[str]]) -> None:
     for page, sentences in enumerate(pages, start=1):
         composer.place(Place(0, page=page, apart=True))
         composer.add(" ".join(sentences))
-    places = composer._places
-    document = Document("".join(composer._parts), "d", places=tuple(places))
+    document = composer.document(Opened(b"", Address("d.pdf", "d.pdf")), {})
+    assert document is not None
     chunks = cut(document, Settings(chunk_tokens=32, chunk_overlap=8))
-    starts = [one.start for one in places]
+    starts = [one.start for one in document.places]
+    assert len(starts) == len(pages)
     for chunk in chunks:
         assert document.text[chunk.start : chunk.end] == chunk.text
         assert not any(chunk.start < start < chunk.end for start in starts)
@@ -455,6 +457,15 @@ def test_a_reader_that_is_killed_is_a_line(shared: Path) -> None:
     failed = [part.error for part in parts if part.error is not None]
     assert len(failed) == 1
     assert "killed" in failed[0].message
+
+
+def test_the_clock_of_a_file_stands_still_while_its_parts_wait() -> None:
+    clock = Clock(0.5)
+    with clock.stopped():
+        time.sleep(0.8)
+    assert clock.left() > 0
+    time.sleep(0.6)
+    assert clock.left() < 0
 
 
 def test_too_little_memory_is_a_line(shared: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +20,7 @@ from monograph.errors import (
 from monograph.ingest.detect import HEAD_BYTES, detect
 from monograph.ingest.limits import DEFAULT_LIMITS, Limits
 from monograph.ingest.read import dispatch
-from monograph.ingest.read.source import Address, Opened
+from monograph.ingest.read.source import Address, Clock, Opened
 from monograph.values import Document, Problem
 
 PART_CHARACTERS = 250_000
@@ -90,7 +89,8 @@ def read_file(path: Path, root: Path, limits: Limits = DEFAULT_LIMITS) -> Iterat
     address = Address(
         path_to_uri(path), path_to_uri(path.relative_to(root)) if path != root else path_to_uri(Path(path.name))
     )
-    opened = Opened(data, address, limits, time.monotonic() + limits.max_seconds)
+    clock = Clock(limits.max_seconds)
+    opened = Opened(data, address, limits, clock)
     of_file = hashlib.sha256(data).digest(), state.st_size, state.st_mtime_ns
     documents: list[Document] = []
     problems: list[Problem] = []
@@ -103,7 +103,8 @@ def read_file(path: Path, root: Path, limits: Limits = DEFAULT_LIMITS) -> Iterat
                 continue
             documents.append(item)
             if sum(len(document.text) for document in documents) >= PART_CHARACTERS:
-                yield Part(*of_file, tuple(documents), tuple(problems), last=False)
+                with clock.stopped():
+                    yield Part(*of_file, tuple(documents), tuple(problems), last=False)
                 documents, problems, started = [], [], True
     except SourceError as found:
         if not (started or documents):

@@ -25,10 +25,8 @@ _OFFICE: tuple[tuple[str, Format], ...] = (
     ("word/document.xml", "docx"), ("ppt/presentation.xml", "pptx"), ("xl/workbook.xml", "xlsx"),
     ("xl/workbook.bin", "xls"),
 )  # fmt: skip
-_OLE: tuple[tuple[str, Format | str], ...] = (
-    ("EncryptedPackage", "locked"), ("Workbook", "xls"), ("Book", "xls"), ("__properties_version1.0", "msg"),
-    ("WordDocument", "an old Word document"), ("PowerPoint Document", "an old PowerPoint file"),
-)  # fmt: skip
+_OLE: tuple[tuple[str, Format], ...] = (("Workbook", "xls"), ("Book", "xls"), ("__properties_version1.0", "msg"))
+_OLD = {"WordDocument": "an old Word document", "PowerPoint Document": "an old PowerPoint file"}
 _ENTITY = re.compile(rb"<!\s*(?:DOCTYPE|ENTITY)", re.I)
 _ENTITY_WIDE = re.compile("<!(?:DOCTYPE|ENTITY)".encode("utf-16-le"))
 
@@ -45,14 +43,15 @@ def look_inside(opened: Opened, container: Format) -> Format:
 
 
 def _in_ole(data: bytes) -> Format:
+    """What an OLE file holds, by the names in its directory."""
+    if "EncryptedPackage".encode("utf-16-le") in data:
+        raise SourceLocked("it is encrypted", "save it without a password")
     for name, form in _OLE:
         if name.encode("utf-16-le") in data:
-            if form == "locked":
-                raise SourceLocked("it is encrypted", "save it without a password")
-            if form in ("xls", "msg"):
-                return form  # type: ignore[return-value]
-            raise UnknownFormat(f"{form}, which cannot be read", "save it in the Office format of today, or as PDF")
-    raise UnknownFormat("an old Office file of an unknown kind", "save it in the Office format of today, or as PDF")
+            return form
+    named = (kind for name, kind in _OLD.items() if name.encode("utf-16-le") in data)
+    kind = next(named, "an old Office file of an unknown kind")
+    raise UnknownFormat(f"{kind}, which cannot be read", "save it in the Office format of today, or as PDF")
 
 
 def _in_zip(opened: Opened) -> Format:

@@ -37,10 +37,7 @@ def main() -> None:
         while True:
             task: Task = connection.recv()
             limit_memory(task.limits.max_memory)
-            signal.setitimer(signal.ITIMER_REAL, task.limits.max_seconds + GRACE_SECONDS)
-            whole = _read(connection, task)
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            if not whole:
+            if not _read(connection, task):
                 return
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return
@@ -52,15 +49,23 @@ def main() -> None:
 
 def _read(connection: Connection, task: Task) -> bool:
     """Send the parts of a file; whether the process is fit to read another."""
+    left = task.limits.max_seconds + GRACE_SECONDS
     try:
+        signal.setitimer(signal.ITIMER_REAL, left)
         for part in read_file(task.path, task.root, task.limits):
+            # The time is for reading: it stands still while the one who asked is busy with what came before.
+            left, _ = signal.setitimer(signal.ITIMER_REAL, 0)
             connection.send(part)
+            signal.setitimer(signal.ITIMER_REAL, left)
     except SourceError as error:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         connection.send(Part(b"", 0, 0, (), (), last=True, error=error))
     except MemoryError:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         much = SourceTooSlow(f"reading it took more than {task.limits.max_memory:,} bytes of memory", "divide it")
         connection.send(Part(b"", 0, 0, (), (), last=True, error=much))
         return False
+    signal.setitimer(signal.ITIMER_REAL, 0)
     return True
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any, TypeAlias
@@ -41,17 +42,32 @@ class Address:
         return Address(self.uri + INSIDE + name, self.path + INSIDE + name)
 
 
+class Clock:
+    """How much time is left for a file. It stands still while what was read waits to be taken."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+
+    def left(self) -> float:
+        """Seconds, below 0 when the time is over."""
+        return self._end - time.monotonic()
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """What is done within takes no time."""
+        began = time.monotonic()
+        yield
+        self._end += time.monotonic() - began
+
+
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """Bytes to be read: where from, within what limits, until when, and inside how many other files.
-
-    ``deadline`` is by ``time.monotonic``.
-    """
+    """Bytes to be read: where from, within what limits, by which clock, and inside how many other files."""
 
     data: bytes
     address: Address
     limits: Limits = DEFAULT_LIMITS
-    deadline: float = field(default_factory=lambda: time.monotonic() + DEFAULT_LIMITS.max_seconds)
+    clock: Clock = field(default_factory=lambda: Clock(DEFAULT_LIMITS.max_seconds))
     depth: int = 0
 
     def inside(self, name: str, data: bytes) -> Opened:
@@ -64,7 +80,7 @@ class Opened:
 
     def late(self, share: float = 0.75) -> bool:
         """Whether so much of the time for this file is over."""
-        return self.deadline - time.monotonic() < (1 - share) * self.limits.max_seconds
+        return self.clock.left() < (1 - share) * self.limits.max_seconds
 
     def check_pages(self, count: int, what: str) -> None:
         """Raise SourceTooLarge where there are more pages, slides or files than may be."""
@@ -75,7 +91,7 @@ class Opened:
 
     def check_time(self) -> None:
         """Raise SourceTooSlow where the time for this file is over."""
-        if time.monotonic() > self.deadline:
+        if self.clock.left() < 0:
             raise SourceTooSlow(f"it took more than {self.limits.max_seconds:g} s to read", "--max-seconds")
 
 
