@@ -384,7 +384,7 @@ FILTERS: list[tuple[dict[str, object], Callable[[dict[str, object]], bool]]] = [
 ]
 
 
-@pytest.mark.parametrize(("where", "passes"), FILTERS, ids=str)
+@pytest.mark.parametrize(("where", "passes"), FILTERS, ids=["owner", "part", "either", "nobody"])
 def test_a_summary_is_found_only_where_all_under_it_may_be(
     tmp_path: Path, where: dict[str, object], passes: Callable[[dict[str, object]], bool]
 ) -> None:
