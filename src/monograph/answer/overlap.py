@@ -38,13 +38,11 @@ class _Form:
 
     words: tuple[str, ...]
     stems: tuple[str, ...]
-    capital: bool
-    dated: bool
-    counted: bool
-    pointing: bool
+    marks: int
 
 
-_NO_FORM = _Form(("",), ("",), capital=False, dated=False, counted=False, pointing=False)
+_NO_FORM = _Form(("",), ("",), 0)
+_CAPITAL, _DATE, _AMOUNT, _POINTER = 1, 2, 4, 8
 
 
 @lru_cache(maxsize=65_536)
@@ -54,10 +52,10 @@ def _form(written: str) -> _Form:
     return _Form(
         words=words,
         stems=tuple(map(stem, words)),
-        capital=written[0].isupper(),
-        dated=_DATED.fullmatch(lower) is not None,
-        counted=_COUNTED.fullmatch(lower) is not None,
-        pointing=lower in _POINTING,
+        marks=_CAPITAL * written[0].isupper()
+        + _DATE * (_DATED.fullmatch(lower) is not None)
+        + _AMOUNT * (_COUNTED.fullmatch(lower) is not None)
+        + _POINTER * (lower in _POINTING),
     )
 
 
@@ -79,19 +77,17 @@ class Words:
     """The words of sentences, each form once, and what they have to do with a question."""
 
     def __init__(self, asked: Asked, written: Sequence[Sequence[str]]) -> None:
-        numbers = {"": 0}
-        for sentence in written:
-            for word in sentence:
-                if word not in numbers:
-                    numbers[word] = len(numbers)
+        different = dict.fromkeys(chain(("",), *written))
+        numbers = {word: number for number, word in enumerate(different)}
         forms = [_NO_FORM, *map(_form, islice(numbers, 1, None))]
         # Every sentence begins with a word that is none, so that none is empty.
         self._starts = np.cumsum([0, *(len(sentence) + 1 for sentence in written)][:-1])
         self._flat = np.fromiter(
             chain.from_iterable((0, *map(numbers.__getitem__, sentence)) for sentence in written), np.int64
         )
-        starts = np.cumsum([0, *(len(form.words) for form in forms)][:-1])
-        near = word_vectors().cosines([word for form in forms for word in form.words], asked.words)
+        of_forms = [form.words for form in forms]
+        starts = np.cumsum([0, *map(len, of_forms)][:-1])
+        near = word_vectors().cosines(list(chain.from_iterable(of_forms)), asked.words)
         stems = {one: place for place, one in enumerate(asked.stems)}
         has = np.zeros(near.shape, dtype=bool)
         for row, one in enumerate(chain.from_iterable(form.stems for form in forms)):
@@ -100,10 +96,11 @@ class Words:
         self.has: Bools = np.logical_or.reduceat(has, starts, axis=0)
         self.near: Float64 = np.maximum(np.maximum.reduceat(near, starts, axis=0), 0.0).astype(np.float64)
         self.near[self.has] = 1.0
-        self.dated = np.array([form.dated for form in forms])
-        self.counted = np.array([form.counted for form in forms])
-        capital = np.array([form.capital and asked.all_words.isdisjoint(form.words) for form in forms])
-        first = np.array([form.pointing for form in forms])
+        marks = np.array([form.marks for form in forms])
+        self.dated, self.counted, first = marks & _DATE > 0, marks & _AMOUNT > 0, marks & _POINTER > 0
+        capital = marks & _CAPITAL > 0
+        for row in np.flatnonzero(capital).tolist():
+            capital[row] = asked.all_words.isdisjoint(of_forms[row])
         opens = np.minimum(self._starts + 1, len(self._flat) - 1)
         self.pointing = first[self._flat[opens]]
         inner = capital[self._flat]
