@@ -53,6 +53,8 @@ def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
     if "llama_index" in code or "langchain" in code:
         pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
         pytest.importorskip("langchain_core", reason="the extra langchain is not installed")
+    if "import mcp" in code or "from mcp" in code:
+        pytest.importorskip("mcp", reason="the extra mcp is not installed")
     script = tmp_path / "page.py"
     script.write_text(code)
     run(script, place(tmp_path))

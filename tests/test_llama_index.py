@@ -208,7 +208,7 @@ def test_without_the_framework_the_error_names_the_extra() -> None:
 import sys
 sys.modules["llama_index.core"] = None
 from monograph.errors import MissingExtra
-for name in ("llama_index.retrievers.monograph", "llama_index.retrievers.monograph.hybrid"):
+for name in ("llama_index.retrievers.monograph", "llama_index.retrievers.monograph.retrievers"):
     try:
         __import__(name)
     except MissingExtra as error:

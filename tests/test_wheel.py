@@ -38,7 +38,11 @@ def test_the_three_packages_are_in_it(names: list[str]) -> None:
         "monograph/app/picture/page.html",
         "monograph/app/picture/vendor/d3-force.min.js",
         "llama_index/retrievers/monograph/__init__.py",
+        "llama_index/vector_stores/monograph/__init__.py",
+        "llama_index/indices/monograph/__init__.py",
         "langchain_monograph/__init__.py",
+        "monograph_mcp/__init__.py",
+        "monograph_tools/__init__.py",
     ):
         assert name in names
     assert any(
@@ -50,11 +54,17 @@ def test_the_three_packages_are_in_it(names: list[str]) -> None:
 
 def test_nothing_else_is(names: list[str]) -> None:
     assert "llama_index/__init__.py" not in names
-    assert "llama_index/retrievers/__init__.py" not in names
+    assert not [
+        name
+        for name in names
+        if name.startswith("llama_index/") and name.count("/") == 2 and name.endswith("/__init__.py")
+    ]
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {
         "monograph",
         "llama_index",
         "langchain_monograph",
+        "monograph_mcp",
+        "monograph_tools",
     }
     assert not [name for name in names if name.endswith((".cpp", ".mono"))]

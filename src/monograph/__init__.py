@@ -10,6 +10,7 @@ Point Monograph at a folder; it makes one SQLite file that answers questions::
             print(hit.uri, hit.chunk.text)
 """
 
+from monograph.derive.tokens import count_tokens
 from monograph.errors import MonographError
 from monograph.ingest.limits import Limits
 from monograph.library import Monograph
@@ -34,6 +35,7 @@ from monograph.values import (
     Section,
     Span,
     Stats,
+    Stored,
     Turn,
 )
 
@@ -64,5 +66,7 @@ __all__ = [
     "Settings",
     "Span",
     "Stats",
+    "Stored",
     "Turn",
+    "count_tokens",
 ]

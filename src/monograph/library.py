@@ -25,13 +25,15 @@ from monograph.answer.windows import Windows, reduce_to_windows
 from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError, ModelError, NotFound
 from monograph.graph import export
+from monograph.graph.routes import routes as find_routes
 from monograph.ingest import apart, build, configuration, follow, foresee, grow, regraph, revector, watch
+from monograph.ingest import passages as single
 from monograph.ingest import plan as planning
 from monograph.ingest import remove as removal
 from monograph.ingest.limits import DEFAULT_LIMITS, Limits
 from monograph.ingest.prepare import Pipeline
-from monograph.models import Embedder, Extractor, LanguageModel, Summarizer
-from monograph.retrieve import entities, neighbourhood, outline, tree
+from monograph.models import Embedder, Extractor, Float32, LanguageModel, Summarizer
+from monograph.retrieve import entities, lookup, neighbourhood, outline, tree
 from monograph.retrieve import merges as merging
 from monograph.retrieve import search as retrieval
 from monograph.retrieve.nearest_names import NearestNames
@@ -61,8 +63,10 @@ from monograph.values import (
     Plan,
     Reduced,
     Report,
+    Route,
     Seconds,
     Stats,
+    Stored,
     Turn,
     Watcher,
 )
@@ -342,6 +346,49 @@ class Monograph:
         """
         return build.add(self._writing_pipeline(), documents, progress)
 
+    def put(self, documents: Iterable[Document], *, progress: Watcher | None = None) -> Report:
+        """Store passages beside those that their documents hold, as frameworks hand them over.
+
+        A passage whose id the file knows takes that chunk's place, in whichever document it stands; a document's other
+        chunks stay. Title, uri and metadata are laid over what is stored. Where all passages of a new file bring their
+        vectors, the file is one of given vectors: see :class:`monograph.derive.embed.GivenVectors`.
+
+        Raises
+        ------
+        InvalidDocument
+            If a document has no passages, is part of a synced file, or cannot be stored: nothing of its batch (at most
+            1,024 documents) is.
+        """
+        listed = list(documents)
+        if self._embedder is None:
+            self._embedder = configuration.outside_embedder(self._database, listed)
+        return single.put(self._writing_pipeline(), listed, progress)
+
+    def remove_chunks(self, ids: Iterable[str] | None = None, *, where: Mapping[str, Any] | None = None) -> Report:
+        """Take single chunks out of every result; a document goes with the last of its chunks.
+
+        Parameters
+        ----------
+        ids:
+            Of chunks; those that the file does not hold are passed over.
+        where:
+            Only chunks whose metadata meet this filter: see :mod:`monograph.where`.
+
+        Raises
+        ------
+        InputError
+            If neither is given.
+        InvalidDocument
+            If a chunk is part of a synced file of which other chunks are to stay.
+        """
+        if ids is None and not where:
+            raise InputError("neither ids nor a filter says which chunks", "name them; to clear the file, remove all")
+        allowed = compile_condition(filters.parse(where))
+        named = None if ids is None else [str(name) for name in ids]
+        if configuration.known_embedder(self._database) is None:
+            return Report()  # It holds nothing yet, and what its vectors come from is still open.
+        return single.remove(self._writing_pipeline(), named, allowed)
+
     def remove(self, ids: Iterable[str], *, forget: bool = False) -> Report:
         """Take documents out of every result, all of them or, on an error, none.
 
@@ -378,6 +425,8 @@ class Monograph:
         faithful: bool = False,
         detail: float | None = None,
         budget: int | None = None,
+        vector: Sequence[float] | Float32 | None = None,
+        alpha: float | None = None,
     ) -> list[Hit]:
         """Find chunks, and in the mode ``tree`` summaries.
 
@@ -402,6 +451,10 @@ class Monograph:
             comes, whatever it is.
         budget:
             With ``tree``: most tokens of all hits together; one that would go over is passed over.
+        vector:
+            The query's vector, of the file's dimension, where the caller has it: it is then not made here.
+        alpha:
+            With ``hybrid``: what meaning counts beside words, from 0 (words alone) to 1 (vectors alone).
 
         Returns
         -------
@@ -411,7 +464,8 @@ class Monograph:
         ------
         InputError
             If a number is out of range, the mode unknown, ``faithful`` asked of a mode that has no formulas of MiniRAG,
-            ``detail`` or ``budget`` of another than ``tree``, or the file has no tree.
+            ``detail`` or ``budget`` of another than ``tree``, ``alpha`` of another than ``hybrid``, the file has no
+            tree, or the vector is of another dimension than the file's.
         InvalidFilter
             If the filter cannot be understood.
         ModelError
@@ -423,13 +477,15 @@ class Monograph:
             raise InputError(f"unknown mode {mode!r}", f"modes are {', '.join(retrieval.MODES)}")
         allowed = compile_condition(filters.parse(where))
         portion = retrieval.portion(k, mode, detail, budget)
+        mode = retrieval.balanced(mode, alpha)
+        given = retrieval.given_vector(vector)
         types = self._answer_types(query) if faithful and k else ()
         with self._database.read() as connection:
             chosen = configuration.chosen_mode(connection, mode)
             if faithful and chosen != "graph":
                 raise InputError(f"faithful belongs to the mode 'graph', not to {chosen!r}", 'give mode="graph"')
-            request = retrieval.Request(query, k, chosen, allowed=allowed)
-            if retrieval.needs_vector(chosen):
+            request = retrieval.Request(query, k, chosen, given, allowed, alpha=alpha)
+            if retrieval.needs_vector(chosen) and (given is None or chosen == "graph"):
                 # Another process may have given the file another embedder since it was opened.
                 configuration.check_embedder(self._database, self.embedder)
                 request = retrieval.prepare(connection, self.embedder, request)
@@ -649,6 +705,25 @@ class Monograph:
             found = chunks.find(connection, chunk_id)
         return None if found is None else found.chunk
 
+    def fetch(
+        self, ids: Sequence[str] | None = None, *, where: Mapping[str, Any] | None = None, vectors: bool = False
+    ) -> list[Stored]:
+        """Stored chunks by id, or all that meet a filter.
+
+        Parameters
+        ----------
+        ids:
+            Of chunks: those that are there come in this order. Without them, in reading order, document by document.
+        where:
+            Only chunks whose metadata meet this filter: see :mod:`monograph.where`.
+        vectors:
+            Whether their vectors come with them.
+        """
+        allowed = compile_condition(filters.parse(where))
+        stored = configuration.known_embedder(self._database) if vectors else None
+        with self._database.read() as connection:
+            return lookup.fetch(connection, ids, allowed, None if stored is None else stored.dimension)
+
     def entities(self, k: int = 50, like: str = "") -> list[Entity]:
         """The named things of the file, those that most chunks name first, at most k.
 
@@ -689,6 +764,39 @@ class Monograph:
         """
         with self._database.read() as connection:
             return neighbourhood.neighbourhood(connection, entities.find(connection, name), hops, most)
+
+    def routes(self, name: str, other: str, hops: int = 4, most: int = 3) -> list[Route]:
+        """Ways from one entity to another, over entities that chunks name together.
+
+        Each end is looked around for half of the way, at most EXPORTED entities far: in a large file a way between two
+        that are named very often may be missed.
+
+        Parameters
+        ----------
+        name, other:
+            As for :meth:`neighbourhood`.
+        hops:
+            Most links of a way, at least 1.
+        most:
+            Most ways.
+
+        Returns
+        -------
+        Ways of fewest links; of these, those whose lightest link is heaviest come first. None where nothing joins the
+        two, or they are one.
+
+        Raises
+        ------
+        NotFound
+            As for :meth:`neighbourhood`.
+        InputError
+            If a number is out of range.
+        """
+        if hops < 1 or most < 1:
+            raise InputError(f"hops is {hops} and most is {most}", "give at least 1")
+        there = self.neighbourhood(name, (hops + 1) // 2, EXPORTED)
+        back = self.neighbourhood(other, hops // 2, EXPORTED)
+        return find_routes((there, back), set(there.centre), set(back.centre), hops, most)
 
     def merges(self, name: str = "") -> list[Merge]:
         """Which names were taken to mean one entity, and why: see :func:`monograph.retrieve.merges.merges`.

@@ -1,4 +1,4 @@
-"""Monograph for LangChain: retrievers over a .mono file, and chat models that answer from one."""
+"""Monograph for LangChain: a vector store and retrievers over a .mono file, and chat models that answer from one."""
 
 from monograph.errors import MissingExtra
 
@@ -7,7 +7,24 @@ try:
 except ImportError as error:
     raise MissingExtra("langchain_monograph needs LangChain", 'pip install "monograph[langchain]"') from error
 
+from langchain_monograph.compressor import SCRCompressor
+from langchain_monograph.document_loaders import MonographLoader
+from langchain_monograph.embeddings import LangChainEmbedder, MonographEmbeddings
 from langchain_monograph.models import ChatModel
-from langchain_monograph.retrievers import HybridRetriever
+from langchain_monograph.retrievers import EraRAGRetriever, HybridRetriever, MiniRAGRetriever, TreeRetriever
+from langchain_monograph.toolkit import MonographToolkit
+from langchain_monograph.vectorstores import EcoVectorStore
 
-__all__ = ["ChatModel", "HybridRetriever"]
+__all__ = [
+    "ChatModel",
+    "EcoVectorStore",
+    "EraRAGRetriever",
+    "HybridRetriever",
+    "LangChainEmbedder",
+    "MiniRAGRetriever",
+    "MonographEmbeddings",
+    "MonographLoader",
+    "MonographToolkit",
+    "SCRCompressor",
+    "TreeRetriever",
+]

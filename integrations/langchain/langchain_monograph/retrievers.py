@@ -1,8 +1,10 @@
-"""A LangChain retriever over an open monograph."""
+"""LangChain retrievers over an open monograph: by words and meaning, along the graph, through the tree."""
 
 from __future__ import annotations
 
 import asyncio
+from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -10,16 +12,17 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict
 
+from langchain_monograph.documents import as_document, as_passage, documents_ids
 from monograph import Hit, Mode, Monograph
 
 
-class HybridRetriever(BaseRetriever):
-    """Finds chunks of a monograph by words and by meaning.
+class FileRetriever(BaseRetriever):
+    """Finds chunks of a monograph.
 
     Documents carry the chunk's id and text and the document's metadata; what Monograph adds stands under keys that
     begin with ``monograph_``: ``score`` (absolute, never None), ``title``, ``uri``, ``document_id``, ``start``, ``end``
-    and ``explanation``.
-    ``k``, ``mode`` and ``where`` may be given anew with each call of ``invoke``.
+    and ``explanation``. ``k``, ``where`` and what a kind of retriever has besides may be given anew with each call of
+    ``invoke``.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -28,8 +31,6 @@ class HybridRetriever(BaseRetriever):
     """An open file; it stays the caller's to close."""
     k: int = 5
     """Most documents to return."""
-    mode: Mode = "auto"
-    """As for :meth:`monograph.Monograph.search`."""
     where: dict[str, Any] | None = None
     """Only chunks whose metadata meet this filter."""
 
@@ -43,28 +44,106 @@ class HybridRetriever(BaseRetriever):
     ) -> list[Document]:
         return await asyncio.to_thread(self._search, query, **changed)
 
+    @abstractmethod
+    def _search(self, query: str, *changed: Any, **named: Any) -> list[Document]:
+        """The documents for a query, best first."""
+
+    def _given(self, k: int | None, where: dict[str, Any] | None) -> tuple[int, dict[str, Any] | None]:
+        return self.k if k is None else k, self.where if where is None else where
+
+
+class HybridRetriever(FileRetriever):
+    """Finds chunks of a monograph by words and by meaning; ``mode`` and ``alpha`` as in a search of the file."""
+
+    mode: Mode = "auto"
+    """As for :meth:`monograph.Monograph.search`."""
+    alpha: float | None = None
+    """With the mode ``hybrid``: what meaning counts beside words, from 0 (words alone) to 1 (vectors alone)."""
+
     def _search(
-        self, query: str, k: int | None = None, mode: Mode | None = None, where: dict[str, Any] | None = None
+        self,
+        query: str,
+        k: int | None = None,
+        mode: Mode | None = None,
+        where: dict[str, Any] | None = None,
+        alpha: float | None = None,
     ) -> list[Document]:
-        hits = self.monograph.search(
-            query,
-            self.k if k is None else k,
-            mode=self.mode if mode is None else mode,
-            where=self.where if where is None else where,
+        most, allowed = self._given(k, where)
+        weight = self.alpha if alpha is None else alpha
+        return _as_documents(
+            self.monograph.search(query, most, mode=self.mode if mode is None else mode, where=allowed, alpha=weight)
         )
-        return [as_document(hit) for hit in hits]
 
 
-def as_document(hit: Hit) -> Document:
-    """A hit as LangChain has it."""
-    own = {
-        "score": hit.score,
-        "title": hit.title,
-        "uri": hit.uri,
-        "document_id": hit.chunk.document_id,
-        "start": hit.chunk.start,
-        "end": hit.chunk.end,
-        "explanation": hit.explain(),
-    }
-    metadata = {**{f"monograph_{name}": value for name, value in own.items()}, **hit.metadata}
-    return Document(id=hit.chunk.id, page_content=hit.chunk.text, metadata=metadata)
+class MiniRAGRetriever(FileRetriever):
+    """Finds chunks hop by hop along the graph of what is named together (Fan et al., MiniRAG, arXiv 2501.06713)."""
+
+    faithful: bool = False
+    """Search by the paper's own formulas."""
+
+    def _search(
+        self, query: str, k: int | None = None, where: dict[str, Any] | None = None, faithful: bool | None = None
+    ) -> list[Document]:
+        most, allowed = self._given(k, where)
+        formulas = self.faithful if faithful is None else faithful
+        return _as_documents(self.monograph.search(query, most, mode="graph", where=allowed, faithful=formulas))
+
+
+class TreeRetriever(FileRetriever):
+    """Finds chunks and the summaries that stand above them; a summary has ``monograph_layer``, ``monograph_chunks``."""
+
+    detail: float | None = None
+    """The share of chunks among the documents, from 0 (summaries alone) to 1."""
+    budget: int | None = None
+    """Most tokens of all documents together."""
+
+    def _search(
+        self,
+        query: str,
+        k: int | None = None,
+        where: dict[str, Any] | None = None,
+        detail: float | None = None,
+        budget: int | None = None,
+    ) -> list[Document]:
+        most, allowed = self._given(k, where)
+        return _as_documents(
+            self.monograph.search(
+                query,
+                most,
+                mode="tree",
+                where=allowed,
+                detail=self.detail if detail is None else detail,
+                budget=self.budget if budget is None else budget,
+            )
+        )
+
+
+class EraRAGRetriever(TreeRetriever):
+    """As :class:`TreeRetriever`, with documents added and taken out: the tree follows (Zhang et al., EraRAG).
+
+    The file must have a tree: ``Monograph.open(path, summarizer=...)``.
+    """
+
+    def add_documents(self, documents: Sequence[Document], ids: Sequence[str] | None = None) -> list[str]:
+        """Store documents; one of a known id replaces that one. Returns their ids, in order."""
+        names = documents_ids(documents, ids)
+        if names:
+            self.monograph.put(as_passage(one, name) for one, name in zip(documents, names, strict=True))
+        return names
+
+    async def aadd_documents(self, documents: Sequence[Document], ids: Sequence[str] | None = None) -> list[str]:
+        """As :meth:`add_documents`, in a thread."""
+        return await asyncio.to_thread(self.add_documents, documents, ids)
+
+    def delete(self, ids: Sequence[str]) -> bool:
+        """Take documents out; always True: afterwards none of them is there."""
+        self.monograph.remove_chunks(ids)
+        return True
+
+    async def adelete(self, ids: Sequence[str]) -> bool:
+        """As :meth:`delete`, in a thread."""
+        return await asyncio.to_thread(self.delete, ids)
+
+
+def _as_documents(hits: list[Hit]) -> list[Document]:
+    return [as_document(hit) for hit in hits]

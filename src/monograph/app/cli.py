@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from monograph.app import ask_commands, graph_commands, output, source_commands, tree_commands
+from monograph.app import ask_commands, graph_commands, output, serve_commands, source_commands, tree_commands
 from monograph.app.command import (
     DONE_WITH_PROBLEMS,
     ApiKeyOption,
@@ -244,6 +244,7 @@ app.command()(ask_commands.context)
 app.command()(graph_commands.graph)
 app.command()(graph_commands.entities)
 app.command()(graph_commands.reextract)
+app.command()(serve_commands.mcp)
 app.command()(tree_commands.outline)
 app.command()(tree_commands.resummarize)
 app.command()(source_commands.sources)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 
@@ -51,7 +51,25 @@ class _Ready:
     failed: tuple[Problem, ...]
 
 
-def store(pipeline: Pipeline, batch: Sequence[Parcel], *, strict: bool) -> Tally:
+class Overtaken(BusyFile):
+    """Another writer changed a document between the reading of it and the writing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a batch was made from: the hashes of stored documents, None for one that was not there, by id.
+
+    ``gone`` are ids of those among them that are to be taken out with the batch.
+    """
+
+    hashes: Mapping[str, bytes | None]
+    gone: Sequence[str] = ()
+
+
+NOTHING_SEEN = Seen({})
+
+
+def store(pipeline: Pipeline, batch: Sequence[Parcel], *, strict: bool, seen: Seen = NOTHING_SEEN) -> Tally:
     """Derive what a batch needs, then store it in one transaction.
 
     Another process may forget a remembered vector between the two steps: then both are done again.
@@ -64,6 +82,13 @@ def store(pipeline: Pipeline, batch: Sequence[Parcel], *, strict: bool) -> Tally
         Documents by source.
     strict:
         Raise on the first document that cannot be stored, and store nothing of the batch; else it is a problem.
+    seen:
+        What the batch was made from.
+
+    Raises
+    ------
+    Overtaken
+        If what was seen is not so any more: nothing is stored.
     """
     ready = _prepare(pipeline, batch)
     if strict:
@@ -79,7 +104,7 @@ def store(pipeline: Pipeline, batch: Sequence[Parcel], *, strict: bool) -> Tally
         tally.extracted += extracted.extracted
         tally.fell_back += extracted.fell_back
         related = relate(pipeline, work)
-        stored = None if related is None else _commit(pipeline, ready, related, strict=strict)
+        stored = None if related is None else _commit(pipeline, ready, related, seen, strict=strict)
         if stored is not None:
             tally.include(stored)
             return tally
@@ -113,7 +138,9 @@ class _Derived:
     index: terms.Changes = field(default_factory=terms.Changes)
 
 
-def _commit(pipeline: Pipeline, ready: Sequence[_Ready], related: Sequence[Related], *, strict: bool) -> Tally | None:
+def _commit(
+    pipeline: Pipeline, ready: Sequence[_Ready], related: Sequence[Related], seen: Seen, *, strict: bool
+) -> Tally | None:
     """Store a batch; None, and nothing stored, when something it counts on is not remembered any more."""
     work = [prepared for one in ready for prepared in one.prepared]
     keys = list({key for prepared in work for key in prepared.keys})
@@ -129,11 +156,26 @@ def _commit(pipeline: Pipeline, ready: Sequence[_Ready], related: Sequence[Relat
             return None
         parts = {(one.document.id, one.sha256): part for one, part in zip(work, related, strict=True)}
         derived = _Derived(held, rows, parts)
+        _take_out(connection, seen, tally)
         for one in ready:
             _store_parcel(connection, one, derived, tally, strict=strict)
         names.use(connection, derived.uses.uses, derived.uses.persons)
         derived.index.write(connection)
     return tally
+
+
+def _take_out(connection: Connection, seen: Seen, tally: Tally) -> None:
+    """Take out what is to go with a batch, if all is still as it was seen."""
+    rows = {name: documents.find(connection, name) for name in seen.hashes}
+    for name, row in rows.items():
+        if (None if row is None else row.sha256) != seen.hashes[name]:
+            raise Overtaken(f"document {name!r} is being changed by others as well", "try again")
+    for row in (rows[name] for name in seen.gone):
+        if row is not None:
+            tally.chunks_removed += remove_row(connection, row)
+            tally.removed += 1
+    if seen.gone:
+        sources.remove_empty(connection)
 
 
 def _store_parcel(connection: Connection, ready: _Ready, derived: _Derived, tally: Tally, *, strict: bool) -> None:

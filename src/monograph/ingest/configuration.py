@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from monograph.derive.embed import load_embedder
+from monograph.derive.embed import GivenVectors, load_embedder
 from monograph.derive.extract import load_extractor
 from monograph.derive.summarize import load_summarizer
 from monograph.errors import InputError, ModelMismatch
@@ -14,7 +14,7 @@ from monograph.settings import Settings
 from monograph.store import clusters
 from monograph.store import settings as stored_settings
 from monograph.store.database import Connection, Database
-from monograph.values import Mode
+from monograph.values import Document, Mode
 from monograph.vectors.index import EcoVectorIndex
 
 
@@ -82,6 +82,14 @@ def make_embedder(database: Database) -> Embedder:
     embedder = load_embedder(stored.spec if stored is not None else "static")
     check_embedder(database, embedder)
     return embedder
+
+
+def outside_embedder(database: Database, given: Iterable[Document]) -> Embedder | None:
+    """What stands for the embedder of a new file all of whose passages bring their vectors; None for any other."""
+    passages = [passage for document in given for passage in document.passages]
+    if not passages or known_embedder(database) is not None or any(one.vector is None for one in passages):
+        return None
+    return GivenVectors(len(passages[0].vector)) if passages[0].vector is not None else None
 
 
 def adopt_embedder(database: Database, embedder: Embedder) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from monograph.derive.embed.given import GivenVectors
 from monograph.errors import InvalidDocument
 from monograph.ingest.chunk import cut
 from monograph.ingest.sentences import count_ahead
@@ -21,6 +22,9 @@ from monograph.vectors.index import EcoVectorIndex
 
 CUTTER = 1
 """Raised when chunks are cut otherwise than before, so that documents are cut anew at their next sync."""
+
+ROUNDING = 1e-6
+"""How far from 1 the length of a unit vector in float32 may be."""
 
 EMBEDDED_AT_ONCE = 256
 """Texts given to the embedder before their vectors are remembered: what a crash can cost."""
@@ -138,6 +142,11 @@ def prepare(work: Sequence[tuple[Document, bytes]], embedder: Embedder, settings
 
 def _vectored(document: Document, chunk: Chunk, given: Float32 | None, embedder: Embedder) -> Vectored:
     if given is None:
+        if isinstance(embedder, GivenVectors):
+            raise InvalidDocument(
+                f"chunk {chunk.id!r} came without a vector, and nothing here can make one: the file's are all given",
+                "give its vector, or make all anew: monograph reembed FILE static",
+            )
         text = embedded_text(document.title, chunk.metadata, chunk.text)
         return Vectored(content_hash("embed", embedder.key, text), text, None)
     vector = np.asarray(given, dtype=np.float32)
@@ -148,9 +157,19 @@ def _vectored(document: Document, chunk: Chunk, given: Float32 | None, embedder:
         )
     if not np.isfinite(vector).all():
         raise InvalidDocument(f"the vector of chunk {chunk.id!r} is not finite", "leave it out to have it made")
-    length = float(np.linalg.norm(vector))
-    unit = vector / np.float32(length) if length > 0 else vector
-    return Vectored(content_hash("given", hashlib.sha256(pack(unit)).hexdigest()), "", unit)
+    unit = normalised(vector)
+    return Vectored(given_key(pack(unit)), "", unit)
+
+
+def given_key(packed: bytes) -> bytes:
+    """The memo key of a vector that came with its chunk."""
+    return content_hash("given", hashlib.sha256(packed).hexdigest())
+
+
+def normalised(vector: Float32) -> Float32:
+    """A vector made to unit length; one that has it already, or has none, stays as it is to the bit."""
+    length = float(np.linalg.norm(vector.astype(np.float64)))
+    return vector if length == 0 or abs(length - 1) < ROUNDING else (vector / length).astype(np.float32)
 
 
 def missing(connection: Connection, batch: Sequence[Prepared]) -> list[Vectored]:

@@ -42,25 +42,32 @@ class Fused:
     origins: tuple[Origin, ...]
 
 
-def fuse(rankings: Sequence[Ranking], lifts: Sequence[Ranking], method: Method = "z_score") -> list[Fused]:
+def fuse(
+    rankings: Sequence[Ranking],
+    lifts: Sequence[Ranking],
+    method: Method = "z_score",
+    weights: Mapping[str, float] = WEIGHTS,
+) -> list[Fused]:
     """Fuse rankings; chunks by fused score, highest first, ties by row number.
 
     Parameters
     ----------
     rankings:
-        One a retriever, weighted by WEIGHTS. A chunk that a ranking lacks counts there as its lowest (z_score) or not
+        One a retriever. A chunk that a ranking lacks counts there as its lowest (z_score) or not
         at all (reciprocal_rank).
     lifts:
         Word-for-word matches: each adds its score times LIFTS.
     method:
         How scores are made comparable.
+    weights:
+        What each retriever's score counts.
     """
     shares = [standardised(one) if method == "z_score" else reciprocal(one) for one in rankings]
     totals = {row: 0.0 for one in (*rankings, *lifts) for row in one.rows}
     for one, share in zip(rankings, shares, strict=True):
         least = min(share.values(), default=0.0) if method == "z_score" else 0.0
         for row in totals:
-            totals[row] += WEIGHTS[one.retriever] * share.get(row, least)
+            totals[row] += weights[one.retriever] * share.get(row, least)
     return _ordered(totals, rankings, lifts)
 
 

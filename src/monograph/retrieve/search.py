@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
+
+import numpy as np
 
 from monograph.errors import InputError
 from monograph.models import Embedder, Float32
@@ -29,9 +32,10 @@ must not change the first ones."""
 class Request:
     """What is asked, in a mode that is not ``auto`` any more.
 
-    ``vector`` is the embedded query, None in the modes without one. ``question`` is the query taken apart, and
-    ``clause_vectors`` its clauses embedded, float32 (clauses, dimension), in the mode ``graph``. ``types`` are what a
-    model says the answer may be, for MiniRAG's formulas.
+    ``vector`` is the embedded query, None in the modes without one, unless it came with the query. ``question`` is the
+    query taken apart, and ``clause_vectors`` its clauses embedded, float32 (clauses, dimension), in the mode ``graph``.
+    ``alpha`` is what the vectors' score counts in ``hybrid``, of 1; None goes by the weights of
+    :mod:`monograph.retrieve.fuse`. ``types`` are what a model says the answer may be, for MiniRAG's formulas.
     """
 
     query: str
@@ -41,6 +45,7 @@ class Request:
     allowed: Allowed = EVERYTHING
     question: Question | None = None
     clause_vectors: Float32 | None = None
+    alpha: float | None = None
     types: tuple[str, ...] = ()
 
 
@@ -51,6 +56,43 @@ FUSION: fuse.Method = "z_score"
 def needs_vector(mode: Mode) -> bool:
     """Whether a mode needs the query's vector."""
     return mode in ("dense", "hybrid", "graph", "tree")
+
+
+def balanced(mode: Mode, alpha: float | None) -> Mode:
+    """The mode that is meant by ``hybrid`` with a weight: at either end it is one of the two alone.
+
+    Raises
+    ------
+    InputError
+        If the weight is out of range, or given in another mode.
+    """
+    if alpha is None:
+        return mode
+    if mode != "hybrid":
+        raise InputError(f"alpha belongs to the mode 'hybrid', not to {mode!r}", 'give mode="hybrid"')
+    if not 0 <= alpha <= 1:
+        raise InputError(f"alpha is {alpha:g}", "give 0 (words alone) to 1 (vectors alone)")
+    ends: dict[float, Mode] = {0: "lexical", 1: "dense"}
+    return ends.get(alpha, mode)
+
+
+def given_vector(vector: Sequence[float] | Float32 | None) -> Float32 | None:
+    """A vector that came with a query, as float32 (dimension,).
+
+    Raises
+    ------
+    InputError
+        If it is not a row of numbers.
+    """
+    if vector is None:
+        return None
+    try:
+        made = np.asarray(vector, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the query's vector is not numbers: {error}", "give a list of floats") from error
+    if made.ndim != 1:
+        raise InputError(f"the query's vector has shape {made.shape}", "give one vector, a list of floats")
+    return made
 
 
 def portion(k: int, mode: Mode, detail: float | None, budget: int | None) -> tree.Portion | None:
@@ -105,7 +147,9 @@ def prepare(connection: Connection, embedder: Embedder | None, request: Request)
         return request
     question = take_apart(connection, request.query) if request.mode == "graph" else None
     clauses = question.clauses if question is not None else ()
-    made = embedder.embed([request.query, *clauses], "query")
+    made = embedder.embed([request.query, *clauses] if request.vector is None else clauses, "query")
+    if request.vector is not None:
+        return replace(request, question=question, clause_vectors=made)
     return replace(request, vector=made[0], question=question, clause_vectors=made[1:])
 
 
@@ -123,13 +167,14 @@ def search(connection: Connection, index: EcoVectorIndex, request: Request) -> l
         rankings.append(lexical.bm25(connection, query, pool, allowed))
         lifts.append(lexical.word_for_word(connection, "exact", lexical.codes(query), pool, allowed))
         lifts.append(lexical.word_for_word(connection, "phrase", lexical.phrases(query), pool, allowed))
-    if request.vector is not None:
+    if request.vector is not None and needs_vector(request.mode):
         rankings.append(dense.search(connection, index, request.vector, pool, allowed))
     if request.question is not None and request.clause_vectors is not None:
         weighted = [(one, fuse.WEIGHTS[one.retriever]) for one in rankings]
         found = graph.walk(connection, request.question, weighted, request.clause_vectors, allowed)
         return _by_graph(connection, request.k, found, rankings, lifts)
-    fused = fuse.alone(rankings[0], lifts) if len(rankings) == 1 else fuse.fuse(rankings, lifts, FUSION)
+    weights = fuse.WEIGHTS if request.alpha is None else {"lexical": 1 - request.alpha, "dense": request.alpha}
+    fused = fuse.alone(rankings[0], lifts) if len(rankings) == 1 else fuse.fuse(rankings, lifts, FUSION, weights)
     return _hits(connection, fused[: request.k])
 
 

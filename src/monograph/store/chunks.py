@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from monograph.errors import InvalidDocument
 from monograph.store import documents, graphs, terms, vectors
 from monograph.store.database import Connection
+from monograph.store.filters import Allowed
 from monograph.values import Chunk, Metadata
 
 
@@ -160,6 +161,48 @@ def find(connection: Connection, chunk_id: str) -> Found | None:
     """A chunk by its id."""
     found = _found(connection, f"{_SELECT} WHERE c.id = ?", (chunk_id,))
     return found[0] if found else None
+
+
+def owners(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
+    """The document's id by the chunk's, for the chunks that are there."""
+    return dict(
+        connection.execute(
+            """SELECT c.id, d.id FROM json_each(?) AS asked CROSS JOIN chunks AS c JOIN documents AS d USING (document)
+            WHERE c.id = asked.value""",
+            (json.dumps(list(ids)),),
+        )
+    )
+
+
+def asked(connection: Connection, ids: Sequence[str] | None, allowed: Allowed) -> list[int]:
+    """Row numbers of the chunks that are allowed.
+
+    Those of some ids come in their order, each once, and ids that are not there are passed over; without ids, all in
+    reading order, document by document.
+    """
+    if ids is None:
+        query = f"SELECT chunk FROM chunks WHERE {allowed.on('chunk')} ORDER BY document, ordinal"  # noqa: S608
+        return [int(row) for (row,) in connection.execute(query, allowed.parameters)]
+    found = dict(
+        connection.execute(
+            f"""SELECT c.id, c.chunk FROM json_each(?) AS asked CROSS JOIN chunks AS c
+            WHERE c.id = asked.value AND {allowed.on("c.chunk")}""",  # noqa: S608
+            (json.dumps(list(ids)), *allowed.parameters),
+        )
+    )
+    return [found[name] for name in dict.fromkeys(ids) if name in found]
+
+
+def by_document(connection: Connection, rows: Sequence[int]) -> dict[str, set[str]]:
+    """Ids of chunks by the id of their document."""
+    found: dict[str, set[str]] = {}
+    for document, name in connection.execute(
+        """SELECT d.id, c.id FROM json_each(?) AS asked CROSS JOIN chunks AS c JOIN documents AS d USING (document)
+        WHERE c.chunk = asked.value""",
+        (json.dumps(list(rows)),),
+    ):
+        found.setdefault(document, set()).add(name)
+    return found
 
 
 def of_document(connection: Connection, document: int) -> list[Found]:

@@ -88,6 +88,15 @@ def of_chunks(connection: Connection, chunks: Sequence[int], dimension: int) -> 
     return rows, values.reshape(len(found), dimension).astype(np.float32, copy=False)
 
 
+def with_keys(connection: Connection, document: int) -> dict[str, tuple[bytes, bytes]]:
+    """Memo keys and values of the vectors of a document's chunks, by the chunk's id."""
+    found = connection.execute(
+        "SELECT id, key, value FROM chunks JOIN vectors USING (chunk) JOIN memo USING (memo) WHERE document = ?",
+        (document,),
+    )
+    return {name: (key, value) for name, key, value in found}
+
+
 def load_any(connection: Connection, memos: Sequence[int]) -> tuple[Int64, Float32]:
     """As :func:`load`, with the dimension of the first of the rows; shape (0, 0) where there is none."""
     size = None

@@ -34,6 +34,7 @@ from monograph.values.found import (
     Hit,
     Mode,
     Origin,
+    Stored,
 )
 from monograph.values.graph import (
     KINDS,
@@ -46,6 +47,7 @@ from monograph.values.graph import (
     Path,
     PathNode,
     Relation,
+    Route,
 )
 from monograph.values.state import (
     Finding,
@@ -117,11 +119,13 @@ __all__ = [
     "Reduced",
     "Relation",
     "Report",
+    "Route",
     "Seconds",
     "Section",
     "Source",
     "Span",
     "Stats",
+    "Stored",
     "Summary",
     "TreeStats",
     "Turn",

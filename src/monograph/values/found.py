@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from monograph.models import Float32
 from monograph.values.content import Chunk, Metadata
 from monograph.values.graph import Path
 from monograph.values.tree import Summary
@@ -44,6 +45,21 @@ class Origin:
     rank: int
     score: float
     effort: Effort | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stored:
+    """A chunk as the file holds it, with its document's title and uri.
+
+    ``metadata`` is the document's with the chunk's own laid over it. ``vector`` is float32 (dimension,) of unit length,
+    where vectors were asked for and it has one.
+    """
+
+    chunk: Chunk
+    title: str
+    uri: str
+    metadata: Metadata
+    vector: Float32 | None = None
 
 
 @dataclass(frozen=True, slots=True)

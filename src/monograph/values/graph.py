@@ -187,6 +187,14 @@ class Neighbourhood:
 
 
 @dataclass(frozen=True, slots=True)
+class Route:
+    """A way from one entity to another: ``links[i]`` joins ``entities[i]`` and ``entities[i + 1]``."""
+
+    entities: tuple[Entity, ...]
+    links: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PathNode:
     """A station on the way from a question to a chunk: ``kind`` is ``question``, ``entity`` or ``chunk``.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from monograph.derive.embed.given import GivenVectors
 from monograph.derive.embed.static import StaticEmbedder
 from monograph.errors import ModelUnavailable
 from monograph.models import Embedder
 
-__all__ = ["StaticEmbedder", "load_embedder"]
+__all__ = ["GivenVectors", "StaticEmbedder", "load_embedder"]
 
 
 def load_embedder(spec: str) -> Embedder:
@@ -15,7 +16,8 @@ def load_embedder(spec: str) -> Embedder:
     Parameters
     ----------
     spec:
-        ``static``; ``onnx:FOLDER`` or ``onnx:ORGANISATION/NAME``; ``sentence-transformers:FOLDER_OR_NAME``.
+        ``static``; ``given:DIMENSION``; ``onnx:FOLDER`` or ``onnx:ORGANISATION/NAME``;
+        ``sentence-transformers:FOLDER_OR_NAME``.
 
     Raises
     ------
@@ -27,6 +29,8 @@ def load_embedder(spec: str) -> Embedder:
     kind, _, source = spec.partition(":")
     if spec == "static":
         return StaticEmbedder()
+    if kind == "given" and source.isdecimal():
+        return GivenVectors(int(source))
     if kind == "onnx" and source:
         from monograph.derive.embed.onnx import OnnxEmbedder
 

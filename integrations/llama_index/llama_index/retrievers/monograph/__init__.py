@@ -9,7 +9,7 @@ except ImportError as error:
         "llama_index.retrievers.monograph needs LlamaIndex", 'pip install "monograph[llama-index]"'
     ) from error
 
-from llama_index.retrievers.monograph.hybrid import HybridRetriever
 from llama_index.retrievers.monograph.model import Model
+from llama_index.retrievers.monograph.retrievers import HybridRetriever, MiniRAGRetriever, TreeRetriever
 
-__all__ = ["HybridRetriever", "Model"]
+__all__ = ["HybridRetriever", "MiniRAGRetriever", "Model", "TreeRetriever"]

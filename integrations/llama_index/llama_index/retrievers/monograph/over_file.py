@@ -1,28 +1,27 @@
-"""A LlamaIndex retriever over an open monograph."""
+"""What retrievers over a .mono file share: the file, and how it is asked."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import threading
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.callbacks import CallbackManager
-from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
+from llama_index.core.schema import NodeWithScore, QueryBundle
 
-from monograph import Hit, Mode, Monograph
-
-OWN_KEYS = ("monograph_title", "monograph_uri", "monograph_explanation")
-"""Metadata keys that the retriever adds; neither embedded nor shown to a model."""
+from llama_index.vector_stores.monograph.nodes import as_scored_node
+from monograph import Hit, Monograph
 
 
-class HybridRetriever(BaseRetriever):
-    """Finds chunks of a monograph by words and by meaning.
+class FileRetriever(BaseRetriever):
+    """Finds chunks of a monograph.
 
-    Nodes carry the chunk's id, its text and offsets, the document's metadata, and the document as their source; scores
-    are the hits' own, never None.
+    Nodes carry the chunk's id, its text and offsets, the document's metadata, and the document as their source; a chunk
+    that came from LlamaIndex comes back as the node it was. Scores are the hits' own, never None.
 
     Parameters
     ----------
@@ -31,8 +30,6 @@ class HybridRetriever(BaseRetriever):
         first query comes, and closed by :meth:`close`.
     similarity_top_k:
         Most nodes to return.
-    mode:
-        As for :meth:`monograph.Monograph.search`.
     where:
         Only chunks whose metadata meet this filter.
     callback_manager:
@@ -44,7 +41,6 @@ class HybridRetriever(BaseRetriever):
         monograph: Monograph | str | os.PathLike[str],
         *,
         similarity_top_k: int = 5,
-        mode: Mode = "auto",
         where: Mapping[str, Any] | None = None,
         callback_manager: CallbackManager | None = None,
     ) -> None:
@@ -52,7 +48,6 @@ class HybridRetriever(BaseRetriever):
         self._opened: Monograph | None = None
         self._opening = threading.Lock()
         self._similarity_top_k = similarity_top_k
-        self._mode: Mode = mode
         self._where = where
         super().__init__(callback_manager=callback_manager)
 
@@ -71,25 +66,12 @@ class HybridRetriever(BaseRetriever):
                 self._opened = Monograph.open(self._given, create=False, read_only=True)
             return self._opened
 
+    @abstractmethod
+    def _search(self, monograph: Monograph, query: QueryBundle) -> list[Hit]:
+        """The hits for a query, best first."""
+
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        hits = self._file().search(query_bundle.query_str, self._similarity_top_k, mode=self._mode, where=self._where)
-        return [as_node(hit) for hit in hits]
+        return [as_scored_node(hit) for hit in self._search(self._file(), query_bundle)]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return await asyncio.to_thread(self._retrieve, query_bundle)
-
-
-def as_node(hit: Hit) -> NodeWithScore:
-    """A hit as LlamaIndex has it."""
-    own = dict(zip(OWN_KEYS, (hit.title, hit.uri, hit.explain()), strict=True))
-    node = TextNode(
-        id_=hit.chunk.id,
-        text=hit.chunk.text,
-        metadata={**own, **hit.metadata},
-        excluded_embed_metadata_keys=list(OWN_KEYS),
-        excluded_llm_metadata_keys=list(OWN_KEYS),
-        start_char_idx=hit.chunk.start,
-        end_char_idx=hit.chunk.end,
-        relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=hit.chunk.document_id)},
-    )
-    return NodeWithScore(node=node, score=hit.score)

@@ -1,0 +1,330 @@
+"""LangChain's vector store over a .mono file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.vectorstores import VectorStore
+from langchain_core.vectorstores.utils import maximal_marginal_relevance
+
+from langchain_monograph.documents import as_passage, as_stored_document, documents_ids
+from langchain_monograph.embeddings import LangChainEmbedder, MonographEmbeddings
+from monograph import Hit, Mode, Monograph
+from monograph.errors import InputError, InvalidFilter
+
+Filter: TypeAlias = Mapping[str, Any] | Callable[[Document], bool]
+
+MODES: tuple[Mode, ...] = ("dense", "lexical", "tfidf", "hybrid", "graph", "auto")
+
+
+class EcoVectorStore(VectorStore):
+    """Documents and their vectors in one file, with an inverted index and a graph beside them.
+
+    Every id is kept, whatever it is, and stands for one document; adding one of a known id replaces it. ``filter`` is a
+    ``where`` of Monograph (``{"year": {">=": 2020}}``, LangChain's ``$`` spellings too) or a function of the document.
+    ``mode`` (``dense`` unless given) is one of Monograph's, so that the same store searches by words, by both, or along
+    the graph. Safe for use by many threads.
+
+    Parameters
+    ----------
+    monograph:
+        An open file, which stays the caller's to close; or the path of one, which is opened here, made if it is
+        missing, and closed by :meth:`close`.
+    embedding:
+        Makes the vectors; with a path only. Without it the file's own embedder does.
+    mode:
+        How searches are done that do not say it themselves.
+
+    Raises
+    ------
+    InputError
+        If both an open file and an embedding are given, or the mode is unknown.
+    """
+
+    def __init__(
+        self,
+        monograph: Monograph | str | os.PathLike[str],
+        embedding: Embeddings | None = None,
+        *,
+        mode: Mode = "dense",
+    ) -> None:
+        self._own = not isinstance(monograph, Monograph)
+        if isinstance(monograph, Monograph):
+            if embedding is not None:
+                raise InputError(
+                    "the file is open, with an embedder of its own",
+                    "Monograph.open(path, LangChainEmbedder(embedding))",
+                )
+            self.monograph = monograph
+        else:
+            self.monograph = Monograph.open(monograph, None if embedding is None else LangChainEmbedder(embedding))
+        self._embedding = embedding
+        self._mode = _checked(mode)
+
+    def close(self) -> None:
+        """Close the file if it was opened here."""
+        if self._own:
+            self.monograph.close()
+
+    @property
+    def embeddings(self) -> Embeddings:
+        """What makes the vectors."""
+        return MonographEmbeddings(self.monograph.embedder) if self._embedding is None else self._embedding
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: list[str],
+        embedding: Embeddings | None = None,
+        metadatas: list[dict[Any, Any]] | None = None,
+        *,
+        ids: list[str] | None = None,
+        monograph: Monograph | str | os.PathLike[str] = "vectors.mono",
+        **kwargs: Any,
+    ) -> EcoVectorStore:
+        """A store of texts, in the file that ``monograph`` names."""
+        store = cls(monograph, embedding, **kwargs)
+        store.add_texts(texts, metadatas, ids=ids)
+        return store
+
+    def add_texts(
+        self,
+        texts: Iterable[str],
+        metadatas: list[dict[Any, Any]] | None = None,
+        *,
+        ids: Sequence[str | None] | None = None,
+        **kwargs: Any,
+    ) -> list[str]:
+        """Store texts; see :meth:`add_documents`.
+
+        Raises
+        ------
+        InputError
+            If there is another number of metadata or of ids than of texts.
+        """
+        listed = list(texts)
+        for name, given in (("metadatas", metadatas), ("ids", ids)):
+            if given is not None and len(given) != len(listed):
+                raise InputError(f"{len(listed)} texts, but {len(given)} {name}", "give one a text")
+        metadata = metadatas or [{} for _ in listed]
+        return self.add_documents(
+            [Document(page_content=text, metadata=one or {}) for text, one in zip(listed, metadata, strict=True)],
+            ids=ids,
+        )
+
+    def add_documents(
+        self, documents: list[Document], *, ids: Sequence[str | None] | None = None, **kwargs: Any
+    ) -> list[str]:
+        """Store documents; one of a known id replaces that one.
+
+        Parameters
+        ----------
+        documents:
+            Their metadata must be JSON.
+        ids:
+            One a document. Where one is missing the document's own id serves, or a new one is made.
+
+        Returns
+        -------
+        Their ids, in order.
+
+        Raises
+        ------
+        InvalidDocument
+            If metadata are not JSON, or a text cannot be stored: nothing of a batch of 1,024 documents then is.
+        InputError
+            If there is another number of ids than of documents.
+        """
+        names = documents_ids(documents, ids)
+        if names:
+            self.monograph.put(as_passage(one, name) for one, name in zip(documents, names, strict=True))
+        return names
+
+    def delete(self, ids: list[str] | None = None, *, filter: Filter | None = None, **kwargs: Any) -> bool:  # noqa: A002
+        """Take documents out, by id or by a filter; without either, everything.
+
+        Returns
+        -------
+        True: afterwards none of them is there. An id that was not there is no failure.
+        """
+        if ids is None and filter is None:
+            self.monograph.remove([document.id for document in self.monograph.documents()])
+        elif callable(filter):
+            kept = [one.id for one in self._fetched(ids) if filter(one)]
+            self.monograph.remove_chunks([name for name in kept if name is not None])
+        else:
+            self.monograph.remove_chunks(ids, where=filter)
+        return True
+
+    def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
+        """The documents that are there, in the order of the ids."""
+        return self._fetched(ids)
+
+    def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Document]:
+        """Documents, best first; see :meth:`similarity_search_with_score`."""
+        return [document for document, _ in self.similarity_search_with_score(query, k, **kwargs)]
+
+    def similarity_search_with_score(
+        self,
+        query: str,
+        k: int = 4,
+        *,
+        filter: Filter | None = None,  # noqa: A002
+        mode: Mode | None = None,
+        alpha: float | None = None,
+        **kwargs: Any,
+    ) -> list[tuple[Document, float]]:
+        """Documents and their scores, best first: cosines in the mode ``dense``.
+
+        Parameters
+        ----------
+        query, k:
+            Words, and most documents to return.
+        filter:
+            Only documents that meet it.
+        mode, alpha:
+            As for :meth:`monograph.Monograph.search`.
+
+        Raises
+        ------
+        InputError
+            If a number is out of range, or the mode unknown.
+        InvalidFilter
+            If the filter cannot be understood.
+        """
+        chosen = self._mode if mode is None else _checked(mode)
+        return self._search(
+            k, filter, lambda most, where: self.monograph.search(query, most, mode=chosen, where=where, alpha=alpha)
+        )
+
+    def similarity_search_by_vector(
+        self,
+        embedding: list[float],
+        k: int = 4,
+        *,
+        filter: Filter | None = None,  # noqa: A002
+        **kwargs: Any,
+    ) -> list[Document]:
+        """Documents nearest to a vector."""
+        return [document for document, _ in self.similarity_search_with_score_by_vector(embedding, k, filter=filter)]
+
+    def similarity_search_with_score_by_vector(
+        self,
+        embedding: list[float],
+        k: int = 4,
+        *,
+        filter: Filter | None = None,  # noqa: A002
+        **kwargs: Any,
+    ) -> list[tuple[Document, float]]:
+        """Documents nearest to a vector, and their cosines.
+
+        Raises
+        ------
+        InputError
+            If the vector is of another dimension than the file's.
+        """
+        return self._search(k, filter, lambda most, where: self._nearest(embedding, most, where))
+
+    def max_marginal_relevance_search(
+        self,
+        query: str,
+        k: int = 4,
+        fetch_k: int = 20,
+        lambda_mult: float = 0.5,
+        *,
+        filter: Filter | None = None,  # noqa: A002
+        **kwargs: Any,
+    ) -> list[Document]:
+        """Documents that are near to the query and unlike each other, chosen from the ``fetch_k`` nearest."""
+        vector = self.embeddings.embed_query(query)
+        return self.max_marginal_relevance_search_by_vector(vector, k, fetch_k, lambda_mult, filter=filter)
+
+    def max_marginal_relevance_search_by_vector(
+        self,
+        embedding: list[float],
+        k: int = 4,
+        fetch_k: int = 20,
+        lambda_mult: float = 0.5,
+        *,
+        filter: Filter | None = None,  # noqa: A002
+        **kwargs: Any,
+    ) -> list[Document]:
+        """As :meth:`max_marginal_relevance_search`, from a vector. ``lambda_mult`` 1 ignores likeness, 0 avoids it.
+
+        Raises
+        ------
+        InputError
+            If ``lambda_mult`` is not in [0, 1], or the vector is of another dimension than the file's.
+        """
+        if not 0 <= lambda_mult <= 1:
+            raise InputError(f"lambda_mult is {lambda_mult:g}", "give 0 to 1")
+        found = self.similarity_search_with_score_by_vector(embedding, max(k, fetch_k), filter=filter)
+        by_id = {document.id: document for document, _ in found}
+        held = self.monograph.fetch([name for name in by_id if name is not None], vectors=True)
+        vectors = [(one.chunk.id, one.vector.tolist()) for one in held if one.vector is not None]
+        chosen = maximal_marginal_relevance(
+            np.asarray(embedding, dtype=np.float32), [vector for _, vector in vectors], lambda_mult, k
+        )
+        return [by_id[vectors[place][0]] for place in chosen]
+
+    def _select_relevance_score_fn(self) -> Callable[[float], float]:
+        if self._mode != "dense":
+            raise InputError(
+                f"scores of the mode {self._mode!r} have no bounds",
+                'take the mode "dense" for relevance and thresholds',
+            )
+        return _relevance
+
+    def _similarity_search_with_relevance_scores(
+        self, query: str, k: int = 4, **kwargs: Any
+    ) -> list[tuple[Document, float]]:
+        mode = kwargs.get("mode")
+        if mode is not None and mode != "dense":
+            raise InputError(f"scores of the mode {mode!r} have no bounds", 'take the mode "dense" for relevance')
+        return super()._similarity_search_with_relevance_scores(query, k, **kwargs)
+
+    def _nearest(self, embedding: list[float], k: int, where: Mapping[str, Any] | None) -> list[Hit]:
+        return self.monograph.search("", k, mode="dense", where=where, vector=embedding)
+
+    def _search(
+        self, k: int, wanted: Filter | None, search: Callable[[int, Mapping[str, Any] | None], list[Hit]]
+    ) -> list[tuple[Document, float]]:
+        if wanted is not None and not callable(wanted) and not isinstance(wanted, Mapping):
+            raise InvalidFilter(f"a filter must be a dict or a function, not {wanted!r}", 'write {"key": value}')
+        if not callable(wanted):
+            return [(as_stored_document(hit), hit.score) for hit in search(k, wanted)]
+        return list(_chosen(k, wanted, search))
+
+    def _fetched(self, ids: Sequence[str] | None) -> list[Document]:
+        return [as_stored_document(one) for one in self.monograph.fetch(ids)]
+
+
+def _chosen(
+    k: int, wanted: Callable[[Document], bool], search: Callable[[int, None], list[Hit]]
+) -> Iterator[tuple[Document, float]]:
+    """The k best that a function takes: so many more are found each time, until they suffice or there are no others."""
+    most = max(4 * k, 50)
+    while k > 0:
+        hits = search(most, None)
+        pairs = [(as_stored_document(hit), hit.score) for hit in hits]
+        taken = [pair for pair in pairs if wanted(pair[0])][:k]
+        if len(taken) == k or len(hits) < most:
+            yield from taken
+            return
+        most *= 4
+
+
+def _relevance(cosine: float) -> float:
+    """A cosine in [-1, 1] as a relevance in [0, 1]."""
+    return min(1.0, max(0.0, (1.0 + cosine) / 2.0))
+
+
+def _checked(mode: Mode) -> Mode:
+    if mode not in MODES:
+        raise InputError(f"EcoVectorStore has no mode {mode!r}", f"modes are {', '.join(MODES)}")
+    return mode

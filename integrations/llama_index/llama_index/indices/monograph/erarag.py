@@ -1,0 +1,200 @@
+"""A LlamaIndex index in a .mono file, with a tree of summaries that follows every change (Zhang et al., EraRAG)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.data_structs.data_structs import IndexStruct
+from llama_index.core.data_structs.registry import INDEX_STRUCT_TYPE_TO_INDEX_STRUCT_CLASS
+from llama_index.core.data_structs.struct_type import IndexStructType
+from llama_index.core.indices.base import BaseIndex
+from llama_index.core.indices.registry import INDEX_STRUCT_TYPE_TO_INDEX_CLASS
+from llama_index.core.schema import BaseNode, Document
+from llama_index.core.storage.docstore.types import RefDocInfo
+
+from llama_index.retrievers.monograph import TreeRetriever
+from llama_index.vector_stores.monograph import LlamaIndexEmbedder
+from llama_index.vector_stores.monograph.nodes import as_documents, as_node
+from monograph import Monograph
+from monograph.errors import InputError
+from monograph_tools import has_tree
+
+STRUCT_TYPE = cast(IndexStructType, "monograph_erarag")
+"""What a persisted index says it is. The framework's own kinds are a closed enumeration of texts; any text will do."""
+
+
+@dataclass
+class EraRAGStruct(IndexStruct):
+    """What LlamaIndex persists of the index: where its file is. All else is in the file."""
+
+    path: str = ""
+
+    @classmethod
+    def get_type(cls) -> IndexStructType:
+        """Its name in the registries."""
+        return STRUCT_TYPE
+
+
+class EraRAGIndex(BaseIndex[EraRAGStruct]):
+    """Nodes in a .mono file under a tree of summaries, kept in step with every insertion, update and deletion.
+
+    The file holds the nodes whole, and with them the hashes of the documents they come from: the docstore of a storage
+    context is not needed to refresh, and holds no nodes. ``load_index_from_storage`` opens the file again.
+
+    Parameters
+    ----------
+    nodes:
+        To begin with; None or empty for none.
+    monograph:
+        An open file, which stays the caller's to close; or the path of one, which is opened here, made if it is
+        missing, and closed by :meth:`close`. Not needed where an index is loaded.
+    embed_model:
+        Makes the vectors; with a path only. Without it the file's own embedder does.
+    options:
+        As for LlamaIndex's ``BaseIndex``: ``storage_context``, ``transformations``, …
+
+    Raises
+    ------
+    InputError
+        If no file is named, or both an open file and a model are given.
+    """
+
+    index_struct_cls = EraRAGStruct
+
+    def __init__(
+        self,
+        nodes: Sequence[BaseNode] | None = None,
+        monograph: Monograph | str | os.PathLike[str] | None = None,
+        *,
+        embed_model: BaseEmbedding | None = None,
+        index_struct: EraRAGStruct | None = None,
+        **options: Any,
+    ) -> None:
+        given = monograph if monograph is not None or index_struct is None else index_struct.path
+        if given is None:
+            raise InputError("an index needs a file", 'EraRAGIndex(nodes, "notes.mono")')
+        self._own = not isinstance(given, Monograph)
+        self._monograph = _opened(given, embed_model)
+        begun = list(nodes or []) if index_struct is None else None
+        super().__init__(nodes=begun, index_struct=index_struct, **options)
+
+    def close(self) -> None:
+        """Close the file if it was opened here."""
+        if self._own:
+            self._monograph.close()
+
+    @property
+    def monograph(self) -> Monograph:
+        """The open file."""
+        return self._monograph
+
+    def build_index_from_nodes(self, nodes: Sequence[BaseNode], **build_kwargs: Any) -> EraRAGStruct:
+        """Store the first nodes; none goes to the docstore."""
+        return self._build_index_from_nodes(nodes, **build_kwargs)
+
+    def _build_index_from_nodes(self, nodes: Sequence[BaseNode], **build_kwargs: Any) -> EraRAGStruct:
+        self._insert(nodes)
+        return EraRAGStruct(path=str(self._monograph.path.absolute()))
+
+    def _insert(self, nodes: Sequence[BaseNode], **insert_kwargs: Any) -> None:
+        if not nodes:
+            return
+        self._monograph.put(as_documents(nodes))
+        if not has_tree(self._monograph):
+            self._monograph.resummarize()
+
+    def insert_nodes(self, nodes: Sequence[BaseNode], **insert_kwargs: Any) -> None:
+        """Store nodes; one of a known id takes that node's place."""
+        with self._callback_manager.as_trace("insert_nodes"):
+            self._insert(nodes)
+
+    async def ainsert_nodes(self, nodes: Sequence[BaseNode], **insert_kwargs: Any) -> None:
+        """As :meth:`insert_nodes`, in a thread."""
+        await asyncio.to_thread(self.insert_nodes, nodes)
+
+    def _delete_node(self, node_id: str, **delete_kwargs: Any) -> None:
+        self._monograph.remove_chunks([node_id])
+
+    def delete_nodes(self, node_ids: list[str], delete_from_docstore: bool = False, **delete_kwargs: Any) -> None:
+        """Take nodes out, all at once; ids that are not there are passed over."""
+        self._monograph.remove_chunks(node_ids)
+
+    async def adelete_nodes(
+        self, node_ids: list[str], delete_from_docstore: bool = False, **delete_kwargs: Any
+    ) -> None:
+        """As :meth:`delete_nodes`, in a thread."""
+        await asyncio.to_thread(self.delete_nodes, node_ids)
+
+    def delete_ref_doc(self, ref_doc_id: str, delete_from_docstore: bool = False, **delete_kwargs: Any) -> None:
+        """Take out all nodes that come from a document; nothing happens where there is none."""
+        self._monograph.remove_chunks(where={"$document": ref_doc_id})
+        self.docstore.delete_document(ref_doc_id, raise_error=False)
+
+    async def adelete_ref_doc(self, ref_doc_id: str, delete_from_docstore: bool = False, **delete_kwargs: Any) -> None:
+        """As :meth:`delete_ref_doc`, in a thread."""
+        await asyncio.to_thread(self.delete_ref_doc, ref_doc_id)
+
+    def refresh_ref_docs(self, documents: Sequence[Document], **update_kwargs: Any) -> list[bool]:
+        """Insert what is new and update what has changed; which of them did is returned.
+
+        What the file holds is what counts, so that it works after any deletion, and without a persisted docstore.
+        """
+        done = []
+        for document in documents:
+            known = self._known_hash(document.id_)
+            if known is None:
+                self.insert(document, **update_kwargs.get("insert_kwargs", {}))
+            elif known != document.hash:
+                self.update_ref_doc(document, **update_kwargs.get("update_kwargs", {}))
+            done.append(known != document.hash)
+        return done
+
+    async def arefresh_ref_docs(self, documents: Sequence[Document], **update_kwargs: Any) -> list[bool]:
+        """As :meth:`refresh_ref_docs`, in a thread."""
+        return await asyncio.to_thread(self.refresh_ref_docs, documents, **update_kwargs)
+
+    def _known_hash(self, ref_doc_id: str) -> str | None:
+        stored = self._monograph.fetch(where={"$document": ref_doc_id})
+        if not stored:
+            return None
+        source = as_node(stored[0]).source_node
+        return "" if source is None else source.hash or ""
+
+    @property
+    def ref_doc_info(self) -> dict[str, RefDocInfo]:
+        """Ids of the nodes of every document, and its metadata."""
+        found: dict[str, RefDocInfo] = {}
+        for one in self._monograph.fetch():
+            node = as_node(one)
+            known = found.setdefault(one.chunk.document_id, RefDocInfo(metadata=dict(node.metadata)))
+            known.node_ids.append(one.chunk.id)
+        return found
+
+    def as_retriever(self, **kwargs: Any) -> BaseRetriever:
+        """A :class:`~llama_index.retrievers.monograph.TreeRetriever` over the file.
+
+        ``similarity_top_k``, ``detail``, ``budget``, ``where`` and ``callback_manager`` are its own; what else is given
+        is meant for others, such as the query engine that is made of it.
+        """
+        own = {"similarity_top_k", "detail", "budget", "where", "callback_manager"}
+        return TreeRetriever(self._monograph, **{name: value for name, value in kwargs.items() if name in own})
+
+
+def _opened(given: Monograph | str | os.PathLike[str], embed_model: BaseEmbedding | None) -> Monograph:
+    if not isinstance(given, Monograph):
+        return Monograph.open(given, None if embed_model is None else LlamaIndexEmbedder(embed_model))
+    if embed_model is not None:
+        raise InputError(
+            "the file is open, with an embedder of its own", "Monograph.open(path, LlamaIndexEmbedder(embed_model))"
+        )
+    return given
+
+
+INDEX_STRUCT_TYPE_TO_INDEX_STRUCT_CLASS[STRUCT_TYPE] = EraRAGStruct
+INDEX_STRUCT_TYPE_TO_INDEX_CLASS[STRUCT_TYPE] = EraRAGIndex

@@ -1,0 +1,71 @@
+"""Selective content reduction as a LlamaIndex postprocessor."""
+
+from __future__ import annotations
+
+from llama_index.core.bridge.pydantic import Field, PrivateAttr
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
+
+from monograph import Chunk, Hit, Monograph
+from monograph.errors import InputError
+
+SPANS = "monograph_spans"
+"""Metadata key of what was kept: (start, end) in the node's own text; neither embedded nor shown to a model."""
+
+CUT = 0.42
+"""Share of tokens that goes unless another is asked for: MobileRAG's, on SQuAD."""
+
+
+class SCRPostprocessor(BaseNodePostprocessor):
+    """Cuts nodes down to the sentences that a question needs, and puts those first that answer it best.
+
+    From whatever retriever they come: their ids and scores stay, what is kept stands word for word in them, and the
+    nodes that were given are left as they were. Nodes without text stay at the end. Nothing is asked of a model.
+
+    Parameters
+    ----------
+    monograph:
+        An open file: how rare words are is what it says. It stays the caller's to close.
+    cut:
+        About which share of the tokens is to go, 0 to 1.
+    """
+
+    cut: float = Field(default=CUT, description="About which share of the tokens is to go, 0 to 1.")
+    _monograph: Monograph = PrivateAttr()
+
+    def __init__(self, monograph: Monograph, cut: float = CUT) -> None:
+        super().__init__(cut=cut)  # type: ignore[call-arg]
+        self._monograph = monograph
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Its name in stored settings."""
+        return "SCRPostprocessor"
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        if query_bundle is None:
+            raise InputError("nodes cannot be reduced without a question", "give query_bundle or query_str")
+        texts = [one.node.get_content(metadata_mode=MetadataMode.NONE) for one in nodes]
+        hits = [
+            _as_hit(one, text, rank) for rank, (one, text) in enumerate(zip(nodes, texts, strict=True)) if text.strip()
+        ]
+        reduced = self._monograph.reduce(query_bundle.query_str, hits, cut=self.cut)
+        kept = [_cut(nodes[one.hit.rank], one.text, [(span.start, span.end) for span in one.spans]) for one in reduced]
+        return kept + [one for one, text in zip(nodes, texts, strict=True) if not text.strip()]
+
+
+def _as_hit(one: NodeWithScore, text: str, rank: int) -> Hit:
+    chunk = Chunk(one.node.node_id, one.node.ref_doc_id or one.node.node_id, text, 0, len(text), 0)
+    return Hit(chunk, one.score or 0.0, rank, "", "", {}, ())
+
+
+def _cut(one: NodeWithScore, text: str, spans: list[tuple[int, int]]) -> NodeWithScore:
+    node = one.node.model_copy(deep=True)
+    node.set_content(text)
+    node.metadata[SPANS] = [list(span) for span in spans]
+    for keys in (node.excluded_embed_metadata_keys, node.excluded_llm_metadata_keys):
+        if SPANS not in keys:
+            keys.append(SPANS)
+    return NodeWithScore(node=node, score=one.score)

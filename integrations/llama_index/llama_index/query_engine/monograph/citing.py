@@ -1,0 +1,88 @@
+"""A LlamaIndex query engine whose answers name the places they come from."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from llama_index.core.base.base_query_engine import BaseQueryEngine
+from llama_index.core.base.response.schema import RESPONSE_TYPE, Response
+from llama_index.core.callbacks import CallbackManager
+from llama_index.core.prompts.mixin import PromptMixinType
+from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
+
+from monograph import Citation, Mode, Monograph
+
+
+class CitingQueryEngine(BaseQueryEngine):
+    """Answers from a file: found, reduced, packed under a budget, asked, and held against its sources.
+
+    The file's own model answers (``Monograph.open(path, model=Model(llm, "name"))``); without one the answer is the
+    passages themselves. ``source_nodes`` are what the answer cites, in order of their numbers, with the spans of their
+    documents under ``monograph_spans``; the response's metadata say ``abstained`` and what it took.
+
+    Parameters
+    ----------
+    monograph:
+        An open file; it stays the caller's to close.
+    budget:
+        Most tokens of the context; None takes the file's own.
+    mode, where:
+        As for :meth:`monograph.Monograph.search`.
+    callback_manager:
+        LlamaIndex's.
+    """
+
+    def __init__(
+        self,
+        monograph: Monograph,
+        *,
+        budget: int | None = None,
+        mode: Mode = "auto",
+        where: Mapping[str, Any] | None = None,
+        callback_manager: CallbackManager | None = None,
+    ) -> None:
+        self._monograph = monograph
+        self._choices: dict[str, Any] = {"mode": mode, "where": where} | ({} if budget is None else {"budget": budget})
+        super().__init__(callback_manager)
+
+    def _get_prompt_modules(self) -> PromptMixinType:
+        return {}
+
+    def _query(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
+        answer = self._monograph.ask(query_bundle.query_str, **self._choices)
+        return Response(
+            response=answer.text,
+            source_nodes=[_as_source(one) for one in answer.citations],
+            metadata={
+                "abstained": answer.abstained,
+                "model": answer.model,
+                "tokens_in": answer.tokens_in,
+                "tokens_out": answer.tokens_out,
+                "relevance": answer.context.relevance,
+            },
+        )
+
+    async def _aquery(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
+        return await asyncio.to_thread(self._query, query_bundle)
+
+
+def _as_source(one: Citation) -> NodeWithScore:
+    spans = [[span.document_id, span.start, span.end] for span in one.spans]
+    own = {
+        "monograph_number": one.number,
+        "monograph_title": one.title,
+        "monograph_uri": one.uri,
+        "monograph_spans": spans,
+    }
+    source = {NodeRelationship.SOURCE: RelatedNodeInfo(node_id=one.spans[0].document_id)} if one.spans else {}
+    node = TextNode(
+        id_=one.chunks[0] if one.chunks else f"citation/{one.number}",
+        text=one.text,
+        metadata=own,
+        excluded_embed_metadata_keys=list(own),
+        excluded_llm_metadata_keys=list(own),
+        relationships=dict(source),
+    )
+    return NodeWithScore(node=node, score=one.value)

@@ -1,0 +1,106 @@
+"""LlamaIndex retrievers over a monograph: by words and meaning, along the graph, through the tree."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from llama_index.core.schema import QueryBundle
+
+from llama_index.retrievers.monograph.over_file import FileRetriever
+from monograph import Hit, Mode, Monograph
+
+
+class HybridRetriever(FileRetriever):
+    """Finds chunks of a monograph by words and by meaning.
+
+    Parameters
+    ----------
+    monograph, options:
+        As for :class:`~llama_index.retrievers.monograph.over_file.FileRetriever`.
+    mode:
+        As for :meth:`monograph.Monograph.search`.
+    alpha:
+        With the mode ``hybrid``: what meaning counts beside words, from 0 (words alone) to 1 (vectors alone).
+    """
+
+    def __init__(
+        self,
+        monograph: Monograph | str | os.PathLike[str],
+        *,
+        mode: Mode = "auto",
+        alpha: float | None = None,
+        **options: Any,
+    ) -> None:
+        self._mode: Mode = mode
+        self._alpha = alpha
+        super().__init__(monograph, **options)
+
+    def _search(self, monograph: Monograph, query: QueryBundle) -> list[Hit]:
+        return monograph.search(
+            query.query_str, self._similarity_top_k, mode=self._mode, where=self._where, alpha=self._alpha
+        )
+
+
+class MiniRAGRetriever(FileRetriever):
+    """Finds chunks hop by hop along the graph of what is named together (Fan et al., MiniRAG, arXiv 2501.06713).
+
+    Each node says by which entities it was reached, under ``monograph_explanation``. This is not built on LlamaIndex's
+    property graphs: there an entity keeps one source, and who else named it is lost.
+
+    Parameters
+    ----------
+    monograph, options:
+        As for :class:`~llama_index.retrievers.monograph.over_file.FileRetriever`.
+    faithful:
+        Search by the paper's own formulas.
+    """
+
+    def __init__(
+        self, monograph: Monograph | str | os.PathLike[str], *, faithful: bool = False, **options: Any
+    ) -> None:
+        self._faithful = faithful
+        super().__init__(monograph, **options)
+
+    def _search(self, monograph: Monograph, query: QueryBundle) -> list[Hit]:
+        return monograph.search(
+            query.query_str, self._similarity_top_k, mode="graph", where=self._where, faithful=self._faithful
+        )
+
+
+class TreeRetriever(FileRetriever):
+    """Finds chunks and the summaries that stand above them.
+
+    A summary's node has the chunks under it as its children, and its layer under ``monograph_layer``.
+
+    Parameters
+    ----------
+    monograph, options:
+        As for :class:`~llama_index.retrievers.monograph.over_file.FileRetriever`.
+    detail:
+        The share of chunks among the nodes, from 0 (summaries alone) to 1.
+    budget:
+        Most tokens of all nodes together.
+    """
+
+    def __init__(
+        self,
+        monograph: Monograph | str | os.PathLike[str],
+        *,
+        detail: float | None = None,
+        budget: int | None = None,
+        **options: Any,
+    ) -> None:
+        self._detail = detail
+        self._budget = budget
+        super().__init__(monograph, **options)
+
+    def _search(self, monograph: Monograph, query: QueryBundle) -> list[Hit]:
+        return monograph.search(
+            query.query_str,
+            self._similarity_top_k,
+            mode="tree",
+            where=self._where,
+            detail=self._detail,
+            budget=self._budget,
+        )

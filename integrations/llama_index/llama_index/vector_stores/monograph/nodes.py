@@ -1,0 +1,110 @@
+"""Nodes as passages, and back again whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+import numpy as np
+from llama_index.core.schema import (
+    BaseNode,
+    MetadataMode,
+    Node,
+    NodeRelationship,
+    NodeWithScore,
+    RelatedNodeInfo,
+    TextNode,
+)
+from llama_index.core.vector_stores.utils import metadata_dict_to_node, node_to_metadata_dict
+
+from monograph import Document, Hit, Passage, Stored
+from monograph.errors import InvalidDocument
+from monograph.values import Summary
+
+OWN_KEYS = ("monograph_title", "monograph_uri", "monograph_explanation")
+"""Metadata keys that are added to chunks which did not come from LlamaIndex; neither embedded nor shown to a model."""
+
+_CONTENT = "_node_content"
+_WHOLE = "_node_whole"
+
+
+def as_documents(nodes: Iterable[BaseNode]) -> list[Document]:
+    """Nodes under the documents they come from; a node that comes from none is a document of its own.
+
+    The document's id is ``ref_doc_id``, and the chunk's the node's own. Filters see the node's metadata, and
+    ``ref_doc_id``. A node of no text, such as an image, is found by its vector, its metadata and its id.
+    """
+    grouped: dict[str, list[Passage]] = {}
+    for node in nodes:
+        grouped.setdefault(node.ref_doc_id or node.node_id, []).append(_as_passage(node))
+    return [Document(id=name, passages=tuple(passages)) for name, passages in grouped.items()]
+
+
+def _as_passage(node: BaseNode) -> Passage:
+    text = node.get_content(metadata_mode=MetadataMode.NONE)
+    # Taken without its text, a Node would lose what kind of text it was.
+    whole = not text.strip() or type(node) is Node
+    _check_numbers(node)
+    metadata = node_to_metadata_dict(node, remove_text=not whole, flat_metadata=False)
+    if whole:
+        metadata[_WHOLE] = True
+    if not text.strip():
+        text = node.get_content(metadata_mode=MetadataMode.EMBED).strip() or node.node_id.strip() or node.class_name()
+    vector = None if node.embedding is None else np.asarray(node.embedding, dtype=np.float32)
+    return Passage(text, node.node_id, metadata, vector)
+
+
+def _check_numbers(node: BaseNode) -> None:
+    """Raise InvalidDocument for a number that is not finite: writing the node as JSON would leave it out."""
+    try:
+        json.dumps(node.metadata, allow_nan=False, default=str)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidDocument(
+            f"the metadata of node {node.node_id!r} are not JSON: {error}",
+            "use text, finite numbers, lists and objects",
+        ) from error
+
+
+def as_node(found: Hit | Stored, explanation: str = "") -> BaseNode:
+    """A chunk as a node: one that came from LlamaIndex comes back as it was, but for its embedding."""
+    if _CONTENT in found.metadata:
+        whole = _WHOLE in found.metadata
+        return metadata_dict_to_node(dict(found.metadata), text=None if whole else found.chunk.text)
+    own = dict(zip(OWN_KEYS, (found.title, found.uri, explanation), strict=True))
+    if not explanation:
+        del own[OWN_KEYS[-1]]
+    return TextNode(
+        id_=found.chunk.id,
+        text=found.chunk.text,
+        metadata={**own, **found.metadata},
+        excluded_embed_metadata_keys=list(OWN_KEYS),
+        excluded_llm_metadata_keys=list(OWN_KEYS),
+        start_char_idx=found.chunk.start,
+        end_char_idx=found.chunk.end,
+        relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=found.chunk.document_id)},
+    )
+
+
+def as_scored_node(hit: Hit) -> NodeWithScore:
+    """A hit, a chunk or a summary, with its own score and how it was found."""
+    if hit.summary is not None:
+        return NodeWithScore(node=_summary_node(hit, hit.summary), score=hit.score)
+    node = as_node(hit, hit.explain())
+    explained = OWN_KEYS[-1]
+    if explained not in node.metadata:
+        node.metadata[explained] = hit.explain()
+        node.excluded_embed_metadata_keys.append(explained)
+        node.excluded_llm_metadata_keys.append(explained)
+    return NodeWithScore(node=node, score=hit.score)
+
+
+def _summary_node(hit: Hit, summary: Summary) -> TextNode:
+    own = {"monograph_layer": summary.layer, OWN_KEYS[-1]: hit.explain()}
+    return TextNode(
+        id_=summary.id,
+        text=summary.text,
+        metadata=own,
+        excluded_embed_metadata_keys=list(own),
+        excluded_llm_metadata_keys=list(own),
+        relationships={NodeRelationship.CHILD: [RelatedNodeInfo(node_id=name) for name in summary.chunks]},
+    )

@@ -1,0 +1,319 @@
+"""LlamaIndex's vector store over a .mono file."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import llama_index_instrumentation as instrument
+import numpy as np
+from fsspec import AbstractFileSystem
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.schema import BaseNode
+from llama_index.core.vector_stores.types import (
+    DEFAULT_PERSIST_DIR,
+    BasePydanticVectorStore,
+    MetadataFilters,
+    VectorStoreQuery,
+    VectorStoreQueryMode,
+    VectorStoreQueryResult,
+)
+
+from llama_index.vector_stores.monograph.embedding import LlamaIndexEmbedder
+from llama_index.vector_stores.monograph.nodes import as_documents, as_node
+from llama_index.vector_stores.monograph.where import as_where
+from monograph import Hit, Monograph
+from monograph.errors import InputError
+from monograph.models import Float32
+
+dispatcher = instrument.get_dispatcher(__name__)
+
+DEFAULT_THRESHOLD = 0.5
+"""What maximal marginal relevance takes where nothing is said, as LlamaIndex does."""
+
+MMR_PREFETCH_FACTOR = 4
+"""Candidates that maximal marginal relevance chooses from, for each node that is asked for."""
+
+FILE_NAME = "vector_store.mono"
+"""What ``from_persist_dir`` opens."""
+
+
+class EcoVectorStore(BasePydanticVectorStore):
+    """Nodes and their vectors in one file, with an inverted index and a graph beside them.
+
+    Nodes come back whole: relationships, hash, templates, nested metadata. Their ids are kept, whatever they are.
+    Modes: ``default``, ``mmr``, ``sparse`` and ``text_search`` (BM25), ``hybrid`` (with ``alpha``, ``sparse_top_k`` and
+    ``hybrid_top_k``). Scores are cosines, BM25 or, in ``hybrid``, fused; never None. Every addition is on disk when it
+    returns: there is nothing to persist.
+
+    Parameters
+    ----------
+    monograph:
+        An open file, which stays the caller's to close; or the path of one, which is opened here, made if it is
+        missing, and closed by :meth:`close`.
+    embed_model:
+        Makes the vectors of nodes and queries that bring none; with a path only. Without it the file's own embedder
+        does; a file whose first nodes bring their vectors takes only such.
+
+    Raises
+    ------
+    InputError
+        If both an open file and a model are given.
+    """
+
+    stores_text: bool = True
+    is_embedding_query: bool = True
+    path: str
+    """The file."""
+
+    _monograph: Monograph = PrivateAttr()
+    _own: bool = PrivateAttr()
+
+    def __init__(self, monograph: Monograph | str | os.PathLike[str], embed_model: BaseEmbedding | None = None) -> None:
+        own = not isinstance(monograph, Monograph)
+        opened = monograph if isinstance(monograph, Monograph) else None
+        if opened is not None and embed_model is not None:
+            raise InputError(
+                "the file is open, with an embedder of its own", "Monograph.open(path, LlamaIndexEmbedder(embed_model))"
+            )
+        if opened is None:
+            embedder = None if embed_model is None else LlamaIndexEmbedder(embed_model)
+            opened = Monograph.open(monograph, embedder)  # type: ignore[arg-type]
+        super().__init__(path=str(opened.path), stores_text=True, is_embedding_query=True)  # type: ignore[call-arg]
+        self._monograph = opened
+        self._own = own
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Its name in stored settings."""
+        return "EcoVectorStore"
+
+    @classmethod
+    def from_params(cls, path: str | os.PathLike[str], embed_model: BaseEmbedding | None = None) -> EcoVectorStore:
+        """Open a file, or make it."""
+        return cls(path, embed_model)
+
+    @classmethod
+    def from_persist_dir(
+        cls, persist_dir: str = DEFAULT_PERSIST_DIR, embed_model: BaseEmbedding | None = None
+    ) -> EcoVectorStore:
+        """Open ``vector_store.mono`` in a folder, or make both: to keep beside a persisted storage context."""
+        Path(persist_dir).mkdir(parents=True, exist_ok=True)
+        return cls(Path(persist_dir) / FILE_NAME, embed_model)
+
+    @property
+    def client(self) -> Monograph:
+        """The open file."""
+        return self._monograph
+
+    def close(self) -> None:
+        """Close the file if it was opened here."""
+        if self._own:
+            self._monograph.close()
+
+    @dispatcher.span
+    def add(self, nodes: Sequence[BaseNode], **add_kwargs: Any) -> list[str]:
+        """Store nodes; one of a known id takes that node's place.
+
+        Returns
+        -------
+        Their ids, in order.
+
+        Raises
+        ------
+        InvalidDocument
+            If a vector is of another dimension than the file's, or missing where nothing can make it, or metadata are
+            not JSON. Nothing of a batch of 1,024 documents is then stored.
+        """
+        if nodes:
+            self._monograph.put(as_documents(nodes))
+        return [node.node_id for node in nodes]
+
+    @dispatcher.span
+    async def async_add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
+        """As :meth:`add`, in a thread."""
+        return await asyncio.to_thread(self.add, nodes, **kwargs)
+
+    @dispatcher.span
+    def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
+        """Take out all nodes that come from a document; nothing happens where there is none."""
+        self._monograph.remove_chunks(where={"$document": ref_doc_id})
+
+    @dispatcher.span
+    async def adelete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
+        """As :meth:`delete`, in a thread."""
+        await asyncio.to_thread(self.delete, ref_doc_id, **delete_kwargs)
+
+    @dispatcher.span
+    def delete_nodes(
+        self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **delete_kwargs: Any
+    ) -> None:
+        """Take out nodes by id, by a filter, or those of the ids that meet it. An empty list of ids is nobody.
+
+        Raises
+        ------
+        InputError
+            If neither is given: see :meth:`clear`.
+        """
+        self._monograph.remove_chunks(node_ids, where=as_where(filters))
+
+    @dispatcher.span
+    async def adelete_nodes(
+        self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **delete_kwargs: Any
+    ) -> None:
+        """As :meth:`delete_nodes`, in a thread."""
+        await asyncio.to_thread(self.delete_nodes, node_ids, filters, **delete_kwargs)
+
+    @dispatcher.span
+    def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
+        """Nodes by id, in the order asked for, or by a filter; all of them where nothing is given."""
+        return [as_node(one) for one in self._monograph.fetch(node_ids, where=as_where(filters))]
+
+    @dispatcher.span
+    async def aget_nodes(
+        self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None
+    ) -> list[BaseNode]:
+        """As :meth:`get_nodes`, in a thread."""
+        return await asyncio.to_thread(self.get_nodes, node_ids, filters)
+
+    @dispatcher.span
+    def clear(self) -> None:
+        """Take everything out, what was synced from files too."""
+        self._monograph.remove([document.id for document in self._monograph.documents()])
+
+    @dispatcher.span
+    async def aclear(self) -> None:
+        """As :meth:`clear`, in a thread."""
+        await asyncio.to_thread(self.clear)
+
+    @dispatcher.span
+    def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
+        """Find nodes.
+
+        Parameters
+        ----------
+        query:
+            What is asked. Without ``query_embedding`` the file's own embedder makes it of ``query_str``.
+        kwargs:
+            ``mmr_threshold`` (0 avoids likeness, 1 ignores it), ``mmr_prefetch_k``, ``mmr_prefetch_factor``.
+
+        Raises
+        ------
+        InputError
+            If the mode is another, a number is out of range, the vector's dimension is not the file's, or a mode lacks
+            the words or the vector that it needs.
+        InvalidFilter
+            If a filter cannot be understood.
+        """
+        where = as_where(query.filters, query.node_ids, query.doc_ids)
+        mode = VectorStoreQueryMode(query.mode)
+        if mode == VectorStoreQueryMode.DEFAULT:
+            return _result(self._dense(query, query.similarity_top_k, where))
+        if mode == VectorStoreQueryMode.MMR:
+            return _result(self._diverse(query, where, kwargs))
+        if mode in (VectorStoreQueryMode.SPARSE, VectorStoreQueryMode.TEXT_SEARCH):
+            k = query.similarity_top_k if query.sparse_top_k is None else query.sparse_top_k
+            return _result(self._monograph.search(_words(query), k, mode="lexical", where=where))
+        if mode == VectorStoreQueryMode.HYBRID:
+            return _result(self._hybrid(query, where))
+        raise InputError(
+            f"EcoVectorStore has no mode {mode.value!r}", "modes are default, mmr, sparse, text_search and hybrid"
+        )
+
+    @dispatcher.span
+    async def aquery(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
+        """As :meth:`query`, in a thread."""
+        return await asyncio.to_thread(self.query, query, **kwargs)
+
+    def persist(self, persist_path: str = "", fs: AbstractFileSystem | None = None) -> None:
+        """Nothing is left to be done: every addition is in the file already."""
+
+    def _dense(self, query: VectorStoreQuery, k: int, where: dict[str, Any]) -> list[Hit]:
+        words = query.query_str or ""
+        if query.query_embedding is None:
+            words = _words(query)
+        return self._monograph.search(words, k, mode="dense", where=where, vector=query.query_embedding)
+
+    def _diverse(self, query: VectorStoreQuery, where: dict[str, Any], options: dict[str, Any]) -> list[Hit]:
+        threshold = options.get("mmr_threshold", query.mmr_threshold)
+        if threshold is not None and not 0 <= threshold <= 1:
+            raise InputError(f"mmr_threshold is {threshold:g}", "give 0 to 1")
+        k = query.similarity_top_k
+        factor = options.get("mmr_prefetch_factor", MMR_PREFETCH_FACTOR)
+        pool = self._dense(query, max(k, int(options.get("mmr_prefetch_k") or k * factor)), where)
+        vector = query.query_embedding
+        if vector is None:
+            vector = self._monograph.embedder.embed([_words(query)], "query")[0].tolist()
+        by_id = {hit.chunk.id: hit for hit in pool}
+        held = self._monograph.fetch(list(by_id), vectors=True)
+        vectors = {one.chunk.id: one.vector for one in held if one.vector is not None}
+        chosen = unlike_each_other(
+            np.asarray(vector, dtype=np.float32),
+            list(vectors.values()),
+            k,
+            DEFAULT_THRESHOLD if threshold is None else threshold,
+        )
+        names = list(vectors)
+        return [by_id[names[place]] for place in chosen]
+
+    def _hybrid(self, query: VectorStoreQuery, where: dict[str, Any]) -> list[Hit]:
+        k = query.similarity_top_k if query.hybrid_top_k is None else query.hybrid_top_k
+        words, vector = _words(query), query.query_embedding
+        if query.sparse_top_k is not None:
+            found = self._monograph.search(words, query.sparse_top_k, mode="lexical", where=where)
+            found += self._dense(query, query.similarity_top_k, where)
+            where = {"$chunk": {"in": sorted({hit.chunk.id for hit in found})}}
+        return self._monograph.search(words, k, mode="hybrid", where=where, vector=vector, alpha=query.alpha)
+
+
+def unlike_each_other(query: Float32, vectors: Sequence[Float32], k: int, threshold: float) -> list[int]:
+    """Maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998) over all that is chosen so far.
+
+    LlamaIndex's own function looks at the last one alone, so that of three twins it takes two.
+
+    Parameters
+    ----------
+    query:
+        float32 (dimension,).
+    vectors:
+        The candidates', each float32 (dimension,) of unit length.
+    k:
+        Most to choose.
+    threshold:
+        1 goes by likeness to the query alone, 0 by unlikeness to what is chosen.
+
+    Returns
+    -------
+    Places of the chosen, in the order in which they were.
+    """
+    if not vectors or k <= 0:
+        return []
+    rows = np.stack(vectors)
+    length = float(np.linalg.norm(query))
+    near = rows @ (query / length if length > 0 else query)
+    chosen = [int(near.argmax())]
+    like = rows @ rows[chosen[0]]
+    while len(chosen) < min(k, len(rows)):
+        worth = threshold * near - (1 - threshold) * like
+        worth[chosen] = -np.inf
+        chosen.append(int(worth.argmax()))
+        like = np.maximum(like, rows @ rows[chosen[-1]])
+    return chosen
+
+
+def _words(query: VectorStoreQuery) -> str:
+    if query.query_str is None:
+        raise InputError(f"the mode {query.mode!r} needs a query's words here", "give query_str")
+    return query.query_str
+
+
+def _result(hits: list[Hit]) -> VectorStoreQueryResult:
+    return VectorStoreQueryResult(
+        nodes=[as_node(hit) for hit in hits],
+        similarities=[hit.score for hit in hits],
+        ids=[hit.chunk.id for hit in hits],
+    )

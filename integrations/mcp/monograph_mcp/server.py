@@ -1,0 +1,105 @@
+"""The server: tools and resources of one file."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import anyio.to_thread
+from mcp.server.mcpserver import MCPServer, ResourceSecurity
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+from mcp_types import Resource, ToolAnnotations
+
+import monograph as library
+from monograph import Document, Monograph
+from monograph.errors import MonographError
+from monograph_tools.tools import Tools, address, reading, resolved
+
+LISTED = 200
+"""Most documents that are listed as resources; all can be read, and searched for."""
+
+INSTRUCTIONS = """A file of documents. Use search for questions, read for the text around what was found, entity and
+paths for who and what belongs together, outline (where there is one) for what the whole is about. Every answer names
+its places: cite them by the document's title and the span."""
+
+_READING = ToolAnnotations(read_only_hint=True, idempotent_hint=True, destructive_hint=False, open_world_hint=False)
+_WRITING = ToolAnnotations(read_only_hint=False, idempotent_hint=True, destructive_hint=False, open_world_hint=False)
+
+
+class FileServer(MCPServer[Any]):
+    """A server whose listed resources are the documents of a file."""
+
+    def __init__(self, monograph: Monograph) -> None:
+        super().__init__(
+            name="monograph",
+            title=f"Monograph: {monograph.path.name}",
+            instructions=INSTRUCTIONS,
+            version=library.__version__,
+            log_level="WARNING",
+        )
+        self._monograph = monograph
+
+    async def list_resources(self) -> list[Resource]:
+        """The file's documents, at most LISTED."""
+        return await anyio.to_thread.run_sync(self._listed)
+
+    def _listed(self) -> list[Resource]:
+        return [_resource(one) for one in self._monograph.documents()[:LISTED]]
+
+
+def make_server(monograph: Monograph, *, notes: bool = False) -> FileServer:
+    """A server over an open file, which stays the caller's to close.
+
+    Parameters
+    ----------
+    monograph:
+        The file.
+    notes:
+        Offer ``add_note``, the one tool that writes.
+    """
+    tools = Tools(monograph)
+    server = FileServer(monograph)
+    for one in reading(tools):
+        server.add_tool(_spoken(one), annotations=_READING, structured_output=True)
+    if notes:
+        server.add_tool(_spoken(tools.add_note), annotations=_WRITING, structured_output=True)
+
+    # An id may look like a path: it is looked up in the file alone, never on the disk.
+    @server.resource(
+        "monograph://document/{identifier}",
+        name="document",
+        description="The whole text of a document, by its id",
+        mime_type="text/plain",
+        security=ResourceSecurity(exempt_params={"identifier"}),
+    )
+    def document(identifier: str) -> str:
+        try:
+            return monograph.document(identifier).text
+        except MonographError as error:
+            raise ResourceNotFoundError(str(error)) from error
+
+    return server
+
+
+def _spoken(tool: Callable[..., Any]) -> Callable[..., Any]:
+    """A tool whose errors are said to the agent, with their mends."""
+
+    @functools.wraps(tool)
+    def spoken(*arguments: Any, **named: Any) -> Any:
+        try:
+            return tool(*arguments, **named)
+        except MonographError as error:
+            raise ToolError(str(error)) from error
+
+    return resolved(tool, spoken)
+
+
+def _resource(document: Document) -> Resource:
+    return Resource(
+        uri=address(document.id),
+        name=document.title or document.uri or document.id,
+        title=document.title or None,
+        description=document.uri or None,
+        mime_type="text/plain",
+    )

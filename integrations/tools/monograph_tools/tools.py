@@ -1,0 +1,243 @@
+"""What an agent can do with a file; each method is a tool, and its docstring what the agent is told."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any, get_type_hints
+from urllib.parse import quote
+
+from pydantic import Field
+
+from monograph import Chunk, Document, Hit, Mode, Monograph
+from monograph.errors import InputError, NotFound
+from monograph.values import Branch, Entity, Link, Stored, content_id
+from monograph_tools.replies import (
+    Citation,
+    EntityItem,
+    EntityReply,
+    FoundText,
+    LinkItem,
+    NoteReply,
+    OutlineItem,
+    OutlineReply,
+    PathItem,
+    PathsReply,
+    ReadReply,
+    SearchReply,
+    StatsReply,
+)
+from monograph_tools.room import cut_to, fitting, shortened
+
+LEAST_TOKENS, MOST_TOKENS = 200, 8_000
+OVERHEAD = 120
+"""Tokens kept back for what stands around a text in a reply."""
+
+CITED = 2
+"""Most citations of one link."""
+
+Tokens = Annotated[int, Field(ge=LEAST_TOKENS, le=MOST_TOKENS, description="Most tokens of the reply")]
+Query = Annotated[str, Field(min_length=1, description="A question, words, or a code; quote what must stand verbatim")]
+Name = Annotated[str, Field(min_length=1, description="A name as the texts write it")]
+
+
+class Tools:
+    """The tools over one open file, which stays the caller's to close."""
+
+    def __init__(self, monograph: Monograph) -> None:
+        self.monograph = monograph
+
+    def search(
+        self,
+        query: Query,
+        k: Annotated[int, Field(ge=1, le=50, description="Most hits")] = 8,
+        mode: Annotated[Mode, Field(description="auto unless there is a reason")] = "auto",
+        where: Annotated[
+            dict[str, Any] | None, Field(description='Only texts whose metadata meet this: {"year": {">=": 2020}}')
+        ] = None,
+        max_tokens: Tokens = 2_000,
+    ) -> SearchReply:
+        """Find passages that answer a question, best first, each with where it stands. Cite them by title and span."""
+        hits = self.monograph.search(query, k, mode=mode, where=where)
+        share = max(LEAST_TOKENS // 2, (max_tokens - OVERHEAD) // max(1, min(len(hits), 4)))
+        found, left = fitting((_found(hit, share) for hit in hits), max_tokens)
+        return SearchReply(hits=found, left_out=left)
+
+    def read(
+        self,
+        document: Annotated[str, Field(min_length=1, description="Id or uri of a document")],
+        start: Annotated[int, Field(ge=0, description="First character")] = 0,
+        end: Annotated[int | None, Field(ge=0, description="Character after the last; null for all that fits")] = None,
+        max_tokens: Tokens = 2_000,
+    ) -> ReadReply:
+        """Read a document, or the part of it that a citation names. Long ones come piece by piece: see next_start."""
+        found = self.monograph.document(document)
+        whole = found.text
+        if start > len(whole):
+            raise InputError(f"document {document!r} has {len(whole):,} characters, not {start:,}", "start earlier")
+        wanted = whole[start : len(whole) if end is None else max(start, end)]
+        text = shortened(wanted, max_tokens - OVERHEAD) if wanted else ""
+        stop = start + len(text)
+        return ReadReply(
+            text=text,
+            citation=_cite(found.id, found.title, found.uri, start, stop),
+            characters=len(whole),
+            next_start=stop if stop < len(whole) else None,
+        )
+
+    def outline(
+        self,
+        node: Annotated[str, Field(description="Id of a summary to open; empty for the top")] = "",
+        layers: Annotated[int, Field(ge=0, le=6, description="How many layers to open below it")] = 1,
+        max_tokens: Tokens = 2_000,
+    ) -> OutlineReply:
+        """See what the whole file is about: a table of contents made of summaries, opened layer by layer."""
+        items = _outlined(self.monograph.outline(node, layers), 0)
+        taken, left = fitting(items, max_tokens)
+        return OutlineReply(items=taken, left_out=left)
+
+    def entity(
+        self,
+        name: Name,
+        hops: Annotated[int, Field(ge=1, le=3, description="How far around it")] = 1,
+        most: Annotated[int, Field(ge=1, le=100, description="Most entities around it")] = 15,
+        max_tokens: Tokens = 2_000,
+    ) -> EntityReply:
+        """See what is named together with a person, a place or a thing, and which passages say so."""
+        found = self.monograph.neighbourhood(name, hops, most)
+        names = {one.id: one.name for one in found.entities}
+        centre = [_entity(one) for one in found.entities if one.id in found.centre]
+        around, left = fitting((_entity(one) for one in found.entities if one.id not in found.centre), max_tokens // 2)
+        stored = self._stored([link.chunks[:CITED] for link in found.links])
+        links, more = fitting((_link(one, names, stored) for one in found.links), max_tokens // 2 - OVERHEAD)
+        return EntityReply(entity=centre, around=around, links=links, left_out=left + more + found.cut)
+
+    def paths(
+        self,
+        name: Name,
+        other: Name,
+        hops: Annotated[int, Field(ge=1, le=6, description="Most steps of a path")] = 4,
+        most: Annotated[int, Field(ge=1, le=10, description="Most paths")] = 3,
+        max_tokens: Tokens = 2_000,
+    ) -> PathsReply:
+        """Find how two people, places or things are connected, step by step, with the passages that say so."""
+        routes = self.monograph.routes(name, other, hops, most)
+        stored = self._stored([link.chunks[:CITED] for route in routes for link in route.links])
+        items = (
+            PathItem(
+                entities=[one.name for one in route.entities],
+                links=[_link(one, {known.id: known.name for known in route.entities}, stored) for one in route.links],
+            )
+            for route in routes
+        )
+        taken, left = fitting(items, max_tokens)
+        return PathsReply(paths=taken, left_out=left)
+
+    def add_note(
+        self,
+        text: Annotated[str, Field(min_length=1, max_length=100_000, description="What is to be remembered")],
+        title: Annotated[str, Field(max_length=500, description="What it is about")] = "",
+    ) -> NoteReply:
+        """Keep a note in the file, to be found by later searches. The same note twice is kept once."""
+        if not text.strip():
+            raise InputError("the note is blank", "write something")
+        identifier = f"note/{content_id('note', title, text)}"
+        try:
+            self.monograph.document(identifier)
+        except NotFound:
+            written = datetime.now(UTC).isoformat(timespec="seconds")
+            note = Document(text, id=identifier, title=title, metadata={"kind": "note", "written": written})
+            new = self.monograph.add([note]).added == 1
+        else:
+            new = False
+        return NoteReply(document=identifier, new=new, citation=_cite(identifier, title, "", 0, len(text)))
+
+    def stats(self) -> StatsReply:
+        """See what the file holds: how many documents, passages and named things."""
+        found = self.monograph.stats()
+        return StatsReply(
+            documents=found.documents,
+            chunks=found.chunks,
+            entities=found.entities,
+            characters=found.characters,
+            bytes=found.file_bytes,
+            has_tree=has_tree(self.monograph),
+            embedder=found.embedder,
+            extractor=found.extractor,
+        )
+
+    def _stored(self, some: Sequence[Sequence[str]]) -> dict[str, Stored]:
+        return {one.chunk.id: one for one in self.monograph.fetch([name for names in some for name in names])}
+
+
+def reading(tools: Tools) -> list[Callable[..., Any]]:
+    """The tools that only read; ``outline`` where the file has a tree."""
+    found: list[Callable[..., Any]] = [tools.search, tools.read, tools.entity, tools.paths, tools.stats]
+    if has_tree(tools.monograph):
+        found.insert(2, tools.outline)
+    return found
+
+
+def resolved(tool: Callable[..., Any], wrapper: Callable[..., Any]) -> Callable[..., Any]:
+    """A wrapper of a tool with its types: schemas are made from them where the names of this module are unknown."""
+    wrapper.__signature__ = inspect.signature(tool, eval_str=True)  # type: ignore[attr-defined]
+    wrapper.__annotations__ = get_type_hints(tool, include_extras=True)
+    return wrapper
+
+
+def has_tree(monograph: Monograph) -> bool:
+    """Whether a file has a tree of summaries."""
+    try:
+        monograph.outline("", 0)
+    except InputError:
+        return False
+    return True
+
+
+def address(document: str) -> str:
+    """The uri of a document as a resource; any id will do."""
+    return f"monograph://document/{quote(document, safe='')}"
+
+
+def _cite(document: str, title: str, uri: str, start: int, end: int) -> Citation:
+    return Citation(document=document, title=title, uri=uri, start=start, end=end, resource=address(document))
+
+
+def _cite_chunk(chunk: Chunk, title: str, uri: str) -> Citation:
+    return _cite(chunk.document_id, title, uri, chunk.start, chunk.end)
+
+
+def _found(hit: Hit, room: int) -> FoundText:
+    text, cut = cut_to(hit.text, room)
+    return FoundText(
+        text=text,
+        cut=cut,
+        score=hit.score,
+        found_by=hit.explain(),
+        citation=_cite_chunk(hit.chunk, hit.title, hit.uri),
+        summary="" if hit.summary is None else hit.summary.id,
+    )
+
+
+def _outlined(branches: Sequence[Branch], depth: int) -> Iterator[OutlineItem]:
+    for one in branches:
+        yield OutlineItem(
+            id=one.id, depth=depth, text=one.text, chunks=one.count, is_summary=one.layer > 0, title=one.title
+        )
+        yield from _outlined(one.children, depth + 1)
+
+
+def _entity(one: Entity) -> EntityItem:
+    return EntityItem(name=one.name, kind=one.kind, names=list(one.names[:8]), chunks=one.chunks)
+
+
+def _link(one: Link, names: dict[str, str], stored: dict[str, Stored]) -> LinkItem:
+    cited = [stored[name] for name in one.chunks[:CITED] if name in stored]
+    return LinkItem(
+        source=names.get(one.source, one.source),
+        target=names.get(one.target, one.target),
+        weight=round(one.weight, 3),
+        description=one.description,
+        citations=[_cite_chunk(known.chunk, known.title, known.uri) for known in cited],
+    )

@@ -1,0 +1,51 @@
+"""For files whose vectors all come from outside, with the chunks and with the queries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from monograph.errors import InputError
+from monograph.models import Float32, TextKind
+
+
+class GivenVectors:
+    """Knows no text: each gets a zero vector, which is near to nothing.
+
+    A chunk without a vector cannot be stored in such a file, and a query without one is searched for by words alone.
+
+    Parameters
+    ----------
+    dimension:
+        Length of the vectors that are given.
+
+    Raises
+    ------
+    InputError
+        If it is below 1.
+    """
+
+    def __init__(self, dimension: int) -> None:
+        if dimension < 1:
+            raise InputError(f"vectors of {dimension} values", "give 1 or more")
+        self._dimension = dimension
+
+    @property
+    def key(self) -> str:
+        """Name and dimension."""
+        return f"given/{self._dimension}"
+
+    @property
+    def spec(self) -> str:
+        """What ``load_embedder`` makes this from."""
+        return f"given:{self._dimension}"
+
+    @property
+    def dimension(self) -> int:
+        """Length of every vector."""
+        return self._dimension
+
+    def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Float32:
+        """Zeros of shape (len(texts), dimension)."""
+        return np.zeros((len(texts), self._dimension), dtype=np.float32)

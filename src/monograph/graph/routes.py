@@ -1,0 +1,86 @@
+"""Ways from one entity to another, over entities that chunks name together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from heapq import heappop, heappush
+from itertools import pairwise
+
+from monograph.values import Link, Neighbourhood, Route
+
+
+def routes(parts: Sequence[Neighbourhood], starts: set[str], ends: set[str], hops: int, most: int) -> list[Route]:
+    """The ways of fewest links between entities; of these, those whose lightest link is heaviest come first.
+
+    Parameters
+    ----------
+    parts:
+        Parts of the graph, taken together.
+    starts, ends:
+        Ids of entities that may stand at either end.
+    hops:
+        Most links of a way.
+    most:
+        Most ways.
+
+    Returns
+    -------
+    None where the parts do not join them in so many links, or an entity is at both ends.
+    """
+    entities = {one.id: one for part in parts for one in part.entities}
+    links = {_pair(one): one for part in parts for one in part.links}
+    beside: dict[str, list[str]] = {name: [] for name in entities}
+    for source, target in links:
+        if source in beside and target in beside:
+            beside[source].append(target)
+            beside[target].append(source)
+    left = _distances(beside, ends & set(entities))
+    length = min((left[name] for name in starts if name in left), default=0)
+    if not 0 < length <= hops:
+        return []
+    found = []
+    for way in _best_first(links, beside, left, [name for name in sorted(starts) if left.get(name) == length]):
+        joined = tuple(links[_ordered(*pair)] for pair in pairwise(way))
+        found.append(Route(tuple(entities[name] for name in way), joined))
+        if len(found) == most:
+            break
+    return found
+
+
+def _ordered(one: str, other: str) -> tuple[str, str]:
+    return (one, other) if one < other else (other, one)
+
+
+def _pair(link: Link) -> tuple[str, str]:
+    return _ordered(link.source, link.target)
+
+
+def _distances(beside: dict[str, list[str]], ends: set[str]) -> dict[str, int]:
+    """Links from each entity to the nearest of the ends, for those that lead there."""
+    found = dict.fromkeys(ends, 0)
+    edge = sorted(ends)
+    while edge:
+        further = []
+        for name in edge:
+            for other in beside[name]:
+                if other not in found:
+                    found[other] = found[name] + 1
+                    further.append(other)
+        edge = further
+    return found
+
+
+def _best_first(
+    links: dict[tuple[str, str], Link], beside: dict[str, list[str]], left: dict[str, int], starts: Sequence[str]
+) -> Iterator[tuple[str, ...]]:
+    """Every shortest way, by its lightest link, heaviest first."""
+    waiting: list[tuple[float, tuple[str, ...]]] = [(-float("inf"), (name,)) for name in starts]
+    while waiting:
+        lightest, way = heappop(waiting)
+        if left[way[-1]] == 0:
+            yield way
+            continue
+        for other in beside[way[-1]]:
+            if left.get(other) == left[way[-1]] - 1:
+                weight = links[_ordered(way[-1], other)].weight
+                heappush(waiting, (max(lightest, -weight), (*way, other)))
