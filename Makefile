@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml CMakeLists.txt src/monograph/vectors/kernel/kernel.cpp
 
-.PHONY: help demo test check lint docs wheel bench bench-vectors bench-graph bench-tree bench-reduce bench-frameworks sanitize clean
+.PHONY: help demo test check lint docs wheel bench bench-vectors bench-graph bench-tree bench-reduce bench-reading bench-frameworks fuzz sanitize clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -88,6 +88,16 @@ $(VENV)/bench-frameworks: $(BUILT_FROM) | $(BIN)/python
 
 bench-frameworks: $(VENV)/bench-frameworks ## Measure the frameworks' stores beside ours (ten minutes); writes docs/benchmarks
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/frameworks.py --write docs/benchmarks
+
+$(VENV)/bench-reading: $(BUILT_FROM) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e ".[bench,files]"
+	@touch $@
+
+bench-reading: $(VENV)/bench-reading ## Measure reading, RAGdb beside it (a quarter of an hour); writes docs/benchmarks
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/reading.py
+
+fuzz: $(VENV)/test ## Read changed copies of real files for a minute: no reader may hang or take the rest with it
+	OMP_NUM_THREADS=1 $(BIN)/python tests/fuzz_readers.py 60
 
 SANITIZED := build/sanitized
 sanitize: ## Run the kernel's tests under the address and undefined-behaviour sanitizers

@@ -70,7 +70,8 @@ MINIRAG = """\
 MiniRAG's one version on PyPI, 0.0.2, cannot be imported (`NameError: name 'abstractmethod' is not defined`), and its wheel
 lacks `minirag.kg`, its storages: it was run with the import mended and storages that are kept in memory. It has no way to
 take a document out, and an edited text is a new one beside the old. LightRAG's edit is a delete and an insert; both ask
-again for what was missed in every chunk. Monograph cuts texts smaller, so that it has more chunks to ask about."""
+again for what was missed in every chunk. Both count tokens as Monograph does: their own tokenizer would have to be
+downloaded. Monograph cuts texts smaller, so that it has more chunks to ask about."""
 
 
 def write(results: Results, folder: Path) -> list[Path]:

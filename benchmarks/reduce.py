@@ -26,6 +26,7 @@ from machine import SHARED, console, machine
 from monograph import Monograph
 from monograph.answer.abstain import LEAST
 from monograph.answer.asked import Asked, take_apart
+from monograph.answer.overlap import Words
 from monograph.answer.pack import Packing, pack
 from monograph.answer.reduce import CUT, reduce
 from monograph.answer.windows import PAPER, Windows, reduce_to_windows
@@ -35,7 +36,7 @@ from monograph.derive.tokens import count_tokens
 from monograph.evaluate.answers import Reduced as Case
 from monograph.evaluate.answers import reduction
 from monograph.evaluate.datasets import Question
-from monograph.evaluate.metrics import contains_answer, mean, percentile, reciprocal_rank
+from monograph.evaluate.metrics import contains_answer, mean, reciprocal_rank
 from monograph.models import Embedder
 from monograph.settings import Settings
 from monograph.values import Chunk, Document, Hit, Reduced, Span
@@ -51,7 +52,7 @@ BUDGETS = (250, 500, 1000, 2000)
 SMALLER = (0.6, 0.7, 0.8, 0.9)
 FOUND = 10
 REPEATS = 6
-MOST_BUDGETED = 120
+MOST_BUDGETED = 100
 MOST_EMBEDDED = 100
 MINILM = SHARED / "models" / "all-MiniLM-L6-v2"
 Results = dict[str, Any]
@@ -141,11 +142,9 @@ def prototype(embedder: Embedder, least: float) -> Cut:
 
 
 def _by_prototype(asked: Asked, vector: Any, embedder: Embedder, hit: Hit, least: float) -> Reduced:
-    from monograph.answer.worth import _Words
-
     spans = sentence_spans(hit.text)
     texts = [hit.text[start:end] for start, end in spans]
-    words = _Words(asked, [text.split() for text in texts])
+    words = Words(asked, [text.split() for text in texts])
     raw = embedder.embed(texts) @ vector + 2 * (words.over_sentences(words.has) @ asked.weights)
     scores = raw + 0.25 * (np.append(raw[1:], 0.0) + np.insert(raw[:-1], 0, 0.0))
     keep = scores >= scores.max() - least
@@ -390,12 +389,16 @@ def speed(options: argparse.Namespace) -> Results:
             question = take_apart(connection, text)
             times = []
             for _ in range(REPEATS):
-                begun = time.perf_counter()
+                begun, busy = time.perf_counter(), time.process_time()
                 reduce(question, hits)
-                times.append((time.perf_counter() - begun) * 1000)
+                times.append(((time.perf_counter() - begun) * 1000, (time.process_time() - busy) * 1000))
             first.append(times[0])
-            again.append(min(times[1:]))
-    found = {"words new": percentile(first[20:], 0.5), "words known": statistics.median(again)}
+            again.append(tuple(map(min, zip(*times[1:], strict=True))))
+    found = {
+        "words new": statistics.median(wall for wall, _ in first[20:]),
+        "words known": statistics.median(wall for wall, _ in again),
+        "processor": statistics.median(busy for _, busy in again),
+    }
     console.print(str(found))
     return found
 

@@ -44,6 +44,7 @@ console.print("Next, type:", style="bold")
 for command in (
     'search demo.mono "What did the lightning damage?" --explain',
     'search demo.mono "comet" --where "year >= 1963"',
+    'ask demo.mono "Why was plate 4417 lost?"',
     "show demo.mono plate-4417",
     "stats demo.mono",
     f"sync demo.mono {shlex.quote(os.path.relpath(TEXTS))}  # nothing changed: nothing is done",

@@ -34,6 +34,18 @@ HEAVY = (
     "networkx",
     "spacy",
     "urllib3",
+    "docx",
+    "openpyxl",
+    "oxmsg",
+    "PIL",
+    "pptx",
+    "pypdfium2",
+    "python_calamine",
+    "rapidocr",
+    "selectolax",
+    "striprtf",
+    "watchfiles",
+    "yaml",
 )
 PUBLIC = {"monograph", "monograph.errors", "monograph.values", "monograph.models", "monograph.settings"}
 VAGUE = {"utils", "helpers", "manager", "base", "impl"}

@@ -47,7 +47,7 @@ def empty(tmp_path: Path) -> Path:
 
 def run(script: Path, folder: Path) -> str:
     """What a script prints; its temporary files go to a folder that is held to be empty afterwards."""
-    framework = {"03": "llama_index.core", "04": "langchain_core", "05": "langchain_core"}.get(script.name[:2])
+    framework = {"03": "llama_index.core", "04": "langchain_core", "06": "langchain_core"}.get(script.name[:2])
     if framework is not None:
         pytest.importorskip(framework, reason="the extra is not installed")
     temporary = folder.parent / "temporary"
@@ -82,7 +82,8 @@ def test_each_example_is_known() -> None:
         "02_edit_and_remove.py",
         "03_llama_index.py",
         "04_langchain.py",
-        "05_agent_with_memory.py",
+        "05_ask.py",
+        "06_agent_with_memory.py",
         "demo.py",
     ]
 
@@ -123,7 +124,7 @@ def test_llama_index(copied: Path, empty: Path) -> None:
 
 
 def test_an_agent_with_memory(copied: Path, empty: Path) -> None:
-    said = run(copied / "05_agent_with_memory.py", empty).splitlines()
+    said = run(copied / "06_agent_with_memory.py", empty).splitlines()
     assert re.fullmatch(r"found in '.+', characters \d+ to \d+", said[0])
     assert said[1] == "new note: True"
     assert said[2].startswith("remembered: The generator was repaired in winter")
@@ -133,6 +134,16 @@ def test_langchain(copied: Path, empty: Path) -> None:
     said = run(copied / "04_langchain.py", empty).splitlines()
     assert [line.split()[1] for line in said[:3]].count("logbook/1965-winter.md") == 1
     assert said[-1] == "Tobias Renk (logbook/1965-winter.md)."
+
+
+def test_ask(copied: Path, empty: Path) -> None:
+    said = run(copied / "05_ask.py", empty).splitlines()
+    counted = re.fullmatch(r"(\d+) of (\d+) tokens", said[0])
+    assert counted is not None
+    assert int(counted[1]) <= 200 < int(counted[2])
+    assert any("Nebula in Orion, interrupted when the generator failed." in line for line in said)
+    assert any(line.startswith("sources: ['Plate 4417'") for line in said)
+    assert said[-1] == "I don't know."
 
 
 def test_demo_and_what_it_says_to_type_next(copied: Path, empty: Path) -> None:

@@ -19,7 +19,8 @@ from monograph.ingest.read.text import decode, headings, sections_of
 
 
 def document(path: Path):  # type: ignore[no-untyped-def]
-    (one,) = read_file(path, path.parent).documents
+    (part,) = read_file(path, path.parent)
+    (one,) = part.documents
     return one
 
 
@@ -34,7 +35,7 @@ def test_texts_are_told(head: bytes, name: str, form: str) -> None:
 
 @pytest.mark.parametrize(
     ("head", "said"),
-    [(b"%PDF-1.4", "PDF"), (b"PK\x03\x04xx", "ZIP"), (b"\x89PNG\r\n", "PNG"), (bytes(range(256)), "binary"), (b"\x7fELF\x02", "program"),
+    [(b"\x1f\x8b\x08", "gzip"), (b"\x00\x00\x00\x18ftypmp42\x00\x00", "MPEG-4"), (bytes(range(256)), "binary"), (b"\x7fELF\x02", "program"),
      (b"text with a \x00 in it and more text", "binary"), (b"\x01\x02\x03\x04" * 100, "binary")],
 )  # fmt: skip
 def test_what_is_no_text_is_named(head: bytes, said: str) -> None:
@@ -135,7 +136,7 @@ def test_rows(tmp_path: Path) -> None:
         '{"id": "7", "text": "seven again"}',
     ]
     path.write_text("\n".join(lines))
-    result = read_file(path, tmp_path)
+    (result,) = read_file(path, tmp_path)
     assert [one.text for one in result.documents] == ["seven", "twin", "twin", "half \ufffd"]
     assert result.documents[0].id == "7"
     assert result.documents[0].metadata == {"path": "rows.jsonl", "year": 2020, "a": 1}
@@ -154,20 +155,20 @@ def test_any_path_can_be_stored_and_found_again(raw: bytes) -> None:
 
 def test_a_missing_file_and_a_large_one(tmp_path: Path) -> None:
     with pytest.raises(SourceMissing):
-        read_file(tmp_path / "x", tmp_path)
+        list(read_file(tmp_path / "x", tmp_path))
     path = tmp_path / "huge.txt"
     with path.open("wb") as file:
         file.truncate(200_000_000)
     with pytest.raises(SourceTooLarge, match="200,000,000"):
-        read_file(path, tmp_path)
+        list(read_file(path, tmp_path))
 
 
 def test_a_pipe_and_a_folder_do_not_wait(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(SourceUnreadable, match="pipe"):
-        read_file(tmp_path / "pipe", tmp_path)
+        list(read_file(tmp_path / "pipe", tmp_path))
     with pytest.raises(SourceUnreadable):
-        read_file(tmp_path, tmp_path)
+        list(read_file(tmp_path, tmp_path))
 
 
 def test_a_file_that_never_rests(tmp_path: Path) -> None:
@@ -184,7 +185,7 @@ def test_a_file_that_never_rests(tmp_path: Path) -> None:
     writer.start()
     try:
         with pytest.raises(SourceChanging, match="3 times"):
-            read_file(path, tmp_path)
+            list(read_file(path, tmp_path))
     finally:
         stop.set()
         writer.join()
@@ -197,7 +198,7 @@ def test_no_permission(tmp_path: Path) -> None:
     path.chmod(0)
     if os.geteuid() != 0:
         with pytest.raises(SourceUnreadable, match="denied"):
-            read_file(path, tmp_path)
+            list(read_file(path, tmp_path))
         return
     for parent in [tmp_path, *tmp_path.parents][:-2]:
         parent.chmod(0o755)
@@ -205,7 +206,7 @@ def test_no_permission(tmp_path: Path) -> None:
     if child == 0:
         os.setuid(65534)
         try:
-            read_file(path, tmp_path)
+            list(read_file(path, tmp_path))
         except SourceUnreadable as error:
             os._exit(7 if "denied" in error.message else 8)
         os._exit(9)

@@ -14,9 +14,10 @@ from embedders import HashEmbedder
 from monograph import Chunk, Document, Hit, Monograph
 from monograph.answer.asked import telling_words, weighed
 from monograph.answer.reduce import _CUTS, least_value, reduce
+from monograph.answer.units import units
 from monograph.answer.windows import PAPER, Windows, reduce_to_windows
 from monograph.answer.worth import Passage as Judged
-from monograph.answer.worth import judge, units
+from monograph.answer.worth import judge
 from monograph.derive.embed.static import StaticEmbedder
 from monograph.derive.embed.words import WordVectors
 from monograph.derive.sentences import sentence_spans

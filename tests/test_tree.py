@@ -216,6 +216,24 @@ def test_a_failed_summary_leaves_the_tree_as_it_was(tmp_path: Path) -> None:
         assert monograph.stats().tree.waiting == 0  # type: ignore[union-attr]
 
 
+def test_the_old_tree_stands_until_one_of_new_planes_takes_its_place(tmp_path: Path) -> None:
+    summarizer = Counting()
+    with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=summarizer) as monograph:
+        monograph.add([Document(text_of(number), id=f"n{number}") for number in range(60)])
+        assert monograph.stats().tree.learned_from == 0  # type: ignore[union-attr]
+        before = [one for one in tree_of(monograph) if one[0]]
+        summarizer.fail_at = len(summarizer.asked) + 2
+        assert monograph.add([Document(text_of(number), id=f"n{number}") for number in range(60, 70)]).problems
+        assert [one for one in tree_of(monograph) if one[0]] == before
+        assert monograph.check() == []
+        summarizer.fail_at = float("inf")
+        assert monograph.add([]).problems == ()
+        assert monograph.stats().tree.learned_from == 70  # type: ignore[union-attr]
+        assert monograph.outline()[0].count == 70
+        assert monograph.check() == []
+        assert len(summarizer.asked) == len(set(summarizer.asked))
+
+
 def test_an_empty_summary_is_refused(tmp_path: Path) -> None:
     summarizer = Counting()
     summarizer.summarize = lambda texts, max_tokens: Gist(" ")  # type: ignore[method-assign]
@@ -223,7 +241,9 @@ def test_an_empty_summary_is_refused(tmp_path: Path) -> None:
         report = monograph.add([document(number) for number in range(9)])
         assert "empty" in report.problems[0].reason
         assert monograph.check() == []
-        assert monograph.search("boat", 3, mode="tree")
+        assert monograph.search("boat", 3)
+        with pytest.raises(InputError, match="no tree"):
+            monograph.search("boat", 3, mode="tree")
 
 
 class Alike:
@@ -291,7 +311,8 @@ def test_a_file_has_no_tree_until_it_is_asked_for(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="belong to the mode 'tree'"):
             monograph.search("boat", detail=0.5)
         assert monograph.price_summaries().summaries > 0
-        assert monograph.resummarize().summarized == sum(monograph.stats().tree.layers)  # type: ignore[union-attr]
+        assert monograph.resummarize().summarized == sum(monograph.stats().tree.layers) > 5  # type: ignore[union-attr]
+        assert monograph.outline()[0].count == monograph.stats().chunks
         assert monograph.summarizer.spec == "extractive"
     with Monograph.open(tmp_path / "x.mono", embedder) as monograph:
         assert monograph.add([document(40)]).summarized > 0
@@ -363,7 +384,7 @@ FILTERS: list[tuple[dict[str, object], Callable[[dict[str, object]], bool]]] = [
 ]
 
 
-@pytest.mark.parametrize(("where", "passes"), FILTERS, ids=str)
+@pytest.mark.parametrize(("where", "passes"), FILTERS, ids=["owner", "part", "either", "nobody"])
 def test_a_summary_is_found_only_where_all_under_it_may_be(
     tmp_path: Path, where: dict[str, object], passes: Callable[[dict[str, object]], bool]
 ) -> None:

@@ -12,7 +12,7 @@ Point Monograph at a folder; it makes one SQLite file that answers questions::
 
 from monograph.derive.tokens import count_tokens
 from monograph.errors import MonographError
-from monograph.ingest.batch import Limits
+from monograph.ingest.limits import Limits
 from monograph.library import Monograph
 from monograph.models import Embedder, LanguageModel
 from monograph.settings import Settings

@@ -16,6 +16,9 @@ The tree::
     │   ├── SourceUnreadable no permission, or the device failed
     │   ├── SourceChanging   it kept changing while it was read
     │   ├── UnknownFormat    nothing here can read these bytes
+    │   ├── SourceDamaged    its bytes are broken, or made to do harm
+    │   ├── SourceLocked     it is encrypted
+    │   ├── SourceTooSlow    reading it took too long, or too much memory
     │   └── SourceTooLarge   above a limit
     ├── InputError           a value handed over by the caller
     │   ├── InvalidFilter    a `where` that cannot be understood
@@ -23,7 +26,7 @@ The tree::
     │   └── NotFound         an id that the file does not hold
     └── ModelError           something plugged in
         ├── MissingExtra     an optional dependency is not installed
-        ├── ModelUnavailable a model that could not be loaded
+        ├── ModelUnavailable a model that could not be loaded, or did not answer
         └── ModelMismatch    the file was built with another model
 
 A :class:`SourceError` met while a folder is read never ends the batch: it becomes one
@@ -106,6 +109,18 @@ class SourceChanging(SourceError):
 
 class UnknownFormat(SourceError):
     """No reader understands the bytes of the source."""
+
+
+class SourceDamaged(SourceError):
+    """The bytes of the source are broken, or made to do harm."""
+
+
+class SourceLocked(SourceError):
+    """The source is encrypted."""
+
+
+class SourceTooSlow(SourceError):
+    """Reading the source took more time or memory than its limit."""
 
 
 class SourceTooLarge(SourceError):

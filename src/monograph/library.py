@@ -6,6 +6,7 @@ Longer than 400 lines because everything a user may call stands here, with all t
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -25,11 +26,11 @@ from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError, ModelError, NotFound
 from monograph.graph import export
 from monograph.graph.routes import routes as find_routes
-from monograph.ingest import apart, build, configuration, foresee, grow, regraph, revector
+from monograph.ingest import apart, build, configuration, follow, foresee, grow, regraph, revector, watch
 from monograph.ingest import passages as single
 from monograph.ingest import plan as planning
 from monograph.ingest import remove as removal
-from monograph.ingest.batch import DEFAULT_LIMITS, Limits
+from monograph.ingest.limits import DEFAULT_LIMITS, Limits
 from monograph.ingest.prepare import Pipeline
 from monograph.models import Embedder, Extractor, Float32, LanguageModel, Summarizer
 from monograph.retrieve import entities, lookup, neighbourhood, outline, tree
@@ -52,6 +53,8 @@ from monograph.values import (
     Document,
     Entity,
     Finding,
+    Followed,
+    Happening,
     Hit,
     Merge,
     Mode,
@@ -304,6 +307,35 @@ class Monograph:
         plan = self.plan(*sources, verify=verify, prune=prune, price=False)
         return self.apply(plan, limits=limits, progress=progress)
 
+    def sources(self) -> list[Followed]:
+        """The files and folders that are synced: what is stored of each, when it was last seen, what failed."""
+        return follow.followed(self._database)
+
+    def retry(self, *, limits: Limits = DEFAULT_LIMITS, progress: Watcher | None = None) -> Report:
+        """Read again every file that something failed in: an extra may be installed by now, a limit be higher."""
+        return self.apply(follow.plan_failed(self._database), limits=limits, progress=progress)
+
+    def watch(
+        self,
+        *sources: str | os.PathLike[str],
+        limits: Limits = DEFAULT_LIMITS,
+        stop: threading.Event | None = None,
+    ) -> Iterator[Happening]:
+        """Follow folders while they change, and tell of every change once it is stored (extra ``watch``).
+
+        It begins with a sync, and goes on until ``stop`` is set or it is closed. A folder that vanishes keeps what is
+        stored of it, and is looked through when it comes back.
+
+        Raises
+        ------
+        MissingExtra
+            If watchfiles is not installed.
+        """
+        roots = [Path(os.path.abspath(path)) for path in _paths(sources)]  # noqa: PTH100 - resolve() would follow links
+        return watch.watch(
+            self._database, roots, lambda plan: self.apply(plan, limits=limits), stop or threading.Event()
+        )
+
     def add(self, documents: Iterable[Document], *, progress: Watcher | None = None) -> Report:
         """Store documents; one of a known id replaces that document, an unchanged one costs nothing.
 
@@ -549,19 +581,23 @@ class Monograph:
         made = pack(question, hits, packing, ahead.relations(hits), names)
         return replace(made, relevance=abstain.relevance(question, hits))
 
-    def ask(
+    def ask(  # noqa: PLR0913 - each is a choice of its own
         self,
         question: str,
         budget: int = BUDGET,
         *,
         history: Sequence[Turn] = (),
-        **choices: Any,
+        k: int = FOUND,
+        mode: Mode = "auto",
+        where: Mapping[str, Any] | None = None,
+        max_tokens: int = asking.MAX_TOKENS,
+        remember: bool = True,
     ) -> Answer:
         """Answer a question from the file, with the model it was opened with.
 
         Parameters
         ----------
-        question, budget, history, choices:
+        question, budget, history, k, mode, where, max_tokens, remember:
             As for :meth:`stream`, which says more.
 
         Raises
@@ -571,7 +607,16 @@ class Monograph:
         InputError, InvalidFilter, ModelError
             As for :meth:`search` and :meth:`context`.
         """
-        *_, answer = self.stream(question, budget, history=history, **choices)
+        *_, answer = self.stream(
+            question,
+            budget,
+            history=history,
+            k=k,
+            mode=mode,
+            where=where,
+            max_tokens=max_tokens,
+            remember=remember,
+        )
         assert isinstance(answer, Answer)  # noqa: S101 - the last thing a stream gives
         return answer
 
@@ -611,9 +656,7 @@ class Monograph:
             ``compact`` and ``forget`` drop it.
         """
         begun = time.perf_counter()
-        query = question
-        if history:
-            query = follow_up.alone(self._model, question, history)
+        query = follow_up.alone(self._model, question, history) if history else question
         hits = self.search(query, k, mode=mode, where=where)
         found = time.perf_counter()
         context = self._pack(query, hits, Packing(budget))

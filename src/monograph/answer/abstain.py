@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from monograph.answer.asked import Asked
-from monograph.answer.worth import nearness
+from monograph.answer.overlap import nearness
 from monograph.graph.evidence import Float64
 from monograph.values import Hit
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from monograph.answer.ask import complete
 from monograph.derive.extract.function_words import FUNCTION_WORDS, language_of
-from monograph.models import Completion, LanguageModel
+from monograph.models import LanguageModel
 from monograph.store.terms import words_of
 from monograph.values import Chunk, Turn
 
@@ -45,11 +44,11 @@ def alone(model: LanguageModel | None, question: str, turns: Sequence[Turn]) -> 
         If the model does not answer.
     """
     if model is not None:
-        return rewritten(model, question, turns).text
+        return rewritten(model, question, turns)
     return carried(question, spoken_of(turns[-1]))
 
 
-def rewritten(model: LanguageModel, question: str, turns: Sequence[Turn]) -> Completion:
+def rewritten(model: LanguageModel, question: str, turns: Sequence[Turn]) -> str:
     """A question put by a model so that it can be understood alone; the question itself where nothing good comes.
 
     Raises
@@ -61,13 +60,11 @@ def rewritten(model: LanguageModel, question: str, turns: Sequence[Turn]) -> Com
         f"Question: {turn.question}\nAnswer: {' '.join(turn.answer.text.split())[:SHOWN_CHARACTERS]}"
         for turn in turns[-TURNS:]
     )
-    *_, made = complete(model, _REWRITE.format(turns=shown, question=question), MOST_TOKENS)
-    if not isinstance(made, Completion):
-        return Completion(question)
+    made = model.complete(_REWRITE.format(turns=shown, question=question), MOST_TOKENS)
     lines = [line.strip().strip('"“”') for line in made.text.splitlines() if line.strip()]
     text = lines[-1] if lines else ""
     good = bool(text) and len(text) <= 3 * len(question) + SHOWN_CHARACTERS
-    return Completion(text if good else question, made.tokens_in, made.tokens_out)
+    return text if good else question
 
 
 def carried(question: str, names: Sequence[str]) -> str:

@@ -20,6 +20,10 @@ from monograph.values import Citation, Context, Hit, Order, rendered
 BUDGET = 1_000
 """Most tokens of a context, unless another number is asked for."""
 
+FAR = 4.0
+"""Where anything is to be cut, what is worth less than the best by this much goes too, though the budget has room: on
+the dev questions a tenth of the tokens, and no answer."""
+
 REPEATED = 24
 """Characters; what is shorter (Yes. Thank you!) may be said again."""
 
@@ -151,7 +155,9 @@ def _units(asked: Asked, pieces: Sequence[Piece], cut: float) -> list[_Unit]:
             for (start, end), value, keep in zip(judged.spans, judged.values, chosen, strict=True)
             if keep
         ]
-    return sorted(units, key=lambda unit: (-unit.value, unit.piece, unit.part, unit.start))
+    units.sort(key=lambda unit: (-unit.value, unit.piece, unit.part, unit.start))
+    least = units[0].value - FAR if units and cut > 0 else -np.inf
+    return [unit for unit in units if unit.value >= least]
 
 
 def _different(units: Sequence[_Unit], pieces: Sequence[Piece]) -> list[_Unit]:

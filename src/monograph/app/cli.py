@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from monograph.app import ask_commands, graph_commands, output, serve_commands, tree_commands
+from monograph.app import ask_commands, graph_commands, output, serve_commands, source_commands, tree_commands
 from monograph.app.command import (
     DONE_WITH_PROBLEMS,
     ApiKeyOption,
@@ -21,7 +21,7 @@ from monograph.app.command import (
     unseen,
     where_of,
 )
-from monograph.ingest.batch import DEFAULT_LIMITS, Limits
+from monograph.ingest.limits import DEFAULT_LIMITS, Limits
 from monograph.library import Monograph
 
 MANUAL = """Graph RAG in one file: point it at a folder, then ask.
@@ -61,6 +61,7 @@ def sync(
     max_bytes: Annotated[
         int, typer.Option("--max-bytes", help="Pass over files larger than this.")
     ] = DEFAULT_LIMITS.max_bytes,
+    max_seconds: source_commands.SecondsOption = DEFAULT_LIMITS.max_seconds,
     extractor: Annotated[
         str,
         typer.Option(
@@ -90,7 +91,7 @@ def sync(
       monograph sync notes.mono ~/notes --summarizer extractive
       monograph sync notes.mono ~/notes --extractor "llm:openai:http://localhost:11434/v1#qwen3:1.7b"
     """
-    limits = Limits(max_bytes)
+    limits = Limits(max_bytes, max_seconds)
     with outcome(as_json=json_output):
         from monograph.derive.extract import load_extractor
         from monograph.derive.summarize import load_summarizer
@@ -246,6 +247,9 @@ app.command()(graph_commands.reextract)
 app.command()(serve_commands.mcp)
 app.command()(tree_commands.outline)
 app.command()(tree_commands.resummarize)
+app.command()(source_commands.sources)
+app.command()(source_commands.retry)
+app.command()(source_commands.watch)
 
 
 @app.command()

@@ -22,6 +22,7 @@ from monograph.values import (
     Report,
     Stats,
     Watcher,
+    cite,
 )
 
 if TYPE_CHECKING:
@@ -83,9 +84,10 @@ def progress_bar(phase: str, *, quiet: bool) -> Iterator[Watcher | None]:
         task = bar.add_task(phase, total=None, unit="")
 
         def watch(progress: Progress) -> None:
-            bar.update(
-                task, description=progress.phase, completed=progress.done, total=progress.total, unit=progress.unit
-            )
+            unit = progress.unit
+            if progress.total_bytes:
+                unit += f", {in_bytes(progress.read_bytes)} of {in_bytes(progress.total_bytes)}"
+            bar.update(task, description=progress.phase, completed=progress.done, total=progress.total, unit=unit)
 
         yield watch
 
@@ -122,7 +124,7 @@ def print_plan(plan: Plan) -> None:
     for kind, sign in zip(_KINDS, "+~-", strict=False):
         changes = plan.of(kind)
         for change in changes[:SHOWN_LINES]:
-            out.print(f"{sign} {visible(change.uri)}  {_bytes(change.size)}")
+            out.print(f"{sign} {visible(change.uri)}  {in_bytes(change.size)}")
         if len(changes) > SHOWN_LINES:
             out.print(f"{sign} … and {len(changes) - SHOWN_LINES} more")
     out.print(", ".join(f"{len(plan.of(kind))} {kind}" for kind in _KINDS))
@@ -160,7 +162,9 @@ def print_hits(hits: Sequence[Hit], *, explain: bool) -> None:
         out.print("nothing found")
     for hit in hits:
         section = str(hit.metadata.get("section", "")).removeprefix(hit.title).removeprefix(" > ")
+        cited = cite(hit.metadata)
         place = f"{visible(hit.uri or hit.chunk.document_id)}:{hit.chunk.start}-{hit.chunk.end}"
+        place = f"{visible(cited)} of {place}" if cited else place
         out.print(f"{hit.rank + 1}. {visible(hit.title)}" + (f" › {visible(section)}" if section else ""), style="bold")
         if hit.summary is None:
             out.print(f"   {place}  [{hit.chunk.id}]", style="dim")
@@ -212,8 +216,8 @@ def print_stats(stats: Stats) -> None:
         ("  of these unused", f"{stats.memo_unused:,}"),
         ("chunk tokens / overlap", f"{stats.chunk_tokens} / {stats.chunk_overlap}"),
         ("dimension", f"{stats.dimension}"),
-        ("file", _bytes(stats.file_bytes)),
-        *((f"  {name}", _bytes(size)) for name, size in stats.tables),
+        ("file", in_bytes(stats.file_bytes)),
+        *((f"  {name}", in_bytes(size)) for name, size in stats.tables),
     ]
     for row in rows:
         made.add_row(*row)
@@ -229,7 +233,7 @@ def _index_rows(index: IndexStats) -> list[tuple[str, str]]:
     return [
         ("  clusters", f"{index.clusters:,}"),
         ("  entries / deleted", f"{index.entries:,} / {index.dead:,}"),
-        ("  in memory / by the model", f"{_bytes(index.memory)} / {_bytes(index.expected_memory)}"),
+        ("  in memory / by the model", f"{in_bytes(index.memory)} / {in_bytes(index.expected_memory)}"),
         (f"  loads a query for recall {index.target_recall:g}", loads),
     ]
 
@@ -243,7 +247,8 @@ def print_findings(findings: Sequence[Finding]) -> None:
     out.print("all is well" if not findings else f"{len(findings)} faults")
 
 
-def _bytes(size: int) -> str:
+def in_bytes(size: int) -> str:
+    """A size as people read it."""
     amount = float(size)
     for unit in ("B", "KB", "MB"):
         if amount < 1000:

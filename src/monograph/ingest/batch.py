@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from monograph.errors import SourceError
+from monograph.ingest.crew import Crew
+from monograph.ingest.limits import Limits
 from monograph.ingest.prepare import document_hash
-from monograph.ingest.read import read_file, uri_to_path
+from monograph.ingest.read import uri_to_path
+from monograph.ingest.read.process import Task
 from monograph.settings import Settings
 from monograph.store import documents, sources
 from monograph.store.database import Connection
@@ -17,23 +20,23 @@ BATCH_CHARACTERS = 2_000_000
 BATCH_DOCUMENTS = 1_024
 """A batch ends at either bound: memory stays bounded, and a crash costs little."""
 
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Bounds on what is read: bytes a file."""
-
-    max_bytes: int = 100_000_000
-
-
-DEFAULT_LIMITS = Limits()
+READERS = min(4, os.cpu_count() or 1)
+"""Processes that read what is no text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """What one source holds; ``source`` is None for documents that a caller handed over."""
+    """What one source holds, or a part of it; ``source`` is None for documents that a caller handed over.
+
+    ``before`` are the ids of the documents in earlier parts, and ``last`` marks the last part of a source. A source of
+    which a part is ``broken`` is read again at the next sync, and keeps what is stored of it.
+    """
 
     source: sources.Source | None
     documents: tuple[Document, ...]
+    before: frozenset[str] = frozenset()
+    last: bool = True
+    broken: bool = False
 
 
 def batches(parcels: Iterable[Parcel]) -> Iterator[list[Parcel]]:
@@ -54,20 +57,29 @@ def batches(parcels: Iterable[Parcel]) -> Iterator[list[Parcel]]:
 def readings(
     work: Sequence[Change], limits: Limits, problems: list[Problem], watcher: Watcher | None
 ) -> Iterator[Parcel]:
-    """Read files one by one; what cannot be read becomes a problem. The watcher hears of each file once it is read."""
-    for done, change in enumerate(work):
-        if watcher is not None:
-            watcher(Progress("sync", done, len(work), "files", change.uri))
-        try:
-            reading = read_file(uri_to_path(change.uri), uri_to_path(change.root), limits.max_bytes)
-        except SourceError as error:
-            problems.append(Problem(change.uri, error.message, error.mend))
-            continue
-        problems.extend(reading.problems)
-        source = sources.Source(reading.uri, change.root, reading.sha256, reading.size, reading.modified_ns)
-        yield Parcel(source, reading.documents)
+    """Read files; what cannot be read becomes a problem. The watcher hears of each file once its turn comes."""
+    tasks = [Task(uri_to_path(change.uri), uri_to_path(change.root), limits) for change in work]
+    total = sum(change.size for change in work)
+    done = -1
+    read = 0
+    before: frozenset[str] = frozenset()
+    with Crew(READERS) as crew:
+        for at, part in crew.read(tasks):
+            change = work[at]
+            if at != done:
+                if watcher is not None:
+                    watcher(Progress("sync", at, len(work), "files", change.uri, read, total))
+                done, before, read = at, frozenset(), read + change.size
+            problems.extend(part.problems)
+            if part.error is not None:
+                problems.append(Problem(change.uri, part.error.message, part.error.mend))
+                if not (part.documents or before):
+                    continue
+            state = sources.Source(change.uri, change.root, part.sha256, part.size, part.modified_ns)
+            yield Parcel(state, part.documents, before, part.last, part.error is not None)
+            before |= {document.id for document in part.documents}
     if watcher is not None and work:
-        watcher(Progress("sync", len(work), len(work), "files"))
+        watcher(Progress("sync", len(work), len(work), "files", "", total, total))
 
 
 def changed(connection: Connection, parcel: Parcel, settings: Settings) -> Iterator[tuple[Document, bytes]]:

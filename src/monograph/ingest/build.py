@@ -14,9 +14,11 @@ from dataclasses import dataclass, field, fields, replace
 from monograph.derive.tokens import count_tokens
 from monograph.errors import ModelError
 from monograph.ingest import foresee
-from monograph.ingest.batch import BATCH_DOCUMENTS, Limits, Parcel, batches, changed, readings
+from monograph.ingest.batch import BATCH_DOCUMENTS, Parcel, batches, changed, readings
 from monograph.ingest.commit import Tally, remove_row, store
+from monograph.ingest.follow import remember
 from monograph.ingest.grow import grow, problem
+from monograph.ingest.limits import Limits
 from monograph.ingest.prepare import Pipeline, Prepared, missing, prepare
 from monograph.ingest.relate import price_extractions
 from monograph.ingest.settle import write
@@ -54,6 +56,7 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, watcher: Watcher | Non
     for batch in batches(readings(_to_read(plan), limits, tally.problems, watcher)):
         tally.include(store(pipeline, batch, strict=False))
     follow(pipeline, tally, watcher)
+    remember(pipeline.database, plan, tally.problems)
     return report(tally, started)
 
 
@@ -110,16 +113,13 @@ def price(pipeline: Pipeline, plan: Plan, limits: Limits, watcher: Watcher | Non
         if pipeline.summarizer is not None:
             priced.seen.take(connection, plan.of("gone"))
         above = foresee.price(connection, pipeline, priced.seen)
-    return Plan(
-        plan.changes,
-        tuple(problems),
-        replace(
-            cost,
-            summaries=above.summaries,
-            model_calls=cost.model_calls + above.model_calls,
-            model_tokens=cost.model_tokens + above.model_tokens,
-        ),
+    whole = replace(
+        cost,
+        summaries=above.summaries,
+        model_calls=cost.model_calls + above.model_calls,
+        model_tokens=cost.model_tokens + above.model_tokens,
     )
+    return Plan(plan.changes, tuple(problems), whole, plan.roots)
 
 
 @dataclass(slots=True)

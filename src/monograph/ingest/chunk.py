@@ -9,16 +9,24 @@ one, and are in step again.
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
+from typing import Any
 
 from monograph.errors import InvalidDocument
 from monograph.ingest.sentences import HEADING, Block, Sentence, sentences
 from monograph.settings import Settings
-from monograph.values import PASSAGE_SEPARATOR, Chunk, Document, content_id
+from monograph.values import PASSAGE_SEPARATOR, Chunk, Document, Place, Section, content_id
 
 SHORTEST = 0.5
 """A chunk that is cut off fills at least this share of its room."""
+
+
+_TABLE = re.compile(
+    r"^[ ]{0,3}(\|[^\n]+\|)[ \t]*\n[ ]{0,3}\|(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*(?:\n[ ]{0,3}\|[^\n]*)*", re.M
+)
 
 
 def cut(document: Document, settings: Settings, ahead: Iterable[Block] | None = None) -> list[Chunk]:
@@ -30,7 +38,9 @@ def cut(document: Document, settings: Settings, ahead: Iterable[Block] | None = 
     Parameters
     ----------
     document:
-        Its ``sections`` are borders that a chunk's overlap never crosses, and give the chunks their ``section``.
+        Its ``sections`` are borders that a chunk's overlap never crosses, and give the chunks their ``section``. Its
+        ``places`` give the chunks their page, slide, sheet, rows or JSON path, and no chunk goes across the start of
+        one that stands apart.
     settings:
         Most tokens a chunk, and most tokens of whole sentences that it repeats from the one before.
     ahead:
@@ -45,13 +55,14 @@ def cut(document: Document, settings: Settings, ahead: Iterable[Block] | None = 
         return _ready_made(document)
     seen: dict[str, int] = {}
     chunks = []
-    section = 0
+    section_starts = [section.start for section in document.sections]
+    tables = _tables(document.text)
+    place_starts = [place.start for place in document.places]
     for ordinal, (start, own, end) in enumerate(_spans(document, settings, ahead)):
         text = document.text[start:end]
         seen[text] = seen.get(text, 0) + 1
-        while section < len(document.sections) and document.sections[section].start <= own:
-            section += 1
-        path = " > ".join(document.sections[section - 1].path) if section else ""
+        section = bisect_right(section_starts, own)
+        first, last = bisect_right(place_starts, start), bisect_right(place_starts, end - 1)
         chunks.append(
             Chunk(
                 id=content_id("chunk", document.id, text, seen[text]),
@@ -60,10 +71,36 @@ def cut(document: Document, settings: Settings, ahead: Iterable[Block] | None = 
                 start=start,
                 end=end,
                 ordinal=ordinal,
-                metadata={"section": path} if path else {},
+                metadata=_metadata(document.sections[section - 1 : section], document.places[max(first - 1, 0) : last])
+                | _columns(tables, start),
             )
         )
     return chunks
+
+
+def _tables(text: str) -> list[tuple[int, int, str]]:
+    """(end of the header, end, header) of each Markdown table."""
+    if "|\n" not in text:
+        return []
+    found = _TABLE.finditer(text)
+    return [(table.end(1), table.end(), " ".join(table.group(1).replace("|", " ").split())) for table in found]
+
+
+def _columns(tables: Sequence[tuple[int, int, str]], start: int) -> dict[str, Any]:
+    """The names of the columns, for a chunk that begins within a table and does not have them."""
+    at = bisect_right(tables, (start, 0, "")) - 1
+    return {"columns": tables[at][2]} if at >= 0 and tables[at][0] <= start < tables[at][1] else {}
+
+
+def _metadata(section: Sequence[Section], places: Sequence[Place]) -> dict[str, Any]:
+    """A chunk's own metadata: the headings above it, the place it begins at, and its last row."""
+    path = " > ".join(section[0].path) if section else ""
+    known: dict[str, Any] = {"section": path} if path else {}
+    if places:
+        known |= places[0].metadata()
+        if places[-1].row > places[0].row and places[-1].sheet == places[0].sheet:
+            known["last_row"] = places[-1].row
+    return known
 
 
 def _ready_made(document: Document) -> list[Chunk]:
@@ -86,10 +123,17 @@ def _ready_made(document: Document) -> list[Chunk]:
 def _spans(document: Document, settings: Settings, ahead: Iterable[Block] | None) -> Iterator[tuple[int, int, int]]:
     """(start, start without the overlap, end) of each chunk."""
     headings = (section.start for section in document.sections)
+    apart = [place.start for place in document.places if place.apart]
     found = sentences(document.text, headings, settings.chunk_tokens, ahead)
     buffer: list[Sentence] = []
     overlap: list[Sentence] = []
+    border = 0
     for sentence in found:
+        if border < len(apart) and apart[border] <= sentence.start:
+            border = bisect_right(apart, sentence.start)
+            if buffer:
+                yield (overlap or buffer)[0].start, buffer[0].start, buffer[-1].end
+                buffer, overlap = [], []
         buffer.append(sentence)
         while _tokens(overlap) + _tokens(buffer) > settings.chunk_tokens and len(buffer) > 1:
             at = _border(buffer, settings.chunk_tokens - _tokens(overlap))

@@ -197,15 +197,16 @@ def _store_parcel(connection: Connection, ready: _Ready, derived: _Derived, tall
     tally.same += len(parcel.documents) - len(ready.prepared) - len(ready.failed)
     tally.problems.extend(problems)
     if source is not None and parcel.source is not None:
-        _remove_left_out(connection, parcel, source, tally)
-        if problems:
+        if parcel.last and not parcel.broken:
+            _remove_left_out(connection, parcel, source, tally)
+        if problems or parcel.broken or not parcel.last:
             # Not as it should be yet: no file is as this row says, so that the next sync tries again.
             sources.put(connection, replace(parcel.source, sha256=b"", modified_ns=-1))
 
 
 def _remove_left_out(connection: Connection, parcel: Parcel, source: int, tally: Tally) -> None:
     """Take out documents that a file held before and holds no more."""
-    listed = {document.id for document in parcel.documents}
+    listed = parcel.before | {document.id for document in parcel.documents}
     for row in documents.of_source(connection, source):
         if row.id not in listed:
             tally.chunks_removed += remove_row(connection, row)

@@ -105,7 +105,7 @@ def price(connection: Connection, pipeline: Pipeline, seen: Foresight) -> Cost:
     build.lay(
         draft,
         {row.node: row.rank for name, row in held.items() if name not in same},
-        [(*place, seen.coming[name].text) for name, place in coming.items() if name not in same],
+        [build.Coming(*place, seen.coming[name].text) for name, place in coming.items() if name not in same],
     )
     return _priced(connection, pipeline, draft, total)
 
@@ -127,9 +127,9 @@ def _anew(connection: Connection, pipeline: Pipeline, seen: Foresight, total: in
     chunks = sorted([*chunks, *seen.coming.values()], key=lambda one: one.name)
     vectors = np.array([one.vector for one in chunks if one.vector is not None])
     planes = random_or_learned(pipeline, vectors[:LEARNING_SAMPLE], total)
-    draft = build.Draft(store.version(connection))
+    draft = build.Draft(store.version(connection), planes=planes)
     placed = _placed(planes, chunks)
-    build.lay(draft, None, [(*placed[one.name], one.text) for one in chunks])
+    build.lay(draft, {}, [build.Coming(*placed[one.name], one.text) for one in chunks])
     return _priced(connection, pipeline, draft, total)
 
 

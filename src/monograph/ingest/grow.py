@@ -16,6 +16,7 @@ from monograph.models import Float32, Summarizer
 from monograph.settings import Settings
 from monograph.store import gists, memo, settings, vectors
 from monograph.store import tree as store
+from monograph.store.database import Connection
 from monograph.tree import build
 from monograph.tree.hash import LEARNED_AT, Planes, learn, random_planes
 from monograph.tree.segment import Bounds
@@ -65,10 +66,7 @@ def grow(pipeline: Pipeline, watcher: Watcher | None = None, *, anew: bool = Fal
         return Grown()
     total = Grown()
     for _ in range(_TRIES):
-        planes = _planes(pipeline)
-        _plant(pipeline)
-        with pipeline.database.read() as connection:
-            draft = build.Draft(store.version(connection), anew=anew)
+        draft, planes = _begun(pipeline, anew=anew)
         while True:
             with pipeline.database.read() as connection:
                 cuts = build.cut(connection, recipe(summarizer.key, pipeline.settings), draft)
@@ -97,28 +95,26 @@ def _waiting(pipeline: Pipeline) -> bool:
         return not whole
 
 
-def _planes(pipeline: Pipeline) -> Planes:
-    """The planes of the file, learned, if it is time for that; with others, all chunks are planted anew."""
+def _begun(pipeline: Pipeline, *, anew: bool) -> tuple[build.Draft, Planes]:
+    """A draft of the tree, and its planes: those of the file, or others if it is time to learn them."""
     with pipeline.database.read() as connection:
-        held = build.planes_of(connection)
-        count = vectors.count(connection)
-        due = due_planes(held, count, pipeline)
-        if held is not None and not due:
-            return held
-        found = vectors.first_by_id(connection, LEARNING_SAMPLE, pipeline.embedder.dimension)
-        made = random_or_learned(pipeline, found, count)
-    with write(pipeline.database, pipeline.indexes) as connection:
-        store.begin(connection, made.to_bytes())
-    return made
+        if not store.unplanted(connection):
+            return _drafted(connection, pipeline, anew=anew)
+    with write(pipeline.database, pipeline.indexes):
+        pass  # A writer left it to the end of the next transaction to plant chunks.
+    with pipeline.database.read() as connection:
+        return _drafted(connection, pipeline, anew=anew)
 
 
-def _plant(pipeline: Pipeline) -> None:
-    """Give chunks their places in the tree where a writer left that undone."""
-    with pipeline.database.read() as connection:
-        waiting = store.unplanted(connection)
-    if waiting:
-        with write(pipeline.database, pipeline.indexes):
-            pass  # It is done at the end of every transaction.
+def _drafted(connection: Connection, pipeline: Pipeline, *, anew: bool) -> tuple[build.Draft, Planes]:
+    held, count = build.planes_of(connection), vectors.count(connection)
+    draft = build.Draft(store.version(connection), anew=anew)
+    if held is not None and not due_planes(held, count, pipeline):
+        return draft, held
+    found = vectors.first_by_id(connection, LEARNING_SAMPLE, pipeline.embedder.dimension)
+    planes = random_or_learned(pipeline, found, count)
+    build.lay_all(connection, draft, planes)
+    return draft, planes
 
 
 def random_or_learned(pipeline: Pipeline, sample: Float32, count: int) -> Planes:

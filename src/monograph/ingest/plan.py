@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from monograph.errors import SourceMissing
+from monograph.ingest.ignore import IGNORE_FILE, Rules
 from monograph.ingest.read import path_to_uri, uri_to_path
 from monograph.store import sources
 from monograph.store.database import Database
 from monograph.values import Change, ChangeKind, Plan, Problem
-
-_OURS = (".mono", ".mono-wal", ".mono-shm", ".mono-journal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,8 @@ def make_plan(database: Database, roots: Sequence[Path], *, verify: bool = False
     database:
         The file.
     roots:
-        Files and folders. Hidden files and .mono files are passed over; links to folders are followed, once each.
+        Files and folders. Hidden files, those of systems and editors, .mono files and what .monographignore names are
+        passed over; links to folders are followed, once each.
     verify:
         Compare SHA-256 even where size and time of change are as they were.
     prune:
@@ -62,7 +62,8 @@ def make_plan(database: Database, roots: Sequence[Path], *, verify: bool = False
     """
     changes: dict[str, Change] = {}
     problems: list[Problem] = []
-    for root in dict.fromkeys(Path(os.path.abspath(root)) for root in roots):  # noqa: PTH100 - resolve() would follow links
+    absolute = list(dict.fromkeys(Path(os.path.abspath(root)) for root in roots))  # noqa: PTH100 - resolve() would follow links
+    for root in absolute:
         scan = scan_root(root)
         problems.extend(scan.problems)
         with database.read() as connection:
@@ -75,7 +76,60 @@ def make_plan(database: Database, roots: Sequence[Path], *, verify: bool = False
             changes[source.uri] = Change("gone", source.uri, source.root, source.size, source.modified_ns)
         for file in scan.files:
             changes[file.uri] = _compare(file, known.get(file.uri), path_to_uri(root), verify=verify)
+    looked_through = tuple(path_to_uri(root) for root in absolute)
+    return Plan(tuple(changes[uri] for uri in sorted(changes)), tuple(dict.fromkeys(problems)), roots=looked_through)
+
+
+def plan_paths(database: Database, root: Path, paths: Sequence[Path]) -> Plan:
+    """Compare single files and folders below a root with what is stored of them; what is not there any more is gone.
+
+    Parameters
+    ----------
+    database:
+        The file.
+    root:
+        The folder that is synced, absolute.
+    paths:
+        Below the root, or the root itself.
+    """
+    changes: dict[str, Change] = {}
+    problems: list[Problem] = []
+    for path in sorted(set(paths)):
+        rules = _rules_at(root, path)
+        if rules is None:
+            continue
+        walk = _Walk(set(), problems, [])
+        try:
+            state = path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            found: list[FileState] = []
+        except OSError as error:
+            problems.append(Problem(path_to_uri(path), f"cannot be read: {error.strerror}", "check its permissions"))
+            continue
+        else:
+            file = FileState(path_to_uri(path), state.st_size, state.st_mtime_ns)
+            found = list(walk.below(path, rules)) if stat.S_ISDIR(state.st_mode) else [file]
+        with database.read() as connection:
+            known = sources.under(connection, path_to_uri(path))
+        for source in known.values():
+            if not _lies_under(source.uri, walk.unseen):
+                changes[source.uri] = Change("gone", source.uri, source.root, source.size, source.modified_ns)
+        for file in found:
+            changes[file.uri] = _compare(file, known.get(file.uri), path_to_uri(root), verify=False)
     return Plan(tuple(changes[uri] for uri in sorted(changes)), tuple(dict.fromkeys(problems)))
+
+
+def _rules_at(root: Path, path: Path) -> Rules | None:
+    """The rules that hold at a path below a root; None where it is passed over."""
+    rules, folder = Rules(), root
+    parts = path.relative_to(root).parts
+    for number, name in enumerate(parts, start=1):
+        rules = rules.at(str(folder))
+        folder = folder / name
+        is_folder = number < len(parts) or folder.is_dir()
+        if rules.pass_over(str(folder), name, is_folder=is_folder):
+            return None
+    return rules
 
 
 def _emptied(root: Path, count: int) -> Problem:
@@ -125,7 +179,7 @@ def scan_root(root: Path) -> Scan:
     if not stat.S_ISDIR(state.st_mode):
         return Scan((FileState(path_to_uri(root), state.st_size, state.st_mtime_ns),), (), ())
     walk = _Walk({(state.st_dev, state.st_ino)}, [], [])
-    files = tuple(walk.below(root))
+    files = tuple(walk.below(root, Rules()))
     return Scan(files, tuple(walk.problems), tuple(walk.unseen))
 
 
@@ -137,31 +191,34 @@ class _Walk:
     problems: list[Problem]
     unseen: list[str]
 
-    def below(self, root: Path) -> Iterator[FileState]:
-        waiting = [str(root)]
+    def below(self, root: Path, rules: Rules) -> Iterator[FileState]:
+        waiting = [(str(root), rules)]
         while waiting:
-            folder = waiting.pop()
+            folder, rules = waiting.pop()
             try:
                 with os.scandir(folder) as listing:
                     entries = sorted(listing, key=lambda entry: entry.name)
             except OSError as error:
                 self._cannot_see(folder, error)
                 continue
+            if any(entry.name == IGNORE_FILE for entry in entries):
+                rules = rules.at(folder)
             folders = []
             for entry in entries:
-                if entry.name.startswith(".") or entry.name.endswith(_OURS):
-                    continue
                 try:
-                    if entry.is_dir():
+                    is_folder = entry.is_dir()
+                    if rules.pass_over(entry.path, entry.name, is_folder=is_folder):
+                        continue
+                    if is_folder:
                         folders.extend(self._enter(entry))
                     elif entry.is_file():
                         state = entry.stat()
-                        yield FileState(path_to_uri(Path(entry.path)), state.st_size, state.st_mtime_ns)
+                        yield FileState(path_to_uri(entry.path), state.st_size, state.st_mtime_ns)
                     elif entry.is_symlink():
                         self._broken(entry.path)
                 except OSError as error:
                     self._cannot_see(entry.path, error)
-            waiting.extend(reversed(folders))
+            waiting.extend((one, rules) for one in reversed(folders))
 
     def _enter(self, entry: os.DirEntry[str]) -> list[str]:
         state = entry.stat()

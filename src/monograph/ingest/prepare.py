@@ -17,7 +17,7 @@ from monograph.settings import Settings
 from monograph.store import memo
 from monograph.store.database import Connection, Database
 from monograph.store.vectors import pack
-from monograph.values import Chunk, Document, Problem, content_hash
+from monograph.values import Chunk, Document, Metadata, Problem, content_hash
 from monograph.vectors.index import EcoVectorIndex
 
 CUTTER = 1
@@ -92,6 +92,7 @@ def document_hash(document: Document, settings: Settings) -> bytes:
     return content_hash(
         "document", CUTTER, settings.chunk_tokens, settings.chunk_overlap, document.uri, document.title, document.text,
         dict(document.metadata), [(section.start, section.path) for section in document.sections], passages,
+        [(place.start, place.apart, place.metadata()) for place in document.places],
     )  # fmt: skip
 
 
@@ -99,9 +100,14 @@ def _vector_hash(vector: Float32 | None) -> str:
     return "" if vector is None else hashlib.sha256(pack(np.asarray(vector, dtype=np.float32))).hexdigest()
 
 
-def embedded_text(title: str, text: str) -> str:
-    """What is embedded for a chunk: its document's title and its text."""
-    return f"{title}\n{text}" if title else text
+def embedded_text(title: str, metadata: Metadata, text: str) -> str:
+    """What is embedded for a chunk: its document's title, the headings it lies under, its table's columns, its text."""
+    above = [title]
+    section = str(metadata.get("section", ""))
+    if section and not text.startswith(section.rpartition(" > ")[2]):
+        above.append(section.removeprefix(f"{title} > ") if section != title else "")
+    above.append(str(metadata.get("columns", "")))
+    return "\n".join([*(one for one in above if one), text])
 
 
 def prepare(work: Sequence[tuple[Document, bytes]], embedder: Embedder, settings: Settings) -> list[Prepared | Problem]:
@@ -141,7 +147,7 @@ def _vectored(document: Document, chunk: Chunk, given: Float32 | None, embedder:
                 f"chunk {chunk.id!r} came without a vector, and nothing here can make one: the file's are all given",
                 "give its vector, or make all anew: monograph reembed FILE static",
             )
-        text = embedded_text(document.title, chunk.text)
+        text = embedded_text(document.title, chunk.metadata, chunk.text)
         return Vectored(content_hash("embed", embedder.key, text), text, None)
     vector = np.asarray(given, dtype=np.float32)
     if vector.shape != (embedder.dimension,):

@@ -91,7 +91,7 @@ def _remember(pipeline: Pipeline, rows: Sequence[documents.Row], watcher: Watche
 
 def _wanted(connection: Connection, pipeline: Pipeline, row: documents.Row) -> Iterator[tuple[int, Vectored]]:
     for found in chunks.of_document(connection, row.row):
-        text = embedded_text(found.title, found.chunk.text)
+        text = embedded_text(found.title, found.chunk.metadata, found.chunk.text)
         yield found.row, Vectored(content_hash("embed", pipeline.embedder.key, text), text, None)
 
 

@@ -29,6 +29,24 @@ def under(connection: Connection, root: str) -> dict[str, Source]:
     return {row[0]: Source(*row) for row in found}
 
 
+def by_root(connection: Connection) -> list[tuple[str, int, int, int]]:
+    """(root, files, documents, bytes) of every file or folder that something was read from, in order of root."""
+    found = connection.execute(
+        """SELECT root, count(*), sum(held), sum(size) FROM (
+            SELECT root, size, (SELECT count(*) FROM documents d WHERE d.source = s.source) AS held FROM sources s)
+        GROUP BY root ORDER BY root"""
+    )
+    return [(root, int(files), int(held), int(size)) for root, files, held, size in found]
+
+
+def find(connection: Connection, uri: str) -> Source | None:
+    """A known file."""
+    row = connection.execute(
+        "SELECT uri, root, sha256, size, modified_ns FROM sources WHERE uri = ?", (uri,)
+    ).fetchone()
+    return None if row is None else Source(*row)
+
+
 def put(connection: Connection, source: Source) -> int:
     """Store the state of a file, new or known; returns its row number."""
     (row,) = connection.execute(

@@ -224,6 +224,11 @@ def chunk_rows(connection: Connection) -> list[int]:
     return [row for (row,) in connection.execute("SELECT chunk FROM vectors ORDER BY chunk")]
 
 
+def memo_of_chunks(connection: Connection) -> dict[int, int]:
+    """The memo row of every chunk's vector, by chunk row."""
+    return dict(connection.execute("SELECT chunk, memo FROM vectors"))
+
+
 def all_of_chunks(connection: Connection) -> list[Row]:
     """The nodes of all chunks."""
     return [Row(*row) for row in connection.execute(f"SELECT {_COLUMNS} FROM nodes AS n WHERE layer = 0")]  # noqa: S608

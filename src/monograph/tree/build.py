@@ -146,18 +146,29 @@ class _Fresh:
     nearest: int
 
 
+@dataclass(frozen=True, slots=True)
+class Coming:
+    """A chunk as it would stand in the tree. Where it is stored: its row, and that of its vector in the memo."""
+
+    rank: int
+    key: bytes
+    text: str
+    chunk: int = 0
+    vector: int = 0
+
+
 @dataclass(slots=True)
 class Draft:
     """A change of the tree that is being worked out; ``fresh`` and ``gone`` by layer, those of the chunks empty.
 
     ``version`` is that of the nodes it was begun from; with ``anew`` no summary is kept unless it is made by the same
-    recipe, and when it is ``bare`` nothing that is stored counts. ``top`` is the layer above which there is to be none,
-    once it is known.
+    recipe. With ``planes`` these take the place of those that are stored, and nothing that is stored counts. ``top`` is
+    the layer above which there is to be none, once it is known.
     """
 
     version: int
     anew: bool = False
-    bare: bool = False
+    planes: Planes | None = None
     fresh: list[list[_Fresh]] = field(default_factory=lambda: [[]])
     gone: list[dict[int, int]] = field(default_factory=lambda: [{}])
     top: int | None = None
@@ -186,27 +197,27 @@ class _Laid:
         return list(islice(merge(held, added), most))
 
 
-def lay(draft: Draft, gone: Mapping[int, int] | None, coming: Sequence[tuple[int, bytes, str]]) -> None:
-    """Lay chunks that are not stored over those that are, to see what a change would be.
+def lay(draft: Draft, gone: Mapping[int, int], coming: Sequence[Coming]) -> None:
+    """Lay chunks over those that are stored in the tree; ``gone`` has the rank, by node, of those that go."""
+    draft.gone[0] = dict(gone)
+    for number, one in enumerate(coming, start=1):
+        made = Made(Cut((), one.key, ()), one.text, 0, one.vector)
+        draft.fresh[0].append(_Fresh(Node(one.rank, one.key, -number), made, one.chunk))
 
-    Parameters
-    ----------
-    gone:
-        Rank by node of the chunks that go; None where all that are stored are to be as if they were not.
-    coming:
-        (rank, key, text) of those that come.
-    """
-    draft.bare = gone is None
-    draft.gone[0] = dict(gone or {})
-    for number, (rank, key, text) in enumerate(coming, start=1):
-        node = Node(rank, key, -number)
-        draft.fresh[0].append(_Fresh(node, Made(Cut((), key, ()), text, 0, 0), 0))
+
+def lay_all(connection: Connection, draft: Draft, planes: Planes) -> None:
+    """Lay all stored chunks anew, by other planes than the tree has."""
+    draft.planes = planes
+    found = {leaf.chunk: leaf for leaf in store.every_leaf(connection)}
+    placed = leaves_of(connection, planes, list(found))
+    coming = [Coming(one.rank, one.key, found[one.chunk].text, one.chunk, found[one.chunk].memo) for one in placed]
+    lay(draft, {}, coming)
 
 
 def changes(connection: Connection, draft: Draft) -> list[int]:
     """Ranks at which nodes of the draft's layer come or went, ascending."""
     layer = draft.layer
-    if draft.anew and not layer:
+    if draft.anew and draft.planes is None and not layer:
         return [rank for rank, _, _ in store.every(connection, 0)]
     drafted = [*draft.gone[layer].values(), *(one.node.rank for one in draft.fresh[layer])]
     return sorted({*store.uncut(connection, layer), *drafted})
@@ -219,13 +230,13 @@ def cut(connection: Connection, recipe: Recipe, draft: Draft) -> list[Cut] | Non
     """
     layer = draft.layer
     fresh = [one.node for one in draft.fresh[layer]]
-    stored = 0 if draft.bare else store.count(connection, layer)
+    stored = 0 if draft.planes is not None else store.count(connection, layer)
     total = stored - len(draft.gone[layer]) + len(fresh)
     if total <= 1 or layer == recipe.layers:
         draft.top = layer
         return None
     ranks_changed = changes(connection, draft)
-    if draft.bare:
+    if draft.planes is not None:
         order: Order = Listed(fresh)
     else:
         order = order_of(connection, layer, draft.gone[layer], fresh, len(ranks_changed) * MANY > total)
@@ -303,15 +314,20 @@ def _nearest(connection: Connection, draft: Draft, dimension: int) -> Callable[[
 
 def store_draft(connection: Connection, draft: Draft) -> bool:
     """Store a draft; False, and nothing done, if the tree or the memo is not as it was when it was drafted."""
-    needed = {row for layer in draft.fresh for one in layer for row in (one.made.gist, one.made.vector)}
+    needed = {row for layer in draft.fresh[1:] for one in layer for row in (one.made.gist, one.made.vector)}
     if store.version(connection) != draft.version or store.unplanted(connection) or not memo.has(connection, needed):
         return False
+    rows: dict[int, int] = {}
+    if draft.planes is not None:
+        laid = {one.nearest: one.made.vector for one in draft.fresh[0]}
+        if laid != store.memo_of_chunks(connection):
+            return False
+        rows = _replant(connection, draft, draft.planes)
     gone = [row for layer in draft.gone for row in layer]
     if draft.top is not None:
         gone += store.above(connection, draft.top)
     store.remove(connection, list(dict.fromkeys(gone)))
-    rows: dict[int, int] = {}
-    for layer, some in enumerate(draft.fresh):
+    for layer, some in enumerate(draft.fresh[1:], start=1):
         for one in some:
             children = [rows.get(node.row, node.row) for node in one.made.cut.nodes]
             node = store.Fresh(layer, one.node.rank, one.node.key, one.made.gist, one.made.vector, one.nearest)
@@ -319,3 +335,11 @@ def store_draft(connection: Connection, draft: Draft) -> bool:
     store.clear_uncut(connection)
     store.touch(connection)
     return True
+
+
+def _replant(connection: Connection, draft: Draft, planes: Planes) -> dict[int, int]:
+    """Take out the tree and plant all chunks by other planes; their new rows, by those in the draft."""
+    store.begin(connection, planes.to_bytes())
+    plant(connection)
+    rows = {key: row for _, key, row in store.every(connection, 0)}
+    return {one.node.row: rows[one.node.key] for one in draft.fresh[0]}

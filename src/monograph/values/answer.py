@@ -237,7 +237,7 @@ class Answer:
     unknown:
         Numbers that the model cited and that are not in the context; they are taken out of the text.
     tokens_in, tokens_out:
-        What the model read and wrote; 0 where none was asked, or its answer was remembered.
+        What the model read and wrote to answer; 0 where none was asked, or its answer was remembered.
     seconds:
         What it took.
     remembered:

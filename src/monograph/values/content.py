@@ -46,6 +46,37 @@ class Section:
     path: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in its source a stretch of a document stands: from ``start`` to the next place, or to the end.
+
+    ``page``, ``slide`` and ``row`` count from 1 as people do, 0 where there is none; ``sheet`` names a sheet, ``json``
+    is a JSON path. No chunk goes across the start of a place that stands ``apart``: pages and slides do not blend.
+    """
+
+    start: int
+    page: int = 0
+    slide: int = 0
+    sheet: str = ""
+    row: int = 0
+    json: str = ""
+    apart: bool = False
+
+    def metadata(self) -> dict[str, Any]:
+        """What is known of the place, by name."""
+        known = {"page": self.page, "slide": self.slide, "sheet": self.sheet, "row": self.row, "json": self.json}
+        return {name: value for name, value in known.items() if value}
+
+
+def cite(metadata: Metadata) -> str:
+    """A chunk's place as people name it, ``page 3`` or ``sheet Sales, rows 4-9``; empty where it has none."""
+    said = [f"{name} {metadata[name]}" for name in ("page", "slide", "sheet", "json") if name in metadata]
+    if "row" in metadata:
+        last = metadata.get("last_row", metadata["row"])
+        said.append(f"row {last}" if last == metadata["row"] else f"rows {metadata['row']}-{last}")
+    return ", ".join(said)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Passage:
     """A piece of a document that comes ready-made, as frameworks hand it over.
@@ -86,6 +117,9 @@ class Document:
         A JSON object.
     sections:
         Headings by offset, ascending.
+    places:
+        Pages, slides, rows and the like by offset, ascending. They become metadata of the chunks; a document that is
+        read back from a file has none.
     passages:
         Ready-made chunks; when given, the text is not cut anew.
 
@@ -102,6 +136,7 @@ class Document:
     metadata: Metadata = field(default_factory=dict)
     sections: tuple[Section, ...] = ()
     passages: tuple[Passage, ...] = ()
+    places: tuple[Place, ...] = ()
 
     def __post_init__(self) -> None:
         name = self.id or self.uri or self.title or self.text[:40]

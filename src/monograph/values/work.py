@@ -58,11 +58,15 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What an apply would do: changes in order of uri, sources that cannot be read, and, when priced, the cost."""
+    """What an apply would do: changes in order of uri, sources that cannot be read, and, when priced, the cost.
+
+    ``roots`` are the files and folders that were looked through as a whole.
+    """
 
     changes: tuple[Change, ...]
     problems: tuple[Problem, ...] = ()
     cost: Cost | None = None
+    roots: tuple[str, ...] = ()
 
     def of(self, kind: ChangeKind) -> tuple[Change, ...]:
         """The changes of one kind."""
@@ -95,14 +99,53 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
+class Followed:
+    """A file or folder that is synced: what is stored of it, when it was last looked through, and what failed.
+
+    ``size`` counts bytes on disk; ``synced`` is in seconds since 1970, 0 where it is not known.
+    """
+
+    root: str
+    files: int
+    documents: int
+    size: int
+    synced: float
+    failures: tuple[Problem, ...]
+
+
+HappeningKind: TypeAlias = Literal["new", "changed", "gone", "renamed", "failed", "away", "back"]
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """One thing that happened in a folder that is watched, once the file holds it.
+
+    ``before`` is the uri that a renamed file had, ``reason`` why one failed; a folder is ``away`` while it cannot be
+    seen. ``embedded`` counts the texts that were embedded for all that happened at once.
+    """
+
+    kind: HappeningKind
+    uri: str
+    before: str = ""
+    reason: str = ""
+    mend: str = ""
+    embedded: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a long work has come: ``done`` of ``total`` in ``unit``, at ``item`` now."""
+    """How far a long work has come: ``done`` of ``total`` in ``unit``, at ``item`` now.
+
+    Where files are read, ``read_bytes`` of ``total_bytes`` are, too.
+    """
 
     phase: str
     done: int
     total: int
     unit: str
     item: str = ""
+    read_bytes: int = 0
+    total_bytes: int = 0
 
 
 Watcher: TypeAlias = Callable[[Progress], None]

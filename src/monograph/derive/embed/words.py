@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from contextlib import suppress
+from itertools import chain
 
 import numpy as np
 
@@ -13,6 +15,10 @@ from monograph.models import Float32
 
 REMEMBERED = 65_536
 """Words whose tokens are remembered, some 200 bytes each; then it starts afresh."""
+
+
+ONE_THREAD = 200_000
+"""Products of so many numbers OpenBLAS makes in one thread: to wake others would take longer than a larger one."""
 
 
 class WordVectors:
@@ -35,9 +41,13 @@ class WordVectors:
             return np.zeros((len(words), len(others)), dtype=np.float32)
         known = self._look_up([*words, *others])
         targets = np.stack([token_vectors()[list(ids)].sum(axis=0) / length for ids, length in known[len(words) :]])
-        tokens, places = np.unique([one for ids, _ in known[: len(words)] for one in ids], return_inverse=True)
-        near = (token_vectors()[tokens] @ targets.T)[places]
-        starts = np.cumsum([0, *(len(ids) for ids, _ in known[: len(words)])][:-1])
+        ids_of = [ids for ids, _ in known[: len(words)]]
+        tokens, places = np.unique(np.fromiter(chain.from_iterable(ids_of), np.int64), return_inverse=True)
+        vectors = token_vectors()
+        at_once = max(1, ONE_THREAD // targets.size)
+        parts = [vectors[tokens[at : at + at_once]] @ targets.T for at in range(0, len(tokens), at_once)]
+        near = np.concatenate(parts)[places]
+        starts = np.cumsum([0, *map(len, ids_of)][:-1])
         lengths = np.array([length for _, length in known[: len(words)]], dtype=np.float32)
         result: Float32 = (np.add.reduceat(near, starts, axis=0) / lengths[:, None]).astype(np.float32)
         return result
@@ -45,6 +55,8 @@ class WordVectors:
     def _look_up(self, words: Sequence[str]) -> list[tuple[tuple[int, ...], float]]:
         """The tokens of each word, and the length of their vectors' sum."""
         held = self._known
+        with suppress(KeyError):
+            return [held[word] for word in words]
         found = {word: held[word] for word in set(words) if word in held}
         missing = [word for word in dict.fromkeys(words) if word not in found]
         if missing:

@@ -5,13 +5,26 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from monograph.errors import SourceChanging, SourceError, SourceMissing, SourceTooLarge, SourceUnreadable
+from monograph.errors import (
+    SourceChanging,
+    SourceError,
+    SourceMissing,
+    SourceTooLarge,
+    SourceUnreadable,
+    UnknownFormat,
+)
 from monograph.ingest.detect import HEAD_BYTES, detect
-from monograph.ingest.read import text
+from monograph.ingest.limits import DEFAULT_LIMITS, Limits
+from monograph.ingest.read import dispatch
+from monograph.ingest.read.source import Address, Clock, Opened
 from monograph.values import Document, Problem
+
+PART_CHARACTERS = 250_000
+"""A part of a file ends at this many characters: memory stays bounded."""
 
 _TRIES = 3
 _PRIVATE = 0xEF00
@@ -19,18 +32,23 @@ _PRIVATE = 0xEF00
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """What one file held when it was read; ``size`` in bytes, ``modified_ns`` in nanoseconds since 1970."""
+class Part:
+    """Some of what one file held when it was read; a large file comes in several parts.
 
-    uri: str
+    ``size`` in bytes, ``modified_ns`` in nanoseconds since 1970; ``last`` marks the last part, and ``error`` says why
+    the rest cannot be read.
+    """
+
     sha256: bytes
     size: int
     modified_ns: int
     documents: tuple[Document, ...]
     problems: tuple[Problem, ...]
+    last: bool
+    error: SourceError | None = None
 
 
-def path_to_uri(path: Path) -> str:
+def path_to_uri(path: Path | str) -> str:
     """A path as text that can be stored, whatever bytes it has; undone by :func:`uri_to_path`."""
     name = str(path)
     if name.isascii():
@@ -45,8 +63,8 @@ def uri_to_path(uri: str) -> Path:
     return Path("".join(chr(ord(one) - _PRIVATE + 0xDC00) if 0xEF80 <= ord(one) <= 0xEFFF else one for one in uri))
 
 
-def read_file(path: Path, root: Path, max_bytes: int = 100_000_000) -> Reading:
-    """Read a file.
+def read_file(path: Path, root: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Part]:
+    """Read a file, in parts of about PART_CHARACTERS.
 
     Parameters
     ----------
@@ -54,24 +72,54 @@ def read_file(path: Path, root: Path, max_bytes: int = 100_000_000) -> Reading:
         An absolute path.
     root:
         The folder it was found under; documents carry their path relative to it.
-    max_bytes:
-        Larger files are refused.
+    limits:
+        What is above them is refused.
 
     Raises
     ------
-    SourceMissing, SourceUnreadable, SourceChanging, SourceTooLarge, UnknownFormat
-        If it cannot be read, saying why.
+    SourceError
+        If nothing of it can be read, saying why. What fails after a part was read is in the last part.
     """
     for _ in range(_TRIES):
-        data, state = _bytes(path, max_bytes)
+        data, state = _bytes(path, limits.max_bytes)
         if data is not None:
             break
     else:
         raise SourceChanging(f"it changed each of the {_TRIES} times it was read", "sync again when it is at rest")
-    uri = path_to_uri(path)
-    place = text.Place(uri, path_to_uri(path.relative_to(root)) if path != root else path_to_uri(Path(path.name)))
-    documents, problems = text.read(data, place, detect(data[:HEAD_BYTES], path.name))
-    return Reading(uri, hashlib.sha256(data).digest(), state.st_size, state.st_mtime_ns, documents, problems)
+    address = Address(
+        path_to_uri(path), path_to_uri(path.relative_to(root)) if path != root else path_to_uri(Path(path.name))
+    )
+    clock = Clock(limits.max_seconds)
+    opened = Opened(data, address, limits, clock)
+    of_file = hashlib.sha256(data).digest(), state.st_size, state.st_mtime_ns
+    documents: list[Document] = []
+    problems: list[Problem] = []
+    error = None
+    started = False
+    try:
+        for item in dispatch.read(opened):
+            if isinstance(item, Problem):
+                problems.append(item)
+                continue
+            documents.append(item)
+            if sum(len(document.text) for document in documents) >= PART_CHARACTERS:
+                with clock.stopped():
+                    yield Part(*of_file, tuple(documents), tuple(problems), last=False)
+                documents, problems, started = [], [], True
+    except SourceError as found:
+        if not (started or documents):
+            raise
+        error = found
+    yield Part(*of_file, tuple(documents), tuple(problems), last=True, error=error)
+
+
+def is_harmless(path: Path) -> bool:
+    """Whether a file may be read in this process: a text, or nothing that can be read at all."""
+    try:
+        with open(path, "rb", opener=_opener) as file:
+            return detect(file.read(HEAD_BYTES), path.name) in dispatch.HARMLESS
+    except (OSError, UnknownFormat):
+        return True  # Reading it says why not.
 
 
 def _opener(path: str, flags: int) -> int:

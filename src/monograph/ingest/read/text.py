@@ -6,13 +6,13 @@ import codecs
 import itertools
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Any
 
 from monograph.errors import InvalidDocument
-from monograph.ingest.detect import HEAD_BYTES, Format, zero_width
+from monograph.ingest.detect import HEAD_BYTES, zero_width
+from monograph.ingest.read.source import Address, Items, Opened
 from monograph.values import Document, Problem, Section, content_id
 
 SAMPLE_BYTES = 100_000
@@ -33,34 +33,45 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a text came from: the whole uri, and its path below the folder that is synced."""
+def read_text(opened: Opened) -> Items:
+    """A plain text as one document, titled by its file."""
+    text = yield from decoded(opened)
+    if text:
+        yield _whole(text, opened.address, [])
 
-    uri: str
-    path: str
+
+def read_markdown(opened: Opened) -> Items:
+    """A Markdown text as one document, with its headings."""
+    text = yield from decoded(opened)
+    if text:
+        yield _whole(text, opened.address, headings(text))
 
 
-def read(data: bytes, place: Place, form: Format) -> tuple[tuple[Document, ...], tuple[Problem, ...]]:
-    """Documents of a file's bytes, and what could not be taken in."""
-    text, lost = decode(data)
-    problems = []
-    if lost:
-        problems.append(
-            Problem(place.uri, f"{lost} characters could not be decoded and are shown as \ufffd", "save it as UTF-8")
-        )
+def read_rows(opened: Opened) -> Items:
+    """JSON Lines: a document a line."""
+    text = yield from decoded(opened)
+    yield from _rows(text, opened.address)
+
+
+def decoded(opened: Opened) -> Generator[Problem, None, str]:
+    """A file's text; a problem where it is empty, or some of it could not be decoded."""
+    text, lost = decode(opened.data)
+    uri = opened.address.uri
     if not text.strip():
-        return (), (Problem(place.uri, "it is empty: nothing to index"),)
-    if form == "jsonl":
-        rows = list(_rows(text, place))
-        problems.extend(row for row in rows if isinstance(row, Problem))
-        return tuple(row for row in rows if isinstance(row, Document)), tuple(problems)
-    found = headings(text) if form == "markdown" else []
+        yield Problem(uri, "it is empty: nothing to index")
+        return ""
+    if lost:
+        yield Problem(uri, f"{lost} characters could not be decoded and are shown as \ufffd", "save it as UTF-8")
+    return text
+
+
+def _whole(text: str, address: Address, found: list[Heading]) -> Document:
     # The first heading of the first level names the document, else its first heading, else its file.
     titles = [one.title for one in found if one.level == 1] + [one.title for one in found]
-    title = titles[0] if titles else PurePosixPath(place.path).stem
-    document = Document(text, content_id("file", place.uri), title, place.uri, {"path": place.path}, sections_of(found))
-    return (document,), tuple(problems)
+    title = titles[0] if titles else address.stem
+    return Document(
+        text, content_id("file", address.uri), title, address.uri, {"path": address.path}, sections_of(found)
+    )
 
 
 def decode(data: bytes) -> tuple[str, int]:
@@ -76,25 +87,32 @@ def decode(data: bytes) -> tuple[str, int]:
 
 
 def _decode(data: bytes) -> tuple[str, int]:
+    encoding, mark = encoding_of(data)
+    return _lossy(data[mark:], encoding)
+
+
+def encoding_of(data: bytes) -> tuple[str, int]:
+    """The encoding of a text, and how many bytes of it are its byte order mark: as :func:`decode` has it."""
     for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
-            return _lossy(data[len(mark) :], encoding)
+            return encoding, len(mark)
     wide = zero_width(data[:HEAD_BYTES])
     if wide is not None:
-        return _lossy(data, wide)
+        return wide, 0
     try:
-        return data.decode("utf-8"), 0
+        data.decode("utf-8")
+        return "utf-8", 0
     except UnicodeDecodeError:
         pass
     # A few broken bytes in a text that is UTF-8 otherwise say more for UTF-8 than for anything else.
     text, lost = _lossy(data, "utf-8")
     accented = sum(not one.isascii() for one in text) - lost
     if lost * 10 <= accented:
-        return text, lost
+        return "utf-8", 0
     from charset_normalizer import from_bytes
 
     best = from_bytes(data[:SAMPLE_BYTES]).best()
-    return _lossy(data, best.encoding) if best is not None else (text, lost)
+    return ("utf-8" if best is None else best.encoding), 0
 
 
 def _lossy(data: bytes, encoding: str) -> tuple[str, int]:
@@ -162,7 +180,7 @@ def _scanned_headings(text: str) -> Iterator[tuple[int, int, str]]:
             yield number, len(heading.group(1)), heading.group(2)
 
 
-def _rows(text: str, place: Place) -> Iterator[Document | Problem]:
+def _rows(text: str, place: Address) -> Items:
     """A document a line; a line that is none is a problem, and the others are kept."""
     seen: dict[str, int] = {}
     taken: dict[str, int] = {}
@@ -181,7 +199,7 @@ def _rows(text: str, place: Place) -> Iterator[Document | Problem]:
             yield Problem(f"{place.uri}:{number}", f"the line is no document: {reason}", "mend the line")
 
 
-def _row(row: Any, place: Place, seen: dict[str, int]) -> Document:
+def _row(row: Any, place: Address, seen: dict[str, int]) -> Document:
     if not isinstance(row, dict) or not isinstance(row.get("text"), str) or not row["text"].strip():
         raise InvalidDocument('it must be an object with a "text"')
     rest = {key: value for key, value in row.items() if key not in ("id", "title", "text", "metadata", "meta")}

@@ -1,0 +1,307 @@
+"""Reading: expected strings, citations, speed beside RAGdb, folders where little changed, and watching; a quarter of an hour.
+
+Writes docs/benchmarks/reading.md. ``--small`` measures a tenth, to try it out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gzip
+import io
+import json
+import os
+import shutil
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from machine import console, machine
+from monograph import Limits, Monograph
+from monograph.ingest.crew import Crew
+from monograph.ingest.read.process import Task
+from monograph.values import Happening, cite
+
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = ROOT.parent / "shared"
+SAMPLES = SHARED / "data" / "ingest-files"
+PROSE = ("multihop-rag", "ultradomain-mix", "popqa-rebuilt")
+PAGE = ROOT / "docs" / "benchmarks" / "reading.md"
+WORDS = 300
+
+
+def words() -> Iterator[str]:
+    for name in PROSE:
+        with gzip.open(SHARED / "data" / name / "corpus.jsonl.gz", "rt", encoding="utf-8") as lines:
+            for line in lines:
+                yield from json.loads(line)["text"].split()
+
+
+def write_texts(folder: Path, count: int) -> int:
+    """So many files of 300 words of real prose, each different; how many there are."""
+    folder.mkdir()
+    source = words()
+    for number in range(count):
+        some = [word for word, _ in zip(source, range(WORDS), strict=False)]
+        if len(some) < WORDS:
+            return number
+        (folder / f"{number:05}.txt").write_text(" ".join(some))
+    return count
+
+
+def expected_strings() -> list[list[Any]]:
+    """Every sample alone: seconds, and which of its expected strings are not there."""
+    rows = []
+    with Crew(1) as crew:
+        entries = json.loads((SAMPLES / "manifest.json").read_text())
+        list(crew.read([Task(SAMPLES / "docx-tables.docx", SAMPLES, Limits())]))  # The process starts.
+        for entry in entries:
+            started = time.perf_counter()
+            parts = [part for _, part in crew.read([Task(SAMPLES / entry["file"], SAMPLES, Limits())])]
+            seconds = time.perf_counter() - started
+            text = "\n".join(document.text for part in parts for document in part.documents)
+            lost = [string for string in entry["expected_strings"] if string not in text]
+            error = next((part.error.message for part in parts if part.error is not None), "")
+            rows.append(
+                [
+                    entry["file"],
+                    seconds,
+                    len(entry["expected_strings"]) - len(lost),
+                    len(entry["expected_strings"]),
+                    error,
+                ]
+            )
+    return rows
+
+
+CITED = (
+    ("pdf-borderless-table.pdf", "97.2%", "page 1"), ("pdf-scan-with-text-layer.pdf", "Johnston is coming with fifty", "page 1"),
+    ("pdf-outline.pdf", "Contents", "page 1"), ("pptx-complex.pptx", "Our products lead the market", "slide 1"),
+    ("xlsx-complex.xlsx", "Retention Rate", "sheet Customers"), ("xlsx-two-sheets.xlsx", "Maple Leafs; Location: TOR; Stanley Cups: 0", "sheet Stanley Cups Since 67"),
+    ("csv-semicolon.csv", "Sheryl", "row 2"), ("json-elements.json", "These are a few of my favorite things:", "json $[0]"),
+)  # fmt: skip
+
+
+def citations(place: Path) -> list[list[str]]:
+    """Where the chunk with a string is said to stand."""
+    rows = []
+    with Monograph.open(place / "cited.mono") as monograph:
+        monograph.sync(*(SAMPLES / name for name, _, _ in CITED))
+        for name, string, wanted in CITED:
+            found = [cite(one.metadata) for one in monograph.chunks(str(SAMPLES / name)) if string in one.text]
+            rows.append(
+                [name, string, found[0] if found else "not found", "yes" if found and wanted in found[0] else "no"]
+            )
+    return rows
+
+
+def pdf_pages(seconds: float) -> float:
+    """Pages a second of the PDFs with a text layer, in one process."""
+    names = ["pdf-outline.pdf", "pdf-scan-with-text-layer.pdf", "pdf-receipt.pdf", "pdf-borderless-table.pdf"]
+    pages, started = 0, time.perf_counter()
+    with Crew(1) as crew:
+        list(crew.read([Task(SAMPLES / names[0], SAMPLES, Limits())]))
+        started = time.perf_counter()
+        while time.perf_counter() - started < seconds:
+            for _, part in crew.read([Task(SAMPLES / name, SAMPLES, Limits()) for name in names * 8]):
+                pages += sum(len(document.places) for document in part.documents)
+        return pages / (time.perf_counter() - started)
+
+
+def texts(place: Path, count: int) -> dict[str, float]:
+    """Documents a second end to end: read, cut, embedded, extracted, indexed and stored; and memory."""
+    folder = place / "texts"
+    real = write_texts(folder, count)
+    process, most = psutil.Process(), [0]
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.wait(0.05):
+            most[0] = max(most[0], process.memory_info().rss)
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    with Monograph.open(place / "texts.mono") as monograph:
+        monograph.add([])
+        started = time.perf_counter()
+        report = monograph.sync(folder)
+        seconds = time.perf_counter() - started
+    done.set()
+    watcher.join()
+    return {
+        "documents": real, "chunks": report.chunks_added, "seconds": seconds, "documents a second": real / seconds,
+        "memory in MB": most[0] / 1e6,
+    }  # fmt: skip
+
+
+def ragdb_texts(place: Path) -> float | None:
+    """Documents a second of RAGdb on the same folder, or None where it is not installed."""
+    try:
+        from ragdb import RAGdb
+    except ImportError:
+        return None
+    count = len(list((place / "texts").iterdir()))
+    with contextlib.redirect_stdout(io.StringIO()):
+        rival = RAGdb(str(place / "rival.ragdb"))
+        started = time.perf_counter()
+        rival.ingest_folder(str(place / "texts"))
+    return count / (time.perf_counter() - started)
+
+
+def ragdb_samples(place: Path) -> list[str]:
+    """Which samples have all their expected strings somewhere in what RAGdb stored of them."""
+    try:
+        from ragdb import RAGdb
+    except ImportError:
+        return []
+    import sqlite3
+
+    found = []
+    for entry in json.loads((SAMPLES / "manifest.json").read_text()):
+        folder = place / "one"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        shutil.copyfile(SAMPLES / entry["file"], folder / entry["file"])
+        path = place / "one.ragdb"
+        path.unlink(missing_ok=True)
+        with (
+            contextlib.redirect_stdout(io.StringIO()),
+            contextlib.redirect_stderr(io.StringIO()),
+            contextlib.suppress(Exception),
+        ):
+            RAGdb(str(path)).ingest_folder(str(folder))
+        with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(path)) as stored:
+            if (
+                all(string in "\n".join(stored.iterdump()) for string in entry["expected_strings"])
+                and entry["expected_strings"]
+            ):
+                found.append(entry["file"])
+    return found
+
+
+def unchanged(place: Path, count: int) -> dict[str, float]:
+    """Seconds to see that nothing changed in so many files, and that one did."""
+    folder = place / "many"
+    for number in range(count):
+        if number % 1000 == 0:
+            (folder / str(number // 1000)).mkdir(parents=True)
+        (folder / str(number // 1000) / f"{number}.txt").write_text("a note like all the others")
+    with Monograph.open(place / "many.mono") as monograph:
+        started = time.perf_counter()
+        monograph.sync(folder)
+        first = time.perf_counter() - started
+
+        def timed(work: Callable[[], Any]) -> float:
+            started = time.perf_counter()
+            work()
+            return time.perf_counter() - started
+
+        nothing = [timed(lambda: monograph.sync(folder)) for _ in range(5)]
+        one = []
+        for number in range(5):
+            (folder / "0" / "7.txt").write_text(f"a note changed {number}")
+            one.append(timed(lambda: monograph.sync(folder)))
+    return {"files": count, "first": first, "nothing": statistics.median(nothing), "one": statistics.median(one)}
+
+
+def reaction(place: Path) -> float:
+    """Median seconds from a file's writing until the watch tells that it is stored."""
+    folder = place / "watched"
+    folder.mkdir()
+    stop, told = threading.Event(), []
+    with Monograph.open(place / "watched.mono") as monograph:
+
+        def follow(happenings: Iterator[Happening]) -> None:
+            for one in happenings:
+                told.append((one.uri, time.perf_counter()))  # noqa: PERF401 - each at its own time
+
+        thread = threading.Thread(target=follow, args=(monograph.watch(folder, stop=stop),))
+        thread.start()
+        time.sleep(2)
+        times = []
+        for number in range(10):
+            path = folder / f"{number}.txt"
+            path.write_text(f"a note of number {number}")
+            started = time.perf_counter()
+            while not any(uri == str(path) for uri, _ in told) and time.perf_counter() - started < 20:
+                time.sleep(0.01)
+            times += [at - started for uri, at in told if uri == str(path)]
+            time.sleep(0.5)
+        stop.set()
+        thread.join()
+    return statistics.median(times)
+
+
+def line(cells: list[Any]) -> str:
+    return "| " + " | ".join(str(cell) for cell in cells) + " |"
+
+
+def page(found: dict[str, Any]) -> str:
+    """All of it as a page of the documentation."""
+    samples = [
+        line(
+            [
+                name,
+                f"{held} of {asked}" if asked else error,
+                "yes" if name in found["ragdb_samples"] else "no",
+                f"{seconds:.2f}",
+            ]
+        )
+        for name, seconds, held, asked, error in found["samples"]
+    ]
+    speed, many = found["texts"], found["unchanged"]
+    rival = "not installed" if found["ragdb"] is None else f"{found['ragdb']:,.0f}"
+    scan = next((seconds for name, seconds, *_ in found["samples"] if name == "pdf-scan-no-text-layer.pdf"), 0.0)
+    rows = [
+        ("texts of 300 words, end to end, documents a second", f"{speed['documents a second']:,.0f}", "1,000"),
+        ("  RAGdb on the same folder", rival, ""),
+        ("  most memory, MB", f"{speed['memory in MB']:,.0f}", ""),
+        ("PDF, pages a second, one process", f"{found['pdf']:,.0f}", "100"),
+        ("OCR, seconds a page of a scan (200 dots an inch, one thread)", f"{scan / 3:.1f}", ""),
+        (f"nothing changed in {many['files']:,} files, seconds", f"{many['nothing']:.2f}", "3"),
+        ("one of them changed, seconds beyond that", f"{max(0.0, many['one'] - many['nothing']):.2f}", "0.2"),
+        ("watch, seconds until a change is stored", f"{found['reaction']:.2f}", "1"),
+    ]
+    return "\n".join(
+        [
+            "# Reading, measured", "", f"`make bench-reading` on {found['machine']}. Other work on the machine at the time:"
+            f" load {found['load']:.1f}.", "", line(["what", "measured", "goal"]), line(["---", "---:", "---:"]), *map(line, rows), "",
+            "Texts are files of real prose, embedded with static word vectors, their names found by patterns, all of it indexed and"
+            " stored in one file. A PDF's pages are those of the samples with a text layer.", "", "## Expected strings", "",
+            "What the samples must give, found in what was read; *RAGdb*: all of a sample's strings somewhere in its file.", "",
+            line(["file", "found", "RAGdb", "seconds"]), line(["---", "---", "---", "---:"]), *samples, "", "## Citations", "",
+            line(["file", "string", "cited as", "right"]), line(["---", "---", "---", "---"]), *map(line, found["citations"]), "",
+        ]
+    )  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--small", action="store_true", help="a tenth of everything, and no page")
+    small = parser.parse_args().small
+    found: dict[str, Any] = {"machine": machine(), "load": os.getloadavg()[0]}
+    with tempfile.TemporaryDirectory() as made:
+        place = Path(made)
+        steps: list[tuple[str, Callable[[], Any]]] = [
+            ("samples", expected_strings), ("citations", lambda: citations(place)), ("pdf", lambda: pdf_pages(1 if small else 5)),
+            ("texts", lambda: texts(place, 300 if small else 3_000)), ("ragdb", lambda: ragdb_texts(place)),
+            ("ragdb_samples", lambda: ragdb_samples(place)), ("unchanged", lambda: unchanged(place, 3_000 if small else 100_000)),
+            ("reaction", lambda: reaction(place)),
+        ]  # fmt: skip
+        for name, work in steps:
+            started = time.perf_counter()
+            found[name] = work()
+            console.print(f"{name}: {time.perf_counter() - started:.1f} s")
+    console.print(page(found))
+    if not small:
+        PAGE.write_text(page(found))
+
+
+if __name__ == "__main__":
+    main()

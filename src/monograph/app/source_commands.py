@@ -1,0 +1,101 @@
+"""Commands about where documents come from: ``sources``, ``retry`` and ``watch``."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from monograph.app import output
+from monograph.app.command import DONE_WITH_PROBLEMS, FileArgument, JsonOption, outcome, unseen
+from monograph.ingest.limits import DEFAULT_LIMITS, Limits
+from monograph.library import Monograph
+from monograph.values import Followed, Happening
+
+SecondsOption = Annotated[float, typer.Option("--max-seconds", help="Give up on a file that takes longer to read.")]
+BytesOption = Annotated[int, typer.Option("--max-bytes", help="Pass over files larger than this.")]
+
+
+def sources(file: FileArgument, json_output: JsonOption = False) -> None:
+    """List the folders that are synced: what is stored of each, when it was last looked through, and what failed.
+
+    monograph sources notes.mono
+    """
+    with outcome(as_json=json_output):
+        with Monograph.open(file, create=False) as monograph:
+            found = monograph.sources()
+        output.print_json(found) if json_output else _print_sources(found)
+
+
+def retry(
+    file: FileArgument,
+    max_bytes: BytesOption = DEFAULT_LIMITS.max_bytes,
+    max_seconds: SecondsOption = DEFAULT_LIMITS.max_seconds,
+    json_output: JsonOption = False,
+) -> None:
+    """Read again the files that something failed in: after an extra was installed, say, or with a higher limit.
+
+    monograph retry notes.mono --max-seconds 600
+    """
+    with outcome(as_json=json_output):
+        with (
+            Monograph.open(file, create=False) as monograph,
+            output.progress_bar("retry", quiet=unseen(json_output)) as watcher,
+        ):
+            report = monograph.retry(limits=Limits(max_bytes, max_seconds), progress=watcher)
+        output.print_json(report) if json_output else output.print_report(report, str(file))
+        if not json_output:
+            output.print_problems(report.problems)
+        if report.problems:
+            raise typer.Exit(DONE_WITH_PROBLEMS)
+
+
+def watch(
+    file: FileArgument,
+    sources: Annotated[
+        list[Path], typer.Argument(metavar="FOLDER…", help="Folders and files to follow.", show_default=False)
+    ],
+    max_bytes: BytesOption = DEFAULT_LIMITS.max_bytes,
+    max_seconds: SecondsOption = DEFAULT_LIMITS.max_seconds,
+    json_output: JsonOption = False,
+) -> None:
+    """Keep FILE in step with folders while they change, one line a change, until it is interrupted (extra watch).
+
+    A folder that vanishes, as a disk that is taken out, keeps what is stored of it.
+
+      monograph watch notes.mono ~/notes
+    """
+    with outcome(as_json=json_output), Monograph.open(file) as monograph:
+        if not json_output:
+            output.console(stderr=True).print(f"{file} follows {', '.join(map(str, sources))}; Ctrl-C ends it")
+        for happening in monograph.watch(*sources, limits=Limits(max_bytes, max_seconds)):
+            if json_output:
+                sys.stdout.write(json.dumps(output.as_json(happening), ensure_ascii=False) + "\n")
+                sys.stdout.flush()
+            else:
+                output.console().print(_line(happening))
+
+
+def _line(happening: Happening) -> str:
+    was = f"  (was {output.visible(happening.before)})" if happening.before else ""
+    why = f": {happening.reason}" if happening.reason else ""
+    mend = f"  ({happening.mend})" if happening.mend else ""
+    return f"{time.strftime('%H:%M:%S')}  {happening.kind:8} {output.visible(happening.uri)}{was}{why}{mend}"
+
+
+def _print_sources(found: Sequence[Followed]) -> None:
+    made = output.table(
+        "source", "files", "documents", "size", "last sync", "failed",
+        right=["files", "documents", "size", "failed"], folding=["source"],
+    )  # fmt: skip
+    for one in found:
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(one.synced)) if one.synced else "-"
+        counts = (f"{one.files:,}", f"{one.documents:,}", output.in_bytes(one.size), when, f"{len(one.failures):,}")
+        made.add_row(output.visible(one.root), *counts)
+    output.console().print(made)
+    output.print_problems([failure for one in found for failure in one.failures])

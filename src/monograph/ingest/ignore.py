@@ -1,0 +1,47 @@
+"""Which files of a folder are passed over: hidden ones, those of systems and editors, what .monographignore says."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+IGNORE_FILE = ".monographignore"
+_PASSED_OVER = re.compile(
+    r"\.|~\$"  # hidden; locks of Office
+    r"|.*(?:~|\.(?:mono(?:-(?:wal|shm|journal))?|sw[op]|tmp|part|crdownload))$"
+    r"|(?:thumbs\.db|ehthumbs\.db|desktop\.ini|icon\r|\$recycle\.bin|system volume information|lost\+found|__macosx"
+    r"|__pycache__)$",
+    re.I | re.S,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What is passed over below a folder, by the ignore files in it and above it, outermost first."""
+
+    levels: tuple[tuple[str, GitIgnoreSpec], ...] = ()
+
+    def at(self, folder: str) -> Rules:
+        """The rules with those of one more folder, whose ignore file is there."""
+        from pathspec import GitIgnoreSpec
+
+        try:
+            lines = Path(folder, IGNORE_FILE).read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            return self
+        return Rules((*self.levels, (folder, GitIgnoreSpec.from_lines(lines))))
+
+    def pass_over(self, path: str, name: str, *, is_folder: bool) -> bool:
+        """Whether a file or folder is passed over; of ignore files that speak of it, the nearest decides."""
+        if _PASSED_OVER.match(name):
+            return True
+        verdict = False
+        for folder, spec in self.levels:
+            said = spec.check_file(path[len(folder) :].lstrip("/") + ("/" if is_folder else "")).include
+            verdict = verdict if said is None else said
+        return verdict

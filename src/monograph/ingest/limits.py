@@ -1,0 +1,39 @@
+"""How much of a file is read before it is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds on what is read of one file.
+
+    Parameters
+    ----------
+    max_bytes:
+        Of the file on disk.
+    max_seconds:
+        For reading it. Text recognition stops shortly before and keeps what it has.
+    max_memory:
+        Bytes of address space of the process that reads it.
+    max_pages:
+        Pages, slides, or files in an archive.
+    max_expanded:
+        Bytes of what an archive or an Office file unpacks to, all together.
+    max_ratio:
+        Times its packed size, above which a part of an archive is refused.
+    max_pixels:
+        Of an image.
+    """
+
+    max_bytes: int = 100_000_000
+    max_seconds: float = 120.0
+    max_memory: int = 4_000_000_000
+    max_pages: int = 20_000
+    max_expanded: int = 1_000_000_000
+    max_ratio: int = 500
+    max_pixels: int = 100_000_000
+
+
+DEFAULT_LIMITS = Limits()

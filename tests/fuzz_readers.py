@@ -1,0 +1,117 @@
+"""Mutations of real files, read in a process of their own: the reader may refuse, and may be killed, but never hang.
+
+As a program, for as many seconds as its first argument says: ``python tests/fuzz_readers.py 60``.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+import random
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from monograph import Limits
+from monograph.ingest.crew import Crew
+from monograph.ingest.read.process import Task
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+SLOW = ("scan-no-text", ".png", ".jpg")
+"""Recognising words takes seconds an image: these are left to the tests of recognition."""
+
+
+def mutations(samples: Sequence[Path], seed: int) -> Iterator[tuple[str, bytes]]:
+    """(name, bytes) without end: every sample in turn, changed somewhere."""
+    chosen = random.Random(seed)
+    for number in itertools.count():
+        sample = samples[number % len(samples)]
+        data = sample.read_bytes()
+        # Bytes changed in a compressed part are found by its check sum: within the parts they reach the parser.
+        changed = _inside(data, chosen) if data[:2] == b"PK" and chosen.random() < 0.7 else _changed(data, chosen)
+        yield f"{number}-{sample.name}", changed
+
+
+def _inside(data: bytes, chosen: random.Random) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as new:
+        names = old.namelist()
+        struck = chosen.choice(names)
+        for name in names:
+            new.writestr(name, _changed(old.read(name), chosen) if name == struck else old.read(name))
+    return made.getvalue()
+
+
+def _changed(data: bytes, chosen: random.Random) -> bytes:
+    work = bytearray(data)
+    for _ in range(chosen.choice((1, 1, 4, 32))):
+        at = chosen.randrange(len(work) + 1)
+        length = min(chosen.choice((1, 2, 8, 64, 1024)), len(work) - at)
+        kind = chosen.randrange(5)
+        if kind == 0:
+            work[at : at + length] = chosen.randbytes(length)
+        elif kind == 1:
+            del work[at : at + length]
+        elif kind == 2:
+            work[at:at] = work[at : at + length] * chosen.choice((1, 2, 16))
+        elif kind == 3:
+            work[at : at + length] = bytes([chosen.choice((0, 0x20, 0x28, 0x3C, 0x7B, 0xFF))]) * length
+        else:
+            number = str(chosen.choice((0, -1, 2**31, 2**63, 10**30))).encode()
+            work[at : at + len(number)] = number
+    return bytes(work)
+
+
+def survive(cases: Iterator[tuple[str, bytes]], folder: Path, seconds: float) -> tuple[int, int]:
+    """Read cases until the time is over; how many were read, and how many refused.
+
+    Raises
+    ------
+    AssertionError
+        If a reader hung, or a part of one is not what a part must be.
+    """
+    read = failed = 0
+    end = time.monotonic() + seconds
+    limits = Limits(max_seconds=20)
+    with Crew(1) as crew:
+        while time.monotonic() < end:
+            paths = []
+            for name, data in itertools.islice(cases, 20):
+                paths.append(folder / name)
+                paths[-1].write_bytes(data)
+            for at, part in crew.read([Task(path, folder, limits) for path in paths]):
+                if part.error is not None:
+                    assert part.error.message, paths[at]
+                    assert "more than 20 s" not in part.error.message, f"{paths[at]} hung"
+                failed += part.error is not None and part.last
+                read += part.error is None and part.last
+                for document in part.documents:
+                    document.text.encode()
+                    json.dumps(document.metadata)
+                    starts = [one.start for one in document.places]
+                    assert starts == sorted(starts)
+                    assert [one.start for one in document.sections] == sorted(one.start for one in document.sections)
+            for path in paths:
+                path.unlink()
+    return read, failed
+
+
+def main() -> None:
+    """Fuzz for so many seconds, and say what came of it."""
+    seconds, seed = float(sys.argv[1]), int(time.time())
+    folder = SHARED / "data/ingest-files"
+    if not folder.is_dir():
+        print(f"{folder} is absent: nothing to mutate")
+        return
+    samples = sorted(path for path in folder.iterdir() if not any(part in path.name for part in SLOW))
+    with tempfile.TemporaryDirectory() as place:
+        read, failed = survive(mutations(samples, seed), Path(place), seconds)
+    print(f"seed {seed}: {read} read, {failed} refused, none hung")
+
+
+if __name__ == "__main__":
+    main()
