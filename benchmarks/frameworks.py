@@ -97,7 +97,7 @@ def llama(name: str, data: Data, folder: Path) -> Hands:
         from llama_index.vector_stores.chroma import ChromaVectorStore
 
         client = chromadb.PersistentClient(str(folder / "chroma"), chromadb.Settings(anonymized_telemetry=False))
-        store = ChromaVectorStore(client.get_or_create_collection("a", metadata={"hnsw:space": "cosine"}))
+        store = ChromaVectorStore(client.get_or_create_collection("nodes", metadata={"hnsw:space": "cosine"}))
     elif name == "faiss":
         import faiss
         from llama_index.vector_stores.faiss import FaissMapVectorStore
@@ -112,7 +112,9 @@ def llama(name: str, data: Data, folder: Path) -> Hands:
     else:
         from llama_index.vector_stores.lancedb import LanceDBVectorStore
 
-        store = LanceDBVectorStore(uri=str(folder / "lance"), mode="append")
+        store = LanceDBVectorStore(
+            uri=str(folder / "lance"), mode="append" if (folder / "lance").exists() else "create"
+        )
 
     def add(start: int, end: int) -> None:
         store.add(
@@ -174,7 +176,7 @@ def chain(name: str, data: Data, folder: Path) -> Hands:
         from langchain_chroma import Chroma
 
         store = Chroma(
-            "b", Given(), persist_directory=str(folder / "chroma-lc"), collection_metadata={"hnsw:space": "cosine"}
+            "nodes", Given(), persist_directory=str(folder / "chroma-lc"), collection_metadata={"hnsw:space": "cosine"}
         )
 
     def add(start: int, end: int) -> None:
@@ -234,7 +236,8 @@ def fill(store: str, folder: Path) -> dict[str, Any]:
 def reopen(store: str, folder: Path) -> dict[str, Any]:
     """Open what is kept and ask once; what the framework takes to import is not counted."""
     data = load(folder)
-    __import__("llama_index.core" if store.startswith("llama") else "langchain_core.vectorstores")
+    with tempfile.TemporaryDirectory() as empty:
+        hands_of(store, data, Path(empty))
     vector = data.queries[0].tolist()
     seconds, found = timed(lambda: hands_of(store, data, folder).find(vector))
     assert found
