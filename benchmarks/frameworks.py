@@ -136,7 +136,7 @@ def llama(name: str, data: Data, folder: Path) -> Hands:
     def delete(document: int) -> None:
         store.delete(f"doc-{document}")
 
-    return Hands(add, find, None if name == "faiss" else delete, keep, inner)
+    return Hands(add, find, None if name in ("faiss", "lancedb") else delete, keep, inner)
 
 
 def chain(name: str, data: Data, folder: Path) -> Hands:
@@ -312,8 +312,8 @@ def page(found: list[Row], nodes: int, repeats: int) -> str:
         "",
         "Monograph makes more of what is added: the words are indexed, names are found and joined into the graph, and every batch is on disk when it",
         "returns. The stores in memory are written out once, at the end, which is not counted. `core alone` is the same search without the framework:",
-        "the difference is what the adapter takes, most of it to make the framework's nodes. `reopen and ask` is without imports. LlamaIndex's FAISS store with",
-        "deletion cannot delete by document.",
+        "the difference is what the adapter takes, most of it to make the framework's nodes. `reopen and ask` is without imports. LlamaIndex's stores over FAISS",
+        "and LanceDB are not asked to delete: the one cannot by document, the other fails at it.",
         "",
     ]
     return "\n".join(lines)
