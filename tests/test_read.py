@@ -173,16 +173,18 @@ def test_a_pipe_and_a_folder_do_not_wait(tmp_path: Path) -> None:
 
 def test_a_file_that_never_rests(tmp_path: Path) -> None:
     path = tmp_path / "busy.txt"
-    path.write_bytes(b"x" * 30_000_000)
-    stop = threading.Event()
+    path.write_bytes(b"x" * 95_000_000)
+    stop, begun = threading.Event(), threading.Event()
 
     def append() -> None:
-        while not stop.is_set():
-            with path.open("ab") as file:
-                file.write(b"more")
+        with path.open("ab", buffering=0) as file:
+            while not stop.is_set():
+                file.write(b"m")
+                begun.set()
 
     writer = threading.Thread(target=append)
     writer.start()
+    begun.wait()
     try:
         with pytest.raises(SourceChanging, match="3 times"):
             list(read_file(path, tmp_path))
