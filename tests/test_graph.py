@@ -16,6 +16,7 @@ from extractors import CapitalExtractor
 from monograph import Document, Monograph
 from monograph.errors import ModelMismatch
 from monograph.graph.build import MOST_NAMES, document_part
+from monograph.retrieve import sights
 from monograph.store import graphs
 from monograph.values import Extraction, Mention, Relation
 
@@ -255,3 +256,11 @@ def test_another_embedder_gives_names_other_codes(tmp_path: Path) -> None:
         monograph.add([Document(SENTENCES[4], "a")])
         monograph.reembed(HashEmbedder(64))
         assert {len(code) for _, code in graph_of(monograph)["codes"] if code} == {8}
+
+
+def test_titles_are_looked_for_where_they_may_stand() -> None:
+    text = "He read The Lord of the Rings there. Bern (and In the heat of this long night) was far; 1984 too"
+    found = sights._phrases(text)
+    assert {"lord of the rings", "1984", "bern", "in the heat of", "1984 too"} <= found.keys()
+    assert not {"rings there bern", "in the heat of this", "he", "night"} & found.keys()
+    assert all(text[at].isupper() or text[at].isdigit() for at in found.values())

@@ -22,6 +22,9 @@ from monograph.store.terms import words_of
 LONGEST_TITLE = 8
 """Words of a title that is looked for in a text."""
 
+MOST_SMALL = 3
+"""Words without a capital that follow each other in a title."""
+
 _TOKEN = re.compile(r"\w+")
 _STOP = re.compile(r"[?!;()\n\"]|(?<=\w\w\w)\.(?=\s)")
 """One character behind which no title goes on."""
@@ -78,22 +81,37 @@ def _titles_within(connection: Connection, texts: Mapping[int, str]) -> dict[int
 
 
 def _phrases(text: str) -> dict[str, int]:
-    """Keys of all phrases of one sentence that begin with a capital or digit, and where each stands first."""
+    """Keys of the phrases of one sentence that may be a title, and where each stands first.
+
+    They begin with a capital or digit, and no more than MOST_SMALL words follow each other without one.
+    """
     found: dict[str, int] = {}
-    at = 0
+    start = 0
     for part in _STOP.split(text):
-        tokens = [(key, at + one.start()) for one in _TOKEN.finditer(part) if (key := key_of(one.group()))]
+        tokens = [(key, start + one.start()) for one in _TOKEN.finditer(part) if (key := key_of(one.group()))]
         joined = " ".join(key for key, _ in tokens)
         ends = list(accumulate((len(key) + 1 for key, _ in tokens), initial=0))
-        for first, (_, offset) in enumerate(tokens):
-            if text[offset].isupper() or text[offset].isdigit():
-                begin = ends[first]
-                for end in ends[first + 1 : first + 1 + LONGEST_TITLE]:
-                    found.setdefault(joined[begin : end - 1], offset)
-        at += len(part) + 1
+        large = [place for place, (_, at) in enumerate(tokens) if text[at].isupper() or text[at].isdigit()]
+        for first, reach in zip(large, _reaches(large, len(tokens)), strict=True):
+            begin, offset = ends[first], tokens[first][1]
+            for end in ends[first + 1 : min(reach, first + LONGEST_TITLE) + 1]:
+                found.setdefault(joined[begin : end - 1], offset)
+        start += len(part) + 1
     for word in FUNCTION_WORDS["english"]:
         found.pop(word, None)
     return found
+
+
+def _reaches(large: Sequence[int], count: int) -> list[int]:
+    """For each place of a word with a capital, where the words end that a title from there may have."""
+    reaches = []
+    reach = following = count
+    for place in reversed(large):
+        if following - place > MOST_SMALL + 1:
+            reach = place + 1 + MOST_SMALL
+        reaches.append(reach)
+        following = place
+    return reaches[::-1]
 
 
 class _Sentences:
@@ -116,8 +134,11 @@ class _Sentences:
     def edge(self, start: int, name: names.NameRow, where: Sequence[int], own: bool) -> Sight:
         """What the question has to do with a name in these sentences."""
         words = name.key.split()
-        aside = self._question.places(words) | self._title_places
-        beside = max((self._question.weight(self._places(one) - aside) for one in where), default=0.0)
+        beside = 0.0
+        said = [places for one in where if (places := self._places(one))]
+        if said:
+            aside = self._question.places(words) | self._title_places
+            beside = max(self._question.weight(places - aside) for places in said)
         length = sum(word not in self._title for word in set(words)) / 4
         return Sight(start, name, own, 0 in where, length, beside)
 
