@@ -412,6 +412,9 @@ def test_a_model_says_of_which_type_the_answer_is_and_is_asked_once(tmp_path: Pa
             monograph.search("Transit was written by?")
             assert server.calls == 1
             assert "Transit was written by?" in server.asked[-1].prompt
+            with pytest.raises(InputError, match="faithful belongs"):
+                monograph.search("Who wrote it?", mode="hybrid", faithful=True)
+            assert server.calls == 1
             memory = Memory(monograph._database)
             assert answer_types(model, memory, "Transit was written by?") == ("Person", "work")
     assert answer_kinds.answer_kinds("Transit was written by?", ("Person", "work")) == {"person", "work", "name"}

@@ -479,12 +479,12 @@ class Monograph:
         portion = retrieval.portion(k, mode, detail, budget)
         mode = retrieval.balanced(mode, alpha)
         given = retrieval.given_vector(vector)
-        types = self._answer_types(query) if faithful and k else ()
+        types = self._answer_types(query, mode) if faithful and k else ()
         with self._database.read() as connection:
             chosen = configuration.chosen_mode(connection, mode)
-            if faithful and chosen != "graph":
-                raise InputError(f"faithful belongs to the mode 'graph', not to {chosen!r}", 'give mode="graph"')
-            request = retrieval.Request(query, k, chosen, given, allowed, alpha=alpha)
+            if faithful:
+                retrieval.check_faithful(chosen)
+            request = retrieval.Request(query, k, chosen, given, allowed, alpha=alpha, types=types)
             if retrieval.needs_vector(chosen) and (given is None or chosen == "graph"):
                 # Another process may have given the file another embedder since it was opened.
                 configuration.check_embedder(self._database, self.embedder)
@@ -492,12 +492,16 @@ class Monograph:
             if portion is not None:
                 return retrieval.search_tree(connection, tree.Indexes(*self._indexes), request, portion)
             if faithful:
-                request = replace(request, types=types)
                 return retrieval.search_faithfully(connection, self._index, self._nearest_names(), request)
             return retrieval.search(connection, self._index, request)
 
-    def _answer_types(self, query: str) -> tuple[str, ...]:
-        return () if self._model is None else answer_types(self._model, Memory(self._database), query)
+    def _answer_types(self, query: str, mode: Mode) -> tuple[str, ...]:
+        """What the model says; it is asked before the search reads, for its answer is written, and not in vain."""
+        if self._model is None:
+            return ()
+        with self._database.read() as connection:
+            retrieval.check_faithful(configuration.chosen_mode(connection, mode))
+        return answer_types(self._model, Memory(self._database), query)
 
     def _nearest_names(self) -> NearestNames:
         if self._nearest is None or self._nearest.embedder is not self.embedder:

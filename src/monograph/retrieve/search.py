@@ -95,6 +95,12 @@ def given_vector(vector: Sequence[float] | Float32 | None) -> Float32 | None:
     return made
 
 
+def check_faithful(mode: Mode) -> None:
+    """Raise InputError unless a mode has formulas of MiniRAG."""
+    if mode != "graph":
+        raise InputError(f"faithful belongs to the mode 'graph', not to {mode!r}", 'give mode="graph"')
+
+
 def portion(k: int, mode: Mode, detail: float | None, budget: int | None) -> tree.Portion | None:
     """How much of the tree is asked for; None in the other modes.
 
