@@ -169,11 +169,11 @@ class Monograph:
             monograph = cls(database, index, chosen, embedder, extractor, summarizer, model)
             configuration.catch_up(database, monograph._indexes)
             if embedder is not None:
-                configuration.check_embedder(database, embedder)
+                configuration.EMBEDDER.check(database, embedder)
             if extractor is not None:
-                configuration.check_extractor(database, extractor)
+                configuration.EXTRACTOR.check(database, extractor)
             if summarizer is not None:
-                configuration.check_summarizer(database, summarizer)
+                configuration.SUMMARIZER.check(database, summarizer)
         except BaseException:
             database.close()
             raise
@@ -212,7 +212,7 @@ class Monograph:
             If it can, but is another by now.
         """
         if self._embedder is None:
-            self._embedder = configuration.make_embedder(self._database)
+            self._embedder = configuration.EMBEDDER.made_again(self._database)
         return self._embedder
 
     @property
@@ -227,7 +227,7 @@ class Monograph:
             If it can, but is another by now.
         """
         if self._extractor is None:
-            self._extractor = configuration.make_extractor(self._database)
+            self._extractor = configuration.EXTRACTOR.made_again(self._database)
         return self._extractor
 
     @property
@@ -242,7 +242,7 @@ class Monograph:
             If it can, but is another by now.
         """
         if self._summarizer is None:
-            self._summarizer = configuration.make_summarizer(self._database)
+            self._summarizer = configuration.SUMMARIZER.made_again(self._database)
         return self._summarizer
 
     def close(self) -> None:
@@ -385,7 +385,7 @@ class Monograph:
             raise InputError("neither ids nor a filter says which chunks", "name them; to clear the file, remove all")
         allowed = compile_condition(filters.parse(where))
         named = None if ids is None else [str(name) for name in ids]
-        if configuration.known_embedder(self._database) is None:
+        if configuration.EMBEDDER.known(self._database) is None:
             return Report()  # It holds nothing yet, and what its vectors come from is still open.
         return single.remove(self._writing_pipeline(), named, allowed)
 
@@ -487,7 +487,7 @@ class Monograph:
             request = retrieval.Request(query, k, chosen, given, allowed, alpha=alpha, types=types)
             if retrieval.needs_vector(chosen) and (given is None or chosen == "graph"):
                 # Another process may have given the file another embedder since it was opened.
-                configuration.check_embedder(self._database, self.embedder)
+                configuration.EMBEDDER.check(self._database, self.embedder)
                 request = retrieval.prepare(connection, self.embedder, request)
             if portion is not None:
                 return retrieval.search_tree(connection, tree.Indexes(*self._indexes), request, portion)
@@ -724,7 +724,7 @@ class Monograph:
             Whether their vectors come with them.
         """
         allowed = compile_condition(filters.parse(where))
-        stored = configuration.known_embedder(self._database) if vectors else None
+        stored = configuration.EMBEDDER.known(self._database) if vectors else None
         with self._database.read() as connection:
             return lookup.fetch(connection, ids, allowed, None if stored is None else stored.dimension)
 
@@ -910,9 +910,9 @@ class Monograph:
             sizes = stats.sizes(connection)
             index = self._index.stats(connection)
             tree_stats = measure(connection)
-        summarizer = configuration.known_summarizer(self._database)
-        embedder = configuration.known_embedder(self._database)
-        extractor = configuration.known_extractor(self._database)
+        summarizer = configuration.SUMMARIZER.known(self._database)
+        embedder = configuration.EMBEDDER.known(self._database)
+        extractor = configuration.EXTRACTOR.known(self._database)
         return Stats(
             path=str(self.path),
             format=counts.format,
@@ -956,9 +956,9 @@ class Monograph:
         """
         if repair:
             configuration.adopt_embedder(self._database, self.embedder)
-            configuration.check_extractor(self._database, self.extractor)
+            configuration.EXTRACTOR.check(self._database, self.extractor)
             revector.repair(self._pipeline(), whole_tree=not self._tree_faults())
-        stored = configuration.known_embedder(self._database)
+        stored = configuration.EMBEDDER.known(self._database)
         with self._database.read() as connection:
             found = list(check.findings(connection, None if stored is None else stored.dimension))
             found += [
@@ -974,7 +974,7 @@ class Monograph:
         return found
 
     def _tree_faults(self) -> list[str]:
-        stored = configuration.known_summarizer(self._database)
+        stored = configuration.SUMMARIZER.known(self._database)
         recipe = None if stored is None else grow.recipe(stored.key, self._settings)
         with self._database.read() as connection:
             return list(verify_tree.faults(connection, recipe))
@@ -1030,7 +1030,7 @@ class Monograph:
 
     def _pipeline(self, summarizer: Summarizer | None = None) -> Pipeline:
         # One that was given makes a tree with the next write: a plan is to say what that takes.
-        if summarizer is None and (self._summarizer or configuration.known_summarizer(self._database)):
+        if summarizer is None and (self._summarizer or configuration.SUMMARIZER.known(self._database)):
             summarizer = self.summarizer
         index, summaries = self._indexes
         return Pipeline(self._database, index, summaries, self.embedder, self.extractor, summarizer, self._settings)
@@ -1041,13 +1041,13 @@ class Monograph:
         if self._summarizer is not None:
             configuration.adopt_summarizer(self._database, self._summarizer)
         pipeline = self._pipeline()
-        configuration.check_extractor(self._database, self.extractor)
+        configuration.EXTRACTOR.check(self._database, self.extractor)
         regraph.catch_up(pipeline, progress)
         return pipeline
 
     def _followed(self, report: Report) -> Report:
         """A report of a change that the tree has followed, where the file has one and that could be done."""
-        if configuration.known_summarizer(self._database) is None:
+        if configuration.SUMMARIZER.known(self._database) is None:
             return report
         try:
             return replace(report, summarized=grow.grow(self._pipeline()).made)

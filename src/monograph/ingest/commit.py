@@ -8,7 +8,7 @@ from itertools import islice
 
 from monograph.errors import BusyFile, InvalidDocument, MonographError
 from monograph.ingest.batch import Parcel, changed
-from monograph.ingest.configuration import check_embedder
+from monograph.ingest.configuration import EMBEDDER
 from monograph.ingest.prepare import Pipeline, Prepared, prepare, remember_vectors
 from monograph.ingest.relate import Related, keys_of, relate, remember_extractions, store_part
 from monograph.ingest.settle import write
@@ -149,7 +149,7 @@ def _commit(
     tally = Tally()
     with write(pipeline.database, pipeline.indexes) as connection:
         # Another process may have given the file another embedder since this one was opened.
-        check_embedder(pipeline.database, pipeline.embedder)
+        EMBEDDER.check(pipeline.database, pipeline.embedder)
         held = memo.rows(connection, memo.VECTOR, keys)
         rows = names.rows(connection, named)
         if len(held) < len(keys) or len(rows) < len(named) or not memo.has(connection, extracted):

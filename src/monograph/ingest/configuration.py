@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 from monograph.derive.embed import GivenVectors, load_embedder
 from monograph.derive.extract import load_extractor
@@ -52,118 +54,114 @@ def catch_up(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
                     index.settle(connection)
 
 
-def known_embedder(database: Database) -> stored_settings.StoredEmbedder | None:
-    """The embedder whose vectors a file holds, or None when it holds none yet."""
-    with database.read() as connection:
-        return stored_settings.load_embedder(connection)
+class _Named(Protocol):
+    @property
+    def key(self) -> str: ...
+    @property
+    def spec(self) -> str: ...
 
 
-def check_embedder(database: Database, embedder: Embedder) -> None:
-    """Raise ModelMismatch if the file's vectors come from another embedder."""
-    stored = known_embedder(database)
-    if stored is not None and stored.key != embedder.key:
-        raise ModelMismatch(
-            f"{database.path} holds vectors of {stored.key!r} ({stored.dimension} values), not of {embedder.key!r}",
-            f"open it without an embedder, or make its vectors anew: monograph reembed {database.path} {embedder.spec}",
-        )
+Given = TypeVar("Given", bound=_Named)
 
 
-def make_embedder(database: Database) -> Embedder:
-    """The embedder that a file was built with, made again; static word vectors for a new file.
+@dataclass(frozen=True, slots=True)
+class PluggedIn(Generic[Given, stored_settings.StoredModel]):
+    """One kind of what is plugged in: how a file says with which one it was made, and how that is made again.
 
-    Raises
-    ------
-    ModelUnavailable, MissingExtra
-        If it cannot be made here.
-    ModelMismatch
-        If its model is another by now.
+    Parameters
+    ----------
+    kind:
+        What is stored of it.
+    make:
+        Makes it from its spec.
+    usual:
+        The spec of what a file gets that has none.
+    difference, mend:
+        What is said where a file has another, with ``path``, ``stored`` and ``given``.
     """
-    stored = known_embedder(database)
-    embedder = load_embedder(stored.spec if stored is not None else "static")
-    check_embedder(database, embedder)
-    return embedder
+
+    kind: type[stored_settings.StoredModel]
+    make: Callable[[str], Given]
+    usual: str
+    difference: str
+    mend: str
+
+    def known(self, database: Database) -> stored_settings.StoredModel | None:
+        """What the file was made with, or None where it holds nothing of the kind yet."""
+        with database.read() as connection:
+            return stored_settings.load_model(connection, self.kind)
+
+    def check(self, database: Database, given: Given) -> None:
+        """Raise ModelMismatch if the file was made with another."""
+        stored = self.known(database)
+        if stored is not None and stored.key != given.key:
+            said = {"path": database.path, "stored": stored, "given": given}
+            raise ModelMismatch(self.difference.format_map(said), self.mend.format_map(said))
+
+    def made_again(self, database: Database) -> Given:
+        """What the file was made with, made again; the usual for a file without.
+
+        Raises
+        ------
+        ModelUnavailable, MissingExtra
+            If it cannot be made here.
+        ModelMismatch
+            If its model is another by now.
+        """
+        stored = self.known(database)
+        made = self.make(self.usual if stored is None else stored.spec)
+        self.check(database, made)
+        return made
+
+    def adopt(self, database: Database, given: Given, record: Callable[[Given], stored_settings.StoredModel]) -> None:
+        """Make it the file's own, unless that has one; ``record`` says what is then stored of it.
+
+        Raises
+        ------
+        ModelMismatch
+            If the file has another.
+        """
+        if self.known(database) is None:
+            with database.write() as connection:
+                if stored_settings.load_model(connection, self.kind) is None:
+                    stored_settings.save_model(connection, record(given))
+        self.check(database, given)
+
+
+EMBEDDER: PluggedIn[Embedder, stored_settings.StoredEmbedder] = PluggedIn(
+    stored_settings.StoredEmbedder,
+    load_embedder,
+    "static",
+    "{path} holds vectors of {stored.key!r} ({stored.dimension} values), not of {given.key!r}",
+    "open it without an embedder, or make its vectors anew: monograph reembed {path} {given.spec}",
+)
+EXTRACTOR: PluggedIn[Extractor, stored_settings.StoredExtractor] = PluggedIn(
+    stored_settings.StoredExtractor,
+    load_extractor,
+    "pattern",
+    "the graph of {path} is made with {stored.key!r}, not with {given.key!r}",
+    "open it without an extractor, or make it anew: monograph reextract {path} {given.spec}",
+)
+SUMMARIZER: PluggedIn[Summarizer, stored_settings.StoredSummarizer] = PluggedIn(
+    stored_settings.StoredSummarizer,
+    load_summarizer,
+    "extractive",
+    "the tree of {path} is made with {stored.key!r}, not with {given.key!r}",
+    "open it without a summarizer, or make it anew: monograph resummarize {path} {given.spec}",
+)
 
 
 def outside_embedder(database: Database, given: Iterable[Document]) -> Embedder | None:
     """What stands for the embedder of a new file all of whose passages bring their vectors; None for any other."""
     passages = [passage for document in given for passage in document.passages]
-    if not passages or known_embedder(database) is not None or any(one.vector is None for one in passages):
+    if not passages or EMBEDDER.known(database) is not None or any(one.vector is None for one in passages):
         return None
     return GivenVectors(len(passages[0].vector)) if passages[0].vector is not None else None
 
 
 def adopt_embedder(database: Database, embedder: Embedder) -> None:
     """Make an embedder the file's own, unless it has one. Raises ModelMismatch if that is another."""
-    if known_embedder(database) is None:
-        with database.write() as connection:
-            if stored_settings.load_embedder(connection) is None:
-                stored = stored_settings.StoredEmbedder(embedder.key, embedder.spec, embedder.dimension)
-                stored_settings.save_embedder(connection, stored)
-    check_embedder(database, embedder)
-
-
-def known_extractor(database: Database) -> stored_settings.StoredExtractor | None:
-    """The extractor that a file's graph is made with, or None when it has none yet."""
-    with database.read() as connection:
-        return stored_settings.load_extractor(connection)
-
-
-def check_extractor(database: Database, extractor: Extractor) -> None:
-    """Raise ModelMismatch if the file's graph is made with another extractor."""
-    stored = known_extractor(database)
-    if stored is not None and stored.key != extractor.key:
-        raise ModelMismatch(
-            f"the graph of {database.path} is made with {stored.key!r}, not with {extractor.key!r}",
-            f"open it without an extractor, or make it anew: monograph reextract {database.path} {extractor.spec}",
-        )
-
-
-def make_extractor(database: Database) -> Extractor:
-    """The extractor that a file's graph is made with, made again; patterns for a new file.
-
-    Raises
-    ------
-    ModelUnavailable, MissingExtra
-        If it cannot be made here.
-    ModelMismatch
-        If its model is another by now.
-    """
-    stored = known_extractor(database)
-    extractor = load_extractor(stored.spec if stored is not None else "pattern")
-    check_extractor(database, extractor)
-    return extractor
-
-
-def known_summarizer(database: Database) -> stored_settings.StoredSummarizer | None:
-    """The summarizer that a file's tree is made with, or None where it has no tree."""
-    with database.read() as connection:
-        return stored_settings.load_summarizer(connection)
-
-
-def check_summarizer(database: Database, summarizer: Summarizer) -> None:
-    """Raise ModelMismatch if the file's tree is made with another summarizer."""
-    stored = known_summarizer(database)
-    if stored is not None and stored.key != summarizer.key:
-        raise ModelMismatch(
-            f"the tree of {database.path} is made with {stored.key!r}, not with {summarizer.key!r}",
-            f"open it without a summarizer, or make it anew: monograph resummarize {database.path} {summarizer.spec}",
-        )
-
-
-def make_summarizer(database: Database) -> Summarizer:
-    """The summarizer that a file's tree is made with, made again; the extractive one where there is no tree.
-
-    Raises
-    ------
-    ModelUnavailable, MissingExtra
-        If it cannot be made here.
-    ModelMismatch
-        If its model is another by now.
-    """
-    stored = known_summarizer(database)
-    summarizer = load_summarizer(stored.spec if stored is not None else "extractive")
-    check_summarizer(database, summarizer)
-    return summarizer
+    EMBEDDER.adopt(database, embedder, lambda one: stored_settings.StoredEmbedder(one.key, one.spec, one.dimension))
 
 
 def adopt_summarizer(database: Database, summarizer: Summarizer) -> None:
@@ -174,18 +172,12 @@ def adopt_summarizer(database: Database, summarizer: Summarizer) -> None:
     ModelMismatch
         If it has another.
     """
-    if known_summarizer(database) is None:
-        with database.write() as connection:
-            if stored_settings.load_summarizer(connection) is None:
-                stored_settings.save_summarizer(
-                    connection, stored_settings.StoredSummarizer(summarizer.key, summarizer.spec)
-                )
-    check_summarizer(database, summarizer)
+    SUMMARIZER.adopt(database, summarizer, lambda one: stored_settings.StoredSummarizer(one.key, one.spec))
 
 
 def chosen_mode(connection: Connection, mode: Mode) -> Mode:
     """What ``auto`` means in a file: ``graph``, or ``hybrid`` until it has one. The other modes mean themselves."""
     if mode != "auto":
         return mode
-    stored = stored_settings.load_extractor(connection)
+    stored = stored_settings.load_model(connection, stored_settings.StoredExtractor)
     return "graph" if stored is not None and stored.graph == GRAPH else "hybrid"

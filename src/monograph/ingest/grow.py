@@ -76,7 +76,7 @@ def grow(pipeline: Pipeline, watcher: Watcher | None = None, *, anew: bool = Fal
         with write(pipeline.database, pipeline.indexes) as connection:
             done = build.store_draft(connection, draft)
             if done:
-                settings.save_summarizer(connection, settings.StoredSummarizer(summarizer.key, summarizer.spec))
+                settings.save_model(connection, settings.StoredSummarizer(summarizer.key, summarizer.spec))
                 settings.count_summaries(connection, total.made, total.tokens)
         if done:
             return total

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from monograph.errors import BusyFile
 from monograph.graph.build import GRAPH
-from monograph.ingest.configuration import known_extractor
+from monograph.ingest.configuration import EXTRACTOR
 from monograph.ingest.prepare import Pipeline, Prepared
 from monograph.ingest.relate import (
     Extracted,
@@ -32,7 +32,7 @@ def catch_up(pipeline: Pipeline, watcher: Watcher | None = None) -> None:
 
     A file of an older version, or whose graph was made otherwise than today, gets its graph here.
     """
-    stored = known_extractor(pipeline.database)
+    stored = EXTRACTOR.known(pipeline.database)
     same = stored is not None and stored.key == pipeline.extractor.key
     if stored is not None and same and stored.graph == GRAPH:
         return
@@ -80,7 +80,7 @@ def rebuild(pipeline: Pipeline, watcher: Watcher | None = None) -> None:
 
 def _note(connection: Connection, pipeline: Pipeline, graph: int) -> None:
     stored = settings.StoredExtractor(pipeline.extractor.key, pipeline.extractor.spec, graph)
-    settings.save_extractor(connection, stored)
+    settings.save_model(connection, stored)
 
 
 def _finish(pipeline: Pipeline) -> None:

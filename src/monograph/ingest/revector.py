@@ -31,7 +31,7 @@ def reembed(pipeline: Pipeline, watcher: Watcher | None = None) -> Embedded:
         for row in documents.every(connection):
             _assign(connection, pipeline, row)
         stored = settings.StoredEmbedder(pipeline.embedder.key, pipeline.embedder.spec, pipeline.embedder.dimension)
-        settings.save_embedder(connection, stored)
+        settings.save_model(connection, stored)
         coded = names.drop_codes(connection)
     embed_names(pipeline, coded)
     grow(pipeline, watcher)

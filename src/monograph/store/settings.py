@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from typing import TypeVar
 
 from monograph.settings import Settings
 from monograph.store.database import Connection
@@ -18,6 +19,27 @@ class StoredEmbedder:
     dimension: int
 
 
+@dataclass(frozen=True, slots=True)
+class StoredExtractor:
+    """The extractor that a file's graph was made with, and how its parts were made (see graph.build.GRAPH)."""
+
+    key: str
+    spec: str
+    graph: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSummarizer:
+    """The summarizer that a file's tree is made with."""
+
+    key: str
+    spec: str
+
+
+StoredModel = TypeVar("StoredModel", StoredEmbedder, StoredExtractor, StoredSummarizer)
+_NAMES = {StoredEmbedder: "embedder", StoredExtractor: "extractor", StoredSummarizer: "summarizer"}
+
+
 def load(connection: Connection) -> Settings | None:
     """The settings a file was built with, or None when it was never given any."""
     text = _get(connection, "build")
@@ -29,54 +51,15 @@ def save(connection: Connection, settings: Settings) -> None:
     _put(connection, "build", json.dumps(asdict(settings)))
 
 
-def load_embedder(connection: Connection) -> StoredEmbedder | None:
-    """The embedder whose vectors the file holds, or None when it holds none yet."""
-    text = _get(connection, "embedder")
-    return None if text is None else StoredEmbedder(**json.loads(text))
+def load_model(connection: Connection, kind: type[StoredModel]) -> StoredModel | None:
+    """What of a kind the file was made with, or None where it holds nothing that was."""
+    text = _get(connection, _NAMES[kind])
+    return None if text is None else kind(**json.loads(text))
 
 
-def save_embedder(connection: Connection, embedder: StoredEmbedder) -> None:
-    """Store which embedder the file's vectors come from."""
-    _put(connection, "embedder", json.dumps(asdict(embedder)))
-
-
-@dataclass(frozen=True, slots=True)
-class StoredExtractor:
-    """The extractor that a file's graph was made with, and how its parts were made (see graph.build.GRAPH)."""
-
-    key: str
-    spec: str
-    graph: int
-
-
-def load_extractor(connection: Connection) -> StoredExtractor | None:
-    """The extractor whose extractions the graph is made of, or None when there is none yet."""
-    text = _get(connection, "extractor")
-    return None if text is None else StoredExtractor(**json.loads(text))
-
-
-def save_extractor(connection: Connection, extractor: StoredExtractor) -> None:
-    """Store which extractor the graph is made with."""
-    _put(connection, "extractor", json.dumps(asdict(extractor)))
-
-
-@dataclass(frozen=True, slots=True)
-class StoredSummarizer:
-    """The summarizer that a file's tree is made with."""
-
-    key: str
-    spec: str
-
-
-def load_summarizer(connection: Connection) -> StoredSummarizer | None:
-    """The summarizer that the tree is made with, or None where the file has no tree."""
-    text = _get(connection, "summarizer")
-    return None if text is None else StoredSummarizer(**json.loads(text))
-
-
-def save_summarizer(connection: Connection, summarizer: StoredSummarizer) -> None:
-    """Store which summarizer the tree is made with."""
-    _put(connection, "summarizer", json.dumps(asdict(summarizer)))
+def save_model(connection: Connection, model: StoredEmbedder | StoredExtractor | StoredSummarizer) -> None:
+    """Store what of its kind the file is made with."""
+    _put(connection, _NAMES[type(model)], json.dumps(asdict(model)))
 
 
 @dataclass(frozen=True, slots=True)
