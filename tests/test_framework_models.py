@@ -21,7 +21,7 @@ from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
 from llama_index.core.llms.callbacks import llm_completion_callback
 
 from langchain_monograph import ChatModel
-from llama_index.retrievers.monograph import Model
+from llama_index.llms.monograph import Model
 
 
 class Scripted(CustomLLM):

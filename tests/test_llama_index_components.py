@@ -143,7 +143,7 @@ def test_reduction_serves_any_retriever(filled: Monograph) -> None:
 
 
 def _embedding(monograph: Monograph) -> Any:
-    from llama_index.vector_stores.monograph import MonographEmbedding
+    from llama_index.embeddings.monograph import MonographEmbedding
 
     return MonographEmbedding(monograph.embedder)
 

@@ -1,4 +1,4 @@
-"""What agents can do with a .mono file, whatever framework they belong to."""
+"""What the integrations share: an agent's tools, a framework's models in a file, and files open or by their path."""
 
 from monograph.errors import MissingExtra
 
@@ -10,6 +10,22 @@ except ImportError as error:
         'pip install "monograph[llama-index]", "monograph[langchain]" or "monograph[mcp]"',
     ) from error
 
-from monograph_tools.tools import Tools, has_tree, reading, resolved
+from monograph_tools.borrowed import BorrowedEmbedder, BorrowedModel
+from monograph_tools.given import Given, ReadFile, opened, whole_documents
+from monograph_tools.tools import answering, as_json, has_tree, offered, reads
+from monograph_tools.waiting import in_threads
 
-__all__ = ["Tools", "has_tree", "reading", "resolved"]
+__all__ = [
+    "BorrowedEmbedder",
+    "BorrowedModel",
+    "Given",
+    "ReadFile",
+    "answering",
+    "as_json",
+    "has_tree",
+    "in_threads",
+    "offered",
+    "opened",
+    "reads",
+    "whole_documents",
+]

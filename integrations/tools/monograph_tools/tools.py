@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, TypeAlias, get_type_hints
 from urllib.parse import quote
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from monograph import Chunk, Document, Hit, Mode, Monograph
-from monograph.errors import InputError, NotFound
+from monograph.errors import InputError, MonographError, NotFound
 from monograph.values import Branch, Entity, Link, Stored, content_id
 from monograph_tools.replies import (
     Citation,
@@ -30,6 +31,7 @@ from monograph_tools.replies import (
 )
 from monograph_tools.room import cut_to, fitting, shortened
 
+Tool: TypeAlias = Callable[..., BaseModel]
 LEAST_TOKENS, MOST_TOKENS = 200, 8_000
 OVERHEAD = 120
 """Tokens kept back for what stands around a text in a reply."""
@@ -171,19 +173,43 @@ class Tools:
         return {one.chunk.id: one for one in self.monograph.fetch([name for names in some for name in names])}
 
 
-def reading(tools: Tools) -> list[Callable[..., Any]]:
-    """The tools that only read; ``outline`` where the file has a tree."""
-    found: list[Callable[..., Any]] = [tools.search, tools.read, tools.entity, tools.paths, tools.stats]
-    if has_tree(tools.monograph):
+def offered(monograph: Monograph, *, notes: bool = False) -> list[Tool]:
+    """The tools for a file: ``outline`` where it has a tree, and with ``notes`` the one that writes."""
+    tools = Tools(monograph)
+    found: list[Tool] = [tools.search, tools.read, tools.entity, tools.paths, tools.stats]
+    if has_tree(monograph):
         found.insert(2, tools.outline)
-    return found
+    return [*found, tools.add_note] if notes else found
 
 
-def resolved(tool: Callable[..., Any], wrapper: Callable[..., Any]) -> Callable[..., Any]:
-    """A wrapper of a tool with its types: schemas are made from them where the names of this module are unknown."""
-    wrapper.__signature__ = inspect.signature(tool, eval_str=True)  # type: ignore[attr-defined]
-    wrapper.__annotations__ = get_type_hints(tool, include_extras=True)
-    return wrapper
+def reads(tool: Tool) -> bool:
+    """Whether a tool leaves the file as it is."""
+    return tool.__name__ != Tools.add_note.__name__
+
+
+def answering(
+    tool: Tool, reply: Callable[[BaseModel], Any], failed: Callable[[MonographError], Any]
+) -> Callable[..., Any]:
+    """A tool as a framework wants it: what it replies, and what comes of an error, which may be another error raised.
+
+    It has the tool's name, docstring and types: schemas are made from them where the names of this module are unknown.
+    """
+
+    @functools.wraps(tool)
+    def answered(*arguments: Any, **named: Any) -> Any:
+        try:
+            return reply(tool(*arguments, **named))
+        except MonographError as error:
+            return failed(error)
+
+    answered.__signature__ = inspect.signature(tool, eval_str=True)  # type: ignore[attr-defined]
+    answered.__annotations__ = get_type_hints(tool, include_extras=True)
+    return answered
+
+
+def as_json(reply: BaseModel) -> str:
+    """A reply as text."""
+    return reply.model_dump_json()
 
 
 def has_tree(monograph: Monograph) -> bool:
