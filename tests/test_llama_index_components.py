@@ -19,6 +19,7 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import Document, ImageNode, MetadataMode, NodeRelationship, NodeWithScore, TextNode
+from tests.letters import FACTS, FILLER
 
 import monograph as own
 from llama_index.indices.monograph import EraRAGIndex
@@ -30,14 +31,6 @@ from llama_index.tools.monograph import MonographToolSpec
 from llama_index.vector_stores.monograph import EcoVectorStore
 from monograph import Monograph
 from monograph.errors import InputError, NotFound
-
-FACTS = [
-    "Mrs Grubb wrote to Tobias Renk about the boiler in Salzburg.",
-    "Tobias Renk met Anna Calder in Vienna in 1963.",
-    "Anna Calder gave the comet plates to Peter Okafor.",
-    "The lathe was painted red and stood in the yard.",
-]
-FILLER = " ".join(f"On day {n} the weather was fair and nothing else was written down." for n in range(12))
 
 
 @pytest.fixture(autouse=True)
