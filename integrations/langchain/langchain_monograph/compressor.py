@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
+from langchain_core.load.serializable import Serializable
 from langchain_core.runnables import Runnable, RunnableLambda
-from pydantic import ConfigDict
+from pydantic import ConfigDict, PrivateAttr
 
 from monograph import Chunk, Hit, Monograph
+from monograph_tools import HeldFile
 
 SPANS = "monograph_spans"
 """Metadata key of what was kept: (start, end) in the document's own text."""
 
 
-class SCRCompressor(BaseDocumentCompressor):
+class SCRCompressor(BaseDocumentCompressor, Serializable):
     """Cuts documents down to the sentences that a question needs, and puts those first that answer it best.
 
     From whatever retriever they come: their ids and metadata stay, what is kept stands word for word in them, and the
@@ -25,10 +28,31 @@ class SCRCompressor(BaseDocumentCompressor):
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    monograph: Monograph
-    """An open file: how rare words are is what it says. It stays the caller's to close."""
+    monograph: Monograph | Path
+    """The file: how rare words are is what it says. An open one stays the caller's to close; one of a path is opened
+    with the first question and closed by :meth:`close`."""
     cut: float = 0.42
     """About which share of the tokens is to go, 0 to 1: MobileRAG's, on SQuAD."""
+    _file: HeldFile = PrivateAttr()
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Hold the file."""
+        super().model_post_init(context)
+        self._file = HeldFile(self.monograph)
+
+    def close(self) -> None:
+        """Close the file if it was given as a path."""
+        self._file.close()
+
+    @classmethod
+    def is_lc_serializable(cls) -> bool:
+        """True: where its file is goes with it."""
+        return True
+
+    @property
+    def lc_attributes(self) -> dict[str, Any]:
+        """The file as its path."""
+        return {"monograph": str(self._file.path)}
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
@@ -41,7 +65,7 @@ class SCRCompressor(BaseDocumentCompressor):
             If ``cut`` is not in [0, 1].
         """
         hits = [_as_hit(one, rank) for rank, one in enumerate(documents) if one.page_content.strip()]
-        reduced = self.monograph.reduce(query, hits, cut=self.cut)
+        reduced = self._file.open().reduce(query, hits, cut=self.cut)
         kept = [
             documents[one.hit.rank].model_copy(
                 update={

@@ -5,19 +5,21 @@ from __future__ import annotations
 import asyncio
 from abc import abstractmethod
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from pydantic import ConfigDict
+from pydantic import ConfigDict, PrivateAttr
 
 from langchain_monograph.documents import as_document, as_passage, documents_ids
 from monograph import Hit, Mode, Monograph
+from monograph_tools import HeldFile
 
 
 class FileRetriever(BaseRetriever):
-    """Finds chunks of a monograph.
+    """Finds chunks of a monograph. LangChain's ``dumps`` and ``loads`` take it along, its file as a path.
 
     Documents carry the chunk's id and text and the document's metadata; what Monograph adds stands under keys that
     begin with ``monograph_``: ``score`` (absolute, never None), ``title``, ``uri``, ``document_id``, ``start``, ``end``
@@ -27,12 +29,33 @@ class FileRetriever(BaseRetriever):
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    monograph: Monograph
-    """An open file; it stays the caller's to close."""
+    monograph: Monograph | Path
+    """An open file, which stays the caller's to close; or the path of one, which is opened with the first question and
+    closed by :meth:`close`."""
     k: int = 5
     """Most documents to return."""
     where: dict[str, Any] | None = None
     """Only chunks whose metadata meet this filter."""
+    _file: HeldFile = PrivateAttr()
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Hold the file."""
+        super().model_post_init(context)
+        self._file = HeldFile(self.monograph)
+
+    def close(self) -> None:
+        """Close the file if it was given as a path; the next question opens it again."""
+        self._file.close()
+
+    @classmethod
+    def is_lc_serializable(cls) -> bool:
+        """True: where its file is goes with it, and it is opened there again."""
+        return True
+
+    @property
+    def lc_attributes(self) -> dict[str, Any]:
+        """The file as its path."""
+        return {"monograph": str(self._file.path)}
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **changed: Any
@@ -71,7 +94,7 @@ class HybridRetriever(FileRetriever):
         most, allowed = self._given(k, where)
         weight = self.alpha if alpha is None else alpha
         return _as_documents(
-            self.monograph.search(query, most, mode=self.mode if mode is None else mode, where=allowed, alpha=weight)
+            self._file.open().search(query, most, mode=self.mode if mode is None else mode, where=allowed, alpha=weight)
         )
 
 
@@ -86,7 +109,7 @@ class MiniRAGRetriever(FileRetriever):
     ) -> list[Document]:
         most, allowed = self._given(k, where)
         formulas = self.faithful if faithful is None else faithful
-        return _as_documents(self.monograph.search(query, most, mode="graph", where=allowed, faithful=formulas))
+        return _as_documents(self._file.open().search(query, most, mode="graph", where=allowed, faithful=formulas))
 
 
 class TreeRetriever(FileRetriever):
@@ -107,7 +130,7 @@ class TreeRetriever(FileRetriever):
     ) -> list[Document]:
         most, allowed = self._given(k, where)
         return _as_documents(
-            self.monograph.search(
+            self._file.open().search(
                 query,
                 most,
                 mode="tree",
@@ -124,11 +147,16 @@ class EraRAGRetriever(TreeRetriever):
     The file must have a tree: ``Monograph.open(path, summarizer=...)``.
     """
 
+    def model_post_init(self, context: Any, /) -> None:
+        """Hold the file, for writing."""
+        super().model_post_init(context)
+        self._file = HeldFile(self.monograph, read_only=False)
+
     def add_documents(self, documents: Sequence[Document], ids: Sequence[str] | None = None) -> list[str]:
         """Store documents; one of a known id replaces that one. Returns their ids, in order."""
         names = documents_ids(documents, ids)
         if names:
-            self.monograph.put(as_passage(one, name) for one, name in zip(documents, names, strict=True))
+            self._file.open().put(as_passage(one, name) for one, name in zip(documents, names, strict=True))
         return names
 
     async def aadd_documents(self, documents: Sequence[Document], ids: Sequence[str] | None = None) -> list[str]:
@@ -137,7 +165,7 @@ class EraRAGRetriever(TreeRetriever):
 
     def delete(self, ids: Sequence[str]) -> bool:
         """Take documents out; always True: afterwards none of them is there."""
-        self.monograph.remove_chunks(ids)
+        self._file.open().remove_chunks(ids)
         return True
 
     async def adelete(self, ids: Sequence[str]) -> bool:

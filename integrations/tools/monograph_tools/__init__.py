@@ -11,7 +11,7 @@ except ImportError as error:
     ) from error
 
 from monograph_tools.borrowed import BorrowedEmbedder, BorrowedModel
-from monograph_tools.given import Given, ReadFile, opened, whole_documents
+from monograph_tools.given import Given, HeldFile, opened, whole_documents
 from monograph_tools.tools import answering, as_json, has_tree, offered, reads
 from monograph_tools.waiting import in_threads
 
@@ -19,7 +19,7 @@ __all__ = [
     "BorrowedEmbedder",
     "BorrowedModel",
     "Given",
-    "ReadFile",
+    "HeldFile",
     "answering",
     "as_json",
     "has_tree",

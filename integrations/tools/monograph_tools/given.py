@@ -6,6 +6,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 from monograph import Document, Monograph
@@ -34,19 +35,28 @@ def opened(given: Given, model: Model | None, borrowed: Callable[[Model], Embedd
     return given
 
 
-class ReadFile:
-    """A file for reading: an open one, or one of this path, opened when it is first asked for.
+class HeldFile:
+    """A file that is open, or one of this path, opened when it is first asked for; it must be there.
 
     Parameters
     ----------
     given:
         An open file stays the caller's to close.
+    read_only:
+        Whether a path is opened for reading only.
     """
 
-    def __init__(self, given: Given) -> None:
+    def __init__(self, given: Given, *, read_only: bool = True) -> None:
         self._given = given
+        self._read_only = read_only
         self._opened: Monograph | None = None
         self._opening = threading.Lock()
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        given = self._given
+        return (given.path if isinstance(given, Monograph) else Path(given)).absolute()
 
     def open(self) -> Monograph:
         """The open file.
@@ -60,7 +70,7 @@ class ReadFile:
             return self._given
         with self._opening:
             if self._opened is None:
-                self._opened = Monograph.open(self._given, create=False, read_only=True)
+                self._opened = Monograph.open(self._given, create=False, read_only=self._read_only)
             return self._opened
 
     def close(self) -> None:
@@ -86,7 +96,7 @@ def whole_documents(given: Given, names: Iterable[str] | None = None) -> Iterato
     NotFound
         If a name fits no document, or several.
     """
-    with contextlib.closing(ReadFile(given)) as file:
+    with contextlib.closing(HeldFile(given)) as file:
         monograph = file.open()
         for name in [one.id for one in monograph.documents()] if names is None else names:
             yield monograph.document(name)

@@ -15,7 +15,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from llama_index.vector_stores.monograph import SearchEvent
 from llama_index.vector_stores.monograph.nodes import as_scored_node
 from monograph import Hit, Monograph
-from monograph_tools import Given, ReadFile
+from monograph_tools import Given, HeldFile
 
 dispatcher = instrument.get_dispatcher(__name__)
 
@@ -47,7 +47,7 @@ class FileRetriever(BaseRetriever):
         where: Mapping[str, Any] | None = None,
         callback_manager: CallbackManager | None = None,
     ) -> None:
-        self._file = ReadFile(monograph)
+        self._file = HeldFile(monograph)
         self._similarity_top_k = similarity_top_k
         self._where = where
         super().__init__(callback_manager=callback_manager)
