@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -201,22 +199,6 @@ def test_a_query_engine_without_a_model(filled: Monograph) -> None:
     Settings.llm = MockLLM()
     engine = RetrieverQueryEngine.from_args(HybridRetriever(filled), response_mode="no_text")  # type: ignore[arg-type]
     assert engine.query("where is the drill?").source_nodes[0].metadata["hall"] == 3
-
-
-def test_without_the_framework_the_error_names_the_extra() -> None:
-    code = """
-import sys
-sys.modules["llama_index.core"] = None
-from monograph.errors import MissingExtra
-for name in ("llama_index.retrievers.monograph", "llama_index.retrievers.monograph.retrievers"):
-    try:
-        __import__(name)
-    except MissingExtra as error:
-        print(isinstance(error.__cause__, ImportError), error)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    said = 'True llama_index.retrievers.monograph needs LlamaIndex (pip install "monograph[llama-index]")'
-    assert (done.returncode, done.stdout.splitlines()) == (0, [said, said]), done.stderr
 
 
 def test_the_namespaces_belong_to_nobody() -> None:

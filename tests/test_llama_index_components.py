@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -263,18 +261,3 @@ def test_reading_whole_documents(filled: Monograph) -> None:
     assert len(asyncio.run(MonographReader(filled.path).aload_data())) == 4
     with pytest.raises(NotFound):
         MonographReader(filled).load_data(["nothing"])
-
-
-@pytest.mark.parametrize("kind", ["vector_stores", "postprocessor", "indices", "tools", "query_engine", "readers"])
-def test_without_the_framework_the_error_names_the_extra(kind: str) -> None:
-    code = f"""
-import sys
-sys.modules["llama_index.core"] = None
-from monograph.errors import MissingExtra
-try:
-    import llama_index.{kind}.monograph
-except MissingExtra as error:
-    print(error)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert 'pip install "monograph[llama-index]"' in done.stdout, done.stderr

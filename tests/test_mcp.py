@@ -326,14 +326,3 @@ def test_texts_are_cut_where_the_room_ends() -> None:
             assert count_tokens([text[: len(kept) + 8]])[0] > room
     assert cut_to("short", 100) == ("short", False)
     assert fitting([], 10) == ([], 0)
-
-
-def test_without_the_package_the_error_names_the_extra(path: Path) -> None:
-    code = """
-import sys
-sys.modules["mcp"] = None
-from monograph.app.cli import app
-app(["mcp", sys.argv[1]], standalone_mode=False)
-"""
-    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
-    assert 'pip install "monograph[mcp]"' in done.stderr
