@@ -84,7 +84,7 @@ def _tokens_of_words(texts: Sequence[str]) -> list[list[tuple[int, ...]]]:
     """
     known = _known_words()
     words = [_words(text) for text in texts]
-    fresh = list(set().union(*words).difference(known, ("",)))
+    fresh = [word for word in set().union(*words) if word and word not in known]
     known.update(_encoded(fresh))
     result = [list(map(known.__getitem__, some)) for some in words]
     for word in fresh:

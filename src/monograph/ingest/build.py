@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 
 from monograph.derive.tokens import count_tokens
 from monograph.ingest import foresee
+from monograph.ingest.ahead import with_ahead
 from monograph.ingest.batch import BATCH_DOCUMENTS, Parcel, batches, changed, readings
 from monograph.ingest.commit import Tally, remove_row, store
 from monograph.ingest.follow import remember
@@ -37,8 +38,8 @@ def add(pipeline: Pipeline, given: Iterable[Document], watcher: Watcher | None =
     tally = Tally()
     listed = list(given)
     done = 0
-    for batch in batches(Parcel(None, (document,)) for document in listed):
-        tally.include(store(pipeline, batch, strict=True))
+    for batch, made in with_ahead(pipeline, batches(Parcel(None, (document,)) for document in listed)):
+        tally.include(store(pipeline, batch, made, strict=True))
         done += len(batch)
         if watcher is not None:
             watcher(Progress("add", done, len(listed), "documents", batch[-1].documents[0].id))
@@ -52,8 +53,8 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, watcher: Watcher | Non
     tally = Tally(problems=list(plan.problems))
     _apply_gone(pipeline, plan.of("gone"), tally)
     _apply_same(pipeline, plan.of("same"), tally)
-    for batch in batches(readings(_to_read(plan), limits, tally.problems, watcher)):
-        tally.include(store(pipeline, batch, strict=False))
+    for batch, made in with_ahead(pipeline, batches(readings(_to_read(plan), limits, tally.problems, watcher))):
+        tally.include(store(pipeline, batch, made, strict=False))
     grow_tree(pipeline, tally, watcher)
     remember(pipeline.database, plan, tally.problems)
     return report(tally, started)
