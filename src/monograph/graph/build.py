@@ -177,6 +177,8 @@ def _telling(kind: str) -> int:
 
 
 def _links(extraction: Extraction, keys: list[str], full_names: dict[str, str]) -> tuple[Linked, ...]:
+    if not extraction.relations:
+        return ()
     place = {key: at for at, key in enumerate(keys)}
     key = {one.name: mention_key(one.name, one.kind) for one in extraction.mentions}
     strongest: dict[tuple[int, int], float] = {}
