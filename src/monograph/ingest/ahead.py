@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import pickle
 import sys
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -80,19 +81,27 @@ class _Sent:
 
 def with_ahead(pipeline: Pipeline, batches: Iterable[list[Parcel]]) -> Iterator[tuple[list[Parcel], Ahead]]:
     """Every batch with what was made for it; while the caller has one, the next is made."""
-    if not (PROCESSES > 1 and isinstance(pipeline.embedder, StaticEmbedder)
-            and isinstance(pipeline.extractor, PatternExtractor)):  # fmt: skip
+    if (
+        PROCESSES == 1
+        or type(pipeline.embedder) is not StaticEmbedder
+        or type(pipeline.extractor) is not PatternExtractor
+    ):
         yield from ((batch, Ahead()) for batch in batches)
         return
     with _Makers() as makers:
-        waiting: tuple[list[Parcel], _Begun] | None = None
+        waiting: deque[tuple[list[Parcel], _Begun]] = deque()
         for batch in batches:
             begun = makers.begin(pipeline, batch)
-            if waiting is not None:
-                yield waiting[0], waiting[1].done()
-            waiting = batch, begun
-        if waiting is not None:
-            yield waiting[0], waiting[1].done()
+            waiting.append((batch, begun))
+            # What is not made elsewhere need not wait, and what is waits for one batch only.
+            while len(waiting) > (1 if begun.results else 0):
+                yield _done(*waiting.popleft())
+        while waiting:
+            yield _done(*waiting.popleft())
+
+
+def _done(batch: list[Parcel], begun: _Begun) -> tuple[list[Parcel], Ahead]:
+    return batch, begun.done()
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,18 +172,23 @@ class _Makers:
         return _Begun(apart, pairs, [self._threads.submit(self._make, pickle.dumps(one)) for one in asked])
 
     def _make(self, asked: bytes) -> bytes:
+        """Have documents made by a process that has nothing to do; empty where that fails."""
         try:
-            worker = self._idle.get_nowait()
-        except Empty:
-            worker = Worker(MODULE)
-            self._workers.append(worker)
-        try:
+            worker = self._free()
             worker.connection.send_bytes(asked)
             made = worker.connection.recv_bytes()
         except (EOFError, OSError):
             return b""
         self._idle.put(worker)
         return made
+
+    def _free(self) -> Worker:
+        try:
+            return self._idle.get_nowait()
+        except Empty:
+            worker = Worker(MODULE)
+            self._workers.append(worker)
+            return worker
 
 
 def main() -> None:
