@@ -7,10 +7,8 @@ kept from run to run, so that ``--only`` measures some sections anew and leaves 
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,7 +19,7 @@ import graph_report
 import graph_rivals
 from graph_costs import build, edit, query
 from graph_files import CACHE, SETS, UNTITLED, Faithful, Results, dataset, fresh, made, opened, questions, unresolved
-from machine import SHARED, console, machine
+from machine import SHARED, console, run_sections
 from monograph import Monograph
 from monograph.derive.embed import StaticEmbedder
 from monograph.evaluate.run import evaluate
@@ -215,16 +213,8 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=1.0, help="share of the passages of the other sections")
     options = parser.parse_args()
     CACHE.mkdir(parents=True, exist_ok=True)
-    saved = CACHE / "results.json"
-    results: Results = json.loads(saved.read_text()) if saved.exists() else {}
     try:
-        for section in options.only:
-            begun = time.perf_counter()
-            found = SECTIONS[section](options)
-            seconds = time.perf_counter() - begun
-            results[section] = {"machine": machine(), "limits": limits(options), "seconds": seconds, "found": found}
-            saved.write_text(json.dumps(results, indent=1))
-            console.print(f"{section}: {seconds:,.0f} s")
+        results = run_sections(SECTIONS, options, CACHE / "results.json", limits(options))
     finally:
         for path in made:
             fresh(path)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
 import sqlite3
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,21 @@ def save(path: Path | None, value: Any) -> None:
     """Write results beside the machine they are from, as JSON."""
     if path is not None:
         path.write_text(json.dumps({"machine": machine(), "results": value}, indent=2))
+
+
+def run_sections(
+    sections: Mapping[str, Callable[[argparse.Namespace], Any]], options: argparse.Namespace, saved: Path, limits: str
+) -> dict[str, Any]:
+    """Measure the sections asked for; what was measured before of the others is kept in ``saved`` from run to run."""
+    results: dict[str, Any] = json.loads(saved.read_text()) if saved.exists() else {}
+    for section in options.only:
+        begun = time.perf_counter()
+        found = sections[section](options)
+        seconds = time.perf_counter() - begun
+        results[section] = {"machine": machine(), "limits": limits, "seconds": seconds, "found": found}
+        saved.write_text(json.dumps(results, indent=1))
+        console.print(f"{section}: {seconds:,.0f} s")
+    return results
 
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"

@@ -22,7 +22,7 @@ import numpy as np
 import graph_files
 import reduce_report
 from graph_files import dataset, fresh, questions
-from machine import SHARED, console, machine
+from machine import SHARED, console, run_sections
 from monograph import Monograph
 from monograph.answer.abstain import LEAST
 from monograph.answer.asked import Asked, take_apart
@@ -443,17 +443,9 @@ def main() -> None:
     options = parser.parse_args()
     for folder in (CACHE, graph_files.CACHE):
         folder.mkdir(parents=True, exist_ok=True)
-    saved = CACHE / "results.json"
-    results: Results = json.loads(saved.read_text()) if saved.exists() else {}
+    limits = f"at most {options.questions} questions a set" if options.questions else ""
     try:
-        for section in options.only:
-            begun = time.perf_counter()
-            found = SECTIONS[section](options)
-            seconds = time.perf_counter() - begun
-            limits = f"at most {options.questions} questions a set" if options.questions else ""
-            results[section] = {"machine": machine(), "limits": limits, "seconds": seconds, "found": found}
-            saved.write_text(json.dumps(results, indent=1))
-            console.print(f"{section}: {seconds:,.0f} s")
+        results = run_sections(SECTIONS, options, CACHE / "results.json", limits)
     finally:
         for path in graph_files.made:
             fresh(path)

@@ -40,6 +40,10 @@ class Counting:
         return Gist(" ".join(text.split(".")[0][:24] for text in texts)[:200], (), 10, 2)
 
 
+PAGE_FRAME = 16_384 + 24
+"""Bytes of one page in SQLite's write-ahead log."""
+
+
 def text_of(number: int, draw: int = 0) -> str:
     some = [WORDS[(number * 7 + draw * 5 + step * step * (1 + number % 3)) % len(WORDS)] for step in range(6)]
     return f"Note {number} of draft {draw}: the {' and the '.join(some)} were seen. Nobody wrote down who counted them."
@@ -530,6 +534,10 @@ def test_an_unchanged_sync_makes_nothing(tmp_path: Path, folder: Path) -> None:
     with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=summarizer) as monograph:
         monograph.sync(folder)
         before = len(summarizer.asked), monograph.outline(layers=9)
+        log = tmp_path / "x.mono-wal"
+        written = log.stat().st_size
         report = monograph.sync(folder)
         assert (report.same, report.summarized) == (40, 0)
         assert (len(summarizer.asked), monograph.outline(layers=9)) == before
+        # The page that holds the time of the last sync, and nothing else.
+        assert log.stat().st_size - written <= PAGE_FRAME

@@ -23,7 +23,7 @@ from monograph.answer.reduce import CUT, reduce
 from monograph.answer.remember import Memory
 from monograph.answer.windows import Windows, reduce_to_windows
 from monograph.derive.tokens import count_tokens
-from monograph.errors import InputError, ModelError, NotFound
+from monograph.errors import InputError, NotFound
 from monograph.graph import export
 from monograph.graph.routes import routes as find_routes
 from monograph.ingest import apart, build, configuration, follow, foresee, grow, regraph, revector, watch
@@ -1049,11 +1049,8 @@ class Monograph:
         """A report of a change that the tree has followed, where the file has one and that could be done."""
         if configuration.SUMMARIZER.known(self._database) is None:
             return report
-        try:
-            return replace(report, summarized=grow.grow(self._pipeline()).made)
-        except ModelError as error:
-            problem = grow.problem(str(self.path), error)
-            return replace(report, problems=(*report.problems, problem))
+        made, problems = grow.keep_up(self._pipeline())
+        return replace(report, summarized=made, problems=(*report.problems, *problems))
 
 
 def _paths(sources: Sequence[str | os.PathLike[str]]) -> list[Path]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,15 @@ from monograph.errors import ModelUnavailable
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+
+MOST_WORDS = 65_536
+LONGEST_WORD = 32
+"""Characters. So many words of at most that length are kept with their tokens, about 10 MB; then it begins anew."""
+WORDS_A_CALL = 64
+
+_END_OF_LINE = 13  # The byte 10, which is a token of its own and part of no other.
+_SPECIAL = re.compile("▁|<s>|</s>|<unk>")
+_BLANKS = re.compile(" +[^ ]*")
 
 
 def wordllama_file(*parts: str) -> Path:
@@ -43,9 +54,75 @@ def tokenizer() -> Tokenizer:
 
 def count_tokens(texts: Sequence[str]) -> list[int]:
     """Number of tokens of each text, special tokens aside."""
-    if not texts:
-        return []
-    return [len(encoding.ids) for encoding in tokenizer().encode_batch_fast(list(texts), add_special_tokens=False)]
+    return [sum(map(len, words)) for words in _tokens_of_words(texts)]
+
+
+def token_ids(texts: Sequence[str]) -> list[list[int]]:
+    """The tokens of each text, special tokens aside."""
+    return [list(chain.from_iterable(words)) for words in _tokens_of_words(texts)]
+
+
+class _Words(dict[str, tuple[int, ...]]):
+    """Tokens of words, by the word without the blank before it."""
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        """Not kept. A word of no letters is a blank at the end of a text."""
+        blank = tokenizer().token_to_id("▁")
+        return tuple(tokenizer().encode(word, add_special_tokens=False).ids) if word or blank is None else (blank,)
+
+
+@functools.cache
+def _known_words() -> _Words:
+    return _Words()
+
+
+def _tokens_of_words(texts: Sequence[str]) -> list[list[tuple[int, ...]]]:
+    """The tokens of each word of each text.
+
+    No token of the vocabulary holds a blank behind another sign, so a text's tokens are those of its words, one after
+    the other, and those of most words are known from other texts.
+    """
+    known = _known_words()
+    words = [_words(text) for text in texts]
+    fresh = [word for word in set().union(*words) if word and word not in known]
+    known.update(_encoded(fresh))
+    result = [list(map(known.__getitem__, some)) for some in words]
+    for word in fresh:
+        if len(word) > LONGEST_WORD:
+            known.pop(word, None)
+    if len(known) > MOST_WORDS:
+        known.clear()
+    return result
+
+
+def _encoded(words: Sequence[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Words with their tokens. Many are given to the tokenizer as one text of lines: a call costs more than a word."""
+    alone = {word for word in words if "\n" in word or _SPECIAL.search(word)}
+    plain = [word for word in words if word not in alone]
+    groups = [[word] for word in alone] + [plain[at : at + WORDS_A_CALL] for at in range(0, len(plain), WORDS_A_CALL)]
+    made = tokenizer().encode_batch_fast(["\n ".join(some) for some in groups], add_special_tokens=False)
+    for some, one in zip(groups, made, strict=True):
+        lines = _lines(one.ids) if len(some) > 1 else [tuple(one.ids)]
+        yield from zip(some, lines, strict=True)
+
+
+def _lines(ids: list[int]) -> Iterator[tuple[int, ...]]:
+    """Tokens parted at the ends of lines."""
+    at = 0
+    for _ in range(ids.count(_END_OF_LINE)):
+        end = ids.index(_END_OF_LINE, at)
+        yield tuple(ids[at:end])
+        at = end + 1
+    yield tuple(ids[at:])
+
+
+def _words(text: str) -> list[str]:
+    """A text parted before each run of blanks, of which one is left out; the first word has one of its own."""
+    if _SPECIAL.search(text):
+        return [text]
+    if "  " in text or text.startswith(" "):
+        return [word[1:] for word in _BLANKS.findall(f" {text}")]
+    return text.split(" ") if text else []
 
 
 def first_tokens(text: str, most: int) -> str:

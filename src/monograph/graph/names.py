@@ -45,6 +45,7 @@ def spaced(name: str) -> str:
     return " ".join(parts) if " " not in name and min(map(len, parts)) > 1 and parts[0] not in _PREFIXES else name
 
 
+@lru_cache(maxsize=65_536)
 def mention_key(name: str, kind: str) -> str:
     """The key of a name in a text: of a day for a date, of its parts for a person written as one word."""
     if kind == "date":

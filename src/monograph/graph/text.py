@@ -33,8 +33,7 @@ def word_hashes(text: str) -> Words:
 
 def hashes(words: Iterable[str]) -> Words:
     """The hashes of folded words."""
-    found = {word_hash(word) for word in words}
-    return np.array(sorted(found), dtype=np.uint32)
+    return np.array(sorted(set(map(word_hash, set(words)))), dtype=np.uint32)
 
 
 def sentence_starts(text: str) -> list[int]:

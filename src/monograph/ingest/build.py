@@ -12,12 +12,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 
 from monograph.derive.tokens import count_tokens
-from monograph.errors import ModelError
 from monograph.ingest import foresee
+from monograph.ingest.ahead import with_ahead
 from monograph.ingest.batch import BATCH_DOCUMENTS, Parcel, batches, changed, readings
 from monograph.ingest.commit import Tally, remove_row, store
 from monograph.ingest.follow import remember
-from monograph.ingest.grow import grow, problem
+from monograph.ingest.grow import keep_up
 from monograph.ingest.limits import Limits
 from monograph.ingest.prepare import Pipeline, Prepared, missing, prepare
 from monograph.ingest.relate import price_extractions
@@ -38,12 +38,12 @@ def add(pipeline: Pipeline, given: Iterable[Document], watcher: Watcher | None =
     tally = Tally()
     listed = list(given)
     done = 0
-    for batch in batches(Parcel(None, (document,)) for document in listed):
-        tally.include(store(pipeline, batch, strict=True))
+    for batch, made in with_ahead(pipeline, batches(Parcel(None, (document,)) for document in listed)):
+        tally.include(store(pipeline, batch, made, strict=True))
         done += len(batch)
         if watcher is not None:
             watcher(Progress("add", done, len(listed), "documents", batch[-1].documents[0].id))
-    follow(pipeline, tally, watcher)
+    grow_tree(pipeline, tally, watcher)
     return report(tally, started)
 
 
@@ -53,19 +53,18 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, watcher: Watcher | Non
     tally = Tally(problems=list(plan.problems))
     _apply_gone(pipeline, plan.of("gone"), tally)
     _apply_same(pipeline, plan.of("same"), tally)
-    for batch in batches(readings(_to_read(plan), limits, tally.problems, watcher)):
-        tally.include(store(pipeline, batch, strict=False))
-    follow(pipeline, tally, watcher)
+    for batch, made in with_ahead(pipeline, batches(readings(_to_read(plan), limits, tally.problems, watcher))):
+        tally.include(store(pipeline, batch, made, strict=False))
+    grow_tree(pipeline, tally, watcher)
     remember(pipeline.database, plan, tally.problems)
     return report(tally, started)
 
 
-def follow(pipeline: Pipeline, tally: Tally, watcher: Watcher | None = None) -> None:
-    """Let the tree of summaries follow the chunks. Where a summary fails, the tree stays as it was: a problem."""
-    try:
-        tally.summarized += grow(pipeline, watcher).made
-    except ModelError as error:
-        tally.problems.append(problem(str(pipeline.database.path), error))
+def grow_tree(pipeline: Pipeline, tally: Tally, watcher: Watcher | None = None) -> None:
+    """Bring the tree of summaries up to date with what was stored."""
+    made, problems = keep_up(pipeline, watcher)
+    tally.summarized += made
+    tally.problems.extend(problems)
 
 
 def report(tally: Tally, started: float) -> Report:

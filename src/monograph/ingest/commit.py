@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from itertools import islice
 
 from monograph.errors import BusyFile, InvalidDocument, MonographError
+from monograph.ingest.ahead import Ahead
 from monograph.ingest.batch import Parcel, changed
 from monograph.ingest.configuration import EMBEDDER
 from monograph.ingest.prepare import Pipeline, Prepared, prepare, remember_vectors
@@ -67,9 +67,17 @@ class Seen:
 
 
 NOTHING_SEEN = Seen({})
+NOTHING_AHEAD = Ahead()
 
 
-def store(pipeline: Pipeline, batch: Sequence[Parcel], *, strict: bool, seen: Seen = NOTHING_SEEN) -> Tally:
+def store(
+    pipeline: Pipeline,
+    batch: Sequence[Parcel],
+    ahead: Ahead = NOTHING_AHEAD,
+    *,
+    strict: bool,
+    seen: Seen = NOTHING_SEEN,
+) -> Tally:
     """Derive what a batch needs, then store it in one transaction.
 
     Another process may forget a remembered vector between the two steps: then both are done again.
@@ -80,6 +88,8 @@ def store(pipeline: Pipeline, batch: Sequence[Parcel], *, strict: bool, seen: Se
         The file, the embedder and the settings.
     batch:
         Documents by source.
+    ahead:
+        What of it is made already.
     strict:
         Raise on the first document that cannot be stored, and store nothing of the batch; else it is a problem.
     seen:
@@ -90,20 +100,21 @@ def store(pipeline: Pipeline, batch: Sequence[Parcel], *, strict: bool, seen: Se
     Overtaken
         If what was seen is not so any more: nothing is stored.
     """
-    ready = _prepare(pipeline, batch)
+    ready = _prepare(pipeline, batch, ahead)
     if strict:
         for problem in (problem for one in ready for problem in one.failed):
             raise InvalidDocument(problem.reason, problem.mend)
     tally = Tally()
     work = [prepared for one in ready for prepared in one.prepared]
     for _ in range(_TRIES):
-        embedded = remember_vectors(pipeline, work)
+        embedded = remember_vectors(pipeline, work, ahead.vectors)
         tally.embedded += embedded.embedded
         tally.remembered += embedded.remembered
-        extracted = remember_extractions(pipeline, (chunk for one in work for chunk in one.chunks))
+        given = (chunk for one in work for chunk in one.chunks)
+        extracted = remember_extractions(pipeline, given, ahead.extractions)
         tally.extracted += extracted.extracted
         tally.fell_back += extracted.fell_back
-        related = relate(pipeline, work)
+        related = relate(pipeline, work, ahead.parts)
         stored = None if related is None else _commit(pipeline, ready, related, seen, strict=strict)
         if stored is not None:
             tally.include(stored)
@@ -111,14 +122,15 @@ def store(pipeline: Pipeline, batch: Sequence[Parcel], *, strict: bool, seen: Se
     raise BusyFile(f"another process keeps emptying the memo of {pipeline.database.path}", "try again when it is done")
 
 
-def _prepare(pipeline: Pipeline, batch: Sequence[Parcel]) -> list[_Ready]:
+def _prepare(pipeline: Pipeline, batch: Sequence[Parcel], ahead: Ahead) -> list[_Ready]:
     """The changed documents of a batch, cut all together."""
     with pipeline.database.read() as connection:
         work = [list(changed(connection, parcel, pipeline.settings)) for parcel in batch]
-    prepared = iter(prepare([pair for some in work for pair in some], pipeline.embedder, pipeline.settings))
+    lacking = [(one, sha256) for some in work for one, sha256 in some if (one.id, sha256) not in ahead.prepared]
+    cut = iter(prepare(lacking, pipeline.embedder, pipeline.settings))
     ready = []
     for parcel, some in zip(batch, work, strict=True):
-        results = list(islice(prepared, len(some)))
+        results = [ahead.prepared.get((one.id, sha256)) or next(cut) for one, sha256 in some]
         good = tuple(one for one in results if isinstance(one, Prepared))
         ready.append(_Ready(parcel, good, tuple(one for one in results if isinstance(one, Problem))))
     return ready

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import socket
-import subprocess
-import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 from types import TracebackType
 
 from monograph.errors import SourceDamaged, SourceError, SourceTooSlow
 from monograph.ingest.limits import Limits
 from monograph.ingest.read import Part, is_harmless, read_file
 from monograph.ingest.read.process import Task
+from monograph.ingest.worker import Worker
 
 AHEAD = 64
 """Files that are looked at before the first of them is done."""
 
 HELD_CHARACTERS = 8_000_000
 """Once so much waits for its turn, only the file whose turn it is goes on."""
-
-_START = "import sys; sys.path[:] = sys.argv[2:]; from monograph.ingest.read.process import main; main()"
 
 
 @dataclass(slots=True, eq=False)
@@ -38,37 +33,12 @@ class _Slot:
     asked: bool = False
 
 
-class _Worker:
+class _Reader(Worker):
     """One process, and the file that it reads now."""
 
     def __init__(self) -> None:
-        ours, theirs = socket.socketpair()
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-        with theirs:
-            # In a session of its own: an interrupt at the terminal is for the writer to answer.
-            self.process = subprocess.Popen(  # noqa: S603 - our own interpreter
-                [sys.executable, "-c", _START, str(theirs.fileno()), *sys.path],
-                pass_fds=(theirs.fileno(),),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env=environment,
-                start_new_session=True,
-            )
-        self.connection = Connection(ours.detach())
+        super().__init__("monograph.ingest.read.process")
         self.slot: _Slot | None = None
-
-    def end(self) -> int:
-        """End the process, whatever it does; its exit code, negative where a signal had ended it."""
-        self.connection.close()
-        code = self.process.poll()
-        if code is None:
-            try:
-                code = self.process.wait(0.2)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                code = self.process.wait()
-        return code
 
 
 class Crew:
@@ -76,7 +46,7 @@ class Crew:
 
     def __init__(self, processes: int) -> None:
         self._most = max(1, processes)
-        self._workers: list[_Worker] = []
+        self._workers: list[_Reader] = []
         self._held = 0
 
     def __enter__(self) -> Crew:
@@ -132,7 +102,7 @@ class Crew:
         for slot in waiting:
             idle = next((worker for worker in self._workers if worker.slot is None), None)
             if idle is None and len(self._workers) < self._most:
-                idle = _Worker()
+                idle = _Reader()
                 self._workers.append(idle)
             if idle is None:
                 return
@@ -161,7 +131,7 @@ class Crew:
             if part.last:
                 worker.slot = None
 
-    def _bury(self, worker: _Worker) -> None:
+    def _bury(self, worker: _Reader) -> None:
         """Take out a worker that is gone, and say of its file what became of it."""
         code = worker.end()
         self._workers.remove(worker)

@@ -83,10 +83,14 @@ def grow(pipeline: Pipeline, watcher: Watcher | None = None, *, anew: bool = Fal
     raise BusyFile(f"another process keeps changing {pipeline.database.path}", "try again when it is done")
 
 
-def problem(pipeline_path: str, error: ModelError) -> Problem:
-    """A failed summary as a line of the report."""
-    reason = f"the tree of summaries is as it was, and lacks what changed: {error.message}"
-    return Problem(pipeline_path, reason, error.mend or f"monograph resummarize {pipeline_path}")
+def keep_up(pipeline: Pipeline, watcher: Watcher | None = None) -> tuple[int, tuple[Problem, ...]]:
+    """Grow, where a summary that fails is a problem: how many were made, and what went wrong. The tree is as it was."""
+    try:
+        return grow(pipeline, watcher).made, ()
+    except ModelError as error:
+        path = str(pipeline.database.path)
+        reason = f"the tree of summaries is as it was, and lacks what changed: {error.message}"
+        return 0, (Problem(path, reason, error.mend or f"monograph resummarize {path}"),)
 
 
 def _waiting(pipeline: Pipeline) -> bool:

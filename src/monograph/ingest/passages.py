@@ -15,7 +15,7 @@ import numpy as np
 
 from monograph.errors import InvalidDocument
 from monograph.ingest.batch import Parcel, batches
-from monograph.ingest.build import follow, report
+from monograph.ingest.build import grow_tree, report
 from monograph.ingest.commit import Overtaken, Seen, Tally, store
 from monograph.ingest.prepare import Pipeline, given_key, normalised
 from monograph.store import chunks, documents, vectors
@@ -53,7 +53,7 @@ def put(pipeline: Pipeline, given: Iterable[Document], watcher: Watcher | None =
         done += len(laid)
         if watcher is not None:
             watcher(Progress("put", done, len(listed), "documents", laid[-1].id))
-    follow(pipeline, tally, watcher)
+    grow_tree(pipeline, tally, watcher)
     return report(tally, started)
 
 
@@ -67,7 +67,7 @@ def remove(pipeline: Pipeline, ids: Sequence[str] | None, allowed: Allowed) -> R
     """
     started = time.perf_counter()
     tally = _carry_out(pipeline, lambda connection: _without(connection, _asked(connection, ids, allowed)))
-    follow(pipeline, tally)
+    grow_tree(pipeline, tally)
     return report(tally, started)
 
 

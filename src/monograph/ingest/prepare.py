@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -25,6 +26,8 @@ CUTTER = 1
 
 ROUNDING = 1e-6
 """How far from 1 the length of a unit vector in float32 may be."""
+
+NONE: Mapping[bytes, bytes] = MappingProxyType({})
 
 EMBEDDED_AT_ONCE = 256
 """Texts given to the embedder before their vectors are remembered: what a crash can cost."""
@@ -179,29 +182,43 @@ def missing(connection: Connection, batch: Sequence[Prepared]) -> list[Vectored]
     return [vector for key, vector in wanted.items() if key not in held]
 
 
-def remember_vectors(pipeline: Pipeline, batch: Sequence[Prepared]) -> Embedded:
-    """Make the vectors that the memo lacks, and remember each group of them as soon as it exists."""
+def remember_vectors(pipeline: Pipeline, batch: Sequence[Prepared], made: Mapping[bytes, bytes] = NONE) -> Embedded:
+    """Make the vectors that the memo lacks, and remember each group of them as soon as it exists.
+
+    ``made`` are packed vectors by key that were made ahead.
+    """
     with pipeline.database.read() as connection:
         lacking = missing(connection, batch)
     asked = len({vector.key for prepared in batch for vector in prepared.vectors})
-    given = [vector for vector in lacking if vector.given is not None]
-    texts = [vector for vector in lacking if vector.given is None]
-    _remember(pipeline.database, given, [vector.given for vector in given if vector.given is not None])
+    given = [(vector.key, pack(vector.given)) for vector in lacking if vector.given is not None]
+    ready = [(vector.key, made[vector.key]) for vector in lacking if vector.given is None and vector.key in made]
+    texts = [vector for vector in lacking if vector.given is None and vector.key not in made]
+    _remember(pipeline.database, given + ready)
     for first in range(0, len(texts), EMBEDDED_AT_ONCE):
         group = texts[first : first + EMBEDDED_AT_ONCE]
-        made = pipeline.embedder.embed([vector.text for vector in group], "document")
-        if made.shape != (len(group), pipeline.embedder.dimension) or not np.isfinite(made).all():
-            raise InvalidDocument(
-                f"the embedder {pipeline.embedder.key!r} returned shape {made.shape}, or values that are not finite",
-                f"it must return {len(group)} finite rows of {pipeline.embedder.dimension}",
-            )
-        _remember(pipeline.database, group, list(made))
-    return Embedded(embedded=len(texts), remembered=asked - len(lacking))
+        vectors = embedded(pipeline.embedder, [vector.text for vector in group])
+        _remember(pipeline.database, [(one.key, value) for one, value in zip(group, vectors, strict=True)])
+    return Embedded(embedded=len(ready) + len(texts), remembered=asked - len(lacking))
 
 
-def _remember(database: Database, group: Sequence[Vectored], vectors: Sequence[Float32]) -> None:
-    if not group:
-        return
-    with database.write() as connection:
-        values = ((item.key, pack(vector), 0) for item, vector in zip(group, vectors, strict=True))
-        memo.put(connection, memo.VECTOR, values)
+def embedded(embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
+    """The packed vectors of texts.
+
+    Raises
+    ------
+    InvalidDocument
+        If the embedder gives anything but a finite vector of its dimension for each.
+    """
+    made = embedder.embed(texts, "document")
+    if made.shape != (len(texts), embedder.dimension) or not np.isfinite(made).all():
+        raise InvalidDocument(
+            f"the embedder {embedder.key!r} returned shape {made.shape}, or values that are not finite",
+            f"it must return {len(texts)} finite rows of {embedder.dimension}",
+        )
+    return [pack(vector) for vector in made]
+
+
+def _remember(database: Database, vectors: Sequence[tuple[bytes, bytes]]) -> None:
+    if vectors:
+        with database.write() as connection:
+            memo.put(connection, memo.VECTOR, ((key, value, 0) for key, value in vectors))

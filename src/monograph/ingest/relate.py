@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from time import monotonic
+from types import MappingProxyType
 
 import numpy as np
 
 from monograph.derive.extract import extraction_price
 from monograph.errors import ModelUnavailable
-from monograph.graph.build import DocumentPart, Linked, document_part
+from monograph.graph.build import DocumentPart, Linked, Pairs, document_part
 from monograph.graph.names import signature
 from monograph.graph.resolve import Candidate, heads
 from monograph.ingest import prepare
@@ -49,8 +51,12 @@ def extraction_key(extractor: Extractor, text: str) -> bytes:
     return content_hash("extract", extractor.key, text)
 
 
-def remember_extractions(pipeline: Pipeline, chunks: Iterable[Chunk]) -> Extracted:
+def remember_extractions(
+    pipeline: Pipeline, chunks: Iterable[Chunk], made: Mapping[bytes, bytes] = prepare.NONE
+) -> Extracted:
     """Extract from the chunks that the memo does not know, and remember each extraction as it comes.
+
+    ``made`` are packed extractions by key that were made ahead.
 
     Raises
     ------
@@ -61,8 +67,10 @@ def remember_extractions(pipeline: Pipeline, chunks: Iterable[Chunk]) -> Extract
     with pipeline.database.read() as connection:
         held = memo.rows(connection, memo.EXTRACTION, list(wanted))
     lacking = [(key, chunk) for key, chunk in wanted.items() if key not in held]
+    ready = [(key, made[key], 0) for key, _ in lacking if key in made]
+    left = [(key, chunk) for key, chunk in lacking if key not in made]
     done = fell_back = 0
-    for group in _groups(pipeline.extractor, lacking):
+    for group in chain([ready] if ready else [], _groups(pipeline.extractor, left)):
         with pipeline.database.write() as connection:
             memo.put(connection, memo.EXTRACTION, group)
         done += len(group)
@@ -117,36 +125,50 @@ class Related:
     extractions: tuple[int, ...]
 
 
-def relate(pipeline: Pipeline, batch: Sequence[Prepared]) -> list[Related] | None:
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Parts that were made ahead, by the document's id and hash, where the names in ``apart`` were set apart.
+
+    ``codes`` are of names in them, by key.
+    """
+
+    apart: frozenset[tuple[str, str]]
+    by_document: Mapping[tuple[str, bytes], DocumentPart]
+    codes: Mapping[str, bytes]
+
+
+NO_PARTS = Parts(frozenset(), MappingProxyType({}), MappingProxyType({}))
+
+
+def relate(pipeline: Pipeline, batch: Sequence[Prepared], made: Parts = NO_PARTS) -> list[Related] | None:
     """The parts of a batch, whose names are then remembered; None when an extraction is remembered no more."""
     keys = [[extraction_key(pipeline.extractor, chunk.text) for chunk in one.chunks] for one in batch]
     with pipeline.database.read() as connection:
         held = memo.rows(connection, memo.EXTRACTION, list({key for some in keys for key in some}))
-        values = memo.values(connection, held.values())
+        if any(key not in held for some in keys for key in some):
+            return None
         apart = names.apart(connection)
-    if any(key not in held for some in keys for key in some):
-        return None
-    related = [
-        Related(
-            document_part(
-                one.document.title,
-                [chunk.text for chunk in one.chunks],
-                [
-                    extractions.unpack(values[held[key]], chunk.text)
-                    for key, chunk in zip(some, one.chunks, strict=True)
-                ],
-                apart,
-            ),
-            tuple(held[key] for key in some),
-        )
-        for one, some in zip(batch, keys, strict=True)
-    ]
+        ready = made.by_document if made.apart == apart else {}
+        parts = [ready.get((one.document.id, one.sha256)) for one in batch]
+        lacking = {held[key] for part, some in zip(parts, keys, strict=True) if part is None for key in some}
+        values = memo.values(connection, lacking)
+    related = []
+    for one, part, some in zip(batch, parts, keys, strict=True):
+        rows = tuple(held[key] for key in some)
+        related.append(Related(part or _part(one, [values[row] for row in rows], apart), rows))
     remember_names(
         pipeline,
         {key for one in related for key in keys_of(one.part)},
         {key for one in related for key in embedded_keys(one.part)},
+        made.codes,
     )
     return related
+
+
+def _part(prepared: Prepared, packed: Sequence[bytes], apart: Pairs) -> DocumentPart:
+    texts = [chunk.text for chunk in prepared.chunks]
+    found = [extractions.unpack(value, text) for value, text in zip(packed, texts, strict=True)]
+    return document_part(prepared.document.title, texts, found, apart)
 
 
 def keys_of(part: DocumentPart) -> set[str]:
@@ -162,15 +184,19 @@ def embedded_keys(part: DocumentPart) -> set[str]:
     return {key for key in named | {one.key for one in part.subjects} if any(letter.isalpha() for letter in key)}
 
 
-def remember_names(pipeline: Pipeline, keys: Iterable[str], embedded: Iterable[str]) -> None:
-    """Make the rows of names, and embed those that are to be found by what they mean."""
+def remember_names(pipeline: Pipeline, keys: Iterable[str], embedded: Iterable[str], made: Mapping[str, bytes]) -> None:
+    """Make the rows of names, and embed those that are to be found by what they mean, and are not ``made`` already."""
     ordered = sorted(keys)
     for first in range(0, len(ordered), NAMES_AT_ONCE):
         with pipeline.database.write() as connection:
             names.ensure(connection, {key: signature(key) for key in ordered[first : first + NAMES_AT_ONCE]})
     with pipeline.database.read() as connection:
         lacking = names.without_code(connection, sorted(embedded))
-    embed_names(pipeline, lacking)
+    ready = [(made[key], key) for key in lacking if key in made]
+    if ready:
+        with pipeline.database.write() as connection:
+            names.set_codes(connection, ready)
+    embed_names(pipeline, [key for key in lacking if key not in made])
 
 
 def embed_names(pipeline: Pipeline, keys: Sequence[str]) -> None:
@@ -240,11 +266,11 @@ def resolve(connection: Connection) -> None:
     if groups:
         apart = names.apart(connection)
         names.set_heads(connection, [change for group in groups for change in _changes(group, apart)])
-        _part(connection, apart)
+        _set_apart(connection, apart)
     names.clear_unresolved(connection)
 
 
-def _part(connection: Connection, apart: set[tuple[str, str]]) -> None:
+def _set_apart(connection: Connection, apart: set[tuple[str, str]]) -> None:
     """Part the names that were set apart and are one by way of others: the one that is not the head stands alone.
 
     Of two that have one head the one later in the alphabet does. Pairs are gone through in order of the alphabet, from

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from monograph.store.database import Connection
@@ -160,7 +161,10 @@ def use(connection: Connection, changes: Mapping[int, int], persons: Mapping[int
 
 
 def unresolved(connection: Connection) -> list[list[Member]]:
-    """The living names of each signature whose heads may be out of date, in order of key."""
+    """The living names of each signature whose heads may be out of date, in order of key.
+
+    A name that is alone, has no head and stands for no other is left out: most are.
+    """
     full = dict(
         connection.execute(
             """SELECT a.name, group_concat(DISTINCT a.full) FROM unresolved AS u CROSS JOIN names AS n
@@ -173,7 +177,12 @@ def unresolved(connection: Connection) -> list[list[Member]]:
         FROM unresolved AS u CROSS JOIN names AS n
         WHERE n.signature = u.signature AND n.uses > 0 ORDER BY n.signature, n.key"""
     ).fetchall()
-    return [[_member(row, full) for row in group] for _, group in groupby(found, key=lambda row: int(row[0]))]
+    groups = (list(group) for _, group in groupby(found, key=itemgetter(0)))
+    return [
+        [_member(row, full) for row in group]
+        for group in groups
+        if len(group) > 1 or group[0][5] is not None or group[0][1] in full
+    ]
 
 
 def _member(row: tuple[Any, ...], full: Mapping[int, str]) -> Member:

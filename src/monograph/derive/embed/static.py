@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from monograph.derive.tokens import tokenizer, wordllama_file
+from monograph.derive.tokens import token_ids, wordllama_file
 from monograph.models import Float32, TextKind
 
 TOKENS_AT_ONCE = 8_192
@@ -39,10 +39,10 @@ class StaticEmbedder:
         """
         table = token_vectors()
         result = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        for place, encoding in enumerate(tokenizer().encode_batch_fast(list(texts), add_special_tokens=False)):
+        for place, ids in enumerate(token_ids(texts)):
             # One text at a time: its token vectors stay in the processor's cache between the look-up and the sum.
-            for first in range(0, len(encoding.ids), TOKENS_AT_ONCE):
-                result[place] += table[encoding.ids[first : first + TOKENS_AT_ONCE]].sum(axis=0)
+            for first in range(0, len(ids), TOKENS_AT_ONCE):
+                result[place] += table[ids[first : first + TOKENS_AT_ONCE]].sum(axis=0)
         # Sums, not means: they differ by a factor that unit length takes away.
         lengths = np.linalg.norm(result, axis=1, keepdims=True)
         np.divide(result, lengths, out=result, where=lengths > 0)
