@@ -13,20 +13,23 @@ import pytest
 pytest.importorskip("langchain_core", reason="the extra langchain is not installed")
 pytest.importorskip("urllib3", reason="the extra llm is not installed")
 
-from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.callbacks import BaseCallbackHandler, get_usage_metadata_callback
 from langchain_core.documents import Document as Page
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnablePassthrough
+from tests.embedders import HashEmbedder
 
-from langchain_monograph import ChatModel, HybridRetriever, MonographChatModel
+from langchain_monograph import ChatModel, HybridRetriever, MonographChatModel, MonographEmbeddings
 from model_server import ModelServer
 from monograph import Answer, Document, Monograph
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import ModelUnavailable
 from monograph.models import Completion, StreamingModel
+
+standard = pytest.importorskip("langchain_tests.integration_tests", reason="langchain-tests is not installed")
 
 COMET = "Ines Okafor found the comet on the eleventh of April."
 QUESTION = "Who found the comet?"
@@ -86,6 +89,18 @@ def test_what_fails_in_theirs_is_one_error_of_ours() -> None:
         list(ChatModel(chat(""), "fake").stream("x", 5))
 
 
+class TestEmbeddings(standard.EmbeddingsIntegrationTests):  # type: ignore[misc,name-defined]
+    """LangChain's own suite for embeddings."""
+
+    @property
+    def embeddings_class(self) -> type[MonographEmbeddings]:
+        return MonographEmbeddings
+
+    @property
+    def embedding_model_params(self) -> dict[str, Any]:
+        return {"embedder": HashEmbedder(16)}
+
+
 def test_ours_as_a_chat_model(server: ModelServer, ours: OpenAICompatible) -> None:
     model = MonographChatModel(model=ours, max_tokens=64)
     prompt = f"{COMET}\n\nQuestion: {QUESTION}"
@@ -100,6 +115,11 @@ def test_ours_as_a_chat_model(server: ModelServer, ours: OpenAICompatible) -> No
     for piece in pieces[1:]:
         together += piece
     assert (together.content, together.usage_metadata) == (plain.text, message.usage_metadata)
+    assert together.response_metadata["model_name"] == message.response_metadata["model_name"] == ours.key
+    with get_usage_metadata_callback() as used:
+        model.invoke(prompt)
+        list(model.stream(prompt))
+    assert used.usage_metadata[ours.key]["input_tokens"] == 2 * plain.tokens_in
     server.fail(400, times=1)
     with pytest.raises(ModelUnavailable):
         model.invoke(prompt)

@@ -76,7 +76,7 @@ class MonographChatModel(BaseChatModel):
         **kwargs: Any,
     ) -> ChatResult:
         done = self.model.complete(_prompt(messages), self._limit(kwargs))
-        message = AIMessage(_until(done.text, stop), usage_metadata=_counted(done))
+        message = AIMessage(_until(done.text, stop), usage_metadata=_counted(done), response_metadata=self._named)
         return ChatResult(generations=[ChatGeneration(message=message)])
 
     def _stream(
@@ -96,13 +96,20 @@ class MonographChatModel(BaseChatModel):
         # Where to stop is known only of the whole: a stop word may begin in one piece and end in the next.
         if stop or not isinstance(self.model, StreamingModel):
             done = self.model.complete(prompt, limit)
-            yield AIMessageChunk(content=_until(done.text, stop), usage_metadata=_counted(done))
+            yield self._last(_until(done.text, stop), done)
             return
         for piece in self.model.stream(prompt, limit):
             if isinstance(piece, Completion):
-                yield AIMessageChunk(content="", usage_metadata=_counted(piece))
+                yield self._last("", piece)
             else:
                 yield AIMessageChunk(content=piece)
+
+    def _last(self, text: str, done: Completion) -> AIMessageChunk:
+        return AIMessageChunk(content=text, usage_metadata=_counted(done), response_metadata=self._named)
+
+    @property
+    def _named(self) -> dict[str, str]:
+        return {"model_name": self.model.key}
 
     def _limit(self, kwargs: dict[str, Any]) -> int:
         return int(kwargs.get("max_tokens") or self.max_tokens)
