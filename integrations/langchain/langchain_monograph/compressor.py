@@ -3,56 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
-from langchain_core.load.serializable import Serializable
 from langchain_core.runnables import Runnable, RunnableLambda
-from pydantic import ConfigDict, PrivateAttr
 
-from monograph import Chunk, Hit, Monograph
-from monograph_tools import HeldFile
+from langchain_monograph.over_file import OverFile
+from monograph import Chunk, Hit
 
 SPANS = "monograph_spans"
 """Metadata key of what was kept: (start, end) in the document's own text."""
 
 
-class SCRCompressor(BaseDocumentCompressor, Serializable):
+class SCRCompressor(OverFile, BaseDocumentCompressor):
     """Cuts documents down to the sentences that a question needs, and puts those first that answer it best.
 
     From whatever retriever they come: their ids and metadata stay, what is kept stands word for word in them, and the
-    documents that were given are left as they were. Those without text stay at the end. Nothing is asked of a model.
+    documents that were given are left as they were. Those without text stay at the end. Nothing is asked of a model. Of
+    the file it takes how rare words are.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
-
-    monograph: Monograph | Path
-    """The file: how rare words are is what it says. An open one stays the caller's to close; one of a path is opened
-    with the first question and closed by :meth:`close`."""
     cut: float = 0.42
     """About which share of the tokens is to go, 0 to 1: MobileRAG's, on SQuAD."""
-    _file: HeldFile = PrivateAttr()
-
-    def model_post_init(self, context: Any, /) -> None:
-        """Hold the file."""
-        super().model_post_init(context)
-        self._file = HeldFile(self.monograph)
-
-    def close(self) -> None:
-        """Close the file if it was given as a path."""
-        self._file.close()
-
-    @classmethod
-    def is_lc_serializable(cls) -> bool:
-        """True: where its file is goes with it."""
-        return True
-
-    @property
-    def lc_attributes(self) -> dict[str, Any]:
-        """The file as its path."""
-        return {"monograph": str(self._file.path)}
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None

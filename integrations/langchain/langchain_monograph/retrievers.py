@@ -5,21 +5,19 @@ from __future__ import annotations
 import asyncio
 from abc import abstractmethod
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from pydantic import ConfigDict, PrivateAttr
 
 from langchain_monograph.documents import as_document, as_passage, documents_ids
-from monograph import Hit, Mode, Monograph
-from monograph_tools import HeldFile
+from langchain_monograph.over_file import OverFile
+from monograph import Hit, Mode
 
 
-class FileRetriever(BaseRetriever):
-    """Finds chunks of a monograph. LangChain's ``dumps`` and ``loads`` take it along, its file as a path.
+class FileRetriever(OverFile, BaseRetriever):
+    """Finds chunks of a monograph.
 
     Documents carry the chunk's id and text and the document's metadata; what Monograph adds stands under keys that
     begin with ``monograph_``: ``score`` (absolute, never None), ``title``, ``uri``, ``document_id``, ``start``, ``end``
@@ -27,35 +25,10 @@ class FileRetriever(BaseRetriever):
     ``invoke``.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
-
-    monograph: Monograph | Path
-    """An open file, which stays the caller's to close; or the path of one, which is opened with the first question and
-    closed by :meth:`close`."""
     k: int = 5
     """Most documents to return."""
     where: dict[str, Any] | None = None
     """Only chunks whose metadata meet this filter."""
-    _file: HeldFile = PrivateAttr()
-
-    def model_post_init(self, context: Any, /) -> None:
-        """Hold the file."""
-        super().model_post_init(context)
-        self._file = HeldFile(self.monograph)
-
-    def close(self) -> None:
-        """Close the file if it was given as a path; the next question opens it again."""
-        self._file.close()
-
-    @classmethod
-    def is_lc_serializable(cls) -> bool:
-        """True: where its file is goes with it, and it is opened there again."""
-        return True
-
-    @property
-    def lc_attributes(self) -> dict[str, Any]:
-        """The file as its path."""
-        return {"monograph": str(self._file.path)}
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **changed: Any
@@ -147,10 +120,7 @@ class EraRAGRetriever(TreeRetriever):
     The file must have a tree: ``Monograph.open(path, summarizer=...)``.
     """
 
-    def model_post_init(self, context: Any, /) -> None:
-        """Hold the file, for writing."""
-        super().model_post_init(context)
-        self._file = HeldFile(self.monograph, read_only=False)
+    _reads_only: ClassVar[bool] = False
 
     def add_documents(self, documents: Sequence[Document], ids: Sequence[str] | None = None) -> list[str]:
         """Store documents; one of a known id replaces that one. Returns their ids, in order."""

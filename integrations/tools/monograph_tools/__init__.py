@@ -12,7 +12,8 @@ except ImportError as error:
 
 from monograph_tools.borrowed import BorrowedEmbedder, BorrowedModel
 from monograph_tools.given import Given, HeldFile, opened, whole_documents
-from monograph_tools.tools import answering, as_json, has_tree, offered, reads
+from monograph_tools.offering import answering, as_json, offered, reads
+from monograph_tools.tools import has_tree
 from monograph_tools.waiting import in_threads
 
 __all__ = [

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, TypeAlias, get_type_hints
+from typing import Annotated, Any
 from urllib.parse import quote
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from monograph import Chunk, Document, Hit, Mode, Monograph
-from monograph.errors import InputError, MonographError, NotFound
+from monograph.errors import InputError, NotFound
 from monograph.values import Branch, Entity, Link, Stored, content_id
 from monograph_tools.replies import (
     Citation,
@@ -31,7 +29,6 @@ from monograph_tools.replies import (
 )
 from monograph_tools.room import cut_to, fitting, shortened, weight
 
-Tool: TypeAlias = Callable[..., BaseModel]
 LEAST_TOKENS, MOST_TOKENS = 200, 8_000
 OVERHEAD = 120
 """Tokens kept back for what stands around a text in a reply."""
@@ -174,45 +171,6 @@ class Tools:
 
     def _stored(self, some: Sequence[Sequence[str]]) -> dict[str, Stored]:
         return {one.chunk.id: one for one in self.monograph.fetch([name for names in some for name in names])}
-
-
-def offered(monograph: Monograph, *, notes: bool = False) -> list[Tool]:
-    """The tools for a file: ``outline`` where it has a tree, and with ``notes`` the one that writes."""
-    tools = Tools(monograph)
-    found: list[Tool] = [tools.search, tools.read, tools.entity, tools.paths, tools.stats]
-    if has_tree(monograph):
-        found.insert(2, tools.outline)
-    return [*found, tools.add_note] if notes else found
-
-
-def reads(tool: Tool) -> bool:
-    """Whether a tool leaves the file as it is."""
-    return tool.__name__ != Tools.add_note.__name__
-
-
-def answering(
-    tool: Tool, reply: Callable[[BaseModel], Any], failed: Callable[[MonographError], Any]
-) -> Callable[..., Any]:
-    """A tool as a framework wants it: what it replies, and what comes of an error, which may be another error raised.
-
-    It has the tool's name, docstring and types: schemas are made from them where the names of this module are unknown.
-    """
-
-    @functools.wraps(tool)
-    def answered(*arguments: Any, **named: Any) -> Any:
-        try:
-            return reply(tool(*arguments, **named))
-        except MonographError as error:
-            return failed(error)
-
-    answered.__signature__ = inspect.signature(tool, eval_str=True)  # type: ignore[attr-defined]
-    answered.__annotations__ = get_type_hints(tool, include_extras=True)
-    return answered
-
-
-def as_json(reply: BaseModel) -> str:
-    """A reply as text."""
-    return reply.model_dump_json()
 
 
 def has_tree(monograph: Monograph) -> bool:
