@@ -12,8 +12,8 @@ from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from pydantic import ConfigDict, Field
 
-from monograph.models import Completion, LanguageModel, StreamingModel
-from monograph_tools import BorrowedModel
+from monograph.models import Completion, LanguageModel
+from monograph_tools import BorrowedModel, in_pieces
 
 
 class ChatModel(BorrowedModel):
@@ -94,11 +94,11 @@ class MonographChatModel(BaseChatModel):
 
     def _pieces(self, prompt: str, stop: list[str] | None, limit: int) -> Iterator[AIMessageChunk]:
         # Where to stop is known only of the whole: a stop word may begin in one piece and end in the next.
-        if stop or not isinstance(self.model, StreamingModel):
+        if stop:
             done = self.model.complete(prompt, limit)
             yield self._last(_until(done.text, stop), done)
             return
-        for piece in self.model.stream(prompt, limit):
+        for piece in in_pieces(self.model, prompt, limit):
             if isinstance(piece, Completion):
                 yield self._last("", piece)
             else:
@@ -123,7 +123,9 @@ def _prompt(messages: list[BaseMessage]) -> str:
 
 def _until(text: str, stop: list[str] | None) -> str:
     """A text up to the first of the words that end it."""
-    return text[: min((place for word in stop or [] if (place := text.find(word)) >= 0), default=len(text))]
+    for word in stop or []:
+        text = text.partition(word)[0]
+    return text
 
 
 def _counted(done: Completion) -> UsageMetadata:

@@ -10,7 +10,7 @@ except ImportError as error:
         'pip install "monograph[llama-index]", "monograph[langchain]" or "monograph[mcp]"',
     ) from error
 
-from monograph_tools.borrowed import BorrowedEmbedder, BorrowedModel
+from monograph_tools.borrowed import BorrowedEmbedder, BorrowedModel, in_pieces
 from monograph_tools.given import Given, HeldFile, opened, whole_documents
 from monograph_tools.offering import answering, as_json, offered, reads
 from monograph_tools.tools import has_tree
@@ -24,6 +24,7 @@ __all__ = [
     "answering",
     "as_json",
     "has_tree",
+    "in_pieces",
     "in_threads",
     "offered",
     "opened",

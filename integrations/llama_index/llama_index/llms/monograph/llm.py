@@ -23,8 +23,8 @@ from llama_index.core.constants import DEFAULT_CONTEXT_WINDOW, DEFAULT_NUM_OUTPU
 from llama_index.core.llms import CustomLLM, LLMMetadata
 from llama_index.core.llms.callbacks import llm_chat_callback, llm_completion_callback
 
-from monograph.models import Completion, LanguageModel, StreamingModel
-from monograph_tools import in_threads
+from monograph.models import Completion, LanguageModel
+from monograph_tools import in_pieces, in_threads
 
 
 class MonographLLM(CustomLLM):
@@ -77,12 +77,8 @@ class MonographLLM(CustomLLM):
         """Answer a prompt piece by piece; the last piece is empty and has the tokens."""
 
         def pieces() -> CompletionResponseGen:
-            if not isinstance(self._model, StreamingModel):
-                whole = self.complete(prompt, formatted, **kwargs)
-                yield whole.model_copy(update={"delta": whole.text})
-                return
             text = ""
-            for piece in self._model.stream(prompt, self._limit(kwargs)):
+            for piece in in_pieces(self._model, prompt, self._limit(kwargs)):
                 if isinstance(piece, Completion):
                     yield _response(piece)
                 else:
