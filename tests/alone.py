@@ -7,6 +7,7 @@ and none of them may be skipped.
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import venv
@@ -26,7 +27,7 @@ RUNNER = ("hypothesis", "pytest", "pytest-asyncio", "pytest-timeout")
 
 @dataclass(frozen=True)
 class Environment:
-    """What is installed, and which tests are run with it."""
+    """What is installed, and which tests are run with it besides those of missing extras."""
 
     extra: str
     tests: tuple[str, ...]
@@ -36,25 +37,16 @@ class Environment:
     def name(self) -> str:
         return self.extra or "core"
 
+    @property
+    def asked(self) -> list[str]:
+        """Files of tests, and the pages that show this extra's components."""
+        files = sorted(str(path) for name in ("test_extras.py", *self.tests) for path in (ROOT / "tests").glob(name))
+        return [*files, *([f"tests/test_docs.py::test_pages_of_components_run[{self.extra}]"] if self.extra else [])]
 
-CORE = Environment("", ("extras", "check", "passages"))
-LANGCHAIN = Environment(
-    "langchain",
-    ("extras", "langchain", "langchain_components", "langchain_models", "langchain_sharing", "langchain_store"),
-    ("langchain-tests", "langchain-classic"),
-)
-LLAMA_INDEX = Environment(
-    "llama-index",
-    (
-        "extras",
-        "llama_index",
-        "llama_index_components",
-        "llama_index_events",
-        "llama_index_models",
-        "llama_index_sharing",
-        "llama_index_store",
-    ),
-)
+
+CORE = Environment("", ("test_check.py", "test_passages.py"))
+LANGCHAIN = Environment("langchain", ("test_langchain*.py",), ("langchain-tests", "langchain-classic"))
+LLAMA_INDEX = Environment("llama-index", ("test_llama_index*.py",))
 
 
 def run(command: Sequence[object], what: str) -> str:
@@ -72,18 +64,16 @@ def pip(*arguments: object) -> None:
 def tried(environment: Environment, wheel: Path) -> str:
     """One line of what came of an environment."""
     place = PLACE / environment.name
-    venv.create(place, clear=True, symlinks=True)
+    venv.create(place, symlinks=True)
     python = place / "bin" / "python"
-    asked = f"{wheel}[{environment.extra}]" if environment.extra else str(wheel)
-    pip("--python", python, "install", "--quiet", "--no-compile", asked, *RUNNER, *environment.others)
+    package = f"{wheel}[{environment.extra}]" if environment.extra else str(wheel)
+    pip("--python", python, "install", "--quiet", "--no-compile", package, *RUNNER, *environment.others)
     installed = run([python, "-c", INSTALLED], "looking").split()
     there = [extra for extra, name in FRAMEWORKS.items() if name in installed]
     if there != [extra for extra in FRAMEWORKS if extra == environment.extra]:
         raise SystemExit(f"{environment.name} has the frameworks {there}")
-    files = [f"tests/test_{name}.py" for name in environment.tests]
-    said = run(
-        [python, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", *files], f"tests with {environment.name}"
-    )
+    tests = [python, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", *environment.asked]
+    said = run(tests, f"tests with {environment.name}")
     if re.search(r"\d+ skipped", said):
         raise SystemExit(f"with {environment.name} tests were skipped:\n{said}")
     return f"{environment.name}: {said.strip().splitlines()[-1]}"
@@ -91,6 +81,7 @@ def tried(environment: Environment, wheel: Path) -> str:
 
 def main() -> None:
     """Build one wheel and try it everywhere, two environments at once."""
+    shutil.rmtree(PLACE, ignore_errors=True)
     pip("wheel", "--quiet", "--no-deps", "--wheel-dir", PLACE / "wheel", ROOT)
     (wheel,) = (PLACE / "wheel").glob("monograph-*.whl")
 
