@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -84,6 +88,40 @@ def test_a_process_that_cannot_be_had_is_not_missed(
     with Monograph.open(tmp_path / "x.mono") as monograph:
         monograph.sync(folder)
     assert rows(tmp_path / "x.mono") == rows(alone)
+
+
+def processes(marker: Path) -> list[str]:
+    """Processes that make things ahead, of a program whose search path holds the marker."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            said = (entry / "cmdline").read_bytes()
+            if str(marker).encode() in said and ahead.MODULE.encode() in said:
+                found.append(entry.name)
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="processes are looked for in /proc")
+@pytest.mark.skipif(ahead.PROCESSES == 1, reason="one core: no other process is asked")
+def test_killed_while_others_work_for_it(folder: Path, alone: Path, tmp_path: Path) -> None:
+    path, marker = tmp_path / "x.mono", tmp_path / "marker"
+    command = [sys.executable, "-m", "monograph.app.cli", "sync", str(path), str(folder)]
+    child = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(marker)}, stdout=subprocess.DEVNULL)
+    while not processes(marker):
+        assert child.poll() is None, "it came to its end and asked no other process"
+    child.kill()
+    child.wait()
+    ends = time.monotonic() + 60
+    while processes(marker):
+        assert time.monotonic() < ends, "processes are left over"
+        time.sleep(0.05)
+    with Monograph.open(path) as monograph:
+        assert monograph.check() == []
+        monograph.sync(folder)
+        assert monograph.check() == []
+        with Monograph.open(alone) as other:
+            assert [one.id for one in monograph.documents()] == [one.id for one in other.documents()]
+            assert monograph.stats().chunks == other.stats().chunks
 
 
 def test_what_the_memo_has_is_not_counted_as_made(
