@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml CMakeLists.txt src/monograph/vectors/kernel/kernel.cpp
 
-.PHONY: help demo test check lint docs wheel bench bench-vectors bench-graph bench-tree bench-reduce bench-reading bench-frameworks fuzz sanitize clean
+.PHONY: help demo test alone check lint docs wheel bench bench-vectors bench-graph bench-tree bench-reduce bench-reading bench-frameworks fuzz sanitize clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -38,12 +38,15 @@ demo: $(VENV)/core ## Turn the texts in examples/ into one file and search it
 test: $(VENV)/test ## Run the tests
 	$(BIN)/python -m pytest -n 2 -q
 
+alone: $(VENV)/test ## Run the tests of each framework where no other is installed, and some where none is (a minute or two)
+	OMP_NUM_THREADS=1 $(BIN)/python tests/alone.py
+
 lint: $(VENV)/test ## Check style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-check: lint test ## Everything: style, types, architecture, tests
+check: lint test alone ## Everything: style, types, architecture, tests
 
 docs: $(VENV)/docs ## Build the documentation into site/
 	$(BIN)/mkdocs build --strict

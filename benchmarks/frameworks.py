@@ -149,7 +149,8 @@ def chain(name: str, data: Data, folder: Path) -> Hands:
         known = dict(zip(data.texts, data.vectors, strict=True))  # noqa: RUF012
 
         def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            return [self.known[text].tolist() for text in texts]
+            # Names of the graph are embedded too; they have no vector here.
+            return [self.known.get(text, data.vectors[0]).tolist() for text in texts]
 
         def embed_query(self, text: str) -> list[float]:
             return data.queries[0].tolist()
@@ -160,10 +161,6 @@ def chain(name: str, data: Data, folder: Path) -> Hands:
         from langchain_monograph import EcoVectorStore, LangChainEmbedder
 
         opened = Monograph.open(folder / "b.mono", LangChainEmbedder(Given(), dimension=data.vectors.shape[1]))
-        # Names of the graph are embedded too; they have no vector here.
-        Given.embed_documents = lambda self, texts: [  # type: ignore[method-assign]
-            self.known[text].tolist() if text in self.known else data.vectors[0].tolist() for text in texts
-        ]
         store: Any = EcoVectorStore(opened)
         inner = lambda vector: opened.search("", 10, mode="dense", vector=vector)  # noqa: E731
     elif name == "memory":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import re
 import shutil
 import subprocess
@@ -9,6 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from model_server import ModelServer
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -23,6 +27,32 @@ sys.argv = sys.argv[1:]
 sys.path.insert(0, "")
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
+
+# Pages of components, one after the other, each in a fork and a folder of its own: what they import takes longest.
+IN_FORKS = """
+import importlib, os, runpy, sys
+port, modules, *scripts = sys.argv[1:]
+for module in modules.split(","):
+    importlib.import_module(module)
+def refuse(event, arguments):
+    if event in ("socket.connect", "socket.sendto") and arguments[1] != ("127.0.0.1", int(port)):
+        raise RuntimeError(f"{event} {arguments}")
+sys.addaudithook(refuse)
+sys.path.insert(0, "")
+for script in scripts:
+    child = os.fork()
+    if child == 0:
+        os.chdir(os.path.dirname(script))
+        runpy.run_path(script, run_name="__main__")
+        sys.stdout.flush()
+        os._exit(0)
+    if os.waitpid(child, 0)[1]:
+        sys.exit(f"{script} failed")
+"""
+COMPONENTS = {
+    "llama-index": ("llama_index.core", "llama_index.vector_stores.monograph"),
+    "langchain": ("langchain_core", "langchain_monograph"),
+}
 
 
 def blocks(page: Path, kind: str) -> list[str]:
@@ -46,18 +76,79 @@ def run(script: Path, folder: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("page", pages_with("python"), ids=lambda page: page.name)
+def is_component(page: Path) -> bool:
+    return page.parent.name in COMPONENTS
+
+
+@pytest.mark.parametrize(
+    "page", [one for one in pages_with("python") if not is_component(one)], ids=lambda one: one.name
+)
 def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
     """One after the other in one namespace, in a folder that holds nothing but examples/texts."""
     code = "\n".join(blocks(page, "python"))
-    if "llama_index" in code or "langchain" in code:
+    if "llama_index" in code:
         pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
+    if "langchain" in code:
         pytest.importorskip("langchain_core", reason="the extra langchain is not installed")
     if "import mcp" in code or "from mcp" in code:
         pytest.importorskip("mcp", reason="the extra mcp is not installed")
     script = tmp_path / "page.py"
     script.write_text(code)
     run(script, place(tmp_path))
+
+
+@pytest.mark.parametrize("kind", COMPONENTS)
+def test_pages_of_components_run(kind: str, tmp_path: Path) -> None:
+    """With a scripted model in the place of the one that they name."""
+    framework, package = COMPONENTS[kind]
+    pytest.importorskip(framework, reason=f"the extra {kind} is not installed")
+    pages = [page for page in pages_with("python") if page.parent.name == kind]
+    assert len(pages) == len(list((ROOT / "docs" / kind).iterdir())) > 5
+    scripts = []
+    with ModelServer() as server:
+        for page in pages:
+            scripts.append(place(tmp_path / page.stem) / "page.py")
+            code = "\n".join(blocks(page, "python"))
+            scripts[-1].write_text(code.replace("http://localhost:11434/v1", server.url))
+        command = [sys.executable, "-c", IN_FORKS, server.url.rpartition(":")[2].partition("/")[0]]
+        modules = f"{framework},{package},monograph.derive.openai_compatible"
+        done = subprocess.run([*command, modules, *map(str, scripts)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    assert server.calls >= 2
+
+
+def own_parameters(component: type) -> set[str]:
+    """What a component is made with, as far as we say it: of its own constructors, or its fields."""
+    ours = [
+        base
+        for base in component.__mro__
+        if re.match(r"llama_index\.\w+\.monograph|langchain_monograph", base.__module__)
+    ]
+    made = [vars(base)["__init__"] for base in ours if "__init__" in vars(base)]
+    fields = [name for base in ours for name in inspect.get_annotations(base) if not name.startswith("_")]
+    named = [name for one in made for name in inspect.signature(one).parameters] or fields
+    return {*named} - {"self", "options", "kwargs"}
+
+
+@pytest.mark.parametrize("kind", COMPONENTS)
+def test_pages_of_components_name_every_parameter(kind: str) -> None:
+    framework, _ = COMPONENTS[kind]
+    pytest.importorskip(framework, reason=f"the extra {kind} is not installed")
+    overview = (ROOT / "docs" / f"{kind}.md").read_text()
+    pages = {page.stem: page.read_text() for page in (ROOT / "docs" / kind).iterdir()}
+    checked = 0
+    for package in sorted(set(re.findall(r"llama_index\.\w+\.monograph|langchain_monograph", overview))):
+        module = importlib.import_module(package)
+        for name in module.__all__:
+            if name.endswith("Event"):
+                assert f"`{name}`" in overview
+                continue
+            page = next((text for text in pages.values() if name in text.partition("\n")[0]), pages["models"])
+            assert name in page
+            for parameter in own_parameters(getattr(module, name)):
+                assert re.search(rf"^\| .*`{parameter}`.* \|", page, re.MULTILINE), f"{name}({parameter})"
+                checked += 1
+    assert checked > 20
 
 
 @pytest.mark.parametrize("page", pages_with("console"), ids=lambda page: page.name)
@@ -95,3 +186,8 @@ def test_links_lead_somewhere() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    listed = re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    assert sorted(listed) == sorted(page.relative_to(ROOT / "docs").as_posix() for page in PAGES[1:])

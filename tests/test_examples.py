@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from model_server import ModelServer
+
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 TEXTS = EXAMPLES / "texts"
 SCRIPTS = sorted(path.name for path in EXAMPLES.glob("*.py"))
@@ -47,7 +49,12 @@ def empty(tmp_path: Path) -> Path:
 
 def run(script: Path, folder: Path) -> str:
     """What a script prints; its temporary files go to a folder that is held to be empty afterwards."""
-    framework = {"03": "llama_index.core", "04": "langchain_core", "06": "langchain_core"}.get(script.name[:2])
+    framework = {
+        "03": "llama_index.core",
+        "04": "langchain_core",
+        "06": "langchain_core",
+        "07": "llama_index.core",
+    }.get(script.name[:2])
     if framework is not None:
         pytest.importorskip(framework, reason="the extra is not installed")
     temporary = folder.parent / "temporary"
@@ -84,6 +91,7 @@ def test_each_example_is_known() -> None:
         "04_langchain.py",
         "05_ask.py",
         "06_agent_with_memory.py",
+        "07_chats.py",
         "demo.py",
     ]
 
@@ -128,6 +136,26 @@ def test_an_agent_with_memory(copied: Path, empty: Path) -> None:
     assert re.fullmatch(r"found in '.+', characters \d+ to \d+", said[0])
     assert said[1] == "new note: True"
     assert said[2].startswith("remembered: The generator was repaired in winter")
+
+
+def test_chats_with_their_sources(copied: Path, empty: Path) -> None:
+    said = run(copied / "07_chats.py", empty)
+    assert said.splitlines()[0] == "[1] 20310607_1900"
+    assert "because the crane is under repair" in said
+    assert re.search(r"^\[1\] 20310607_1900, characters 0 to \d+$", said, re.MULTILINE)
+
+
+def test_chats_with_a_model(copied: Path) -> None:
+    pytest.importorskip("llama_index.core", reason="the extra is not installed")
+    with ModelServer() as server:
+        model = f"openai:{server.url}#scripted"
+        command = [sys.executable, str(copied / "07_chats.py"), "Why was the launch moved?", "--model", model]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    answer, source = done.stdout.splitlines()
+    assert answer.endswith("because the crane is under repair. [1]")
+    assert source.startswith("[1] 20310607_1900, characters 0 to ")
+    assert server.calls == 1
 
 
 def test_langchain(copied: Path, empty: Path) -> None:

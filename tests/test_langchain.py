@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import get_ident
@@ -165,19 +163,3 @@ def test_in_a_chain_with_callbacks(filled: Monograph) -> None:
     assert (seen.starts, seen.found) == (1, 2)
     asyncio.run(chain.ainvoke("where is the gauge?", config={"callbacks": [seen]}))
     assert (seen.starts, seen.found) == (2, 4)
-
-
-def test_without_the_framework_the_error_names_the_extra() -> None:
-    code = """
-import sys
-sys.modules["langchain_core"] = None
-from monograph.errors import MissingExtra
-for name in ("langchain_monograph", "langchain_monograph.retrievers"):
-    try:
-        __import__(name)
-    except MissingExtra as error:
-        print(isinstance(error.__cause__, ImportError), error)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    said = 'True langchain_monograph needs LangChain (pip install "monograph[langchain]")'
-    assert (done.returncode, done.stdout.splitlines()) == (0, [said, said]), done.stderr

@@ -15,7 +15,7 @@ unit = pytest.importorskip("langchain_tests.unit_tests", reason="langchain-tests
 
 from langchain_core.documents import Document
 from langchain_core.tools import BaseTool
-from tests.test_llama_index_components import FACTS, FILLER
+from tests.letters import FACTS, FILLER
 
 import monograph as own
 from langchain_monograph import (

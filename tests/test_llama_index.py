@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import subprocess
-import sys
+import tomllib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -26,6 +25,9 @@ from llama_index.core.schema import MetadataMode, NodeRelationship
 from llama_index.retrievers.monograph import HybridRetriever
 from monograph import Document, Mode, Monograph
 from monograph.errors import InvalidFilter, NotAMonograph
+
+ROOT = Path(__file__).resolve().parents[1]
+SPACE = ROOT / "integrations" / "llama_index" / "llama_index"
 
 
 @pytest.fixture
@@ -203,22 +205,41 @@ def test_a_query_engine_without_a_model(filled: Monograph) -> None:
     assert engine.query("where is the drill?").source_nodes[0].metadata["hall"] == 3
 
 
-def test_without_the_framework_the_error_names_the_extra() -> None:
-    code = """
-import sys
-sys.modules["llama_index.core"] = None
-from monograph.errors import MissingExtra
-for name in ("llama_index.retrievers.monograph", "llama_index.retrievers.monograph.retrievers"):
-    try:
-        __import__(name)
-    except MissingExtra as error:
-        print(isinstance(error.__cause__, ImportError), error)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    said = 'True llama_index.retrievers.monograph needs LlamaIndex (pip install "monograph[llama-index]")'
-    assert (done.returncode, done.stdout.splitlines()) == (0, [said, said]), done.stderr
-
-
 def test_the_namespaces_belong_to_nobody() -> None:
-    for name in ("llama_index", "llama_index.retrievers"):
-        assert getattr(importlib.import_module(name), "__file__", None) is None
+    for name in ("llama_index", *(f"llama_index.{path.parent.name}" for path in SPACE.glob("*/monograph"))):
+        assert getattr(importlib.import_module(name), "__file__", None) is None, name
+
+
+def test_what_the_hub_is_told_is_so() -> None:
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["llamahub"]
+    assert told["contains_example"] is True
+    assert (ROOT / "examples" / "03_llama_index.py").exists()
+    packages = {
+        path.parent.name: importlib.import_module(f"llama_index.{path.parent.name}.monograph")
+        for path in SPACE.glob("*/monograph")
+    }
+    assert told["import_path"] in {package.__name__ for package in packages.values()}
+    components = {
+        name: getattr(package, name)
+        for package in packages.values()
+        for name in package.__all__
+        if getattr(package, name).__module__.startswith(package.__name__)
+    }
+    theirs = {
+        name
+        for name, component in components.items()
+        if any(base.__module__.startswith("llama_index.core") for base in component.__mro__)
+    }
+    assert set(told["class_authors"]) == theirs - {"AnswerEvent", "ReductionEvent", "SearchEvent"}
+    assert set(told["class_authors"].values()) == {"monograph"}
+
+
+def test_the_index_is_in_both_registries() -> None:
+    from llama_index.core.data_structs.registry import INDEX_STRUCT_TYPE_TO_INDEX_STRUCT_CLASS
+    from llama_index.core.indices.registry import INDEX_STRUCT_TYPE_TO_INDEX_CLASS
+
+    from llama_index.indices.monograph import EraRAGIndex
+
+    struct = EraRAGIndex.index_struct_cls
+    assert INDEX_STRUCT_TYPE_TO_INDEX_STRUCT_CLASS[struct.get_type()] is struct
+    assert INDEX_STRUCT_TYPE_TO_INDEX_CLASS[struct.get_type()] is EraRAGIndex

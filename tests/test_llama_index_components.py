@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import Document, ImageNode, MetadataMode, NodeRelationship, NodeWithScore, TextNode
+from tests.letters import FACTS, FILLER
 
 import monograph as own
 from llama_index.indices.monograph import EraRAGIndex
@@ -30,14 +29,6 @@ from llama_index.tools.monograph import MonographToolSpec
 from llama_index.vector_stores.monograph import EcoVectorStore
 from monograph import Monograph
 from monograph.errors import InputError, NotFound
-
-FACTS = [
-    "Mrs Grubb wrote to Tobias Renk about the boiler in Salzburg.",
-    "Tobias Renk met Anna Calder in Vienna in 1963.",
-    "Anna Calder gave the comet plates to Peter Okafor.",
-    "The lathe was painted red and stood in the yard.",
-]
-FILLER = " ".join(f"On day {n} the weather was fair and nothing else was written down." for n in range(12))
 
 
 @pytest.fixture(autouse=True)
@@ -143,7 +134,7 @@ def test_reduction_serves_any_retriever(filled: Monograph) -> None:
 
 
 def _embedding(monograph: Monograph) -> Any:
-    from llama_index.vector_stores.monograph import MonographEmbedding
+    from llama_index.embeddings.monograph import MonographEmbedding
 
     return MonographEmbedding(monograph.embedder)
 
@@ -270,18 +261,3 @@ def test_reading_whole_documents(filled: Monograph) -> None:
     assert len(asyncio.run(MonographReader(filled.path).aload_data())) == 4
     with pytest.raises(NotFound):
         MonographReader(filled).load_data(["nothing"])
-
-
-@pytest.mark.parametrize("kind", ["vector_stores", "postprocessor", "indices", "tools", "query_engine", "readers"])
-def test_without_the_framework_the_error_names_the_extra(kind: str) -> None:
-    code = f"""
-import sys
-sys.modules["llama_index.core"] = None
-from monograph.errors import MissingExtra
-try:
-    import llama_index.{kind}.monograph
-except MissingExtra as error:
-    print(error)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert 'pip install "monograph[llama-index]"' in done.stdout, done.stderr

@@ -47,7 +47,8 @@ from llama_index.core.vector_stores.utils import build_metadata_filter_fn
 from tests.embedders import HashEmbedder
 
 import monograph as own
-from llama_index.vector_stores.monograph import EcoVectorStore, LlamaIndexEmbedder, MonographEmbedding
+from llama_index.embeddings.monograph import LlamaIndexEmbedder, MonographEmbedding
+from llama_index.vector_stores.monograph import EcoVectorStore
 from llama_index.vector_stores.monograph.where import as_where
 from monograph import Monograph, where
 from monograph.errors import ClosedFile, InputError, InvalidDocument, InvalidFilter, ModelUnavailable

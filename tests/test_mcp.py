@@ -83,6 +83,7 @@ def test_what_is_offered(opened: Monograph) -> None:
     for one in tools.values():
         assert one.description
         assert one.output_schema
+        assert ("Citation" in one.output_schema.get("$defs", {})) == (one.name != "stats")
         assert one.annotations is not None
         assert (one.annotations.read_only_hint, one.annotations.idempotent_hint) == (True, True)
         assert one.annotations.open_world_hint is False
@@ -154,6 +155,13 @@ def test_the_outline(opened: Monograph) -> None:
     opened_once = call(server, "outline", node=top[0]["id"], layers=1)["items"]
     assert opened_once[0]["id"] == top[0]["id"]
     assert {one["depth"] for one in opened_once} == {0, 1}
+    everything = call(server, "outline", layers=6, max_tokens=8_000)["items"]
+    assert {one["is_summary"] for one in everything} == {True, False}
+    for one in everything:
+        cited = one["citation"]
+        assert (cited is None) == one["is_summary"]
+        if cited is not None:
+            assert opened.document(cited["document"]).text[cited["start"] : cited["end"]] == one["text"]
     assert "holds no summary" in refused(server, "outline", node="ffffffff")
 
 
@@ -318,14 +326,3 @@ def test_texts_are_cut_where_the_room_ends() -> None:
             assert count_tokens([text[: len(kept) + 8]])[0] > room
     assert cut_to("short", 100) == ("short", False)
     assert fitting([], 10) == ([], 0)
-
-
-def test_without_the_package_the_error_names_the_extra(path: Path) -> None:
-    code = """
-import sys
-sys.modules["mcp"] = None
-from monograph.app.cli import app
-app(["mcp", sys.argv[1]], standalone_mode=False)
-"""
-    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
-    assert 'pip install "monograph[mcp]"' in done.stderr

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+SPACE = ROOT / "integrations" / "llama_index" / "llama_index"
 
 
 @pytest.fixture(scope="module")
@@ -37,9 +38,7 @@ def test_the_three_packages_are_in_it(names: list[str]) -> None:
         "monograph/vectors/kernel/reference.py",
         "monograph/app/picture/page.html",
         "monograph/app/picture/vendor/d3-force.min.js",
-        "llama_index/retrievers/monograph/__init__.py",
-        "llama_index/vector_stores/monograph/__init__.py",
-        "llama_index/indices/monograph/__init__.py",
+        *(path.relative_to(SPACE.parent).as_posix() for path in SPACE.glob("*/monograph/*.py")),
         "langchain_monograph/__init__.py",
         "monograph_mcp/__init__.py",
         "monograph_tools/__init__.py",

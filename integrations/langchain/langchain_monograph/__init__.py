@@ -1,4 +1,4 @@
-"""Monograph for LangChain: a vector store and retrievers over a .mono file, and chat models that answer from one."""
+"""Monograph for LangChain: a vector store and retrievers over a .mono file, and models across the border."""
 
 from monograph.errors import MissingExtra
 
@@ -10,7 +10,7 @@ except ImportError as error:
 from langchain_monograph.compressor import SCRCompressor
 from langchain_monograph.document_loaders import MonographLoader
 from langchain_monograph.embeddings import LangChainEmbedder, MonographEmbeddings
-from langchain_monograph.models import ChatModel
+from langchain_monograph.models import ChatModel, MonographChatModel
 from langchain_monograph.retrievers import EraRAGRetriever, HybridRetriever, MiniRAGRetriever, TreeRetriever
 from langchain_monograph.toolkit import MonographToolkit
 from langchain_monograph.vectorstores import EcoVectorStore
@@ -22,6 +22,7 @@ __all__ = [
     "HybridRetriever",
     "LangChainEmbedder",
     "MiniRAGRetriever",
+    "MonographChatModel",
     "MonographEmbeddings",
     "MonographLoader",
     "MonographToolkit",

@@ -8,25 +8,22 @@ from typing import Any
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.runnables import Runnable, RunnableLambda
-from pydantic import ConfigDict
 
-from monograph import Chunk, Hit, Monograph
+from langchain_monograph.over_file import OverFile
+from monograph import Chunk, Hit
 
 SPANS = "monograph_spans"
 """Metadata key of what was kept: (start, end) in the document's own text."""
 
 
-class SCRCompressor(BaseDocumentCompressor):
+class SCRCompressor(OverFile, BaseDocumentCompressor):
     """Cuts documents down to the sentences that a question needs, and puts those first that answer it best.
 
     From whatever retriever they come: their ids and metadata stay, what is kept stands word for word in them, and the
-    documents that were given are left as they were. Those without text stay at the end. Nothing is asked of a model.
+    documents that were given are left as they were. Those without text stay at the end. Nothing is asked of a model. Of
+    the file it takes how rare words are.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
-
-    monograph: Monograph
-    """An open file: how rare words are is what it says. It stays the caller's to close."""
     cut: float = 0.42
     """About which share of the tokens is to go, 0 to 1: MobileRAG's, on SQuAD."""
 
@@ -41,7 +38,7 @@ class SCRCompressor(BaseDocumentCompressor):
             If ``cut`` is not in [0, 1].
         """
         hits = [_as_hit(one, rank) for rank, one in enumerate(documents) if one.page_content.strip()]
-        reduced = self.monograph.reduce(query, hits, cut=self.cut)
+        reduced = self._file.open().reduce(query, hits, cut=self.cut)
         kept = [
             documents[one.hit.rank].model_copy(
                 update={

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 
 from langchain_core.document_loaders import BaseLoader
 from langchain_core.documents import Document
 
-from monograph import Monograph
+from monograph_tools import Given, whole_documents
 
 
 class MonographLoader(BaseLoader):
@@ -24,7 +23,7 @@ class MonographLoader(BaseLoader):
         Ids or uris; all documents without them.
     """
 
-    def __init__(self, monograph: Monograph | str | os.PathLike[str], names: Iterable[str] | None = None) -> None:
+    def __init__(self, monograph: Given, names: Iterable[str] | None = None) -> None:
         self._given = monograph
         self._names = None if names is None else list(names)
 
@@ -36,14 +35,6 @@ class MonographLoader(BaseLoader):
         NotFound
             If a name fits no document, or several.
         """
-        if isinstance(self._given, Monograph):
-            yield from self._documents(self._given)
-        else:
-            with Monograph.open(self._given, create=False, read_only=True) as opened:
-                yield from self._documents(opened)
-
-    def _documents(self, monograph: Monograph) -> Iterator[Document]:
-        for name in [one.id for one in monograph.documents()] if self._names is None else self._names:
-            found = monograph.document(name)
+        for found in whole_documents(self._given, self._names):
             own = {"title": found.title, "source": found.uri or found.id}
             yield Document(id=found.id, page_content=found.text, metadata={**own, **found.metadata})

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
-
-import numpy as np
 from langchain_core.embeddings import Embeddings
 
-from monograph.errors import ModelUnavailable
-from monograph.models import Embedder, Float32, TextKind
+from monograph.models import Embedder
+from monograph_tools import BorrowedEmbedder
 
 
-class LangChainEmbedder:
+class LangChainEmbedder(BorrowedEmbedder):
     """Embeddings of LangChain as the embedder of a file: ``Monograph.open(path, LangChainEmbedder(embeddings))``.
 
     Parameters
@@ -26,45 +22,9 @@ class LangChainEmbedder:
     """
 
     def __init__(self, embeddings: Embeddings, name: str = "", dimension: int | None = None) -> None:
-        self._embeddings = embeddings
         model = getattr(embeddings, "model", None) or getattr(embeddings, "model_name", None) or ""
-        self._name = name or f"{type(embeddings).__name__}/{model}".rstrip("/")
-        self._dimension = dimension
-
-    @property
-    def key(self) -> str:
-        """The model's name."""
-        return f"langchain/{self._name}"
-
-    @property
-    def spec(self) -> str:
-        """Says where it comes from; nobody but the caller can make it again."""
-        return self.key
-
-    @cached_property
-    def _measured(self) -> int:
-        return len(self._embeddings.embed_query("length"))
-
-    @property
-    def dimension(self) -> int:
-        """Length of every vector."""
-        return self._measured if self._dimension is None else self._dimension
-
-    def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Float32:
-        """float32 (len(texts), dimension), rows of unit length."""
-        if not texts:
-            return np.zeros((0, self.dimension), dtype=np.float32)
-        try:
-            if kind == "query":
-                made = [self._embeddings.embed_query(text) for text in texts]
-            else:
-                made = self._embeddings.embed_documents(list(texts))
-        except Exception as error:
-            raise ModelUnavailable(f"the embeddings {self.key!r} failed: {error}", "see their settings") from error
-        vectors = np.asarray(made, dtype=np.float32)
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        made_unit: Float32 = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
-        return made_unit
+        key = "langchain/" + (name or f"{type(embeddings).__name__}/{model}".rstrip("/"))
+        super().__init__(key, embeddings.embed_documents, embeddings.embed_query, dimension)
 
 
 class MonographEmbeddings(Embeddings):

@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from pydantic import ConfigDict
 
 from langchain_monograph.documents import as_document, as_passage, documents_ids
-from monograph import Hit, Mode, Monograph
+from langchain_monograph.over_file import OverFile
+from monograph import Hit, Mode
 
 
-class FileRetriever(BaseRetriever):
+class FileRetriever(OverFile, BaseRetriever):
     """Finds chunks of a monograph.
 
     Documents carry the chunk's id and text and the document's metadata; what Monograph adds stands under keys that
@@ -25,10 +25,6 @@ class FileRetriever(BaseRetriever):
     ``invoke``.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
-
-    monograph: Monograph
-    """An open file; it stays the caller's to close."""
     k: int = 5
     """Most documents to return."""
     where: dict[str, Any] | None = None
@@ -71,7 +67,7 @@ class HybridRetriever(FileRetriever):
         most, allowed = self._given(k, where)
         weight = self.alpha if alpha is None else alpha
         return _as_documents(
-            self.monograph.search(query, most, mode=self.mode if mode is None else mode, where=allowed, alpha=weight)
+            self._file.open().search(query, most, mode=self.mode if mode is None else mode, where=allowed, alpha=weight)
         )
 
 
@@ -86,7 +82,7 @@ class MiniRAGRetriever(FileRetriever):
     ) -> list[Document]:
         most, allowed = self._given(k, where)
         formulas = self.faithful if faithful is None else faithful
-        return _as_documents(self.monograph.search(query, most, mode="graph", where=allowed, faithful=formulas))
+        return _as_documents(self._file.open().search(query, most, mode="graph", where=allowed, faithful=formulas))
 
 
 class TreeRetriever(FileRetriever):
@@ -107,7 +103,7 @@ class TreeRetriever(FileRetriever):
     ) -> list[Document]:
         most, allowed = self._given(k, where)
         return _as_documents(
-            self.monograph.search(
+            self._file.open().search(
                 query,
                 most,
                 mode="tree",
@@ -124,11 +120,13 @@ class EraRAGRetriever(TreeRetriever):
     The file must have a tree: ``Monograph.open(path, summarizer=...)``.
     """
 
+    _reads_only: ClassVar[bool] = False
+
     def add_documents(self, documents: Sequence[Document], ids: Sequence[str] | None = None) -> list[str]:
         """Store documents; one of a known id replaces that one. Returns their ids, in order."""
         names = documents_ids(documents, ids)
         if names:
-            self.monograph.put(as_passage(one, name) for one, name in zip(documents, names, strict=True))
+            self._file.open().put(as_passage(one, name) for one, name in zip(documents, names, strict=True))
         return names
 
     async def aadd_documents(self, documents: Sequence[Document], ids: Sequence[str] | None = None) -> list[str]:
@@ -137,7 +135,7 @@ class EraRAGRetriever(TreeRetriever):
 
     def delete(self, ids: Sequence[str]) -> bool:
         """Take documents out; always True: afterwards none of them is there."""
-        self.monograph.remove_chunks(ids)
+        self._file.open().remove_chunks(ids)
         return True
 
     async def adelete(self, ids: Sequence[str]) -> bool:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from typing import Any
+from typing import NoReturn
 
 from langchain_core.tools import BaseTool, BaseToolkit, StructuredTool, ToolException
 from pydantic import ConfigDict
 
 from monograph import Monograph
 from monograph.errors import MonographError
-from monograph_tools import Tools, reading, resolved
+from monograph_tools import answering, as_json, offered
 
 
 class MonographToolkit(BaseToolkit):
@@ -29,24 +27,16 @@ class MonographToolkit(BaseToolkit):
 
     def get_tools(self) -> list[BaseTool]:
         """The tools, for an agent. What goes wrong is said to it, with the mend."""
-        tools = Tools(self.monograph)
-        offered = [*reading(tools), *([tools.add_note] if self.notes else [])]
         return [
             StructuredTool.from_function(
-                _answering(tool), name=tool.__name__, description=tool.__doc__ or "", handle_tool_error=True
+                answering(tool, as_json, _failed),
+                name=tool.__name__,
+                description=tool.__doc__ or "",
+                handle_tool_error=True,
             )
-            for tool in offered
+            for tool in offered(self.monograph, notes=self.notes)
         ]
 
 
-def _answering(tool: Callable[..., Any]) -> Callable[..., Any]:
-    """A tool that answers in JSON."""
-
-    @functools.wraps(tool)
-    def answering(*arguments: Any, **named: Any) -> str:
-        try:
-            return str(tool(*arguments, **named).model_dump_json())
-        except MonographError as error:
-            raise ToolException(str(error)) from error
-
-    return resolved(tool, answering)
+def _failed(error: MonographError) -> NoReturn:
+    raise ToolException(str(error)) from error

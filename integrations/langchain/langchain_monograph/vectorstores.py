@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -14,8 +13,9 @@ from langchain_core.vectorstores.utils import maximal_marginal_relevance
 
 from langchain_monograph.documents import as_passage, as_stored_document, documents_ids
 from langchain_monograph.embeddings import LangChainEmbedder, MonographEmbeddings
-from monograph import Hit, Mode, Monograph
+from monograph import Hit, Mode
 from monograph.errors import InputError, InvalidFilter
+from monograph_tools import Given, opened
 
 Filter: TypeAlias = Mapping[str, Any] | Callable[[Document], bool]
 
@@ -48,21 +48,13 @@ class EcoVectorStore(VectorStore):
 
     def __init__(
         self,
-        monograph: Monograph | str | os.PathLike[str],
+        monograph: Given,
         embedding: Embeddings | None = None,
         *,
         mode: Mode = "dense",
     ) -> None:
-        self._own = not isinstance(monograph, Monograph)
-        if isinstance(monograph, Monograph):
-            if embedding is not None:
-                raise InputError(
-                    "the file is open, with an embedder of its own",
-                    "Monograph.open(path, LangChainEmbedder(embedding))",
-                )
-            self.monograph = monograph
-        else:
-            self.monograph = Monograph.open(monograph, None if embedding is None else LangChainEmbedder(embedding))
+        self.monograph = opened(monograph, embedding, LangChainEmbedder)
+        self._own = self.monograph is not monograph
         self._embedding = embedding
         self._mode = _checked(mode)
 
@@ -84,7 +76,7 @@ class EcoVectorStore(VectorStore):
         metadatas: list[dict[Any, Any]] | None = None,
         *,
         ids: list[str] | None = None,
-        monograph: Monograph | str | os.PathLike[str] = "vectors.mono",
+        monograph: Given = "vectors.mono",
         **kwargs: Any,
     ) -> EcoVectorStore:
         """A store of texts, in the file that ``monograph`` names."""

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import anyio.to_thread
 from mcp.server.mcpserver import MCPServer, ResourceSecurity
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp_types import Resource, ToolAnnotations
+from pydantic import BaseModel
 
 import monograph as library
 from monograph import Document, Monograph
 from monograph.errors import MonographError
-from monograph_tools.tools import Tools, address, reading, resolved
+from monograph_tools import answering, offered, reads
+from monograph_tools.tools import address
 
 LISTED = 200
 """Most documents that are listed as resources; all can be read, and searched for."""
@@ -58,12 +58,13 @@ def make_server(monograph: Monograph, *, notes: bool = False) -> FileServer:
     notes:
         Offer ``add_note``, the one tool that writes.
     """
-    tools = Tools(monograph)
     server = FileServer(monograph)
-    for one in reading(tools):
-        server.add_tool(_spoken(one), annotations=_READING, structured_output=True)
-    if notes:
-        server.add_tool(_spoken(tools.add_note), annotations=_WRITING, structured_output=True)
+    for one in offered(monograph, notes=notes):
+        server.add_tool(
+            answering(one, _structured, _failed),
+            annotations=_READING if reads(one) else _WRITING,
+            structured_output=True,
+        )
 
     # An id may look like a path: it is looked up in the file alone, never on the disk.
     @server.resource(
@@ -82,17 +83,12 @@ def make_server(monograph: Monograph, *, notes: bool = False) -> FileServer:
     return server
 
 
-def _spoken(tool: Callable[..., Any]) -> Callable[..., Any]:
-    """A tool whose errors are said to the agent, with their mends."""
+def _structured(reply: BaseModel) -> BaseModel:
+    return reply
 
-    @functools.wraps(tool)
-    def spoken(*arguments: Any, **named: Any) -> Any:
-        try:
-            return tool(*arguments, **named)
-        except MonographError as error:
-            raise ToolError(str(error)) from error
 
-    return resolved(tool, spoken)
+def _failed(error: MonographError) -> NoReturn:
+    raise ToolError(str(error)) from error
 
 
 def _resource(document: Document) -> Resource:

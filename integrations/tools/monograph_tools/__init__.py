@@ -1,4 +1,4 @@
-"""What agents can do with a .mono file, whatever framework they belong to."""
+"""What the integrations share: an agent's tools, a framework's models in a file, and files open or by their path."""
 
 from monograph.errors import MissingExtra
 
@@ -10,6 +10,24 @@ except ImportError as error:
         'pip install "monograph[llama-index]", "monograph[langchain]" or "monograph[mcp]"',
     ) from error
 
-from monograph_tools.tools import Tools, has_tree, reading, resolved
+from monograph_tools.borrowed import BorrowedEmbedder, BorrowedModel, in_pieces
+from monograph_tools.given import Given, HeldFile, opened, whole_documents
+from monograph_tools.offering import answering, as_json, offered, reads
+from monograph_tools.tools import has_tree
+from monograph_tools.waiting import in_threads
 
-__all__ = ["Tools", "has_tree", "reading", "resolved"]
+__all__ = [
+    "BorrowedEmbedder",
+    "BorrowedModel",
+    "Given",
+    "HeldFile",
+    "answering",
+    "as_json",
+    "has_tree",
+    "in_pieces",
+    "in_threads",
+    "offered",
+    "opened",
+    "reads",
+    "whole_documents",
+]

@@ -54,7 +54,7 @@ class OutlineItem(BaseModel):
     text: str
     chunks: int = Field(description="How many chunks it stands for")
     is_summary: bool
-    title: str = Field(description="Of a chunk's document; empty for a summary")
+    citation: Citation | None = Field(description="Of a chunk; null for a summary: open it to come to its passages")
 
 
 class OutlineReply(BaseModel):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 from urllib.parse import quote
 
 from pydantic import Field
@@ -28,7 +27,7 @@ from monograph_tools.replies import (
     SearchReply,
     StatsReply,
 )
-from monograph_tools.room import cut_to, fitting, shortened
+from monograph_tools.room import cut_to, fitting, shortened, weight
 
 LEAST_TOKENS, MOST_TOKENS = 200, 8_000
 OVERHEAD = 120
@@ -93,8 +92,9 @@ class Tools:
         max_tokens: Tokens = 2_000,
     ) -> OutlineReply:
         """See what the whole file is about: a table of contents made of summaries, opened layer by layer."""
-        items = _outlined(self.monograph.outline(node, layers), 0)
-        taken, left = fitting(items, max_tokens)
+        entries = list(_outlined(self.monograph.outline(node, layers), 0))
+        stored = self._stored([[one.id for one, _ in entries if one.layer == 0]])
+        taken, left = fitting((_entry(one, depth, stored) for one, depth in entries), max_tokens)
         return OutlineReply(items=taken, left_out=left)
 
     def entity(
@@ -108,9 +108,11 @@ class Tools:
         found = self.monograph.neighbourhood(name, hops, most)
         names = {one.id: one.name for one in found.entities}
         centre = [_entity(one) for one in found.entities if one.id in found.centre]
-        around, left = fitting((_entity(one) for one in found.entities if one.id not in found.centre), max_tokens // 2)
         stored = self._stored([link.chunks[:CITED] for link in found.links])
-        links, more = fitting((_link(one, names, stored) for one in found.links), max_tokens // 2 - OVERHEAD)
+        room = max_tokens - OVERHEAD
+        links, more = fitting((_link(one, names, stored) for one in found.links), room * 2 // 3)
+        room -= sum(map(weight, links))
+        around, left = fitting((_entity(one) for one in found.entities if one.id not in found.centre), room)
         return EntityReply(entity=centre, around=around, links=links, left_out=left + more + found.cut)
 
     def paths(
@@ -171,21 +173,6 @@ class Tools:
         return {one.chunk.id: one for one in self.monograph.fetch([name for names in some for name in names])}
 
 
-def reading(tools: Tools) -> list[Callable[..., Any]]:
-    """The tools that only read; ``outline`` where the file has a tree."""
-    found: list[Callable[..., Any]] = [tools.search, tools.read, tools.entity, tools.paths, tools.stats]
-    if has_tree(tools.monograph):
-        found.insert(2, tools.outline)
-    return found
-
-
-def resolved(tool: Callable[..., Any], wrapper: Callable[..., Any]) -> Callable[..., Any]:
-    """A wrapper of a tool with its types: schemas are made from them where the names of this module are unknown."""
-    wrapper.__signature__ = inspect.signature(tool, eval_str=True)  # type: ignore[attr-defined]
-    wrapper.__annotations__ = get_type_hints(tool, include_extras=True)
-    return wrapper
-
-
 def has_tree(monograph: Monograph) -> bool:
     """Whether a file has a tree of summaries."""
     try:
@@ -220,12 +207,22 @@ def _found(hit: Hit, room: int) -> FoundText:
     )
 
 
-def _outlined(branches: Sequence[Branch], depth: int) -> Iterator[OutlineItem]:
+def _outlined(branches: Sequence[Branch], depth: int) -> Iterator[tuple[Branch, int]]:
     for one in branches:
-        yield OutlineItem(
-            id=one.id, depth=depth, text=one.text, chunks=one.count, is_summary=one.layer > 0, title=one.title
-        )
+        yield one, depth
         yield from _outlined(one.children, depth + 1)
+
+
+def _entry(one: Branch, depth: int, stored: dict[str, Stored]) -> OutlineItem:
+    known = stored.get(one.id)
+    return OutlineItem(
+        id=one.id,
+        depth=depth,
+        text=one.text,
+        chunks=one.count,
+        is_summary=one.layer > 0,
+        citation=None if known is None else _cite_chunk(known.chunk, known.title, known.uri),
+    )
 
 
 def _entity(one: Entity) -> EntityItem:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -18,12 +17,12 @@ from llama_index.core.indices.registry import INDEX_STRUCT_TYPE_TO_INDEX_CLASS
 from llama_index.core.schema import BaseNode, Document
 from llama_index.core.storage.docstore.types import RefDocInfo
 
+from llama_index.embeddings.monograph import LlamaIndexEmbedder
 from llama_index.retrievers.monograph import TreeRetriever
-from llama_index.vector_stores.monograph import LlamaIndexEmbedder
 from llama_index.vector_stores.monograph.nodes import as_documents, as_node
 from monograph import Monograph
 from monograph.errors import InputError
-from monograph_tools import has_tree
+from monograph_tools import Given, has_tree, opened
 
 STRUCT_TYPE = cast(IndexStructType, "monograph_erarag")
 """What a persisted index says it is. The framework's own kinds are a closed enumeration of texts; any text will do."""
@@ -70,7 +69,7 @@ class EraRAGIndex(BaseIndex[EraRAGStruct]):
     def __init__(
         self,
         nodes: Sequence[BaseNode] | None = None,
-        monograph: Monograph | str | os.PathLike[str] | None = None,
+        monograph: Given | None = None,
         *,
         embed_model: BaseEmbedding | None = None,
         index_struct: EraRAGStruct | None = None,
@@ -79,8 +78,8 @@ class EraRAGIndex(BaseIndex[EraRAGStruct]):
         given = monograph if monograph is not None or index_struct is None else index_struct.path
         if given is None:
             raise InputError("an index needs a file", 'EraRAGIndex(nodes, "notes.mono")')
-        self._own = not isinstance(given, Monograph)
-        self._monograph = _opened(given, embed_model)
+        self._monograph = opened(given, embed_model, LlamaIndexEmbedder)
+        self._own = self._monograph is not given
         begun = list(nodes or []) if index_struct is None else None
         super().__init__(nodes=begun, index_struct=index_struct, **options)
 
@@ -184,16 +183,6 @@ class EraRAGIndex(BaseIndex[EraRAGStruct]):
         """
         own = {"similarity_top_k", "detail", "budget", "where", "callback_manager"}
         return TreeRetriever(self._monograph, **{name: value for name, value in kwargs.items() if name in own})
-
-
-def _opened(given: Monograph | str | os.PathLike[str], embed_model: BaseEmbedding | None) -> Monograph:
-    if not isinstance(given, Monograph):
-        return Monograph.open(given, None if embed_model is None else LlamaIndexEmbedder(embed_model))
-    if embed_model is not None:
-        raise InputError(
-            "the file is open, with an embedder of its own", "Monograph.open(path, LlamaIndexEmbedder(embed_model))"
-        )
-    return given
 
 
 INDEX_STRUCT_TYPE_TO_INDEX_STRUCT_CLASS[STRUCT_TYPE] = EraRAGStruct

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import llama_index_instrumentation as instrument
 from llama_index.core.bridge.pydantic import Field, PrivateAttr
+from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 
+from llama_index.vector_stores.monograph import ReductionEvent
 from monograph import Chunk, Hit, Monograph
 from monograph.errors import InputError
+
+dispatcher = instrument.get_dispatcher(__name__)
 
 SPANS = "monograph_spans"
 """Metadata key of what was kept: (start, end) in the node's own text; neither embedded nor shown to a model."""
@@ -48,12 +53,17 @@ class SCRPostprocessor(BaseNodePostprocessor):
         if query_bundle is None:
             raise InputError("nodes cannot be reduced without a question", "give query_bundle or query_str")
         texts = [one.node.get_content(metadata_mode=MetadataMode.NONE) for one in nodes]
+        dispatcher.event(ReRankStartEvent(query=query_bundle, nodes=nodes, top_n=len(nodes), model_name="SCR"))
         hits = [
             _as_hit(one, text, rank) for rank, (one, text) in enumerate(zip(nodes, texts, strict=True)) if text.strip()
         ]
         reduced = self._monograph.reduce(query_bundle.query_str, hits, cut=self.cut)
         kept = [_cut(nodes[one.hit.rank], one.text, [(span.start, span.end) for span in one.spans]) for one in reduced]
-        return kept + [one for one, text in zip(nodes, texts, strict=True) if not text.strip()]
+        done = kept + [one for one, text in zip(nodes, texts, strict=True) if not text.strip()]
+        lengths = sum(len(one.hit.text) for one in reduced), sum(len(one.text) for one in reduced)
+        dispatcher.event(ReductionEvent(query=query_bundle.query_str, characters=lengths[0], kept=lengths[1]))
+        dispatcher.event(ReRankEndEvent(nodes=done))
+        return done
 
 
 def _as_hit(one: NodeWithScore, text: str, rank: int) -> Hit:

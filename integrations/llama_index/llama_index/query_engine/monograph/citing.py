@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from typing import Any
 
+import llama_index_instrumentation as instrument
 from llama_index.core.base.base_query_engine import BaseQueryEngine
-from llama_index.core.base.response.schema import RESPONSE_TYPE, Response
+from llama_index.core.base.response.schema import RESPONSE_TYPE, AsyncStreamingResponse, Response, StreamingResponse
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.prompts.mixin import PromptMixinType
 from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
 
-from monograph import Citation, Mode, Monograph
+from llama_index.vector_stores.monograph import AnswerEvent
+from monograph import Answer, Citation, Mode, Monograph
+from monograph_tools import in_threads
+
+dispatcher = instrument.get_dispatcher(__name__)
 
 
 class CitingQueryEngine(BaseQueryEngine):
     """Answers from a file: found, reduced, packed under a budget, asked, and held against its sources.
 
-    The file's own model answers (``Monograph.open(path, model=Model(llm, "name"))``); without one the answer is the
+    The file's own model answers (``Monograph.open(path, model=Model(llm, "its name"))``); without one the answer is the
     passages themselves. ``source_nodes`` are what the answer cites, in order of their numbers, with the spans of their
-    documents under ``monograph_spans``; the response's metadata say ``abstained`` and what it took.
+    documents under ``monograph_spans``; the response's metadata say ``abstained``, what it took, and under
+    ``unknown`` the numbers that the model cited though there are none such.
 
     Parameters
     ----------
@@ -30,6 +36,9 @@ class CitingQueryEngine(BaseQueryEngine):
         Most tokens of the context; None takes the file's own.
     mode, where:
         As for :meth:`monograph.Monograph.search`.
+    streaming:
+        Answer piece by piece: a ``StreamingResponse``, whose ``source_nodes`` and metadata are filled in with the last
+        piece, when it is known what the answer cites.
     callback_manager:
         LlamaIndex's.
     """
@@ -41,9 +50,11 @@ class CitingQueryEngine(BaseQueryEngine):
         budget: int | None = None,
         mode: Mode = "auto",
         where: Mapping[str, Any] | None = None,
+        streaming: bool = False,
         callback_manager: CallbackManager | None = None,
     ) -> None:
         self._monograph = monograph
+        self._streaming = streaming
         self._choices: dict[str, Any] = {"mode": mode, "where": where} | ({} if budget is None else {"budget": budget})
         super().__init__(callback_manager)
 
@@ -51,21 +62,47 @@ class CitingQueryEngine(BaseQueryEngine):
         return {}
 
     def _query(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
+        if self._streaming:
+            sources: list[NodeWithScore] = []
+            told: dict[str, Any] = {}
+            return StreamingResponse(self._pieces(query_bundle, sources, told), sources, told)
         answer = self._monograph.ask(query_bundle.query_str, **self._choices)
-        return Response(
-            response=answer.text,
-            source_nodes=[_as_source(one) for one in answer.citations],
-            metadata={
-                "abstained": answer.abstained,
-                "model": answer.model,
-                "tokens_in": answer.tokens_in,
-                "tokens_out": answer.tokens_out,
-                "relevance": answer.context.relevance,
-            },
-        )
+        dispatcher.event(AnswerEvent.of(answer))
+        return Response(answer.text, _sources(answer), _told(answer))
 
     async def _aquery(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
+        if self._streaming:
+            sources: list[NodeWithScore] = []
+            told: dict[str, Any] = {}
+            return AsyncStreamingResponse(in_threads(self._pieces(query_bundle, sources, told)), sources, told)
         return await asyncio.to_thread(self._query, query_bundle)
+
+    def _pieces(
+        self, query_bundle: QueryBundle, sources: list[NodeWithScore], told: dict[str, Any]
+    ) -> Generator[str, None, None]:
+        """The answer as it comes; sources and what is told of it are filled in once it is whole."""
+        for piece in self._monograph.stream(query_bundle.query_str, **self._choices):
+            if isinstance(piece, Answer):
+                dispatcher.event(AnswerEvent.of(piece))
+                sources.extend(_sources(piece))
+                told.update(_told(piece))
+            else:
+                yield piece
+
+
+def _sources(answer: Answer) -> list[NodeWithScore]:
+    return [_as_source(one) for one in answer.citations]
+
+
+def _told(answer: Answer) -> dict[str, Any]:
+    return {
+        "abstained": answer.abstained,
+        "model": answer.model,
+        "tokens_in": answer.tokens_in,
+        "tokens_out": answer.tokens_out,
+        "relevance": answer.context.relevance,
+        "unknown": list(answer.unknown),
+    }
 
 
 def _as_source(one: Citation) -> NodeWithScore:

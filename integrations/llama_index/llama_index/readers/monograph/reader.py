@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from typing import Any
 
 from llama_index.core.readers.base import BaseReader
 from llama_index.core.schema import Document
 
-from monograph import Monograph
+from monograph_tools import Given, whole_documents
 
 
 class MonographReader(BaseReader):
@@ -23,7 +22,7 @@ class MonographReader(BaseReader):
         An open file, which stays the caller's to close; or the path of one, which is opened while it is read.
     """
 
-    def __init__(self, monograph: Monograph | str | os.PathLike[str]) -> None:
+    def __init__(self, monograph: Given) -> None:
         self._given = monograph
 
     def lazy_load_data(self, names: Iterable[str] | None = None, **load_kwargs: Any) -> Iterable[Document]:
@@ -39,21 +38,12 @@ class MonographReader(BaseReader):
         NotFound
             If a name fits no document, or several.
         """
-        if isinstance(self._given, Monograph):
-            yield from _documents(self._given, names)
-        else:
-            with Monograph.open(self._given, create=False, read_only=True) as opened:
-                yield from _documents(opened, names)
-
-
-def _documents(monograph: Monograph, names: Iterable[str] | None) -> Iterable[Document]:
-    for name in [one.id for one in monograph.documents()] if names is None else names:
-        found = monograph.document(name)
-        own = {"monograph_title": found.title, "monograph_uri": found.uri}
-        yield Document(
-            id_=found.id,
-            text=found.text,
-            metadata={**own, **found.metadata},
-            excluded_embed_metadata_keys=list(own),
-            excluded_llm_metadata_keys=list(own),
-        )
+        for found in whole_documents(self._given, names):
+            own = {"monograph_title": found.title, "monograph_uri": found.uri}
+            yield Document(
+                id_=found.id,
+                text=found.text,
+                metadata={**own, **found.metadata},
+                excluded_embed_metadata_keys=list(own),
+                excluded_llm_metadata_keys=list(own),
+            )

@@ -1,4 +1,4 @@
-"""Monograph for LlamaIndex: retrievers over a .mono file, and LLMs that answer from one."""
+"""Monograph for LlamaIndex: retrievers over a .mono file."""
 
 from monograph.errors import MissingExtra
 
@@ -9,7 +9,6 @@ except ImportError as error:
         "llama_index.retrievers.monograph needs LlamaIndex", 'pip install "monograph[llama-index]"'
     ) from error
 
-from llama_index.retrievers.monograph.model import Model
 from llama_index.retrievers.monograph.retrievers import HybridRetriever, MiniRAGRetriever, TreeRetriever
 
-__all__ = ["HybridRetriever", "MiniRAGRetriever", "Model", "TreeRetriever"]
+__all__ = ["HybridRetriever", "MiniRAGRetriever", "TreeRetriever"]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from llama_index.core.schema import QueryBundle
 
 from llama_index.retrievers.monograph.over_file import FileRetriever
 from monograph import Hit, Mode, Monograph
+from monograph_tools import Given
 
 
 class HybridRetriever(FileRetriever):
@@ -26,7 +26,7 @@ class HybridRetriever(FileRetriever):
 
     def __init__(
         self,
-        monograph: Monograph | str | os.PathLike[str],
+        monograph: Given,
         *,
         mode: Mode = "auto",
         alpha: float | None = None,
@@ -56,9 +56,7 @@ class MiniRAGRetriever(FileRetriever):
         Search by the paper's own formulas.
     """
 
-    def __init__(
-        self, monograph: Monograph | str | os.PathLike[str], *, faithful: bool = False, **options: Any
-    ) -> None:
+    def __init__(self, monograph: Given, *, faithful: bool = False, **options: Any) -> None:
         self._faithful = faithful
         super().__init__(monograph, **options)
 
@@ -85,7 +83,7 @@ class TreeRetriever(FileRetriever):
 
     def __init__(
         self,
-        monograph: Monograph | str | os.PathLike[str],
+        monograph: Given,
         *,
         detail: float | None = None,
         budget: int | None = None,

@@ -9,7 +9,7 @@ except ImportError as error:
         "llama_index.vector_stores.monograph needs LlamaIndex", 'pip install "monograph[llama-index]"'
     ) from error
 
-from llama_index.vector_stores.monograph.embedding import LlamaIndexEmbedder, MonographEmbedding
+from llama_index.vector_stores.monograph.events import AnswerEvent, ReductionEvent, SearchEvent
 from llama_index.vector_stores.monograph.store import EcoVectorStore
 
-__all__ = ["EcoVectorStore", "LlamaIndexEmbedder", "MonographEmbedding"]
+__all__ = ["AnswerEvent", "EcoVectorStore", "ReductionEvent", "SearchEvent"]

@@ -23,12 +23,14 @@ from llama_index.core.vector_stores.types import (
     VectorStoreQueryResult,
 )
 
-from llama_index.vector_stores.monograph.embedding import LlamaIndexEmbedder
+from llama_index.embeddings.monograph import LlamaIndexEmbedder
+from llama_index.vector_stores.monograph.events import SearchEvent
 from llama_index.vector_stores.monograph.nodes import as_documents, as_node
 from llama_index.vector_stores.monograph.where import as_where
 from monograph import Hit, Monograph
 from monograph.errors import InputError
 from monograph.models import Float32
+from monograph_tools import Given, opened
 
 dispatcher = instrument.get_dispatcher(__name__)
 
@@ -73,19 +75,11 @@ class EcoVectorStore(BasePydanticVectorStore):
     _monograph: Monograph = PrivateAttr()
     _own: bool = PrivateAttr()
 
-    def __init__(self, monograph: Monograph | str | os.PathLike[str], embed_model: BaseEmbedding | None = None) -> None:
-        own = not isinstance(monograph, Monograph)
-        opened = monograph if isinstance(monograph, Monograph) else None
-        if opened is not None and embed_model is not None:
-            raise InputError(
-                "the file is open, with an embedder of its own", "Monograph.open(path, LlamaIndexEmbedder(embed_model))"
-            )
-        if opened is None:
-            embedder = None if embed_model is None else LlamaIndexEmbedder(embed_model)
-            opened = Monograph.open(monograph, embedder)  # type: ignore[arg-type]
-        super().__init__(path=str(opened.path), stores_text=True, is_embedding_query=True)  # type: ignore[call-arg]
-        self._monograph = opened
-        self._own = own
+    def __init__(self, monograph: Given, embed_model: BaseEmbedding | None = None) -> None:
+        file = opened(monograph, embed_model, LlamaIndexEmbedder)
+        super().__init__(path=str(file.path), stores_text=True, is_embedding_query=True)  # type: ignore[call-arg]
+        self._monograph = file
+        self._own = file is not monograph
 
     @classmethod
     def class_name(cls) -> str:
@@ -209,19 +203,12 @@ class EcoVectorStore(BasePydanticVectorStore):
         InvalidFilter
             If a filter cannot be understood.
         """
-        where = as_where(query.filters, query.node_ids, query.doc_ids)
-        mode = VectorStoreQueryMode(query.mode)
-        if mode == VectorStoreQueryMode.DEFAULT:
-            return _result(self._dense(query, query.similarity_top_k, where))
-        if mode == VectorStoreQueryMode.MMR:
-            return _result(self._diverse(query, where, kwargs))
-        if mode in (VectorStoreQueryMode.SPARSE, VectorStoreQueryMode.TEXT_SEARCH):
-            k = query.similarity_top_k if query.sparse_top_k is None else query.sparse_top_k
-            return _result(self._monograph.search(_words(query), k, mode="lexical", where=where))
-        if mode == VectorStoreQueryMode.HYBRID:
-            return _result(self._hybrid(query, where))
-        raise InputError(
-            f"EcoVectorStore has no mode {mode.value!r}", "modes are default, mmr, sparse, text_search and hybrid"
+        hits = self._hits(query, as_where(query.filters, query.node_ids, query.doc_ids), kwargs)
+        dispatcher.event(SearchEvent.of(query.query_str or "", hits))
+        return VectorStoreQueryResult(
+            nodes=[as_node(hit) for hit in hits],
+            similarities=[hit.score for hit in hits],
+            ids=[hit.chunk.id for hit in hits],
         )
 
     @dispatcher.span
@@ -231,6 +218,21 @@ class EcoVectorStore(BasePydanticVectorStore):
 
     def persist(self, persist_path: str = "", fs: AbstractFileSystem | None = None) -> None:
         """Nothing is left to be done: every addition is in the file already."""
+
+    def _hits(self, query: VectorStoreQuery, where: dict[str, Any], options: dict[str, Any]) -> list[Hit]:
+        mode = VectorStoreQueryMode(query.mode)
+        if mode == VectorStoreQueryMode.DEFAULT:
+            return self._dense(query, query.similarity_top_k, where)
+        if mode == VectorStoreQueryMode.MMR:
+            return self._diverse(query, where, options)
+        if mode in (VectorStoreQueryMode.SPARSE, VectorStoreQueryMode.TEXT_SEARCH):
+            k = query.similarity_top_k if query.sparse_top_k is None else query.sparse_top_k
+            return self._monograph.search(_words(query), k, mode="lexical", where=where)
+        if mode == VectorStoreQueryMode.HYBRID:
+            return self._hybrid(query, where)
+        raise InputError(
+            f"EcoVectorStore has no mode {mode.value!r}", "modes are default, mmr, sparse, text_search and hybrid"
+        )
 
     def _dense(self, query: VectorStoreQuery, k: int, where: dict[str, Any]) -> list[Hit]:
         words = query.query_str or ""
@@ -309,11 +311,3 @@ def _words(query: VectorStoreQuery) -> str:
     if query.query_str is None:
         raise InputError(f"the mode {query.mode!r} needs a query's words here", "give query_str")
     return query.query_str
-
-
-def _result(hits: list[Hit]) -> VectorStoreQueryResult:
-    return VectorStoreQueryResult(
-        nodes=[as_node(hit) for hit in hits],
-        similarities=[hit.score for hit in hits],
-        ids=[hit.chunk.id for hit in hits],
-    )

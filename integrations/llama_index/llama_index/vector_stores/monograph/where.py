@@ -30,6 +30,10 @@ def as_where(
     InvalidFilter
         If a filter cannot be understood. None is ever ignored.
     """
+    if filters is not None and not isinstance(filters, MetadataFilters):
+        raise InvalidFilter(
+            f"filters must be MetadataFilters, not {type(filters).__name__}", "MetadataFilters(filters=[…])"
+        )
     parts = [] if filters is None or not filters.filters else [_group(filters)]
     if nodes:
         parts.append({"$chunk": {"in": list(nodes)}})

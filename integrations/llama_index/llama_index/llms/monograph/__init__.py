@@ -1,0 +1,13 @@
+"""Monograph for LlamaIndex: language models across the border, both ways."""
+
+from monograph.errors import MissingExtra
+
+try:
+    import llama_index.core  # noqa: F401
+except ImportError as error:
+    raise MissingExtra("llama_index.llms.monograph needs LlamaIndex", 'pip install "monograph[llama-index]"') from error
+
+from llama_index.llms.monograph.llm import MonographLLM
+from llama_index.llms.monograph.model import Model
+
+__all__ = ["Model", "MonographLLM"]

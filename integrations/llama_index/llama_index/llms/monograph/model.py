@@ -1,0 +1,48 @@
+"""A LlamaIndex LLM as Monograph's language model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from llama_index.core.base.llms.types import CompletionResponse
+from llama_index.core.llms import LLM
+
+from monograph.models import Completion
+from monograph_tools import BorrowedModel
+
+
+class Model(BorrowedModel):
+    """Lets a LlamaIndex LLM answer :meth:`monograph.Monograph.ask`.
+
+    Parameters
+    ----------
+    llm:
+        Any LLM.
+    key:
+        Names the model and every setting that changes its answers: these are remembered under it.
+    limit:
+        What the LLM calls the most tokens of an answer; empty to hand it none.
+    """
+
+    called = "the LLM"
+
+    def __init__(self, llm: LLM, key: str, limit: str = "max_tokens") -> None:
+        super().__init__(f"llama_index/{key}", limit)
+        self._llm = llm
+
+    def _whole(self, prompt: str, limits: dict[str, Any]) -> Completion:
+        response = self._llm.complete(prompt, **limits)
+        return Completion(response.text, *_usage(response))
+
+    def _pieces(self, prompt: str, limits: dict[str, Any]) -> Iterator[Completion]:
+        length = 0
+        for response in self._llm.stream_complete(prompt, **limits):
+            piece = response.delta or response.text[length:]
+            length += len(piece)
+            yield Completion(piece, *_usage(response))
+
+
+def _usage(response: CompletionResponse) -> tuple[int, int]:
+    told = response.additional_kwargs or {}
+    return int(told.get("prompt_tokens") or 0), int(told.get("completion_tokens") or 0)

@@ -1,0 +1,102 @@
+"""A file as it is handed to a component: open, or by its path."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TypeAlias, TypeVar
+
+from monograph import Document, Monograph
+from monograph.errors import InputError
+from monograph.models import Embedder
+
+Given: TypeAlias = Monograph | str | os.PathLike[str]
+Model = TypeVar("Model")
+
+
+def opened(given: Given, model: Model | None, borrowed: Callable[[Model], Embedder]) -> Monograph:
+    """The open file itself, or one that is opened with a framework's embedding model, or with its own.
+
+    Raises
+    ------
+    InputError
+        If both an open file and a model are given.
+    """
+    if not isinstance(given, Monograph):
+        return Monograph.open(given, None if model is None else borrowed(model))
+    if model is not None:
+        name = getattr(borrowed, "__name__", "embedder")
+        raise InputError(
+            "the file is open, with an embedder of its own", f"Monograph.open(path, {name}(your embedding model))"
+        )
+    return given
+
+
+class HeldFile:
+    """A file that is open, or one of this path, opened when it is first asked for; it must be there.
+
+    Parameters
+    ----------
+    given:
+        An open file stays the caller's to close.
+    read_only:
+        Whether a path is opened for reading only.
+    """
+
+    def __init__(self, given: Given, *, read_only: bool = True) -> None:
+        self._given = given
+        self._read_only = read_only
+        self._opened: Monograph | None = None
+        self._opening = threading.Lock()
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        given = self._given
+        return (given.path if isinstance(given, Monograph) else Path(given)).absolute()
+
+    def open(self) -> Monograph:
+        """The open file.
+
+        Raises
+        ------
+        FileError
+            If there is none of this path, or it cannot be read.
+        """
+        if isinstance(self._given, Monograph):
+            return self._given
+        with self._opening:
+            if self._opened is None:
+                self._opened = Monograph.open(self._given, create=False, read_only=self._read_only)
+            return self._opened
+
+    def close(self) -> None:
+        """Close the file if it was given as a path; what asks next opens it again."""
+        with self._opening:
+            if self._opened is not None:
+                self._opened.close()
+                self._opened = None
+
+
+def whole_documents(given: Given, names: Iterable[str] | None = None) -> Iterator[Document]:
+    """Documents one by one, in order of uri, then id; a path is open while they are read.
+
+    Parameters
+    ----------
+    given:
+        The file.
+    names:
+        Ids or uris; all documents without them.
+
+    Raises
+    ------
+    NotFound
+        If a name fits no document, or several.
+    """
+    with contextlib.closing(HeldFile(given)) as file:
+        monograph = file.open()
+        for name in [one.id for one in monograph.documents()] if names is None else names:
+            yield monograph.document(name)

@@ -1,0 +1,200 @@
+"""Language models across the border: LlamaIndex's under Monograph.ask, and Monograph's in LlamaIndex's Settings."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from threading import get_ident
+from typing import Any
+
+import pytest
+
+pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
+pytest.importorskip("urllib3", reason="the extra llm is not installed")
+
+from llama_index.core import Settings, VectorStoreIndex
+from llama_index.core.base.response.schema import AsyncStreamingResponse, StreamingResponse
+from llama_index.core.llms import ChatMessage, CompletionResponse, CustomLLM, LLMMetadata, MessageRole
+from llama_index.core.llms.callbacks import llm_completion_callback
+from llama_index.core.schema import TextNode
+
+from llama_index.embeddings.monograph import MonographEmbedding
+from llama_index.llms.monograph import Model, MonographLLM
+from llama_index.query_engine.monograph import CitingQueryEngine
+from llama_index.vector_stores.monograph import EcoVectorStore
+from model_server import ModelServer
+from monograph import Answer, Document, Monograph
+from monograph.derive.openai_compatible import OpenAICompatible
+from monograph.errors import ModelUnavailable
+from monograph.models import Completion, StreamingModel
+
+COMET = "Ines Okafor found the comet on the eleventh of April."
+QUESTION = "Who found the comet?"
+
+
+class Scripted(CustomLLM):
+    """Says one thing; fails when that is nothing."""
+
+    said: str = "Ines Okafor [1]."
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata()
+
+    @llm_completion_callback()
+    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+        if not self.said:
+            raise ConnectionError("no route to the model")
+        return CompletionResponse(text=self.said, additional_kwargs={"prompt_tokens": 9, "completion_tokens": 4})
+
+    @llm_completion_callback()
+    def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> Iterator[CompletionResponse]:
+        whole = self.complete(prompt).text
+        for end in range(1, len(whole) + 1):
+            yield CompletionResponse(text=whole[:end], delta=whole[end - 1 : end])
+
+
+class Whole:
+    """A model that cannot stream."""
+
+    key = "whole"
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, int, int]] = []
+
+    def complete(self, prompt: str, max_tokens: int) -> Completion:
+        self.asked.append((prompt, max_tokens, get_ident()))
+        return Completion("Ines Okafor.", 7, 3)
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with ModelServer() as running:
+        yield running
+
+
+@pytest.fixture
+def ours(server: ModelServer) -> OpenAICompatible:
+    return OpenAICompatible(server.url, "scripted")
+
+
+def test_theirs_answers_whole_and_in_pieces(tmp_path: Path) -> None:
+    model = Model(Scripted(), "fake")
+    assert isinstance(model, StreamingModel)
+    assert model.complete("x", 50) == Completion("Ines Okafor [1].", 9, 4)
+    with Monograph.open(tmp_path / "x.mono", model=model) as monograph:
+        monograph.add([Document(COMET, id="log")])
+        *pieces, answer = monograph.stream(QUESTION, remember=False)
+        assert isinstance(answer, Answer)
+        assert "".join(map(str, pieces)) == answer.text == "Ines Okafor [1]."
+        assert len(pieces) > 2
+        assert answer.citations[0].spans[0].document_id == "log"
+        assert answer.model == "llama_index/fake"
+
+
+def test_what_fails_in_theirs_is_one_error_of_ours() -> None:
+    with pytest.raises(ModelUnavailable, match="the LLM failed: no route"):
+        Model(Scripted(said=""), "fake").complete("x", 5)
+    with pytest.raises(ModelUnavailable, match="the LLM failed: no route"):
+        list(Model(Scripted(said=""), "fake").stream("x", 5))
+
+
+def test_ours_as_an_llm(server: ModelServer, ours: OpenAICompatible) -> None:
+    llm = MonographLLM(ours, max_tokens=64)
+    prompt = f"{COMET}\n\nQuestion: {QUESTION}"
+    plain = ours.complete(prompt, 64)
+    told = llm.complete(prompt)
+    assert told.text == plain.text
+    assert told.additional_kwargs == {"prompt_tokens": plain.tokens_in, "completion_tokens": plain.tokens_out}
+    *pieces, last = llm.stream_complete(prompt)
+    assert len(pieces) > 1
+    assert "".join(one.delta or "" for one in pieces) == pieces[-1].text == last.text == plain.text
+    assert last.additional_kwargs["completion_tokens"] == plain.tokens_out
+    assert (llm.metadata.model_name, llm.metadata.num_output) == (ours.key, 64)
+    server.fail(400, times=1)
+    with pytest.raises(ModelUnavailable):
+        llm.complete(prompt)
+
+
+def test_ours_asynchronously_waits_in_threads() -> None:
+    model = Whole()
+    llm = MonographLLM(model, max_tokens=50)
+    messages = [ChatMessage(role=MessageRole.SYSTEM, content="Be brief."), ChatMessage(content=QUESTION)]
+
+    async def work() -> list[str]:
+        said = [(await llm.acomplete(QUESTION)).text, (await llm.achat(messages, max_tokens=9)).message.content or ""]
+        said.append("".join([one.delta or "" async for one in await llm.astream_complete(QUESTION)]))
+        said.append("".join([one.delta or "" async for one in await llm.astream_chat(messages)]))
+        return said
+
+    assert asyncio.run(work()) == ["Ines Okafor."] * 4
+    assert get_ident() not in {thread for _, _, thread in model.asked}
+    assert [limit for _, limit, _ in model.asked] == [50, 9, 50, 50]
+    assert "Be brief." in model.asked[1][0]
+    assert llm.chat(messages).message.content == "Ines Okafor."
+    assert "".join(one.delta or "" for one in llm.stream_chat(messages)) == "Ines Okafor."
+
+
+def test_ours_in_the_settings(tmp_path: Path, server: ModelServer, ours: OpenAICompatible) -> None:
+    server.say("Ines Okafor did.", containing=COMET)
+    kept = Settings._llm, Settings._embed_model
+    with Monograph.open(tmp_path / "settings.mono") as monograph:
+        Settings.llm, Settings.embed_model = MonographLLM(ours), MonographEmbedding(monograph.embedder)
+        try:
+            index = VectorStoreIndex.from_vector_store(EcoVectorStore(monograph))
+            index.insert_nodes([TextNode(text=COMET, id_="log"), TextNode(text="The boiler is warm.", id_="boiler")])
+            response = index.as_query_engine(similarity_top_k=1).query(QUESTION)
+            streamed = index.as_query_engine(similarity_top_k=1, streaming=True).query(QUESTION)
+            assert isinstance(streamed, StreamingResponse)
+            pieces = list(streamed.response_gen)
+        finally:
+            Settings._llm, Settings._embed_model = kept
+    assert [one.node_id for one in response.source_nodes] == ["log"]
+    assert "".join(pieces) == str(response) == "Ines Okafor did."
+    assert server.calls == 2
+
+
+@pytest.fixture
+def asked(tmp_path: Path, ours: OpenAICompatible) -> Iterator[Monograph]:
+    with Monograph.open(tmp_path / "asked.mono", model=ours) as monograph:
+        monograph.add([Document(COMET, id="log"), Document("The boiler is serviced by Mrs Grubb.", id="boiler")])
+        yield monograph
+
+
+def test_answers_that_cite_come_in_pieces(asked: Monograph) -> None:
+    whole = CitingQueryEngine(asked).query(QUESTION)
+    asked.compact()  # nothing is remembered: the model is asked anew
+    response = CitingQueryEngine(asked, streaming=True).query(QUESTION)
+    assert isinstance(response, StreamingResponse)
+    assert response.source_nodes == []
+    pieces = list(response.response_gen)
+    assert len(pieces) > 1
+    assert "".join(pieces) == str(whole)
+    assert [one.node_id for one in response.source_nodes] == [one.node_id for one in whole.source_nodes]
+    assert response.source_nodes[0].node.ref_doc_id == "log"  # type: ignore[attr-defined]
+    assert response.metadata is not None
+    assert response.metadata["model"] == "openai/scripted/0.0"
+    assert response.metadata["tokens_in"] > 0
+
+
+def test_and_asynchronously(asked: Monograph) -> None:
+    async def work() -> tuple[list[str], AsyncStreamingResponse]:
+        response = await CitingQueryEngine(asked, streaming=True).aquery(QUESTION)
+        assert isinstance(response, AsyncStreamingResponse)
+        return [piece async for piece in response.async_response_gen()], response
+
+    pieces, response = asyncio.run(work())
+    assert len(pieces) > 1
+    assert "Okafor" in "".join(pieces)
+    assert [one.node.ref_doc_id for one in response.source_nodes] == ["log"]  # type: ignore[attr-defined]
+
+
+def test_a_model_that_breaks_off(asked: Monograph, server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("monograph.derive.server.FIRST_WAIT", 0.01)
+    server.fail("cut", times=9)
+    response = CitingQueryEngine(asked, streaming=True).query(QUESTION)
+    assert isinstance(response, StreamingResponse)
+    with pytest.raises(ModelUnavailable):
+        list(response.response_gen)
+    assert response.source_nodes == []
