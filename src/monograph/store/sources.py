@@ -19,14 +19,14 @@ class Source:
     modified_ns: int
 
 
-def under(connection: Connection, root: str) -> dict[str, Source]:
-    """The known files at or below a path, by uri."""
+def states(connection: Connection, root: str) -> dict[str, tuple[int, int]]:
+    """Bytes and time of change (nanoseconds since 1970) of the known files at or below a path, by uri."""
     below = root.rstrip("/") + "/"
     found = connection.execute(
-        "SELECT uri, root, sha256, size, modified_ns FROM sources WHERE uri = ? OR (uri >= ? AND uri < ?)",
+        "SELECT uri, size, modified_ns FROM sources WHERE uri = ? OR (uri >= ? AND uri < ?)",
         (root, below, below[:-1] + "0"),  # "0" is the character after "/"
     )
-    return {row[0]: Source(*row) for row in found}
+    return {uri: (size, modified_ns) for uri, size, modified_ns in found}
 
 
 def by_root(connection: Connection) -> list[tuple[str, int, int, int]]:
