@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from embedders import HashEmbedder
-from fuzz_readers import mutations, survive
+from fuzz_readers import made, mutations, survive
 from monograph import Document, Limits, Monograph, Settings
 from monograph.errors import SourceError, SourceLocked, SourceTooLarge, SourceTooSlow
 from monograph.ingest.chunk import cut
@@ -513,5 +513,7 @@ def test_a_large_table_is_stored_part_by_part(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.timeout(120)
 def test_mutations_of_every_sample_do_no_harm(shared: Path, tmp_path: Path) -> None:
     samples = [path for path, _ in expected(shared) if path.name not in RECOGNISED]
+    (tmp_path / "made").mkdir()
+    samples += made(tmp_path / "made")
     read_, failed = survive(mutations(samples, seed=7), tmp_path, seconds=4.0)
     assert read_ + failed > 20

@@ -48,7 +48,7 @@ def read_msg(opened: Opened) -> Items:
     message = Message.load(io.BytesIO(opened.data))
     to = ", ".join(one.email_address or one.name for one in message.recipients)
     headers = {
-        "from": text_of(message.sender), "to": to, "date": text_of(message.sent_date),
+        "from": text_of(message.sender).replace('"', ""), "to": to, "date": text_of(message.sent_date),
         "subject": text_of(message.subject),
     }  # fmt: skip
     yield from _message(opened, headers, message.body or "", (message.html_body or "").encode())
