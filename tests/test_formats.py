@@ -211,6 +211,22 @@ def test_a_message_and_what_is_attached(tmp_path: Path, shared: Path) -> None:
     assert "TECHMART" in documents[1].text
 
 
+def test_an_attachment_that_fails_hides_no_other(tmp_path: Path) -> None:
+    message = EmailMessage()
+    message["From"], message["Subject"], message["MIME-Version"] = "anna@example.org", "Three files", "1.0"
+    message.set_content("See below.")
+    for name, data in (
+        ("a.pdf", b"%PDF-1.4 broken"),
+        ("b.bin", b"\x00\x01" * 50),
+        ("c.csv", b"k,v\na,b\n"),
+        ("d.docx", b"PK\x03\x04 cut"),
+    ):
+        message.add_attachment(data, maintype="application", subtype="octet-stream", filename=name)
+    documents, problems = read(write(tmp_path / "mail.eml", bytes(message)))
+    assert [one.title for one in documents] == ["Three files", "c"]
+    assert [problem.uri.rpartition("!/")[2] for problem in problems] == ["a.pdf", "b.bin", "d.docx"]
+
+
 def test_an_archive(tmp_path: Path) -> None:
     inner = zipped(tmp_path / "inner.zip", {"x.txt": b"deep"}).read_bytes()
     path = zipped(

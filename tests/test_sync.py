@@ -161,6 +161,20 @@ def test_two_files_that_claim_one_id(monograph: Monograph, folder: Path) -> None
     assert monograph.document("same").text == "from b.jsonl"
 
 
+def test_a_part_that_failed_is_read_again_though_the_last_one_was_stored(monograph: Monograph, folder: Path) -> None:
+    write(folder / "a.jsonl", json.dumps({"id": "same", "text": "from a"}))
+    long = [{"id": f"r{n}", "text": f"row {n} " + "of many words " * 2_000} for n in range(20)]
+    write(folder / "b.jsonl", "\n".join(map(json.dumps, [{"id": "same", "text": "from b"}, *long])))
+    report = monograph.sync(folder)
+    assert (report.added, len(report.problems)) == (21, 1)
+    assert len(monograph.sync(folder).problems) == 1
+    (folder / "a.jsonl").unlink()
+    report = monograph.sync(folder)
+    assert (report.removed, report.added, report.same, report.problems) == (1, 1, 20, ())
+    assert monograph.document("same").text == "from b"
+    assert monograph.sync(folder).same == 1
+
+
 def test_bad_files_are_lines_in_the_report(monograph: Monograph, folder: Path, tmp_path: Path) -> None:
     write(folder / "good.txt", "a good text")
     write(folder / "empty.txt", "")

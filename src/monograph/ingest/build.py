@@ -20,6 +20,7 @@ from monograph.ingest.follow import remember
 from monograph.ingest.grow import grow, problem
 from monograph.ingest.limits import Limits
 from monograph.ingest.prepare import Pipeline, Prepared, missing, prepare
+from monograph.ingest.read.source import INSIDE
 from monograph.ingest.relate import price_extractions
 from monograph.ingest.settle import write
 from monograph.store import chunks, documents, sources
@@ -53,11 +54,27 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, watcher: Watcher | Non
     tally = Tally(problems=list(plan.problems))
     _apply_gone(pipeline, plan.of("gone"), tally)
     _apply_same(pipeline, plan.of("same"), tally)
+    faulty: set[str] = set()
     for batch in batches(readings(_to_read(plan), limits, tally.problems, watcher)):
-        tally.include(store(pipeline, batch, strict=False))
+        stored = store(pipeline, batch, strict=False)
+        tally.include(stored)
+        _read_again(pipeline, batch, stored.problems, faulty)
     follow(pipeline, tally, watcher)
     remember(pipeline.database, plan, tally.problems)
     return report(tally, started)
+
+
+def _read_again(pipeline: Pipeline, batch: list[Parcel], problems: list[Problem], faulty: set[str]) -> None:
+    """See that the next sync reads a file again of which any part could not be stored, though its last one was.
+
+    ``faulty`` collects the uris of such files.
+    """
+    files = {parcel.source.uri: parcel.last for parcel in batch if parcel.source is not None}
+    faulty |= {uri for uri in files if any(f"{one.uri}{INSIDE}".startswith(uri + INSIDE) for one in problems)}
+    done = [uri for uri, last in files.items() if last and uri in faulty]
+    if done:
+        with pipeline.database.write() as connection:
+            sources.doubt(connection, done)
 
 
 def follow(pipeline: Pipeline, tally: Tally, watcher: Watcher | None = None) -> None:

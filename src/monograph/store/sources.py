@@ -64,6 +64,11 @@ def touch(connection: Connection, states: Iterable[tuple[str, int, int]]) -> Non
     connection.executemany("UPDATE sources SET size = ?2, modified_ns = ?3 WHERE uri = ?1", states)
 
 
+def doubt(connection: Connection, uris: Iterable[str]) -> None:
+    """Note that files are not stored as they should be: no file on disk is as their rows say then."""
+    connection.executemany("UPDATE sources SET sha256 = x'', modified_ns = -1 WHERE uri = ?", ((uri,) for uri in uris))
+
+
 def row_of(connection: Connection, uri: str) -> int | None:
     """Row number of a known file."""
     row = connection.execute("SELECT source FROM sources WHERE uri = ?", (uri,)).fetchone()
