@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 
 from monograph.derive.tokens import count_tokens
 from monograph.errors import ModelError
-from monograph.ingest import foresee
+from monograph.ingest import foresee, rename
 from monograph.ingest.batch import BATCH_DOCUMENTS, Parcel, batches, changed, readings
 from monograph.ingest.commit import Tally, remove_row, store
 from monograph.ingest.follow import remember
@@ -52,6 +52,7 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, watcher: Watcher | Non
     """Do what a plan says. A source that cannot be read is a problem in the report, and what is stored of it stays."""
     started = time.perf_counter()
     tally = Tally(problems=list(plan.problems))
+    rename.carry_over(pipeline, rename.same_vectors(pipeline, plan))
     _apply_gone(pipeline, plan.of("gone"), tally)
     _apply_same(pipeline, plan.of("same"), tally)
     faulty: set[str] = set()
@@ -123,7 +124,7 @@ def price(pipeline: Pipeline, plan: Plan, limits: Limits, watcher: Watcher | Non
     """
     problems: list[Problem] = list(plan.problems)
     cost = Cost()
-    priced = _Priced()
+    priced = _Priced(vectors=set(rename.same_vectors(pipeline, plan)))
     for batch in batches(readings(_to_read(plan), limits, problems, watcher)):
         cost = _price(pipeline, batch, cost, priced)
     with pipeline.database.read() as connection:

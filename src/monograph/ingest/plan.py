@@ -154,7 +154,7 @@ def _compare(database: Database, seen: _Seen, known: dict[str, tuple[int, int]],
         stored = {uri: sources.find(connection, uri) for uri in (*(uri for uri, *_ in suspect), *gone)}
     for uri, size, modified_ns in suspect:
         source = stored[uri]
-        same = source is not None and size == source.size and _sha256(uri_to_path(uri)) == source.sha256
+        same = source is not None and size == source.size and sha256_of(uri_to_path(uri)) == source.sha256
         touched = same and source is not None and modified_ns != source.modified_ns
         changes[uri] = Change("same" if same else "changed", uri, seen.root, size, modified_ns, touched)
     for source in (stored[uri] for uri in gone):
@@ -163,7 +163,7 @@ def _compare(database: Database, seen: _Seen, known: dict[str, tuple[int, int]],
     return changes
 
 
-def _sha256(path: Path) -> bytes | None:
+def sha256_of(path: Path) -> bytes | None:
     """Hash of a file's bytes, or None when it cannot be read: reading it later says why."""
     try:
         with path.open("rb") as file:
