@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from monograph import Limits
 from monograph.errors import SourceError
+from monograph.ingest.crew import Crew
 from monograph.ingest.read import read_file
+from monograph.ingest.read.process import Task
 from monograph.values import Document, Place, Problem
 from old_office import msg, ods, xls
 
@@ -56,6 +61,28 @@ def test_a_message_of_outlook_and_what_is_attached(tmp_path: Path) -> None:
     assert message.metadata["date"].startswith("2024-02-29")
     assert documents[1].text.count("Ship: Borea; Men: 31") == 700
     assert documents[2].uri.endswith("mail.msg!/note.txt")
+
+
+def test_a_sheet_that_claims_to_be_vast(tmp_path: Path) -> None:
+    pytest.importorskip("python_calamine", reason="the extra documents is not installed")
+    data = ods({"S": [["k", "l"], ["v", "w"]]})
+    made = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(made, "w") as new:
+        for name in old.namelist():
+            content = old.read(name).replace(
+                b"<table:table-cell", b'<table:table-cell table:number-columns-repeated="16777216"'
+            )
+            new.writestr(
+                name, content.replace(b"<table:table-row", b'<table:table-row table:number-rows-repeated="1048576"')
+            )
+    path = tmp_path / "vast.ods"
+    path.write_bytes(made.getvalue())
+    with Crew(1) as crew:
+        parts = [
+            part for _, part in crew.read([Task(path, tmp_path, Limits(max_seconds=20, max_memory=1_000_000_000))])
+        ]
+    assert parts[-1].error is not None
+    assert parts[-1].error.message
 
 
 @pytest.mark.parametrize("kept", [0.2, 0.5, 0.9])
