@@ -1,6 +1,6 @@
 """Other readers on the same files: which of the expected strings they give, and how long they take.
 
-txtai cannot be had without torch and gigabytes of it, nor unstructured's readers of PDF: neither is measured.
+txtai cannot be had without torch, gigabytes of it, and is not measured.
 """
 
 from __future__ import annotations

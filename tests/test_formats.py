@@ -5,7 +5,10 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import struct
+import subprocess
+import sys
 import time
 import zipfile
 import zlib
@@ -77,6 +80,27 @@ def test_what_is_expected_is_found(shared: Path) -> None:
         assert all(one.text[: one.places[0].start].strip() == "" or one.sections for one in documents if one.places)
         seen += 1
     assert seen >= 19
+
+
+def test_the_report_on_all_samples_is_the_one_in_the_docs(shared: Path, tmp_path: Path) -> None:
+    pytest.importorskip("rapidocr", reason="the extra ocr is not installed")
+    page = (Path(__file__).resolve().parents[1] / "docs/reading.md").read_text()
+    written = page.partition("$ monograph sync samples.mono ../shared/data/ingest-files\n")[2].partition("```")[0]
+    (tmp_path / "shared").symlink_to(shared)
+    (tmp_path / "here").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-m", "monograph.app.cli", "sync", "samples.mono", "../shared/data/ingest-files"],
+        cwd=tmp_path / "here", capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    said = (done.stdout + done.stderr).replace(str(tmp_path), "..")
+    assert done.returncode == 3, said
+    assert re.sub(r"\d+\.\d+ s", "", said) == re.sub(r"\d+\.\d+ s", "", written)
+    with Monograph.open(tmp_path / "here/samples.mono") as monograph:
+        for path, strings in expected(shared):
+            held = "".join(
+                monograph.document(one.id).text for one in monograph.documents() if one.uri.endswith(path.name)
+            )
+            assert path.name not in RECOGNISED or [string for string in strings if string not in held] == []
 
 
 def test_a_locked_pdf_says_so(shared: Path) -> None:
