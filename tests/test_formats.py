@@ -386,6 +386,59 @@ def test_a_markdown_table_keeps_its_columns(tmp_path: Path) -> None:
     assert {one.metadata["columns"] for one in within} == {"Name Place"}
 
 
+def test_slides_and_sheets_never_blend(tmp_path: Path) -> None:
+    pptx = pytest.importorskip("pptx", reason="the extra documents is not installed")
+    openpyxl = pytest.importorskip("openpyxl", reason="the extra documents is not installed")
+    deck, book = pptx.Presentation(), openpyxl.Workbook()
+    for at in range(1, 7):
+        slide = deck.slides.add_slide(deck.slide_layouts[1])
+        slide.shapes.title.text = f"Slide {at}"
+        slide.placeholders[1].text = f"A few words of number {at}."
+        sheet = book.create_sheet(f"Sheet {at}")
+        for row in (["Ship", "Men"], [f"Alma {at}", at]):
+            sheet.append(row)
+    deck.save(str(tmp_path / "a.pptx"))
+    book.save(tmp_path / "a.xlsx")
+    for name, place in (("a.pptx", "slide"), ("a.xlsx", "sheet")):
+        (document,), _ = read(tmp_path / name)
+        chunks = cut(document, Settings())
+        assert len(chunks) == 6
+        for at, chunk in enumerate(chunks, start=1):
+            assert str(at) in str(chunk.metadata[place])
+            assert {one for one in chunk.text if one.isdigit()} == {str(at)}
+            assert chunk.metadata["section"] == f"{place.capitalize()} {at}"
+
+
+def test_every_chunk_of_a_table_in_a_text_has_its_header(tmp_path: Path) -> None:
+    docx = pytest.importorskip("docx", reason="the extra documents is not installed")
+    word = docx.Document()
+    table = word.add_table(rows=0, cols=2)
+    for cells in [("Ship", "Port"), *((f"boat {n}", f"harbour {n}") for n in range(120))]:
+        for cell, text in zip(table.add_row().cells, cells, strict=True):
+            cell.text = text
+    word.save(str(tmp_path / "a.docx"))
+    rows = "".join(f"<tr><td>boat {n}</td><td>harbour {n}</td></tr>" for n in range(120))
+    write(tmp_path / "a.html", f"<table><tr><th>Ship</th><th>Port</th></tr>{rows}</table>")
+    for name in ("a.docx", "a.html"):
+        (document,), _ = read(tmp_path / name)
+        chunks = cut(document, Settings(chunk_tokens=64, chunk_overlap=0))
+        assert len(chunks) > 10
+        assert all(
+            line.startswith("Ship: boat") and "; Port: harbour" in line
+            for one in chunks
+            for line in one.text.split("\n\n")
+        )
+
+
+def test_code_is_cut_between_definitions(tmp_path: Path) -> None:
+    code = "\n\n".join(f"def step_{n}(a, b):\n    # Adds {n} to both.\n    return a + {n}, b + {n}" for n in range(60))
+    (document,), _ = read(write(tmp_path / "steps.py", code))
+    chunks = cut(document, Settings(chunk_tokens=128, chunk_overlap=0))
+    assert len(chunks) > 10
+    assert all(chunk.text.startswith("def step_") for chunk in chunks)
+    assert all(chunk.metadata["section"] == chunk.text[4 : chunk.text.index("(")] for chunk in chunks)
+
+
 # Bad input
 
 
