@@ -93,10 +93,10 @@ bench-frameworks: $(VENV)/bench-frameworks ## Measure the frameworks' stores bes
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/frameworks.py --write docs/benchmarks
 
 $(VENV)/bench-reading: $(BUILT_FROM) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet -e ".[bench,files]"
+	$(BIN)/python -m pip install --quiet -e ".[bench-reading]"
 	@touch $@
 
-bench-reading: $(VENV)/bench-reading ## Measure reading, RAGdb beside it (a quarter of an hour); writes docs/benchmarks
+bench-reading: $(VENV)/bench-reading ## Measure reading, other readers beside it (half an hour); writes docs/benchmarks
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/reading.py
 
 fuzz: $(VENV)/test ## Read changed copies of real files for a minute: no reader may hang or take the rest with it

@@ -1,4 +1,4 @@
-"""Reading: expected strings, citations, speed beside RAGdb, folders where little changed, and watching; a quarter of an hour.
+"""Reading: expected strings, citations and speed beside other readers, folders where little changed, and watching; half an hour.
 
 Writes docs/benchmarks/reading.md. ``--small`` measures a tenth, to try it out.
 """
@@ -11,7 +11,6 @@ import gzip
 import io
 import json
 import os
-import shutil
 import statistics
 import tempfile
 import threading
@@ -22,11 +21,13 @@ from typing import Any
 
 import psutil
 
+import reading_rivals
 from machine import console, machine
 from monograph import Limits, Monograph
 from monograph.ingest.crew import Crew
 from monograph.ingest.read.process import Task
 from monograph.values import Happening, cite
+from reading_headings import headings
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
@@ -55,29 +56,36 @@ def write_texts(folder: Path, count: int) -> int:
     return count
 
 
+def samples() -> list[dict[str, Any]]:
+    """The samples' names, and the strings that must be found in them."""
+    return list(json.loads((SAMPLES / "manifest.json").read_text()))
+
+
 def expected_strings() -> list[list[Any]]:
-    """Every sample alone: seconds, and which of its expected strings are not there."""
+    """Every sample alone: how many of its strings are there, seconds, and why it could not be read."""
     rows = []
     with Crew(1) as crew:
-        entries = json.loads((SAMPLES / "manifest.json").read_text())
-        list(crew.read([Task(SAMPLES / "docx-tables.docx", SAMPLES, Limits())]))  # The process starts.
-        for entry in entries:
-            started = time.perf_counter()
-            parts = [part for _, part in crew.read([Task(SAMPLES / entry["file"], SAMPLES, Limits())])]
-            seconds = time.perf_counter() - started
+        for entry in samples():
+            for _ in range(reading_rivals.TRIES):
+                started = time.perf_counter()
+                parts = [part for _, part in crew.read([Task(SAMPLES / entry["file"], SAMPLES, Limits())])]
+                seconds = time.perf_counter() - started
             text = "\n".join(document.text for part in parts for document in part.documents)
-            lost = [string for string in entry["expected_strings"] if string not in text]
             error = next((part.error.message for part in parts if part.error is not None), "")
-            rows.append(
-                [
-                    entry["file"],
-                    seconds,
-                    len(entry["expected_strings"]) - len(lost),
-                    len(entry["expected_strings"]),
-                    error,
-                ]
-            )
+            held = sum(string in text for string in entry["expected_strings"])
+            rows.append([entry["file"], held, len(entry["expected_strings"]), seconds, error])
     return rows
+
+
+def of_rivals(place: Path) -> dict[str, dict[str, list[float]]]:
+    """By rival and sample: how many strings are there, and seconds."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for rival in reading_rivals.installed():
+        known = found[rival.title] = {}
+        for entry in samples():
+            text, seconds = reading_rivals.measure(rival, SAMPLES / entry["file"], place)
+            known[entry["file"]] = [sum(string in text for string in entry["expected_strings"]), seconds]
+    return found
 
 
 CITED = (
@@ -154,34 +162,24 @@ def ragdb_texts(place: Path) -> float | None:
     return count / (time.perf_counter() - started)
 
 
-def ragdb_samples(place: Path) -> list[str]:
-    """Which samples have all their expected strings somewhere in what RAGdb stored of them."""
-    try:
-        from ragdb import RAGdb
-    except ImportError:
-        return []
-    import sqlite3
-
-    found = []
-    for entry in json.loads((SAMPLES / "manifest.json").read_text()):
-        folder = place / "one"
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        shutil.copyfile(SAMPLES / entry["file"], folder / entry["file"])
-        path = place / "one.ragdb"
-        path.unlink(missing_ok=True)
-        with (
-            contextlib.redirect_stdout(io.StringIO()),
-            contextlib.redirect_stderr(io.StringIO()),
-            contextlib.suppress(Exception),
-        ):
-            RAGdb(str(path)).ingest_folder(str(folder))
-        with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(path)) as stored:
-            if (
-                all(string in "\n".join(stored.iterdump()) for string in entry["expected_strings"])
-                and entry["expected_strings"]
-            ):
-                found.append(entry["file"])
+def read_only(place: Path) -> dict[str, float]:
+    """Texts a second that are read, and no more: by us, as a sync reads them, and by the rivals, one file after another."""
+    paths = sorted((place / "texts").iterdir())
+    rates = []
+    for _ in range(reading_rivals.TRIES):
+        started = time.perf_counter()
+        with Crew(1) as crew:
+            held = sum(
+                len(part.documents) for _, part in crew.read([Task(path, path.parent, Limits()) for path in paths])
+            )
+        rates.append(held / (time.perf_counter() - started))
+    found = {"Monograph": max(rates)}
+    for rival in reading_rivals.installed():
+        if rival.name != "RAGdb":  # It stores what it reads: that is measured above.
+            started = time.perf_counter()
+            read = [reading_rivals.measure(rival, path, place) for path in paths[:300]]
+            assert all(text for text, _ in read), rival.name
+            found[rival.title] = len(read) / sum(seconds for _, seconds in read)
     return found
 
 
@@ -242,26 +240,32 @@ def line(cells: list[Any]) -> str:
     return "| " + " | ".join(str(cell) for cell in cells) + " |"
 
 
+def of_samples(found: dict[str, Any]) -> list[str]:
+    """The table of the samples: strings found and seconds, ours and the rivals'."""
+    rivals = found["rivals"]
+    lines = [line(["file", "strings", "Monograph", *rivals]), line(["---", "---:", "---:", *["---:" for _ in rivals]])]
+    for name, held, asked, seconds, error in found["samples"]:
+        ours = f"{held}, {seconds:.2f} s" if asked else error
+        theirs = [f"{known[name][0]}, {known[name][1]:.2f} s" if asked else "" for known in rivals.values()]
+        lines.append(line([name, asked or "", ours, *theirs]))
+    whole = sum(row[2] for row in found["samples"])
+    sums = [sum(one[0] for one in known.values()) for known in rivals.values()]
+    return [*lines, line(["all", whole, sum(row[1] for row in found["samples"]), *sums])]
+
+
 def page(found: dict[str, Any]) -> str:
     """All of it as a page of the documentation."""
-    samples = [
-        line(
-            [
-                name,
-                f"{held} of {asked}" if asked else error,
-                "yes" if name in found["ragdb_samples"] else "no",
-                f"{seconds:.2f}",
-            ]
-        )
-        for name, seconds, held, asked, error in found["samples"]
-    ]
     speed, many = found["texts"], found["unchanged"]
     rival = "not installed" if found["ragdb"] is None else f"{found['ragdb']:,.0f}"
-    scan = next((seconds for name, seconds, *_ in found["samples"] if name == "pdf-scan-no-text-layer.pdf"), 0.0)
+    scan = next((row[3] for row in found["samples"] if row[0] == "pdf-scan-no-text-layer.pdf"), 0.0)
     rows = [
         ("texts of 300 words, end to end, documents a second", f"{speed['documents a second']:,.0f}", "1,000"),
         ("  RAGdb on the same folder", rival, ""),
         ("  most memory, MB", f"{speed['memory in MB']:,.0f}", ""),
+        *(
+            (f"texts of 300 words, only read, a second: {name}", f"{rate:,.0f}", "")
+            for name, rate in found["read_only"].items()
+        ),
         ("PDF, pages a second, one process", f"{found['pdf']:,.0f}", "100"),
         ("OCR, seconds a page of a scan (200 dots an inch, one thread)", f"{scan / 3:.1f}", ""),
         (f"nothing changed in {many['files']:,} files, seconds", f"{many['nothing']:.2f}", "3"),
@@ -274,8 +278,14 @@ def page(found: dict[str, Any]) -> str:
             f" load {found['load']:.1f}.", "", line(["what", "measured", "goal"]), line(["---", "---:", "---:"]), *map(line, rows), "",
             "Texts are files of real prose, embedded with static word vectors, their names found by patterns, all of it indexed and"
             " stored in one file. A PDF's pages are those of the samples with a text layer.", "", "## Expected strings", "",
-            "What the samples must give, found in what was read; *RAGdb*: all of a sample's strings somewhere in its file.", "",
-            line(["file", "found", "RAGdb", "seconds"]), line(["---", "---", "---", "---:"]), *samples, "", "## Citations", "",
+            "What the samples must give: how many of the strings are in what was read, and seconds, the faster of two tries. Ours are read in a"
+            " process of their own, with recognition; the others in the same process, without, as they come. RAGdb stores what it reads: its"
+            " strings are those found anywhere in its file. txtai cannot be had without torch, gigabytes of it, and is not measured.", "",
+            *of_samples(found), "", "## Headings", "",
+            "A chunk is embedded under its title and the headings above it, or under its title alone: SQuAD's paragraphs, eight articles a Markdown"
+            " file, recall@5 in percent, static word vectors.", "", line(["mode", "title alone", "with headings"]), line(["---", "---:", "---:"]),
+            *(line([mode, *(f"{100 * found['headings'][one][mode]:.1f}" for one in ("without", "with"))]) for mode in found["headings"]["with"]),
+            "", "## Citations", "",
             line(["file", "string", "cited as", "right"]), line(["---", "---", "---", "---"]), *map(line, found["citations"]), "",
         ]
     )  # fmt: skip
@@ -291,8 +301,8 @@ def main() -> None:
         steps: list[tuple[str, Callable[[], Any]]] = [
             ("samples", expected_strings), ("citations", lambda: citations(place)), ("pdf", lambda: pdf_pages(1 if small else 5)),
             ("texts", lambda: texts(place, 300 if small else 3_000)), ("ragdb", lambda: ragdb_texts(place)),
-            ("ragdb_samples", lambda: ragdb_samples(place)), ("unchanged", lambda: unchanged(place, 3_000 if small else 100_000)),
-            ("reaction", lambda: reaction(place)),
+            ("read_only", lambda: read_only(place)), ("rivals", lambda: of_rivals(place)), ("unchanged", lambda: unchanged(place, 3_000 if small else 100_000)),
+            ("reaction", lambda: reaction(place)), ("headings", lambda: headings(SHARED / "data" / "squad", place)),
         ]  # fmt: skip
         for name, work in steps:
             started = time.perf_counter()

@@ -14,15 +14,48 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from email.message import EmailMessage
 from pathlib import Path
 
 from monograph import Limits
 from monograph.ingest.crew import Crew
 from monograph.ingest.read.process import Task
+from old_office import msg, ods, xls
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 SLOW = ("scan-no-text", ".png", ".jpg")
 """Recognising words takes seconds an image: these are left to the tests of recognition."""
+
+
+def made(folder: Path) -> list[Path]:
+    """Samples of the formats that no sample on disk has."""
+    rows = [["Ship", "Men", "Day"], *([f"Ship {n}", float(n), "a day"] for n in range(40))]
+    message = EmailMessage()
+    message["From"], message["Subject"], message["MIME-Version"] = "anna@example.org", "Grüße", "1.0"
+    message.set_content("The list is attached.")
+    message.add_attachment(b"k,v\na,b\n", maintype="text", subtype="csv", filename="list.csv")
+    chapter = b"<html><body><h1>One</h1><p>first</p><img src='x.png'/><table><tr><td>k</td></tr></table></body></html>"
+    parts = {
+        "mimetype": b"application/epub+zip", "O/a.xhtml": chapter,
+        "META-INF/container.xml": b'<c><rootfiles><rootfile full-path="O/p.opf"/></rootfiles></c>',
+        "O/p.opf": b'<p><manifest><item id="a" href="a.xhtml"/></manifest><spine><itemref idref="a"/></spine></p>',
+    }  # fmt: skip
+    book = io.BytesIO()
+    with zipfile.ZipFile(book, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+    outlook = msg(
+        ("Anna", "a@b.c"), "d@e.f", "s", "text " * 900, datetime(2024, 2, 29, tzinfo=UTC), {"x.txt": b"words " * 900}
+    )
+    samples = {
+        "a.xls": xls({"Crew": rows, "Ports": rows[:5]}), "a.ods": ods({"Crew": rows}), "a.msg": outlook, "a.eml": bytes(message),
+        "a.epub": book.getvalue(), "a.rtf": rb"{\rtf1\ansi{\fonttbl{\f0 Arial;}}A caf\'e9 \u8364? in {\b town}.\par Second.}",
+        "a.yaml": b"server:\n  host: a\n  ports: [1, 2]\nusers:\n- name: x\n- &y {name: y}\n- *y\n",
+    }  # fmt: skip
+    for name, data in samples.items():
+        (folder / name).write_bytes(data)
+    return [folder / name for name in samples]
 
 
 def mutations(samples: Sequence[Path], seed: int) -> Iterator[tuple[str, bytes]]:
@@ -108,8 +141,8 @@ def main() -> None:
         print(f"{folder} is absent: nothing to mutate")
         return
     samples = sorted(path for path in folder.iterdir() if not any(part in path.name for part in SLOW))
-    with tempfile.TemporaryDirectory() as place:
-        read, failed = survive(mutations(samples, seed), Path(place), seconds)
+    with tempfile.TemporaryDirectory() as place, tempfile.TemporaryDirectory() as beside:
+        read, failed = survive(mutations([*samples, *made(Path(beside))], seed), Path(place), seconds)
     print(f"seed {seed}: {read} read, {failed} refused, none hung")
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,12 +24,15 @@ PLACES = ("Lisbon", "Oslo", "Kyoto", "Lima", "Accra", "Tartu", "Quito")
 PEOPLE = ("Ada Lovelace", "Niels Bohr", "Mary Anning", "Emmy Noether", "Alan Turing")
 
 
+COUNT = 120
+
+
 def text_of(number: int) -> str:
     person, place = PEOPLE[number % len(PEOPLE)], PLACES[number % len(PLACES)]
     return "\n\n".join(
         f"{person} came to {place} on {1 + (number + part) % 28} March {1900 + number}. The harbour of {place} was full "
         f"of ships, and the letter of note {number} says that {person.split()[1]} stayed for {part + 2} days."
-        for part in range(8)
+        for part in range(24)
     )
 
 
@@ -49,7 +56,8 @@ def rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ahead") / "texts"
-    write_folder(folder, 2 * ahead.WORTHWHILE + 30)
+    write_folder(folder, COUNT)
+    assert sum(file.stat().st_size for file in folder.iterdir()) > ahead.WORTHWHILE
     return folder
 
 
@@ -71,7 +79,7 @@ def test_a_folder_is_the_same_file(
     monkeypatch.setattr(ahead, "PROCESSES", processes)
     with Monograph.open(tmp_path / "x.mono") as monograph:
         report = monograph.sync(folder)
-        assert (report.added, report.embedded, report.extracted) == (230, report.chunks_added, report.chunks_added)
+        assert (report.added, report.embedded, report.extracted) == (COUNT, report.chunks_added, report.chunks_added)
         assert monograph.check() == []
     assert rows(tmp_path / "x.mono") == rows(alone)
 
@@ -84,6 +92,40 @@ def test_a_process_that_cannot_be_had_is_not_missed(
     with Monograph.open(tmp_path / "x.mono") as monograph:
         monograph.sync(folder)
     assert rows(tmp_path / "x.mono") == rows(alone)
+
+
+def processes(marker: Path) -> list[str]:
+    """Processes that make things ahead, of a program whose search path holds the marker."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            said = (entry / "cmdline").read_bytes()
+            if str(marker).encode() in said and ahead.MODULE.encode() in said:
+                found.append(entry.name)
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="processes are looked for in /proc")
+@pytest.mark.skipif(ahead.PROCESSES == 1, reason="one core: no other process is asked")
+def test_killed_while_others_work_for_it(folder: Path, alone: Path, tmp_path: Path) -> None:
+    path, marker = tmp_path / "x.mono", tmp_path / "marker"
+    command = [sys.executable, "-m", "monograph.app.cli", "sync", str(path), str(folder)]
+    child = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(marker)}, stdout=subprocess.DEVNULL)
+    while not processes(marker):
+        assert child.poll() is None, "it came to its end and asked no other process"
+    child.kill()
+    child.wait()
+    ends = time.monotonic() + 60
+    while processes(marker):
+        assert time.monotonic() < ends, "processes are left over"
+        time.sleep(0.05)
+    with Monograph.open(path) as monograph:
+        assert monograph.check() == []
+        monograph.sync(folder)
+        assert monograph.check() == []
+        with Monograph.open(alone) as other:
+            assert [one.id for one in monograph.documents()] == [one.id for one in other.documents()]
+            assert monograph.stats().chunks == other.stats().chunks
 
 
 def test_what_the_memo_has_is_not_counted_as_made(
@@ -100,7 +142,7 @@ def test_what_the_memo_has_is_not_counted_as_made(
 
 def test_what_cannot_be_stored_is_told_as_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ahead, "PROCESSES", 2)
-    good = [Document(text_of(number), id=str(number)) for number in range(ahead.WORTHWHILE)]
+    good = [Document(text_of(number), id=str(number)) for number in range(COUNT)]
     given = StaticEmbedder().embed(["a vector of its own"])[0]
     own = Document(
         id="own", passages=(Passage("Ada Lovelace wrote.", id="p1", vector=given), Passage("Alone.", id="p2"))

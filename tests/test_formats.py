@@ -5,7 +5,10 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import struct
+import subprocess
+import sys
 import time
 import zipfile
 import zlib
@@ -17,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from embedders import HashEmbedder
-from fuzz_readers import mutations, survive
+from fuzz_readers import made, mutations, survive
 from monograph import Document, Limits, Monograph, Settings
 from monograph.errors import SourceError, SourceLocked, SourceTooLarge, SourceTooSlow
 from monograph.ingest.chunk import cut
@@ -77,6 +80,27 @@ def test_what_is_expected_is_found(shared: Path) -> None:
         assert all(one.text[: one.places[0].start].strip() == "" or one.sections for one in documents if one.places)
         seen += 1
     assert seen >= 19
+
+
+def test_the_report_on_all_samples_is_the_one_in_the_docs(shared: Path, tmp_path: Path) -> None:
+    pytest.importorskip("rapidocr", reason="the extra ocr is not installed")
+    page = (Path(__file__).resolve().parents[1] / "docs/reading.md").read_text()
+    written = page.partition("$ monograph sync samples.mono ../shared/data/ingest-files\n")[2].partition("```")[0]
+    (tmp_path / "shared").symlink_to(shared)
+    (tmp_path / "here").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-m", "monograph.app.cli", "sync", "samples.mono", "../shared/data/ingest-files"],
+        cwd=tmp_path / "here", capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    said = (done.stdout + done.stderr).replace(str(tmp_path), "..")
+    assert done.returncode == 3, said
+    assert re.sub(r"\d+\.\d+ s", "", said) == re.sub(r"\d+\.\d+ s", "", written)
+    with Monograph.open(tmp_path / "here/samples.mono") as monograph:
+        for path, strings in expected(shared):
+            held = "".join(
+                monograph.document(one.id).text for one in monograph.documents() if one.uri.endswith(path.name)
+            )
+            assert path.name not in RECOGNISED or [string for string in strings if string not in held] == []
 
 
 def test_a_locked_pdf_says_so(shared: Path) -> None:
@@ -209,6 +233,22 @@ def test_a_message_and_what_is_attached(tmp_path: Path, shared: Path) -> None:
     assert documents[0].metadata["from"] == "Anna <anna@example.org>"
     assert documents[1].uri.endswith("mail.eml!/receipt.pdf")
     assert "TECHMART" in documents[1].text
+
+
+def test_an_attachment_that_fails_hides_no_other(tmp_path: Path) -> None:
+    message = EmailMessage()
+    message["From"], message["Subject"], message["MIME-Version"] = "anna@example.org", "Three files", "1.0"
+    message.set_content("See below.")
+    for name, data in (
+        ("a.pdf", b"%PDF-1.4 broken"),
+        ("b.bin", b"\x00\x01" * 50),
+        ("c.csv", b"k,v\na,b\n"),
+        ("d.docx", b"PK\x03\x04 cut"),
+    ):
+        message.add_attachment(data, maintype="application", subtype="octet-stream", filename=name)
+    documents, problems = read(write(tmp_path / "mail.eml", bytes(message)))
+    assert [one.title for one in documents] == ["Three files", "c"]
+    assert [problem.uri.rpartition("!/")[2] for problem in problems] == ["a.pdf", "b.bin", "d.docx"]
 
 
 def test_an_archive(tmp_path: Path) -> None:
@@ -344,6 +384,59 @@ def test_a_markdown_table_keeps_its_columns(tmp_path: Path) -> None:
     within = [one for one in chunks if one.text.startswith("| person")]
     assert len(within) > 3
     assert {one.metadata["columns"] for one in within} == {"Name Place"}
+
+
+def test_slides_and_sheets_never_blend(tmp_path: Path) -> None:
+    pptx = pytest.importorskip("pptx", reason="the extra documents is not installed")
+    openpyxl = pytest.importorskip("openpyxl", reason="the extra documents is not installed")
+    deck, book = pptx.Presentation(), openpyxl.Workbook()
+    for at in range(1, 7):
+        slide = deck.slides.add_slide(deck.slide_layouts[1])
+        slide.shapes.title.text = f"Slide {at}"
+        slide.placeholders[1].text = f"A few words of number {at}."
+        sheet = book.create_sheet(f"Sheet {at}")
+        for row in (["Ship", "Men"], [f"Alma {at}", at]):
+            sheet.append(row)
+    deck.save(str(tmp_path / "a.pptx"))
+    book.save(tmp_path / "a.xlsx")
+    for name, place in (("a.pptx", "slide"), ("a.xlsx", "sheet")):
+        (document,), _ = read(tmp_path / name)
+        chunks = cut(document, Settings())
+        assert len(chunks) == 6
+        for at, chunk in enumerate(chunks, start=1):
+            assert str(at) in str(chunk.metadata[place])
+            assert {one for one in chunk.text if one.isdigit()} == {str(at)}
+            assert chunk.metadata["section"] == f"{place.capitalize()} {at}"
+
+
+def test_every_chunk_of_a_table_in_a_text_has_its_header(tmp_path: Path) -> None:
+    docx = pytest.importorskip("docx", reason="the extra documents is not installed")
+    word = docx.Document()
+    table = word.add_table(rows=0, cols=2)
+    for cells in [("Ship", "Port"), *((f"boat {n}", f"harbour {n}") for n in range(120))]:
+        for cell, text in zip(table.add_row().cells, cells, strict=True):
+            cell.text = text
+    word.save(str(tmp_path / "a.docx"))
+    rows = "".join(f"<tr><td>boat {n}</td><td>harbour {n}</td></tr>" for n in range(120))
+    write(tmp_path / "a.html", f"<table><tr><th>Ship</th><th>Port</th></tr>{rows}</table>")
+    for name in ("a.docx", "a.html"):
+        (document,), _ = read(tmp_path / name)
+        chunks = cut(document, Settings(chunk_tokens=64, chunk_overlap=0))
+        assert len(chunks) > 10
+        assert all(
+            line.startswith("Ship: boat") and "; Port: harbour" in line
+            for one in chunks
+            for line in one.text.split("\n\n")
+        )
+
+
+def test_code_is_cut_between_definitions(tmp_path: Path) -> None:
+    code = "\n\n".join(f"def step_{n}(a, b):\n    # Adds {n} to both.\n    return a + {n}, b + {n}" for n in range(60))
+    (document,), _ = read(write(tmp_path / "steps.py", code))
+    chunks = cut(document, Settings(chunk_tokens=128, chunk_overlap=0))
+    assert len(chunks) > 10
+    assert all(chunk.text.startswith("def step_") for chunk in chunks)
+    assert all(chunk.metadata["section"] == chunk.text[4 : chunk.text.index("(")] for chunk in chunks)
 
 
 # Bad input
@@ -513,5 +606,7 @@ def test_a_large_table_is_stored_part_by_part(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.timeout(120)
 def test_mutations_of_every_sample_do_no_harm(shared: Path, tmp_path: Path) -> None:
     samples = [path for path, _ in expected(shared) if path.name not in RECOGNISED]
+    (tmp_path / "made").mkdir()
+    samples += made(tmp_path / "made")
     read_, failed = survive(mutations(samples, seed=7), tmp_path, seconds=4.0)
     assert read_ + failed > 20

@@ -194,6 +194,34 @@ def test_a_file_that_never_rests(tmp_path: Path) -> None:
     assert reading._bytes(path, 100_000_000)[0] == path.read_bytes()
 
 
+def test_a_file_that_is_replaced_while_it_is_read(tmp_path: Path) -> None:
+    path, other = tmp_path / "a.txt", tmp_path / "b"
+    whole = {letter * 200_000 for letter in "xyz"}
+    path.write_text("x" * 200_000)
+    stop = threading.Event()
+
+    def replace() -> None:
+        while not stop.is_set():
+            for text in whole:
+                other.write_text(text)
+                other.replace(path)
+
+    writer = threading.Thread(target=replace)
+    writer.start()
+    found = []
+    try:
+        for _ in range(30):
+            try:
+                found.append(document(path).text)
+            except SourceChanging as error:
+                found.append(error.message)
+    finally:
+        stop.set()
+        writer.join()
+    assert all(text in whole or "it changed" in text for text in found)
+    assert set(found) & whole
+
+
 def test_no_permission(tmp_path: Path) -> None:
     path = tmp_path / "secret.txt"
     path.write_text("secret")

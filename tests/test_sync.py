@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from embedders import HashEmbedder
-from monograph import Document, Limits, Monograph, Passage
+from monograph import Document, Limits, Monograph, Passage, Settings
 from monograph.errors import InvalidDocument, NotFound, SourceMissing
 
 PARAGRAPH = (
@@ -133,6 +133,35 @@ def test_nothing_is_embedded_twice(tmp_path: Path, folder: Path) -> None:
     assert len(embedder.texts) == len(set(embedder.texts))
 
 
+def test_a_rename_embeds_nothing(tmp_path: Path, folder: Path) -> None:
+    embedder = HashEmbedder()
+    write(folder / "draft.txt", "The keeper wrote about storms. " * 200)
+    write(folder / "plan.csv", "ship,men\n" + "\n".join(f"ship {n},{n}" for n in range(10_050)))
+    write(folder / "other.txt", "The keeper wrote about storms. " * 200)
+    with Monograph.open(tmp_path / "x.mono", embedder, settings=Settings(chunk_tokens=2048)) as monograph:
+        monograph.sync(folder)
+        embedded = len(embedder.texts)
+        (folder / "deep").mkdir()
+        (folder / "draft.txt").rename(folder / "deep/Report on storms.txt")
+        (folder / "plan.csv").rename(folder / "fleet.csv")
+        plan = monograph.plan(folder)
+        assert plan.cost is not None
+        assert plan.cost.embeddings == 0
+        report = monograph.sync(folder)
+        assert (report.added, report.removed, report.embedded) == (3, 3, 0)
+        titles = {one.title for one in monograph.documents()}
+        assert titles == {"Report on storms", "other", "fleet", "fleet, from row 10,002"}
+        assert monograph.search("report", mode="lexical")[0].title == "Report on storms"
+        (folder / "fleet.csv").rename(folder / "plan.csv")
+        assert monograph.sync(folder).embedded == 0
+        assert monograph.check() == []
+        # No chunk: only the new titles, as names in the graph.
+        assert max(map(len, embedder.texts[embedded:])) <= max(map(len, titles))
+        # A copy is no rename: it is embedded under its own name.
+        shutil.copy(folder / "other.txt", folder / "copy.txt")
+        assert monograph.sync(folder).embedded > 0
+
+
 def test_json_lines_are_documents_of_their_own(monograph: Monograph, folder: Path) -> None:
     rows = [
         {"id": f"r{n}", "title": f"T{n}", "text": f"row number {n} of the ledger", "metadata": {"n": n}}
@@ -159,6 +188,20 @@ def test_two_files_that_claim_one_id(monograph: Monograph, folder: Path) -> None
     report = monograph.sync(folder)
     assert (report.removed, report.added, report.problems) == (1, 1, ())
     assert monograph.document("same").text == "from b.jsonl"
+
+
+def test_a_part_that_failed_is_read_again_though_the_last_one_was_stored(monograph: Monograph, folder: Path) -> None:
+    write(folder / "a.jsonl", json.dumps({"id": "same", "text": "from a"}))
+    long = [{"id": f"r{n}", "text": f"row {n} " + "of many words " * 2_000} for n in range(20)]
+    write(folder / "b.jsonl", "\n".join(map(json.dumps, [{"id": "same", "text": "from b"}, *long])))
+    report = monograph.sync(folder)
+    assert (report.added, len(report.problems)) == (21, 1)
+    assert len(monograph.sync(folder).problems) == 1
+    (folder / "a.jsonl").unlink()
+    report = monograph.sync(folder)
+    assert (report.removed, report.added, report.same, report.problems) == (1, 1, 20, ())
+    assert monograph.document("same").text == "from b"
+    assert monograph.sync(folder).same == 1
 
 
 def test_bad_files_are_lines_in_the_report(monograph: Monograph, folder: Path, tmp_path: Path) -> None:
@@ -379,13 +422,14 @@ def test_incremental_equals_fresh(tmp_path: Path, steps: list[tuple[str, int, st
     write(texts / "anchor.txt", "always here")
     with Monograph.open(work / "grown.mono", HashEmbedder()) as grown:
         for kind, number, text in steps:
-            path = texts / f"{number}.txt"
+            path = texts / f"{number}.md"
             if kind == "write":
-                write(path, text)
+                # Titled by a heading: under a title that is its name, a renamed file keeps the vectors of the old one.
+                write(path, f"# Words\n\n{text}")
             elif path.exists() and kind == "delete":
                 path.unlink()
             elif path.exists():
-                path.rename(texts / f"{(number + 1) % 6}.txt")
+                path.rename(texts / f"{(number + 1) % 6}.md")
             grown.sync(texts, verify=True)
         assert grown.check() == []
         with Monograph.open(work / "fresh.mono", HashEmbedder()) as fresh:

@@ -32,8 +32,8 @@ from monograph.values import Document, Problem
 PROCESSES = min(4, os.cpu_count() or 1)
 
 MODULE = "monograph.ingest.ahead"
-WORTHWHILE = 100
-"""Documents of a batch for which processes are started."""
+WORTHWHILE = 400_000
+"""Characters of a batch for which processes are started: to start takes each of them half a second."""
 
 AT_ONCE = 64
 """Documents that a process is given together."""
@@ -165,7 +165,7 @@ class _Makers:
         with pipeline.database.read() as connection:
             apart = frozenset(names.apart(connection))
             pairs = [pair for parcel in batch for pair in changed(connection, parcel, pipeline.settings)]
-        if len(pairs) < WORTHWHILE:
+        if sum(len(document.text) for document, _ in pairs) < WORTHWHILE:
             return _Begun(apart, (), ())
         groups = [tuple(pairs[first : first + AT_ONCE]) for first in range(0, len(pairs), AT_ONCE)]
         asked = [_Asked(group, pipeline.settings, apart) for group in groups]

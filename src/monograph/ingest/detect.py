@@ -70,7 +70,9 @@ def detect(head: bytes, name: str) -> Format:
     found = _by_magic(head)
     if found is not None:
         return found
-    if not head.startswith(_BYTE_ORDER_MARKS) and zero_width(head) is None and _looks_binary(head):
+    encoding = zero_width(head)
+    plain = head.decode(encoding, "ignore").encode("utf-8", "ignore") if encoding else head
+    if not head.startswith(_BYTE_ORDER_MARKS) and _looks_binary(plain):
         raise UnknownFormat(f"{_named(head)}, which cannot be read", _CONVERT)
     by_name = _SUFFIXES.get(PurePath(name).suffix.lower(), "text")
     return _by_first_lines(head) or by_name if by_name == "text" else by_name

@@ -6,33 +6,19 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 from monograph.errors import SourceMissing
 from monograph.ingest.ignore import IGNORE_FILE, Rules
 from monograph.ingest.read import path_to_uri, uri_to_path
 from monograph.store import sources
 from monograph.store.database import Database
-from monograph.values import Change, ChangeKind, Plan, Problem
+from monograph.values import Change, Plan, Problem
 
-
-@dataclass(frozen=True, slots=True)
-class FileState:
-    """A file found on disk; ``size`` in bytes, ``modified_ns`` in nanoseconds since 1970."""
-
-    uri: str
-    size: int
-    modified_ns: int
-
-
-@dataclass(frozen=True, slots=True)
-class Scan:
-    """All that lies under a root. Nothing is known about what lies under ``unseen``: it counts as unchanged."""
-
-    files: tuple[FileState, ...]
-    problems: tuple[Problem, ...]
-    unseen: tuple[str, ...]
+FileState: TypeAlias = tuple[str, int, int]
+"""A file found on disk: its uri, bytes, and time of change in nanoseconds since 1970. A plain tuple: there are many."""
 
 
 def make_plan(database: Database, roots: Sequence[Path], *, verify: bool = False, prune: bool = False) -> Plan:
@@ -64,18 +50,16 @@ def make_plan(database: Database, roots: Sequence[Path], *, verify: bool = False
     problems: list[Problem] = []
     absolute = list(dict.fromkeys(Path(os.path.abspath(root)) for root in roots))  # noqa: PTH100 - resolve() would follow links
     for root in absolute:
-        scan = scan_root(root)
-        problems.extend(scan.problems)
+        uri = path_to_uri(root)
+        walk = _Walk(problems)
+        before = len(problems)
+        files = walk.all(root)
         with database.read() as connection:
-            known = sources.under(connection, path_to_uri(root))
-        gone = [source for uri, source in known.items() if not _lies_under(uri, scan.unseen)]
-        if known and not scan.files and not scan.problems and not prune:
+            known = sources.states(connection, uri)
+        if known and not files and len(problems) == before and not prune:
             problems.append(_emptied(root, len(known)))
-            gone = []
-        for source in gone:
-            changes[source.uri] = Change("gone", source.uri, source.root, source.size, source.modified_ns)
-        for file in scan.files:
-            changes[file.uri] = _compare(file, known.get(file.uri), path_to_uri(root), verify=verify)
+            continue
+        changes |= _compare(database, _Seen(uri, files, walk.unseen), known, verify=verify)
     looked_through = tuple(path_to_uri(root) for root in absolute)
     return Plan(tuple(changes[uri] for uri in sorted(changes)), tuple(dict.fromkeys(problems)), roots=looked_through)
 
@@ -98,7 +82,7 @@ def plan_paths(database: Database, root: Path, paths: Sequence[Path]) -> Plan:
         rules = _rules_at(root, path)
         if rules is None:
             continue
-        walk = _Walk(set(), problems, [])
+        walk = _Walk(problems)
         try:
             state = path.stat()
         except (FileNotFoundError, NotADirectoryError):
@@ -107,15 +91,11 @@ def plan_paths(database: Database, root: Path, paths: Sequence[Path]) -> Plan:
             problems.append(Problem(path_to_uri(path), f"cannot be read: {error.strerror}", "check its permissions"))
             continue
         else:
-            file = FileState(path_to_uri(path), state.st_size, state.st_mtime_ns)
+            file = (path_to_uri(path), state.st_size, state.st_mtime_ns)
             found = list(walk.below(path, rules)) if stat.S_ISDIR(state.st_mode) else [file]
         with database.read() as connection:
-            known = sources.under(connection, path_to_uri(path))
-        for source in known.values():
-            if not _lies_under(source.uri, walk.unseen):
-                changes[source.uri] = Change("gone", source.uri, source.root, source.size, source.modified_ns)
-        for file in found:
-            changes[file.uri] = _compare(file, known.get(file.uri), path_to_uri(root), verify=False)
+            known = sources.states(connection, path_to_uri(path))
+        changes |= _compare(database, _Seen(path_to_uri(root), found, walk.unseen), known, verify=False)
     return Plan(tuple(changes[uri] for uri in sorted(changes)), tuple(dict.fromkeys(problems)))
 
 
@@ -144,18 +124,46 @@ def _lies_under(uri: str, folders: Sequence[str]) -> bool:
     return any(uri == folder or uri.startswith(folder + "/") for folder in folders)
 
 
-def _compare(file: FileState, known: sources.Source | None, root: str, *, verify: bool) -> Change:
-    if known is None:
-        return Change("new", file.uri, root, file.size, file.modified_ns)
-    unmoved = file.size == known.size and file.modified_ns == known.modified_ns
-    if unmoved and not verify:
-        return Change("same", file.uri, root, file.size, file.modified_ns)
-    same_bytes = file.size == known.size and _sha256(uri_to_path(file.uri)) == known.sha256
-    kind: ChangeKind = "same" if same_bytes else "changed"
-    return Change(kind, file.uri, root, file.size, file.modified_ns, touched=same_bytes and not unmoved)
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What was found of a root, or of a path below it. Nothing is known about what lies under ``unseen``."""
+
+    root: str
+    files: Sequence[FileState]
+    unseen: Sequence[str]
 
 
-def _sha256(path: Path) -> bytes | None:
+def _compare(database: Database, seen: _Seen, known: dict[str, tuple[int, int]], *, verify: bool) -> dict[str, Change]:
+    """What became, by uri, of every file that was found, and of every known one (bytes, time of change) that was not.
+
+    What is found is taken out of ``known``.
+    """
+    changes: dict[str, Change] = {}
+    suspect: list[FileState] = []
+    for file in seen.files:
+        uri, size, modified_ns = file
+        state = known.pop(uri, None)
+        if state is None:
+            changes[uri] = Change("new", uri, seen.root, size, modified_ns)
+        elif state == (size, modified_ns) and not verify:
+            changes[uri] = Change("same", uri, seen.root, size, modified_ns)
+        else:
+            suspect.append(file)
+    gone = [uri for uri in known if not _lies_under(uri, seen.unseen)]
+    with database.read() as connection:
+        stored = {uri: sources.find(connection, uri) for uri in (*(uri for uri, *_ in suspect), *gone)}
+    for uri, size, modified_ns in suspect:
+        source = stored[uri]
+        same = source is not None and size == source.size and sha256_of(uri_to_path(uri)) == source.sha256
+        touched = same and source is not None and modified_ns != source.modified_ns
+        changes[uri] = Change("same" if same else "changed", uri, seen.root, size, modified_ns, touched)
+    for source in (stored[uri] for uri in gone):
+        if source is not None:
+            changes[source.uri] = Change("gone", source.uri, source.root, source.size, source.modified_ns)
+    return changes
+
+
+def sha256_of(path: Path) -> bytes | None:
     """Hash of a file's bytes, or None when it cannot be read: reading it later says why."""
     try:
         with path.open("rb") as file:
@@ -164,56 +172,59 @@ def _sha256(path: Path) -> bytes | None:
         return None
 
 
-def scan_root(root: Path) -> Scan:
-    """Find all files at or below a path, in order of name.
-
-    Raises
-    ------
-    SourceMissing
-        If the path does not exist.
-    """
-    try:
-        state = root.stat()
-    except OSError as error:
-        raise SourceMissing(f"{root} cannot be read: {error.strerror}", "check the path") from error
-    if not stat.S_ISDIR(state.st_mode):
-        return Scan((FileState(path_to_uri(root), state.st_size, state.st_mtime_ns),), (), ())
-    walk = _Walk({(state.st_dev, state.st_ino)}, [], [])
-    files = tuple(walk.below(root, Rules()))
-    return Scan(files, tuple(walk.problems), tuple(walk.unseen))
-
-
 @dataclass(slots=True)
 class _Walk:
-    """A walk through folders that enters each real folder once, however many links lead to it."""
+    """A walk through folders that enters each real folder once, however many links lead to it.
 
-    entered: set[tuple[int, int]]
+    What could not be seen is ``unseen``: it counts as unchanged.
+    """
+
     problems: list[Problem]
-    unseen: list[str]
+    unseen: list[str] = field(default_factory=list)
+    entered: set[tuple[int, int]] = field(default_factory=set)
+
+    def all(self, root: Path) -> list[FileState]:
+        """All files at or below a path, in order of name.
+
+        Raises
+        ------
+        SourceMissing
+            If the path does not exist.
+        """
+        try:
+            state = root.stat()
+        except OSError as error:
+            raise SourceMissing(f"{root} cannot be read: {error.strerror}", "check the path") from error
+        if not stat.S_ISDIR(state.st_mode):
+            return [(path_to_uri(root), state.st_size, state.st_mtime_ns)]
+        self.entered.add((state.st_dev, state.st_ino))
+        return list(self.below(root, Rules()))
 
     def below(self, root: Path, rules: Rules) -> Iterator[FileState]:
+        """All files below a folder, in order of name."""
         waiting = [(str(root), rules)]
         while waiting:
             folder, rules = waiting.pop()
             try:
                 with os.scandir(folder) as listing:
-                    entries = sorted(listing, key=lambda entry: entry.name)
+                    entries = {entry.name: entry for entry in listing}
             except OSError as error:
                 self._cannot_see(folder, error)
                 continue
-            if any(entry.name == IGNORE_FILE for entry in entries):
+            if IGNORE_FILE in entries:
                 rules = rules.at(folder)
-            folders = []
-            for entry in entries:
+            folders: list[str] = []
+            for name in sorted(entries):
+                entry = entries[name]
                 try:
                     is_folder = entry.is_dir()
-                    if rules.pass_over(entry.path, entry.name, is_folder=is_folder):
+                    if rules.pass_over(entry.path, name, is_folder=is_folder):
                         continue
                     if is_folder:
                         folders.extend(self._enter(entry))
                     elif entry.is_file():
                         state = entry.stat()
-                        yield FileState(path_to_uri(entry.path), state.st_size, state.st_mtime_ns)
+                        yield path_to_uri(entry.path), state.st_size, state.st_mtime_ns
                     elif entry.is_symlink():
                         self._broken(entry.path)
                 except OSError as error:

@@ -172,17 +172,18 @@ def unresolved(connection: Connection) -> list[list[Member]]:
         )
     )
     found = connection.execute(
-        """SELECT n.signature, n.name, n.key, n.persons > 0, n.code, n.head, n.reason,
+        """WITH several AS (
+            SELECT u.signature FROM unresolved AS u CROSS JOIN names AS n WHERE n.signature = u.signature AND n.uses > 0
+            GROUP BY u.signature
+            HAVING count(*) > 1 OR max(n.head) IS NOT NULL OR max(n.name IN (SELECT value FROM json_each(?)))
+        )
+        SELECT n.signature, n.name, n.key, n.persons > 0, n.code, n.head, n.reason,
             EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.name)
-        FROM unresolved AS u CROSS JOIN names AS n
-        WHERE n.signature = u.signature AND n.uses > 0 ORDER BY n.signature, n.key"""
+        FROM several AS u CROSS JOIN names AS n
+        WHERE n.signature = u.signature AND n.uses > 0 ORDER BY n.signature, n.key""",
+        (_listed(full),),
     ).fetchall()
-    groups = (list(group) for _, group in groupby(found, key=itemgetter(0)))
-    return [
-        [_member(row, full) for row in group]
-        for group in groups
-        if len(group) > 1 or group[0][5] is not None or group[0][1] in full
-    ]
+    return [[_member(row, full) for row in group] for _, group in groupby(found, key=itemgetter(0))]
 
 
 def _member(row: tuple[Any, ...], full: Mapping[int, str]) -> Member:

@@ -19,14 +19,14 @@ class Source:
     modified_ns: int
 
 
-def under(connection: Connection, root: str) -> dict[str, Source]:
-    """The known files at or below a path, by uri."""
+def states(connection: Connection, root: str) -> dict[str, tuple[int, int]]:
+    """Bytes and time of change (nanoseconds since 1970) of the known files at or below a path, by uri."""
     below = root.rstrip("/") + "/"
     found = connection.execute(
-        "SELECT uri, root, sha256, size, modified_ns FROM sources WHERE uri = ? OR (uri >= ? AND uri < ?)",
+        "SELECT uri, size, modified_ns FROM sources WHERE uri = ? OR (uri >= ? AND uri < ?)",
         (root, below, below[:-1] + "0"),  # "0" is the character after "/"
     )
-    return {row[0]: Source(*row) for row in found}
+    return {uri: (size, modified_ns) for uri, size, modified_ns in found}
 
 
 def by_root(connection: Connection) -> list[tuple[str, int, int, int]]:
@@ -62,6 +62,11 @@ def put(connection: Connection, source: Source) -> int:
 def touch(connection: Connection, states: Iterable[tuple[str, int, int]]) -> None:
     """Note new (uri, size, modified_ns) of files whose bytes are as they were."""
     connection.executemany("UPDATE sources SET size = ?2, modified_ns = ?3 WHERE uri = ?1", states)
+
+
+def doubt(connection: Connection, uris: Iterable[str]) -> None:
+    """Note that files are not stored as they should be: no file on disk is as their rows say then."""
+    connection.executemany("UPDATE sources SET sha256 = x'', modified_ns = -1 WHERE uri = ?", ((uri,) for uri in uris))
 
 
 def row_of(connection: Connection, uri: str) -> int | None:

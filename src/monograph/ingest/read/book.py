@@ -1,15 +1,17 @@
-"""EPUB: the chapters in the order of the spine."""
+"""EPUB: the chapters in the order of the spine, each with the words of its pictures."""
 
 from __future__ import annotations
 
 import posixpath
 import zipfile
+from functools import partial
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
 from monograph.errors import SourceDamaged
 from monograph.ingest.read.compose import Composer
 from monograph.ingest.read.package import unpacked, xml_of
+from monograph.ingest.read.pictures import Pictures, part_of
 from monograph.ingest.read.source import Items, Opened
 from monograph.ingest.read.web import add_page, parse
 from monograph.values import Problem
@@ -19,7 +21,7 @@ _MOST_CHAPTERS = 20_000
 
 def read_epub(opened: Opened) -> Items:
     """A book as one document, its headings those of its chapters."""
-    composer = Composer()
+    composer, pictures = Composer(), Pictures(opened)
     lost = []
     with unpacked(opened) as archive:
         package = _package(archive)
@@ -29,16 +31,28 @@ def read_epub(opened: Opened) -> Items:
         chapters = [hrefs.get(one.get("idref", ""), "") for one in root.iterfind("{*}spine/{*}itemref")]
         for href in chapters[:_MOST_CHAPTERS]:
             opened.check_time()
+            name = _at(package, href)
             try:
-                data = archive.read(posixpath.normpath(posixpath.join(posixpath.dirname(package), unquote(href))))
+                data = archive.read(name)
             except (KeyError, zipfile.BadZipFile):
                 lost.append(href)
                 continue
-            add_page(composer, parse(data))
+            add_page(composer, parse(data), partial(_words, pictures, archive, name))
     if lost:
         yield Problem(opened.address.uri, f"{len(lost)} of its chapters are not in it ({lost[0]})", "fetch it anew")
     document = composer.document(opened, opened.metadata("epub", author=author), title)
-    yield document if document is not None else Problem(opened.address.uri, "it has no text: nothing to index")
+    if document is not None:
+        yield document
+    yield from pictures.problems(empty=document is None)
+
+
+def _at(part: str, href: str) -> str:
+    """What a link in a part of the book leads to."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(part), unquote(href)))
+
+
+def _words(pictures: Pictures, archive: zipfile.ZipFile, chapter: str, link: str) -> str:
+    return pictures.words(part_of(archive, _at(chapter, link)))
 
 
 def _package(archive: zipfile.ZipFile) -> str:

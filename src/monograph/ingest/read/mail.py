@@ -5,8 +5,9 @@ from __future__ import annotations
 import email
 import email.policy
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from email.message import EmailMessage
+from functools import partial
 from typing import Any
 
 from monograph.errors import SourceError
@@ -33,10 +34,7 @@ def read_email(opened: Opened) -> Items:
     for number, part in enumerate(_attachments(message), start=1):
         opened.check_time()
         opened.check_pages(number, "attachments")
-        content = part.get_content() if part.get_content_type() == "message/rfc822" else part.get_payload(decode=True)
-        inner = content.as_bytes() if isinstance(content, EmailMessage) else content
-        if isinstance(inner, bytes) and inner:
-            yield from _attachment(opened, _file_name(part) or f"attachment {number}", inner)
+        yield from _attachment(opened, _file_name(part) or f"attachment {number}", partial(_content, part))
 
 
 def read_msg(opened: Opened) -> Items:
@@ -48,13 +46,22 @@ def read_msg(opened: Opened) -> Items:
     message = Message.load(io.BytesIO(opened.data))
     to = ", ".join(one.email_address or one.name for one in message.recipients)
     headers = {
-        "from": text_of(message.sender), "to": to, "date": text_of(message.sent_date),
+        "from": text_of(message.sender).replace('"', ""), "to": to, "date": text_of(message.sent_date),
         "subject": text_of(message.subject),
     }  # fmt: skip
     yield from _message(opened, headers, message.body or "", (message.html_body or "").encode())
     for number, one in enumerate(message.attachments, start=1):
-        if one.file_bytes:
-            yield from _attachment(opened, one.file_name or f"attachment {number}", one.file_bytes)
+        opened.check_time()
+        opened.check_pages(number, "attachments")
+        name = text_of(one.file_name).replace("/", "_")
+        yield from _attachment(opened, name or f"attachment {number}", partial(getattr, one, "file_bytes"))
+
+
+def _content(part: EmailMessage) -> bytes | None:
+    """The bytes of an attachment; nothing for a part that has none, as a report of delivery."""
+    content = part.get_content() if part.get_content_type() == "message/rfc822" else part.get_payload(decode=True)
+    inner = content.as_bytes() if isinstance(content, EmailMessage) else content
+    return inner if isinstance(inner, bytes) else None
 
 
 def _header(message: EmailMessage, name: str) -> Any:
@@ -123,11 +130,20 @@ def _attachments(message: EmailMessage) -> Iterator[EmailMessage]:
             yield part
 
 
-def _attachment(opened: Opened, name: str, data: bytes) -> Items:
+def _attachment(opened: Opened, name: str, take_out: Callable[[], bytes | None]) -> Items:
+    """An attachment read as a file. One that cannot be is a problem, and hides none of the others."""
+    uri = opened.address.inside(name).uri
     if opened.depth >= _DEEPEST:
-        yield Problem(opened.address.inside(name).uri, "it is attached to a file within a file", "save it by itself")
+        yield Problem(uri, "it is attached to a file within a file", "save it by itself")
+        return
+    try:
+        data = take_out()
+    except Exception as error:
+        yield Problem(uri, f"it cannot be taken out of its message: {type(error).__name__}", "save it by itself")
+        return
+    if not data:
         return
     try:
         yield from dispatch.read(opened.inside(name, data))
     except SourceError as error:
-        yield Problem(opened.address.inside(name).uri, error.message, error.mend)
+        yield Problem(uri, error.message, error.mend)

@@ -1,20 +1,26 @@
-"""OpenDocument texts and presentations: paragraphs, headings and tables of content.xml."""
+"""OpenDocument texts and presentations: paragraphs, headings, tables and pictures."""
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Iterator
 from xml.etree import ElementTree
 
 from monograph.ingest.read.compose import Composer
 from monograph.ingest.read.package import unpacked, xml_of
+from monograph.ingest.read.pictures import Pictures, part_of
 from monograph.ingest.read.rows import add_table
 from monograph.ingest.read.source import Items, Opened
-from monograph.values import Place, Problem
+from monograph.values import Place
 
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
+_LINK = "{http://www.w3.org/1999/xlink}href"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
+_SHOWING = {_TEXT + "h", _TEXT + "p", _TABLE + "table", _DRAW + "image"}
+"""Elements whose pictures are looked at where they stand; others hold such elements."""
+
 _PASSED_OVER = {_TEXT + "tracked-changes", _OFFICE + "annotation", _TEXT + "note-citation"}
 
 
@@ -31,7 +37,11 @@ def read_odp(opened: Opened) -> Items:
 def _read(opened: Opened, form: str) -> Items:
     with unpacked(opened) as archive:
         root = ElementTree.fromstring(xml_of(archive, "content.xml"))  # noqa: S314 - xml_of refuses entities
-    composer = Composer()
+        yield from _documents(opened, form, root, archive)
+
+
+def _documents(opened: Opened, form: str, root: ElementTree.Element, archive: zipfile.ZipFile) -> Items:
+    composer, pictures = Composer(), Pictures(opened)
     slides = 0
     stack = [root]
     while stack:
@@ -51,8 +61,13 @@ def _read(opened: Opened, form: str) -> Items:
                 slides += 1
                 composer.place(Place(0, slide=slides, apart=True))
             stack.extend(reversed(element))
+        if element.tag in _SHOWING:
+            for image in element.iter(_DRAW + "image"):
+                composer.add(pictures.words(part_of(archive, image.get(_LINK, ""))))
     document = composer.document(opened, opened.metadata(form))
-    yield document if document is not None else Problem(opened.address.uri, "it has no text: nothing to index")
+    if document is not None:
+        yield document
+    yield from pictures.problems(empty=document is None)
 
 
 def _said(element: ElementTree.Element) -> str:

@@ -6,15 +6,18 @@ import datetime
 import io
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
 from monograph.errors import SourceTooLarge
 from monograph.ingest.read.compose import Composer
+from monograph.ingest.read.package import unpacked
+from monograph.ingest.read.pictures import Pictures, of_sheet
 from monograph.ingest.read.rows import HEADER_WITHIN, Row, add_sheet, header_among, rows_of
 from monograph.ingest.read.source import Items, Opened, missing, text_of
 from monograph.ingest.read.table import ROWS_A_DOCUMENT
-from monograph.values import Place, Problem
+from monograph.values import Place
 
 _MOST_CELLS = 50_000_000
 _QUOTED = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|_.|\*.')
@@ -29,12 +32,13 @@ def read_xlsx(opened: Opened) -> Items:
         raise missing("an Excel file", "documents") from error
     book = openpyxl.load_workbook(io.BytesIO(opened.data), read_only=True, data_only=True, keep_links=False)
     try:
-        sheets = []
-        for sheet in book.worksheets:
-            sheet.reset_dimensions()  # What a sheet says of its size may be a lie.
-            sheets.append((sheet.title, ([shown(cell) for cell in row] for row in sheet.iter_rows())))
-        title = text_of(book.properties.title)
-        yield from _documents(opened, "xlsx", sheets, title)
+        with unpacked(opened) as archive:
+            sheets = []
+            for sheet in book.worksheets:
+                sheet.reset_dimensions()  # What a sheet says of its size may be a lie.
+                table = ([shown(cell) for cell in row] for row in sheet.iter_rows())
+                sheets.append(_Sheet(sheet.title, table, of_sheet(archive, sheet._worksheet_path.lstrip("/"))))
+            yield from _documents(opened, "xlsx", sheets, text_of(book.properties.title))
     finally:
         book.close()
 
@@ -52,24 +56,34 @@ def read_others(opened: Opened) -> Items:
             sheet = book.get_sheet_by_name(name)
             if sheet.total_height * sheet.total_width > _MOST_CELLS:
                 raise SourceTooLarge(f"its sheet {name!r} is {sheet.total_height:,} x {sheet.total_width:,} cells")
-            sheets.append((name, ([_plain(value) for value in row] for row in sheet.iter_rows())))
+            sheets.append(_Sheet(name, ([_plain(value) for value in row] for row in sheet.iter_rows())))
         yield from _documents(opened, "spreadsheet", sheets, "")
     finally:
         book.close()
 
 
-def _documents(opened: Opened, form: str, sheets: Sequence[tuple[str, Iterable[Sequence[str]]]], title: str) -> Items:
+@dataclass(frozen=True, slots=True)
+class _Sheet:
+    """A sheet: its name, its cells row by row, and the pictures that lie on it, with the rows of their upper edges."""
+
+    name: str
+    table: Iterable[Sequence[str]]
+    pictures: Iterable[tuple[int, bytes]] = ()
+
+
+def _documents(opened: Opened, form: str, sheets: Sequence[_Sheet], title: str) -> Items:
     """The sheets in documents of at most 10,000 rows; small ones together."""
-    composer = Composer()
+    composer, pictures = Composer(), Pictures(opened)
     count = part = 0
-    found = False
-    for name, table in sheets:
-        rows = rows_of(table)
+    for sheet in sheets:
+        name = sheet.name
+        rows = rows_of(sheet.table)
         first = list(islice(rows, HEADER_WITHIN))
         header = header_among(first)
-        if first:
+        drawn = [Row(at, (words,)) for at, data in sheet.pictures if (words := pictures.words(data))]
+        if first or drawn:
             # The sheet's name is a heading: a chunk of its rows lies under it, and no chunk holds rows of two sheets.
-            composer.place(Place(0, sheet=name, row=first[0].number, apart=True))
+            composer.place(Place(0, sheet=name, row=(first or drawn)[0].number, apart=True))
             composer.heading(1, name)
         some: list[Row]
         rows = (row for row in chain(first, rows) if row != header)
@@ -79,12 +93,13 @@ def _documents(opened: Opened, form: str, sheets: Sequence[tuple[str, Iterable[S
             count += len(some)
             if count == ROWS_A_DOCUMENT:
                 yield from _part(composer, opened, form, title, part)
-                found, part, count, composer = True, part + 1, 0, Composer()
+                part, count, composer = part + 1, 0, Composer()
                 composer.heading(1, name)
+        add_sheet(composer, drawn, None, name)
+        count += len(drawn)
     if count:
         yield from _part(composer, opened, form, title, part)
-    elif not found:
-        yield Problem(opened.address.uri, "it has no text: nothing to index")
+    yield from pictures.problems(empty=not (count or part))
 
 
 def _part(composer: Composer, opened: Opened, form: str, title: str, part: int) -> Items:

@@ -1,4 +1,4 @@
-"""PowerPoint files: a place a slide, shapes from the top, with tables and notes."""
+"""PowerPoint files: a place a slide, shapes from the top, with tables, the words of pictures, and notes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from monograph.ingest.read.compose import Composer
+from monograph.ingest.read.pictures import Pictures, of_element
 from monograph.ingest.read.rows import add_table
 from monograph.ingest.read.source import Items, Opened, missing, text_of
-from monograph.values import Place, Problem
+from monograph.values import Place
 
 _DEEPEST_GROUP = 20
 
@@ -21,7 +22,7 @@ def read_pptx(opened: Opened) -> Items:
     except ImportError as error:
         raise missing("a PowerPoint file", "documents") from error
     file = pptx.Presentation(io.BytesIO(opened.data))
-    composer = Composer()
+    composer, pictures = Composer(), Pictures(opened)
     opened.check_pages(len(file.slides), "slides")
     for number, slide in enumerate(file.slides, start=1):
         opened.check_time()
@@ -33,13 +34,17 @@ def read_pptx(opened: Opened) -> Items:
         for shape in _in_order(slide.shapes):
             if not (named and shape.shape_id == title.shape_id):
                 _add(composer, shape)
+            for data in of_element(shape._element, shape.part):
+                composer.add(pictures.words(data))
         if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
             composer.add(slide.notes_slide.notes_text_frame.text)
     core = file.core_properties
     title_said = text_of(core.title)
     metadata = opened.metadata("pptx", slides=len(file.slides), author=text_of(core.author))
     document = composer.document(opened, metadata, "" if title_said == "PowerPoint Presentation" else title_said)
-    yield document if document is not None else Problem(opened.address.uri, "it has no text: nothing to index")
+    if document is not None:
+        yield document
+    yield from pictures.problems(empty=document is None)
 
 
 def _in_order(shapes: Any, depth: int = 0) -> Iterator[Any]:

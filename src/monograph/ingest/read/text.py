@@ -24,6 +24,8 @@ TITLE_CHARACTERS = 200
 PARSED_CHARACTERS = 2_000_000
 """A longer Markdown text is looked through for headings line by line, not parsed."""
 
+_BLOCK = 1 << 20
+
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"),
@@ -99,11 +101,8 @@ def encoding_of(data: bytes) -> tuple[str, int]:
     wide = zero_width(data[:HEAD_BYTES])
     if wide is not None:
         return wide, 0
-    try:
-        data.decode("utf-8")
+    if _is_utf8(data):
         return "utf-8", 0
-    except UnicodeDecodeError:
-        pass
     # A few broken bytes in a text that is UTF-8 otherwise say more for UTF-8 than for anything else.
     text, lost = _lossy(data, "utf-8")
     accented = sum(not one.isascii() for one in text) - lost
@@ -113,6 +112,18 @@ def encoding_of(data: bytes) -> tuple[str, int]:
 
     best = from_bytes(data[:SAMPLE_BYTES]).best()
     return ("utf-8" if best is None else best.encoding), 0
+
+
+def _is_utf8(data: bytes) -> bool:
+    """Whether all bytes are UTF-8, without ever holding the whole text."""
+    decoder, view = codecs.getincrementaldecoder("utf-8")(), memoryview(data)
+    try:
+        for start in range(0, len(data), _BLOCK):
+            decoder.decode(view[start : start + _BLOCK])
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _lossy(data: bytes, encoding: str) -> tuple[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from monograph.errors import SourceDamaged
@@ -22,7 +22,8 @@ _AROUND = (
     "nav, aside, footer, body > header, form, button, dialog, [role=navigation], [role=banner], [role=contentinfo],"
     " [role=complementary], [role=search], [hidden], [aria-hidden=true]"
 )
-_NEVER = "script, style, noscript, template, svg, iframe, object, head > *:not(title)"
+_NEVER = "script, style, noscript, template, iframe, object, head > *:not(title)"
+_DRAWN = "svg"
 _BLOCKS = frozenset(
     """address article aside blockquote body br center dd details div dl dt fieldset figcaption figure footer form
     header hr li main nav ol p section summary td th tr ul""".split()  # noqa: SIM905 - a list of them is a page long
@@ -77,13 +78,13 @@ def _guessed(data: bytes) -> str:
     return text
 
 
-def add_page(composer: Composer, parsed: LexborHTMLParser) -> None:
-    """Add the main text of a page."""
+def add_page(composer: Composer, parsed: LexborHTMLParser, picture: Callable[[str], str] | None = None) -> None:
+    """Add the main text of a page, and where ``picture`` gives the words of one by its link, those in their place."""
     body = parsed.body
     if body is None:
         return
     _refuse_depth(body)
-    for node in body.css(_NEVER):
+    for node in body.css(f"{_NEVER}, {_DRAWN}" if picture is None else _NEVER):
         node.decompose()
     whole = len(body.text())
     main = _main(body, whole)
@@ -96,7 +97,7 @@ def add_page(composer: Composer, parsed: LexborHTMLParser) -> None:
     if kept is not None and len(main.text().strip()) < 0.1 * whole:
         # All of it was taken for what stands around: better too much than nothing.
         main = type(parsed)(kept).body or main
-    _add(composer, main)
+    _add(composer, main, picture)
 
 
 def _refuse_unclosed(text: str) -> None:
@@ -142,7 +143,7 @@ def _links(parsed: LexborHTMLParser) -> list[str]:
     return list(dict.fromkeys(one for one in found if one.startswith(("http://", "https://"))))[:MOST_LINKS]
 
 
-def _add(composer: Composer, root: LexborNode) -> None:
+def _add(composer: Composer, root: LexborNode, picture: Callable[[str], str] | None) -> None:
     """Walk through a page without recursion, gathering the text between the borders of blocks."""
     gathered: list[str] = []
     for node, entering in _walk(root):
@@ -152,6 +153,11 @@ def _add(composer: Composer, root: LexborNode) -> None:
         elif tag == "table" and entering:
             _flush(composer, gathered)
             add_table(composer, _cells(node))
+        elif tag in _PICTURES and entering and picture is not None:
+            words = picture(_link(node))
+            if words:
+                _flush(composer, gathered)
+                composer.add(words)
         elif tag == "pre" and entering:
             _flush(composer, gathered)
             composer.add(node.text())
@@ -167,6 +173,10 @@ def _add(composer: Composer, root: LexborNode) -> None:
     _flush(composer, gathered)
 
 
+def _link(picture: LexborNode) -> str:
+    return next((link for name in _PICTURES[picture.tag or ""] if (link := picture.attributes.get(name))), "")
+
+
 def _flush(composer: Composer, gathered: list[str], sign: str = "") -> None:
     text = " ".join("".join(gathered).split())
     gathered.clear()
@@ -174,6 +184,7 @@ def _flush(composer: Composer, gathered: list[str], sign: str = "") -> None:
         composer.add(sign + text)
 
 
+_PICTURES = {"img": ("src",), "image": ("xlink:href", "href")}
 _WHOLE = frozenset({"table", "pre"})
 
 

@@ -1,4 +1,4 @@
-"""Word documents: paragraphs and tables in their order, headings by their styles."""
+"""Word documents: paragraphs, tables and the words of pictures in their order, headings by their styles."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from monograph.ingest.read.compose import Composer
+from monograph.ingest.read.pictures import Pictures, of_element
 from monograph.ingest.read.rows import add_table
 from monograph.ingest.read.source import Items, Opened, missing, text_of
-from monograph.values import Problem
 
 _HEADING = re.compile(r"heading (\d)$", re.I)
 
@@ -23,12 +23,13 @@ def read_docx(opened: Opened) -> Items:
     except ImportError as error:
         raise missing("a Word document", "documents") from error
     file = docx.Document(io.BytesIO(opened.data))
-    composer = Composer()
+    composer, pictures = Composer(), Pictures(opened)
     title = ""
     for item in file.iter_inner_content():
         opened.check_time()
         if not isinstance(item, Paragraph):
             add_table(composer, _cells(item))
+            _add_pictures(composer, pictures, item._tbl, file.part)
             continue
         text = _text(item._p)
         style = (item.style.name or "") if item.style is not None else ""
@@ -38,10 +39,19 @@ def read_docx(opened: Opened) -> Items:
         else:
             title = title or (text if style == "Title" else "")
             composer.add(f"- {text}" if style.startswith("List") and text.strip() else text)
+        _add_pictures(composer, pictures, item._p, file.part)
     core = file.core_properties
     metadata = opened.metadata("docx", author=text_of(core.author), created=_day(core.created))
     document = composer.document(opened, metadata, title or text_of(core.title))
-    yield document if document is not None else Problem(opened.address.uri, "it has no text: nothing to index")
+    if document is not None:
+        yield document
+    yield from pictures.problems(empty=document is None)
+
+
+def _add_pictures(composer: Composer, pictures: Pictures, element: Any, part: Any) -> None:
+    """The words of pictures after the paragraph or table they stand in."""
+    for data in of_element(element, part):
+        composer.add(pictures.words(data))
 
 
 def _day(when: Any) -> str:
