@@ -20,7 +20,6 @@ from monograph.ingest.follow import remember
 from monograph.ingest.grow import keep_up
 from monograph.ingest.limits import Limits
 from monograph.ingest.prepare import Pipeline, Prepared, missing, prepare
-from monograph.ingest.read.source import INSIDE
 from monograph.ingest.relate import price_extractions
 from monograph.ingest.settle import write
 from monograph.store import chunks, documents, sources
@@ -55,27 +54,11 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, watcher: Watcher | Non
     rename.carry_over(pipeline, rename.same_vectors(pipeline, plan))
     _apply_gone(pipeline, plan.of("gone"), tally)
     _apply_same(pipeline, plan.of("same"), tally)
-    faulty: set[str] = set()
     for batch, made in with_ahead(pipeline, batches(readings(_to_read(plan), limits, tally.problems, watcher))):
-        stored = store(pipeline, batch, made, strict=False)
-        tally.include(stored)
-        _read_again(pipeline, batch, stored.problems, faulty)
+        tally.include(store(pipeline, batch, made, strict=False))
     grow_tree(pipeline, tally, watcher)
     remember(pipeline.database, plan, tally.problems)
     return report(tally, started)
-
-
-def _read_again(pipeline: Pipeline, batch: list[Parcel], problems: list[Problem], faulty: set[str]) -> None:
-    """See that the next sync reads a file again of which any part could not be stored, though its last one was.
-
-    ``faulty`` collects the uris of such files.
-    """
-    files = {parcel.source.uri: parcel.last for parcel in batch if parcel.source is not None}
-    faulty |= {uri for uri in files if any(f"{one.uri}{INSIDE}".startswith(uri + INSIDE) for one in problems)}
-    done = [uri for uri, last in files.items() if last and uri in faulty]
-    if done:
-        with pipeline.database.write() as connection:
-            sources.doubt(connection, done)
 
 
 def grow_tree(pipeline: Pipeline, tally: Tally, watcher: Watcher | None = None) -> None:

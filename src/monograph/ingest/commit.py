@@ -192,6 +192,8 @@ def _take_out(connection: Connection, seen: Seen, tally: Tally) -> None:
 
 def _store_parcel(connection: Connection, ready: _Ready, derived: _Derived, tally: Tally, *, strict: bool) -> None:
     parcel = ready.parcel
+    # What an earlier part left behind.
+    faulty = parcel.source is not None and bool(parcel.before) and sources.is_faulty(connection, parcel.source.uri)
     source = None if parcel.source is None else sources.put(connection, parcel.source)
     problems = list(ready.failed)
     for prepared in ready.prepared:
@@ -208,12 +210,12 @@ def _store_parcel(connection: Connection, ready: _Ready, derived: _Derived, tall
             problems.append(Problem(prepared.document.uri, error.message, error.mend))
     tally.same += len(parcel.documents) - len(ready.prepared) - len(ready.failed)
     tally.problems.extend(problems)
-    if source is not None and parcel.source is not None:
+    if source is not None:
         if parcel.last and not parcel.broken:
             _remove_left_out(connection, parcel, source, tally)
-        if problems or parcel.broken or not parcel.last:
-            # Not as it should be yet: no file is as this row says, so that the next sync tries again.
-            sources.put(connection, replace(parcel.source, sha256=b"", modified_ns=-1))
+        faulty = faulty or bool(problems) or parcel.broken
+        if faulty or not parcel.last:
+            sources.doubt(connection, source, faulty=faulty)
 
 
 def _remove_left_out(connection: Connection, parcel: Parcel, source: int, tally: Tally) -> None:

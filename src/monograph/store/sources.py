@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from monograph.store.database import Connection
 
+_UNFINISHED, _FAULTY = -1, -2
+"""In place of the time at which a file was changed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -64,9 +67,20 @@ def touch(connection: Connection, states: Iterable[tuple[str, int, int]]) -> Non
     connection.executemany("UPDATE sources SET size = ?2, modified_ns = ?3 WHERE uri = ?1", states)
 
 
-def doubt(connection: Connection, uris: Iterable[str]) -> None:
-    """Note that files are not stored as they should be: no file on disk is as their rows say then."""
-    connection.executemany("UPDATE sources SET sha256 = x'', modified_ns = -1 WHERE uri = ?", ((uri,) for uri in uris))
+def doubt(connection: Connection, row: int, *, faulty: bool) -> None:
+    """Note that a file is not stored as it should be, so that no file on disk is as its row says.
+
+    ``faulty`` where a part of it could not be stored; else there is only more of it to come.
+    """
+    connection.execute(
+        "UPDATE sources SET sha256 = x'', modified_ns = ? WHERE source = ?", (_FAULTY if faulty else _UNFINISHED, row)
+    )
+
+
+def is_faulty(connection: Connection, uri: str) -> bool:
+    """Whether a part of a file could not be stored."""
+    known = find(connection, uri)
+    return known is not None and known.modified_ns == _FAULTY
 
 
 def row_of(connection: Connection, uri: str) -> int | None:
