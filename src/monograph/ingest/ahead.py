@@ -17,6 +17,7 @@ from itertools import islice
 from multiprocessing.connection import Connection
 from queue import Empty, SimpleQueue
 from types import TracebackType
+from typing import TypeAlias
 
 from monograph.derive.embed import StaticEmbedder
 from monograph.derive.extract.pattern import PatternExtractor
@@ -35,8 +36,8 @@ MODULE = "monograph.ingest.ahead"
 WORTHWHILE = 400_000
 """Characters of a batch for which processes are started: to start takes each of them half a second."""
 
-AT_ONCE = 64
-"""Documents that a process is given together."""
+AT_ONCE = 130_000
+"""Characters after which no more documents are given to a process together."""
 
 MOST_CODED = 200_000
 """Names of which a process remembers that it sent their codes."""
@@ -52,11 +53,14 @@ class Ahead:
     parts: Parts = NO_PARTS
 
 
+_Group: TypeAlias = tuple[tuple[Document, bytes], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class _Asked:
     """Documents with their hashes, how they are cut, and the names that someone set apart."""
 
-    documents: tuple[tuple[Document, bytes], ...]
+    documents: _Group
     settings: Settings
     apart: frozenset[tuple[str, str]]
 
@@ -109,7 +113,7 @@ class _Begun:
     """A batch on its way."""
 
     apart: frozenset[tuple[str, str]]
-    pairs: Sequence[tuple[Document, bytes]]
+    groups: Sequence[_Group]
     results: Sequence[Future[bytes]]
 
     def done(self) -> Ahead:
@@ -117,11 +121,10 @@ class _Begun:
         parts: dict[tuple[str, bytes], DocumentPart] = {}
         named: dict[str, bytes] = {}
         ahead = Ahead(parts=Parts(self.apart, parts, named))
-        for number, result in enumerate(self.results):
-            some = self.pairs[number * AT_ONCE : (number + 1) * AT_ONCE]
+        for group, result in zip(self.groups, self.results, strict=True):
             sent = _unpacked(result.result())
             named.update(sent.codes)
-            for (document, sha256), made in zip(some, sent.documents, strict=False):
+            for (document, sha256), made in zip(group, sent.documents, strict=False):
                 if made is not None:
                     ahead.prepared[document.id, sha256] = replace(made.prepared, document=document)
                     ahead.vectors.update(_pairs(made))
@@ -138,6 +141,19 @@ def _unpacked(sent: bytes) -> _Sent:
 def _pairs(made: _Made) -> Iterator[tuple[bytes, bytes]]:
     wanted = (one.key for one in made.prepared.vectors if one.given is None)
     return zip(wanted, made.vectors, strict=True)
+
+
+def _groups(pairs: Sequence[tuple[Document, bytes]]) -> Iterator[_Group]:
+    group: list[tuple[Document, bytes]] = []
+    characters = 0
+    for pair in pairs:
+        group.append(pair)
+        characters += len(pair[0].text)
+        if characters >= AT_ONCE:
+            yield tuple(group)
+            group, characters = [], 0
+    if group:
+        yield tuple(group)
 
 
 class _Makers:
@@ -167,9 +183,9 @@ class _Makers:
             pairs = [pair for parcel in batch for pair in changed(connection, parcel, pipeline.settings)]
         if sum(len(document.text) for document, _ in pairs) < WORTHWHILE:
             return _Begun(apart, (), ())
-        groups = [tuple(pairs[first : first + AT_ONCE]) for first in range(0, len(pairs), AT_ONCE)]
+        groups = list(_groups(pairs))
         asked = [_Asked(group, pipeline.settings, apart) for group in groups]
-        return _Begun(apart, pairs, [self._threads.submit(self._make, pickle.dumps(one)) for one in asked])
+        return _Begun(apart, groups, [self._threads.submit(self._make, pickle.dumps(one)) for one in asked])
 
     def _make(self, asked: bytes) -> bytes:
         """Have documents made by a process that has nothing to do; empty where that fails."""
