@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import os
 import pickle
-import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from multiprocessing.connection import Connection
 from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import TypeAlias
@@ -25,7 +23,7 @@ from monograph.graph.build import DocumentPart, document_part
 from monograph.ingest.batch import Parcel, changed
 from monograph.ingest.prepare import Pipeline, Prepared, embedded, prepare
 from monograph.ingest.relate import NO_PARTS, Parts, codes, embedded_keys, extraction_key
-from monograph.ingest.worker import Worker
+from monograph.ingest.worker import Worker, writer
 from monograph.settings import Settings
 from monograph.store import extractions, names
 from monograph.values import Document, Problem
@@ -191,8 +189,8 @@ class _Makers:
         """Have documents made by a process that has nothing to do; empty where that fails."""
         try:
             worker = self._free()
-            worker.connection.send_bytes(asked)
-            made = worker.connection.recv_bytes()
+            worker.asked.send_bytes(asked)
+            made = worker.answers.recv_bytes()
         except (EOFError, OSError):
             return b""
         self._idle.put(worker)
@@ -208,13 +206,13 @@ class _Makers:
 
 
 def main() -> None:
-    """Make what is asked for over the descriptor named by the first argument, until it is closed."""
-    connection = Connection(int(sys.argv[1]))
+    """Make what the writer asks for, until it is gone."""
+    asked, answers = writer()
     coded: set[str] = set()
     try:
         while True:
-            connection.send(_make(connection.recv(), coded))
-    except (EOFError, BrokenPipeError, ConnectionResetError):
+            answers.send(_make(asked.recv(), coded))
+    except (EOFError, BrokenPipeError):
         return
 
 

@@ -108,7 +108,7 @@ class Crew:
                 return
             slot.asked, idle.slot = True, slot
             try:
-                idle.connection.send(slot.task)
+                idle.asked.send(slot.task)
             except OSError:
                 self._bury(idle)
 
@@ -117,12 +117,12 @@ class Crew:
         busy = [one for one in self._workers if one.slot is not None]
         if self._held > HELD_CHARACTERS:
             busy = [one for one in busy if one.slot is first] or busy
-        ready = wait([one.connection for one in busy])
+        ready = wait([one.answers for one in busy])
         for worker in busy:
-            if worker.connection not in ready or worker.slot is None:
+            if worker.answers not in ready or worker.slot is None:
                 continue
             try:
-                part: Part = worker.connection.recv()
+                part: Part = worker.answers.recv()
             except (EOFError, OSError):
                 self._bury(worker)
                 continue

@@ -1,43 +1,49 @@
-"""A process of ours that does work for the writer, at the other end of a socket."""
+"""A process of ours that does work for the writer, at the other end of two pipes."""
 
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 from multiprocessing.connection import Connection
 
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
-_START = "import sys; sys.path[:] = sys.argv[2:]; from {} import main; main()"
+_START = "import sys; sys.path[:] = sys.argv[3:]; from {} import main; main()"
 
 
 class Worker:
-    """A process that runs ``main`` of a module of ours, which finds the socket's descriptor in its first argument.
+    """A process that runs ``main`` of a module of ours, which meets the writer by :func:`writer`.
 
     The interpreter is started anew, and knows nothing of the program that it works for: neither its main module, which
-    need not be written with this in mind, nor its threads.
+    need not be written with this in mind, nor its threads. Pipes, not sockets: who forbids sockets means the network.
+
+    ``asked`` takes what is to be done, ``answers`` has what came of it.
     """
 
     def __init__(self, module: str) -> None:
-        ours, theirs = socket.socketpair()
-        environment = {**os.environ, **_ONE_THREAD}
-        with theirs:
+        work, asked = os.pipe()
+        answers, done = os.pipe()
+        self.asked = Connection(asked, readable=False)
+        self.answers = Connection(answers, writable=False)
+        try:
             # In a session of its own: an interrupt at the terminal is for the writer to answer.
             self.process = subprocess.Popen(  # noqa: S603 - our own interpreter
-                [sys.executable, "-c", _START.format(module), str(theirs.fileno()), *sys.path],
-                pass_fds=(theirs.fileno(),),
+                [sys.executable, "-c", _START.format(module), str(work), str(done), *sys.path],
+                pass_fds=(work, done),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env=environment,
+                env={**os.environ, **_ONE_THREAD},
                 start_new_session=True,
             )
-        self.connection = Connection(ours.detach())
+        finally:
+            os.close(work)
+            os.close(done)
 
     def end(self) -> int:
         """End the process, whatever it does; its exit code, negative where a signal had ended it."""
-        self.connection.close()
+        self.asked.close()
+        self.answers.close()
         code = self.process.poll()
         if code is None:
             try:
@@ -46,3 +52,8 @@ class Worker:
                 self.process.kill()
                 code = self.process.wait()
         return code
+
+
+def writer() -> tuple[Connection, Connection]:
+    """(what is to be done, where answers go), of the process that this one works for."""
+    return Connection(int(sys.argv[1]), writable=False), Connection(int(sys.argv[2]), readable=False)

@@ -16,6 +16,7 @@ from pathlib import Path
 from monograph.errors import SourceError, SourceTooSlow
 from monograph.ingest.limits import Limits
 from monograph.ingest.read import Part, read_file
+from monograph.ingest.worker import writer
 
 GRACE_SECONDS = 2.0
 """Readers look at the clock themselves: only one that hangs is still there so long after its time."""
@@ -31,15 +32,15 @@ class Task:
 
 
 def main() -> None:
-    """Read the files that are asked for over the descriptor named by the first argument, until it is closed."""
-    connection = Connection(int(sys.argv[1]))
+    """Read the files that the writer asks for, until it is gone."""
+    asked, answers = writer()
     try:
         while True:
-            task: Task = connection.recv()
+            task: Task = asked.recv()
             limit_memory(task.limits.max_memory)
-            if not _read(connection, task):
+            if not _read(answers, task):
                 return
-    except (EOFError, BrokenPipeError, ConnectionResetError):
+    except (EOFError, BrokenPipeError):
         return
     finally:
         # Nothing here needs to be put away, and a library in C may hang or crash while it tries.
@@ -47,7 +48,7 @@ def main() -> None:
         os._exit(0)
 
 
-def _read(connection: Connection, task: Task) -> bool:
+def _read(answers: Connection, task: Task) -> bool:
     """Send the parts of a file; whether the process is fit to read another."""
     left = task.limits.max_seconds + GRACE_SECONDS
     try:
@@ -55,15 +56,15 @@ def _read(connection: Connection, task: Task) -> bool:
         for part in read_file(task.path, task.root, task.limits):
             # The time is for reading: it stands still while the one who asked is busy with what came before.
             left, _ = signal.setitimer(signal.ITIMER_REAL, 0)
-            connection.send(part)
+            answers.send(part)
             signal.setitimer(signal.ITIMER_REAL, left)
     except SourceError as error:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        connection.send(Part(b"", 0, 0, (), (), last=True, error=error))
+        answers.send(Part(b"", 0, 0, (), (), last=True, error=error))
     except MemoryError:
         signal.setitimer(signal.ITIMER_REAL, 0)
         much = SourceTooSlow(f"reading it took more than {task.limits.max_memory:,} bytes of memory", "divide it")
-        connection.send(Part(b"", 0, 0, (), (), last=True, error=much))
+        answers.send(Part(b"", 0, 0, (), (), last=True, error=much))
         return False
     signal.setitimer(signal.ITIMER_REAL, 0)
     return True
