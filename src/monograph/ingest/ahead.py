@@ -6,15 +6,14 @@ knows best how to be quick. What is made ahead and not needed, because the memo 
 
 from __future__ import annotations
 
-import os
 import pickle
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from queue import Empty, SimpleQueue
-from types import TracebackType
 from typing import TypeAlias
 
 from monograph.derive.embed import StaticEmbedder
@@ -23,12 +22,10 @@ from monograph.graph.build import DocumentPart, document_part
 from monograph.ingest.batch import Parcel, changed
 from monograph.ingest.prepare import Pipeline, Prepared, embedded, prepare
 from monograph.ingest.relate import NO_PARTS, Parts, codes, embedded_keys, extraction_key
-from monograph.ingest.worker import Worker, writer
+from monograph.ingest.worker import PROCESSES, Worker, writer
 from monograph.settings import Settings
 from monograph.store import extractions, names
 from monograph.values import Document, Problem
-
-PROCESSES = min(4, os.cpu_count() or 1)
 
 MODULE = "monograph.ingest.ahead"
 WORTHWHILE = 400_000
@@ -45,9 +42,9 @@ MOST_CODED = 200_000
 class Ahead:
     """What was made ahead for a batch: documents cut, by id and hash; packed vectors and extractions by key; parts."""
 
-    prepared: dict[tuple[str, bytes], Prepared] = field(default_factory=dict)
-    vectors: dict[bytes, bytes] = field(default_factory=dict)
-    extractions: dict[bytes, bytes] = field(default_factory=dict)
+    prepared: Mapping[tuple[str, bytes], Prepared] = field(default_factory=dict)
+    vectors: Mapping[bytes, bytes] = field(default_factory=dict)
+    extractions: Mapping[bytes, bytes] = field(default_factory=dict)
     parts: Parts = NO_PARTS
 
 
@@ -90,7 +87,7 @@ def with_ahead(pipeline: Pipeline, batches: Iterable[list[Parcel]]) -> Iterator[
     ):
         yield from ((batch, Ahead()) for batch in batches)
         return
-    with _Makers() as makers:
+    with closing(_Makers()) as makers:
         waiting: deque[tuple[list[Parcel], _Begun]] = deque()
         for batch in batches:
             begun = makers.begin(pipeline, batch)
@@ -116,19 +113,28 @@ class _Begun:
 
     def done(self) -> Ahead:
         """Wait for it. What a process could not make is left out: the writer makes it, and says what is wrong."""
+        prepared: dict[tuple[str, bytes], Prepared] = {}
+        vectors: dict[bytes, bytes] = {}
+        extracted: dict[bytes, bytes] = {}
         parts: dict[tuple[str, bytes], DocumentPart] = {}
         named: dict[str, bytes] = {}
-        ahead = Ahead(parts=Parts(self.apart, parts, named))
         for group, result in zip(self.groups, self.results, strict=True):
             sent = _unpacked(result.result())
             named.update(sent.codes)
             for (document, sha256), made in zip(group, sent.documents, strict=False):
                 if made is not None:
-                    ahead.prepared[document.id, sha256] = replace(made.prepared, document=document)
-                    ahead.vectors.update(_pairs(made))
-                    ahead.extractions.update(made.extractions)
+                    prepared[document.id, sha256] = replace(made.prepared, document=document)
+                    vectors.update(_pairs(made))
+                    extracted.update(made.extractions)
                     parts[document.id, sha256] = made.part
-        return ahead
+        return Ahead(prepared, vectors, extracted, Parts(self.apart, parts, named))
+
+
+_NOTHING_BEGUN = _Begun(frozenset(), (), ())
+
+
+def _worthwhile(documents: Iterable[Document]) -> bool:
+    return sum(len(document.text) for document in documents) >= WORTHWHILE
 
 
 def _unpacked(sent: bytes) -> _Sent:
@@ -155,19 +161,15 @@ def _groups(pairs: Sequence[tuple[Document, bytes]]) -> Iterator[_Group]:
 
 
 class _Makers:
-    """Processes, each with a thread that speaks to it. Started when there is work. A context manager."""
+    """Processes, each with a thread that speaks to it. Started when there is work, to be closed at the end."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(PROCESSES, thread_name_prefix="ahead")
         self._idle: SimpleQueue[Worker] = SimpleQueue()
         self._workers: list[Worker] = []
 
-    def __enter__(self) -> _Makers:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """End them, whatever they do."""
         for worker in self._workers:
             worker.process.kill()
         self._threads.shutdown(cancel_futures=True)
@@ -176,11 +178,13 @@ class _Makers:
 
     def begin(self, pipeline: Pipeline, batch: Sequence[Parcel]) -> _Begun:
         """Have a batch made, if it is worth it."""
+        if not _worthwhile(document for parcel in batch for document in parcel.documents):
+            return _NOTHING_BEGUN
         with pipeline.database.read() as connection:
             apart = frozenset(names.apart(connection))
             pairs = [pair for parcel in batch for pair in changed(connection, parcel, pipeline.settings)]
-        if sum(len(document.text) for document, _ in pairs) < WORTHWHILE:
-            return _Begun(apart, (), ())
+        if not _worthwhile(document for document, _ in pairs):
+            return _NOTHING_BEGUN
         groups = list(_groups(pairs))
         asked = [_Asked(group, pipeline.settings, apart) for group in groups]
         return _Begun(apart, groups, [self._threads.submit(self._make, pickle.dumps(one)) for one in asked])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ from monograph.ingest.limits import Limits
 from monograph.ingest.prepare import document_hash
 from monograph.ingest.read import uri_to_path
 from monograph.ingest.read.process import Task
+from monograph.ingest.worker import PROCESSES
 from monograph.settings import Settings
 from monograph.store import documents, sources
 from monograph.store.database import Connection
@@ -19,9 +19,6 @@ from monograph.values import Change, Document, Problem, Progress, Watcher
 BATCH_CHARACTERS = 2_000_000
 BATCH_DOCUMENTS = 1_024
 """A batch ends at either bound: memory stays bounded, and a crash costs little."""
-
-READERS = min(4, os.cpu_count() or 1)
-"""Processes that read what is no text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +60,7 @@ def readings(
     done = -1
     read = 0
     before: frozenset[str] = frozenset()
-    with Crew(READERS) as crew:
+    with Crew(PROCESSES) as crew:
         for at, part in crew.read(tasks):
             change = work[at]
             if at != done:

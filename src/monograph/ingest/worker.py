@@ -7,6 +7,9 @@ import subprocess
 import sys
 from multiprocessing.connection import Connection
 
+PROCESSES = min(4, os.cpu_count() or 1)
+"""How many of one kind work for the writer at once."""
+
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 _START = "import sys; sys.path[:] = sys.argv[3:]; from {} import main; main()"
 
