@@ -74,11 +74,16 @@ def _spans(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
         yield from trimmed(text, start, end)
 
 
+def after_space(text: str, first: int, last: int) -> int:
+    """Where the last white space of text[first:last] ends; ``last`` where there is none."""
+    space = _SPACE_BEFORE.match(text, first, last)
+    return space.end() if space else last
+
+
 def cut(text: str, start: int, end: int, longest: int) -> Iterator[tuple[int, int]]:
     """A span in parts of at most ``longest`` characters, cut at white space where there is some."""
     while end - start > longest:
-        space = _SPACE_BEFORE.match(text, start + longest // 2, start + longest)
-        middle = space.end() if space else start + longest
+        middle = after_space(text, start + longest // 2, start + longest)
         yield from trimmed(text, start, middle)
         start = middle
     yield from trimmed(text, start, end)

@@ -266,11 +266,11 @@ def resolve(connection: Connection) -> None:
     if groups:
         apart = names.apart(connection)
         names.set_heads(connection, [change for group in groups for change in _changes(group, apart)])
-        _set_apart(connection, apart)
+        _keep_apart(connection, apart)
     names.clear_unresolved(connection)
 
 
-def _set_apart(connection: Connection, apart: set[tuple[str, str]]) -> None:
+def _keep_apart(connection: Connection, apart: set[tuple[str, str]]) -> None:
     """Part the names that were set apart and are one by way of others: the one that is not the head stands alone.
 
     Of two that have one head the one later in the alphabet does. Pairs are gone through in order of the alphabet, from

@@ -8,13 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from monograph.derive.sentences import BLOCK_CHARACTERS, blocks, spans_of_block, trimmed
+from monograph.derive.sentences import BLOCK_CHARACTERS, after_space, blocks, spans_of_block, trimmed
 from monograph.derive.tokens import count_tokens, tokenizer
 
 HEADING, PARAGRAPH, SENTENCE = 3, 2, 1
 
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
-_SPACE_BEFORE = re.compile(r".*\s", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +113,7 @@ def _parts(text: str, whole: Sentence, most_tokens: int) -> Iterator[Sentence]:
             cut = whole.end
         else:
             limit = whole.start + encoding.offsets[first + most_tokens - 1][0]
-            space = _SPACE_BEFORE.match(text, (start + limit) // 2, limit)
-            cut = max(space.end() if space else limit, start + 1)
+            cut = max(after_space(text, (start + limit) // 2, limit), start + 1)
         for begin, end in trimmed(text, start, cut):
             tokens = min(most_tokens, count_tokens([text[begin:end]])[0])
             yield Sentence(begin, end, tokens, strength, _mark(text, begin, end))

@@ -41,9 +41,7 @@ def read_epub(opened: Opened) -> Items:
     if lost:
         yield Problem(opened.address.uri, f"{len(lost)} of its chapters are not in it ({lost[0]})", "fetch it anew")
     document = composer.document(opened, opened.metadata("epub", author=author), title)
-    if document is not None:
-        yield document
-    yield from pictures.problems(empty=document is None)
+    yield from pictures.after(document)
 
 
 def _at(part: str, href: str) -> str:

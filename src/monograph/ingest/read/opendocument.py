@@ -65,9 +65,7 @@ def _documents(opened: Opened, form: str, root: ElementTree.Element, archive: zi
             for image in element.iter(_DRAW + "image"):
                 composer.add(pictures.words(part_of(archive, image.get(_LINK, ""))))
     document = composer.document(opened, opened.metadata(form))
-    if document is not None:
-        yield document
-    yield from pictures.problems(empty=document is None)
+    yield from pictures.after(document)
 
 
 def _said(element: ElementTree.Element) -> str:

@@ -14,7 +14,7 @@ from monograph.errors import SourceDamaged, SourceError, UnknownFormat
 from monograph.ingest.read.image import is_icon, recognise, refuse_when_late, unpacked_image, upright
 from monograph.ingest.read.package import xml_of
 from monograph.ingest.read.source import Items, Opened
-from monograph.values import Problem
+from monograph.values import Document, Problem
 
 MOST = 200
 """Pictures of one document that are recognised."""
@@ -54,6 +54,12 @@ class Pictures:
         except SourceError as error:
             self._unread, self._error = self._unread + 1, error
             return ""
+
+    def after(self, document: Document | None) -> Items:
+        """A document, if there is one, and what is to be said of it."""
+        if document is not None:
+            yield document
+        yield from self.problems(empty=document is None)
 
     def problems(self, *, empty: bool) -> Items:
         """What is to be said of a document: that it is empty, or that pictures were left out.

@@ -42,9 +42,7 @@ def read_pptx(opened: Opened) -> Items:
     title_said = text_of(core.title)
     metadata = opened.metadata("pptx", slides=len(file.slides), author=text_of(core.author))
     document = composer.document(opened, metadata, "" if title_said == "PowerPoint Presentation" else title_said)
-    if document is not None:
-        yield document
-    yield from pictures.problems(empty=document is None)
+    yield from pictures.after(document)
 
 
 def _in_order(shapes: Any, depth: int = 0) -> Iterator[Any]:

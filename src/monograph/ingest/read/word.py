@@ -43,9 +43,7 @@ def read_docx(opened: Opened) -> Items:
     core = file.core_properties
     metadata = opened.metadata("docx", author=text_of(core.author), created=_day(core.created))
     document = composer.document(opened, metadata, title or text_of(core.title))
-    if document is not None:
-        yield document
-    yield from pictures.problems(empty=document is None)
+    yield from pictures.after(document)
 
 
 def _add_pictures(composer: Composer, pictures: Pictures, element: Any, part: Any) -> None:
