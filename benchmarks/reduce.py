@@ -28,7 +28,7 @@ from monograph.answer.abstain import LEAST
 from monograph.answer.asked import Asked, take_apart
 from monograph.answer.overlap import Words
 from monograph.answer.pack import Packing, pack
-from monograph.answer.reduce import CUT, reduce
+from monograph.answer.reduce import reduce
 from monograph.answer.windows import PAPER, Windows, reduce_to_windows
 from monograph.derive.embed import load_embedder
 from monograph.derive.sentences import sentence_spans
@@ -39,7 +39,7 @@ from monograph.evaluate.datasets import Question
 from monograph.evaluate.metrics import contains_answer, mean, reciprocal_rank
 from monograph.models import Embedder
 from monograph.settings import Settings
-from monograph.values import Chunk, Document, Hit, Reduced, Span
+from monograph.values import CUT, Chunk, Document, Hit, Reduced, Span
 
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent / "docs" / "benchmarks"

@@ -19,7 +19,7 @@ from monograph.answer import abstain, ahead, asked, follow_up
 from monograph.answer import ask as asking
 from monograph.answer.answer_types import answer_types
 from monograph.answer.pack import BUDGET, Counter, Packing, pack
-from monograph.answer.reduce import CUT, reduce
+from monograph.answer.reduce import reduce
 from monograph.answer.remember import Memory
 from monograph.answer.windows import Windows, reduce_to_windows
 from monograph.derive.tokens import count_tokens
@@ -45,6 +45,7 @@ from monograph.store.filters import compile_condition
 from monograph.tree import verify as verify_tree
 from monograph.tree.measure import measure
 from monograph.values import (
+    CUT,
     Answer,
     Branch,
     Chunk,

@@ -10,12 +10,12 @@ import numpy as np
 
 from monograph.answer.asked import Asked
 from monograph.answer.pieces import Piece, cite, gather
-from monograph.answer.reduce import CUT, RANK, kept, runs
+from monograph.answer.reduce import RANK, kept, runs
 from monograph.answer.worth import Passage, judge
 from monograph.derive.sentences import sentence_spans
 from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError
-from monograph.values import Citation, Context, Hit, Order, rendered
+from monograph.values import CUT, Citation, Context, Hit, Order, rendered
 
 BUDGET = 1_000
 """Most tokens of a context, unless another number is asked for."""

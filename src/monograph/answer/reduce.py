@@ -16,10 +16,7 @@ from monograph.answer.asked import Asked
 from monograph.answer.worth import Judged, Passage, judge
 from monograph.errors import InputError
 from monograph.graph.evidence import Bools
-from monograph.values import Hit, Reduced, Span
-
-CUT = 0.42
-"""Share of the tokens of a found passage that goes, unless another is asked for: the paper's, on SQuAD."""
+from monograph.values import CUT, Hit, Reduced, Span
 
 _CUTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.42, 0.5, 0.6, 0.7, 1.0)
 _LEAST = (-30.0, -9.3, -8.65, -8.14, -7.67, -7.58, -7.22, -6.73, -6.12, 0.0)

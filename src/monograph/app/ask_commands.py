@@ -6,6 +6,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 
+from monograph.answer.pack import BUDGET
 from monograph.app import answer_output, output
 from monograph.app.chat import Chat
 from monograph.app.command import (
@@ -21,7 +22,7 @@ from monograph.app.command import (
 from monograph.errors import InputError
 from monograph.library import FOUND, Monograph
 from monograph.models import LanguageModel
-from monograph.values import Answer, Order
+from monograph.values import CUT, Answer, Order
 
 BudgetOption = Annotated[int, typer.Option("--budget", "-b", help="Most tokens of the passages.")]
 FoundOption = Annotated[int, typer.Option("-k", help="Most hits that they are taken from.")]
@@ -41,7 +42,7 @@ def ask(  # noqa: PLR0913, PLR0917 - options are arguments
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="In any words.", show_default=False)],
     model: ModelOption = "",
     api_key: ApiKeyOption = "",
-    budget: BudgetOption = 1_000,
+    budget: BudgetOption = BUDGET,
     k: FoundOption = FOUND,
     mode: ModeOption = "auto",
     where: WhereOption = None,
@@ -72,11 +73,11 @@ def ask(  # noqa: PLR0913, PLR0917 - options are arguments
 def context(  # noqa: PLR0913, PLR0917 - options are arguments
     file: FileArgument,
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="In any words.", show_default=False)],
-    budget: BudgetOption = 1_000,
+    budget: BudgetOption = BUDGET,
     k: FoundOption = FOUND,
     cut: Annotated[
         float, typer.Option("--cut", help="About which share of the tokens found is to go; 0 to fill the budget.")
-    ] = 0.42,
+    ] = CUT,
     order: Annotated[str, typer.Option("--order", help="relevance, or edges: the best first and last.")] = "relevance",
     mode: ModeOption = "auto",
     where: WhereOption = None,
@@ -104,7 +105,7 @@ def chat(  # noqa: PLR0913, PLR0917 - options are arguments
     file: FileArgument,
     model: ModelOption = "",
     api_key: ApiKeyOption = "",
-    budget: BudgetOption = 1_000,
+    budget: BudgetOption = BUDGET,
     k: FoundOption = FOUND,
     mode: ModeOption = "auto",
     json_output: JsonOption = False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from monograph.values.answer import (
     ABSTENTION,
+    CUT,
     Answer,
     Citation,
     Context,
@@ -78,6 +79,7 @@ from monograph.values.work import (
 
 __all__ = [
     "ABSTENTION",
+    "CUT",
     "KINDS",
     "PASSAGE_SEPARATOR",
     "Answer",

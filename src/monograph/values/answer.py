@@ -13,6 +13,9 @@ Order: TypeAlias = Literal["relevance", "edges"]
 """``relevance``: the best first. ``edges``: the best first, the second last, and so on: what stands in the middle of a
 long prompt is read least."""
 
+CUT = 0.42
+"""Share of the tokens of a found passage that goes, unless another is asked for: MobileRAG's, on SQuAD."""
+
 GAP = " … "
 """What stands between two spans that do not follow each other."""
 

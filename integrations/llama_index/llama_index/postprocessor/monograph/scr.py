@@ -11,14 +11,12 @@ from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 from llama_index.vector_stores.monograph import ReductionEvent
 from monograph import Chunk, Hit, Monograph
 from monograph.errors import InputError
+from monograph.values import CUT
 
 dispatcher = instrument.get_dispatcher(__name__)
 
 SPANS = "monograph_spans"
 """Metadata key of what was kept: (start, end) in the node's own text; neither embedded nor shown to a model."""
-
-CUT = 0.42
-"""Share of tokens that goes unless another is asked for: MobileRAG's, on SQuAD."""
 
 
 class SCRPostprocessor(BaseNodePostprocessor):
