@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from model_server import ModelServer
 from monograph import Monograph
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -33,3 +34,10 @@ def folder(tmp_path: Path) -> Path:
     made = tmp_path / "texts"
     made.mkdir()
     return made
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    """A scripted model behind a socket."""
+    with ModelServer() as running:
+        yield running

@@ -8,4 +8,5 @@ FACTS = [
     "Anna Calder gave the comet plates to Peter Okafor.",
     "The lathe was painted red and stood in the yard.",
 ]
+STRANGERS = ["Mary Poole rowed from Genoa to Corsica.", "Tobias Renk sold Mary Poole a compass in Genoa."]
 FILLER = " ".join(f"On day {n} the weather was fair and nothing else was written down." for n in range(12))

@@ -33,12 +33,6 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
-
-
-@pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "x.mono"
     with Monograph.open(path) as monograph:

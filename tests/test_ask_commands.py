@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,12 +27,6 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ]
         )  # fmt: skip
     return path
-
-
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
 
 
 def run(*arguments: object, code: int = 0, said: str = "") -> tuple[str, str]:

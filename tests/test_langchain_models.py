@@ -22,36 +22,15 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnablePassthrough
 from tests.embedders import HashEmbedder
 
+from answering import COMET, QUESTION, Whole
 from langchain_monograph import ChatModel, HybridRetriever, MonographChatModel, MonographEmbeddings
 from model_server import ModelServer
 from monograph import Answer, Document, Monograph
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import ModelUnavailable
-from monograph.models import Completion, StreamingModel
+from monograph.models import StreamingModel
 
 standard = pytest.importorskip("langchain_tests.integration_tests", reason="langchain-tests is not installed")
-
-COMET = "Ines Okafor found the comet on the eleventh of April."
-QUESTION = "Who found the comet?"
-
-
-class Whole:
-    """A model that cannot stream."""
-
-    key = "whole"
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[str, int, int]] = []
-
-    def complete(self, prompt: str, max_tokens: int) -> Completion:
-        self.asked.append((prompt, max_tokens, get_ident()))
-        return Completion("Ines Okafor. STOP And more.", 7, 5)
-
-
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
 
 
 @pytest.fixture
@@ -126,7 +105,7 @@ def test_ours_as_a_chat_model(server: ModelServer, ours: OpenAICompatible) -> No
 
 
 def test_ours_asynchronously_waits_in_threads() -> None:
-    whole = Whole()
+    whole = Whole("Ines Okafor. STOP And more.", 5)
     model = MonographChatModel(model=whole, max_tokens=50)
     messages = [SystemMessage("Be brief."), HumanMessage(QUESTION)]
 

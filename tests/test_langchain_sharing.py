@@ -17,7 +17,7 @@ pytest.importorskip("langchain_core", reason="the extra langchain is not install
 from langchain_core.documents import Document
 from langchain_core.load import dumps, loads
 from langchain_core.prompts import ChatPromptTemplate
-from tests.letters import FACTS
+from tests.letters import FACTS, STRANGERS
 from tests.traces import traces
 
 from langchain_monograph import (
@@ -37,7 +37,6 @@ from monograph.errors import ClosedFile, InvalidDocument, InvalidFilter, NotAMon
 
 pytestmark = pytest.mark.filterwarnings("ignore:The function `loads` is in beta")
 
-STRANGERS = ["Mary Poole rowed from Genoa to Corsica.", "Tobias Renk sold Mary Poole a compass in Genoa."]
 RETRIEVERS = [HybridRetriever, MiniRAGRetriever, TreeRetriever, EraRAGRetriever]
 
 

@@ -19,6 +19,7 @@ from llama_index.core.llms import ChatMessage, CompletionResponse, CustomLLM, LL
 from llama_index.core.llms.callbacks import llm_completion_callback
 from llama_index.core.schema import TextNode
 
+from answering import COMET, QUESTION, Whole
 from llama_index.embeddings.monograph import MonographEmbedding
 from llama_index.llms.monograph import Model, MonographLLM
 from llama_index.query_engine.monograph import CitingQueryEngine
@@ -29,8 +30,10 @@ from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import ModelUnavailable
 from monograph.models import Completion, StreamingModel
 
-COMET = "Ines Okafor found the comet on the eleventh of April."
-QUESTION = "Who found the comet?"
+
+@pytest.fixture
+def ours(server: ModelServer) -> OpenAICompatible:
+    return OpenAICompatible(server.url, "scripted")
 
 
 class Scripted(CustomLLM):
@@ -53,30 +56,6 @@ class Scripted(CustomLLM):
         whole = self.complete(prompt).text
         for end in range(1, len(whole) + 1):
             yield CompletionResponse(text=whole[:end], delta=whole[end - 1 : end])
-
-
-class Whole:
-    """A model that cannot stream."""
-
-    key = "whole"
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[str, int, int]] = []
-
-    def complete(self, prompt: str, max_tokens: int) -> Completion:
-        self.asked.append((prompt, max_tokens, get_ident()))
-        return Completion("Ines Okafor.", 7, 3)
-
-
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
-
-
-@pytest.fixture
-def ours(server: ModelServer) -> OpenAICompatible:
-    return OpenAICompatible(server.url, "scripted")
 
 
 def test_theirs_answers_whole_and_in_pieces(tmp_path: Path) -> None:
@@ -118,7 +97,7 @@ def test_ours_as_an_llm(server: ModelServer, ours: OpenAICompatible) -> None:
 
 
 def test_ours_asynchronously_waits_in_threads() -> None:
-    model = Whole()
+    model = Whole("Ines Okafor.", 3)
     llm = MonographLLM(model, max_tokens=50)
     messages = [ChatMessage(role=MessageRole.SYSTEM, content="Be brief."), ChatMessage(content=QUESTION)]
 

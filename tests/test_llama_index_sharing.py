@@ -17,7 +17,7 @@ pytest.importorskip("llama_index.core", reason="the extra llama-index is not ins
 from llama_index.core.schema import NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
 from llama_index.core.vector_stores.types import FilterOperator, MetadataFilter, MetadataFilters, VectorStoreQuery
 from tests.embedders import HashEmbedder
-from tests.letters import FACTS
+from tests.letters import FACTS, STRANGERS
 from tests.traces import traces
 
 from llama_index.indices.monograph import EraRAGIndex
@@ -30,8 +30,6 @@ from llama_index.vector_stores.monograph import EcoVectorStore
 from monograph import Monograph
 from monograph.derive.summarize import load_summarizer
 from monograph.errors import ClosedFile, InvalidFilter
-
-STRANGERS = ["Mary Poole rowed from Genoa to Corsica.", "Tobias Renk sold Mary Poole a compass in Genoa."]
 
 
 def node(name: str, text: str, of: str, **metadata: Any) -> TextNode:
