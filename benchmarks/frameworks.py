@@ -94,7 +94,7 @@ def llama(name: str, data: Data, folder: Path) -> Hands:
         from llama_index.vector_stores.monograph import EcoVectorStore
 
         store: Any = EcoVectorStore(Monograph.open(folder / "a.mono", target_recall=target(name)))
-        inner = lambda vector: store.client.search("", 10, mode="dense", vector=vector)  # noqa: E731
+        inner = lambda vector: store.client.search("", 10, how="dense", vector=vector)  # noqa: E731
     elif name == "simple":
         from llama_index.core.vector_stores import SimpleVectorStore
 
@@ -172,7 +172,7 @@ def chain(name: str, data: Data, folder: Path) -> Hands:
         embedder = LangChainEmbedder(Given(), dimension=data.vectors.shape[1])
         opened = Monograph.open(folder / "b.mono", embedder, target_recall=target(name))
         store: Any = EcoVectorStore(opened)
-        inner = lambda vector: opened.search("", 10, mode="dense", vector=vector)  # noqa: E731
+        inner = lambda vector: opened.search("", 10, how="dense", vector=vector)  # noqa: E731
     elif name == "memory":
         from langchain_core.vectorstores import InMemoryVectorStore
 

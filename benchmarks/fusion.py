@@ -10,14 +10,15 @@ from machine import SHARED, console, machine, save, show
 from monograph import Monograph
 from monograph.evaluate.datasets import load_dataset
 from monograph.evaluate.run import evaluate
-from monograph.retrieve import fuse, search
+from monograph.search import fusion
+from monograph.search.how import hybrid
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--sets", default="lihuaworld,hotpotqa,multihop-rag,squad")
 parser.add_argument("--questions", type=int, default=300)
 parser.add_argument("--json", type=Path)
 options = parser.parse_args()
-METHODS: tuple[fuse.Method, ...] = ("z_score", "reciprocal_rank")
+METHODS: tuple[fusion.Method, ...] = ("z_score", "reciprocal_rank")
 DENSE_WEIGHTS = (0.2, 0.5, 1.0)
 
 table: dict[str, dict[str, float]] = {}
@@ -30,8 +31,8 @@ for name in options.sets.split(","):
             table.setdefault(mode, {})[name] = evaluate(monograph, questions, mode).scores.recall[4]
         for method in METHODS:
             for weight in DENSE_WEIGHTS:
-                fuse.WEIGHTS["dense"] = weight
-                search.FUSION = method
+                fusion.WEIGHTS["dense"] = weight
+                hybrid.FUSION = method
                 recall = evaluate(monograph, questions, "hybrid").scores.recall[4]
                 table.setdefault(f"{method}, dense x {weight}", {})[name] = recall
 names = options.sets.split(",")

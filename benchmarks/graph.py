@@ -1,6 +1,6 @@
 """The entity–chunk graph: what it finds, which part of it finds what, what it costs, what it asks of a language model.
 
-``make bench-graph`` runs all of it and writes docs/benchmarks/graph.md with its plot and graph.json. What was measured is
+``make bench-graph`` runs all of it and writes docs/benchmarks/walk.md with its plot and walk.json. What was measured is
 kept from run to run, so that ``--only`` measures some sections anew and leaves the others.
 """
 
@@ -24,8 +24,8 @@ from monograph import Monograph
 from monograph.derive.embed import StaticEmbedder
 from monograph.evaluate.run import evaluate
 from monograph.graph import evidence
-from monograph.retrieve import graph, minirag, question
-from monograph.values import Document, Mode
+from monograph.search import minirag, question, walk
+from monograph.values import Document
 
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent / "docs" / "benchmarks"
@@ -96,11 +96,11 @@ def _to_all_that_name(mentioned: Callable[..., None]) -> Callable[..., None]:
 
 def ablated() -> dict[str, Changes]:
     """What is replaced in each row."""
-    everything = _to_all_that_name(graph._mentioned)
+    everything = _to_all_that_name(walk._mentioned)
     rows: dict[str, Changes] = {
         "default": (),
-        "no definition links": ((graph, "_defined", _nothing), (graph, "_mentioned", everything)),
-        "no mention links": ((graph, "_mentioned", _nothing),),
+        "no definition links": ((walk, "_defined", _nothing), (walk, "_mentioned", everything)),
+        "no mention links": ((walk, "_mentioned", _nothing),),
         "no clauses": ((question, "clauses", lambda text: (text,)),),
         "no coverage order": ((evidence, "COVERAGE", 0.0),),
         "no hop": ((evidence, "HOPS", 0),),
@@ -114,8 +114,8 @@ def ablations(options: argparse.Namespace) -> Results:
     """Recall@5 without each part."""
     results: Results = {"hops": evidence.HOPS, "starts": evidence.STARTS, "rows": {}}
 
-    def note(row: str, name: str, searcher: Any, mode: Mode = "graph") -> None:
-        value = evaluate(searcher, questions(name, options), mode).scores.recall[4]
+    def note(row: str, name: str, searcher: Any, how: str = "graph") -> None:
+        value = evaluate(searcher, questions(name, options), how).scores.recall[4]
         results["rows"].setdefault(row, {})[name] = value
         console.print(f"{name:16} {row:34} {value:.3f}")
 

@@ -20,7 +20,7 @@ from monograph import Monograph
 from monograph.derive.embed import StaticEmbedder
 from monograph.evaluate.metrics import percentile
 from monograph.models import Extractor
-from monograph.values import Chunk, Document, Extraction, Mode
+from monograph.values import Chunk, Document, Extraction
 
 REPEATS = {2_000: 3, 10_000: 3, 50_000: 1}
 """How often each size is built."""
@@ -109,15 +109,15 @@ def query(options: argparse.Namespace) -> Results:
     for usual in ASKED:
         size = scaled(usual, options)
         with Monograph.open(filled(size), read_only=True) as monograph:
-            ways: dict[str, tuple[Any, Mode]] = {
+            ways: dict[str, tuple[Any, str]] = {
                 "hybrid": (monograph, "hybrid"),
                 "graph": (monograph, "graph"),
                 "faithful": (Faithful(monograph), "graph"),
             }
-            for way, (searcher, mode) in ways.items():
+            for way, (searcher, how) in ways.items():
                 times: list[float] = []
                 for _ in range(2):
-                    times = [milliseconds(partial(searcher.search, text, 5, mode=mode)) for text in asked]
+                    times = [milliseconds(partial(searcher.search, text, 5, how)) for text in asked]
                 results.setdefault(str(size), {})[way] = spread(times)
         told = "  ".join(f"{way} {one['p50']:.1f}" for way, one in results[str(size)].items())
         console.print(f"query {size}: p50 ms {told}")

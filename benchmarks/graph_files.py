@@ -14,11 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from machine import SHARED
-from monograph import Monograph
+from monograph import Graph, Monograph
 from monograph.derive.embed import load_embedder
 from monograph.evaluate.datasets import Dataset, Question, load_dataset
-from monograph.retrieve import minirag, search
-from monograph.values import Document, Hit, Mode
+from monograph.library.searches import corpus
+from monograph.search import minirag
+from monograph.search.how.graph import by_formulas
+from monograph.search.strategy import Query, Strategy
+from monograph.values import Document, Hit
 
 CACHE = Path(__file__).resolve().parent.parent / "build" / "graph"
 SETS = ("hotpotqa", "2wikimultihopqa", "musique", "lihuaworld", "multihop-rag", "squad", "popqa-rebuilt")
@@ -32,18 +35,15 @@ made: set[Path] = set()
 
 
 class Faithful:
-    """MiniRAG's formulas as a searcher of their own, whatever mode it is asked for."""
+    """MiniRAG's formulas as a searcher of their own, however it is asked for."""
 
     def __init__(self, monograph: Monograph, parameters: minirag.Parameters | None = None) -> None:
         self.monograph, self.parameters = monograph, parameters
 
-    def search(self, query: str, k: int = 5, *, mode: Mode = "graph") -> list[Hit]:
+    def search(self, query: str, k: int = 5, how: str | Strategy = "graph") -> list[Hit]:
         if self.parameters is None:
-            return self.monograph.search(query, k, mode="graph", faithful=True)
-        file = self.monograph
-        with file._database.read() as connection:
-            request = search.prepare(connection, file.embedder, search.Request(query, k, "graph"))
-            return search.search_faithfully(connection, file._index, file._nearest_names(), request, self.parameters)
+            return self.monograph.search(query, k, how=Graph(faithful=True))
+        return by_formulas(corpus(self.monograph._file), Query(query, k), self.parameters)
 
 
 @cache

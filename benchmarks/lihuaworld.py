@@ -1,4 +1,4 @@
-"""LiHuaWorld from a folder of chats: evidence recall of every mode on the dev questions."""
+"""LiHuaWorld from a folder of chats: evidence recall of every way to search on the dev questions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from monograph.evaluate.plot import save_plot
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--data", type=Path, default=SHARED / "data/lihuaworld")
-parser.add_argument("--modes", default="lexical,tfidf,dense,hybrid,graph")
+parser.add_argument("--how", default="lexical,tfidf,dense,hybrid,graph")
 parser.add_argument("--json", type=Path)
 parser.add_argument("--plot", type=Path)
 options = parser.parse_args()
@@ -26,7 +26,7 @@ with tempfile.TemporaryDirectory() as folder:
     write_texts(dataset, texts)
     with Monograph.open(Path(folder) / "set.mono") as monograph:
         report = monograph.sync(texts)
-        results = runs.compare(monograph, dataset.questions, options.modes.split(","))
+        results = runs.compare(monograph, dataset.questions, options.how.split(","))
         size = monograph.stats().file_bytes
 console.print(machine())
 console.print(

@@ -24,9 +24,9 @@ import psutil
 import reading_rivals
 from machine import console, machine
 from monograph import Limits, Monograph
-from monograph.ingest.crew import Crew
-from monograph.ingest.read.process import Task
-from monograph.values import Happening, cite
+from monograph.read.pool import ReaderPool
+from monograph.read.process import Task
+from monograph.values import WatchEvent, cite
 from reading_headings import headings
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -64,7 +64,7 @@ def samples() -> list[dict[str, Any]]:
 def expected_strings() -> list[list[Any]]:
     """Every sample alone: how many of its strings are there, seconds, and why it could not be read."""
     rows = []
-    with Crew(1) as crew:
+    with ReaderPool(1) as crew:
         for entry in samples():
             for _ in range(reading_rivals.TRIES):
                 started = time.perf_counter()
@@ -113,7 +113,7 @@ def pdf_pages(seconds: float) -> float:
     """Pages a second of the PDFs with a text layer, in one process."""
     names = ["pdf-outline.pdf", "pdf-scan-with-text-layer.pdf", "pdf-receipt.pdf", "pdf-borderless-table.pdf"]
     pages, started = 0, time.perf_counter()
-    with Crew(1) as crew:
+    with ReaderPool(1) as crew:
         list(crew.read([Task(SAMPLES / names[0], SAMPLES, Limits())]))
         started = time.perf_counter()
         while time.perf_counter() - started < seconds:
@@ -133,15 +133,15 @@ def texts(place: Path, count: int) -> dict[str, float]:
         while not done.wait(0.05):
             most[0] = max(most[0], process.memory_info().rss)
 
-    watcher = threading.Thread(target=look)
-    watcher.start()
+    on_progress = threading.Thread(target=look)
+    on_progress.start()
     with Monograph.open(place / "texts.mono") as monograph:
         monograph.add([])
         started = time.perf_counter()
         report = monograph.sync(folder)
         seconds = time.perf_counter() - started
     done.set()
-    watcher.join()
+    on_progress.join()
     return {
         "documents": real, "chunks": report.chunks_added, "seconds": seconds, "documents a second": real / seconds,
         "memory in MB": most[0] / 1e6,
@@ -168,7 +168,7 @@ def read_only(place: Path) -> dict[str, float]:
     rates = []
     for _ in range(reading_rivals.TRIES):
         started = time.perf_counter()
-        with Crew(1) as crew:
+        with ReaderPool(1) as crew:
             held = sum(
                 len(part.documents) for _, part in crew.read([Task(path, path.parent, Limits()) for path in paths])
             )
@@ -215,11 +215,11 @@ def reaction(place: Path) -> float:
     stop, told = threading.Event(), []
     with Monograph.open(place / "watched.mono") as monograph:
 
-        def follow(happenings: Iterator[Happening]) -> None:
-            for one in happenings:
+        def follow(events: Iterator[WatchEvent]) -> None:
+            for one in events:
                 told.append((one.uri, time.perf_counter()))  # noqa: PERF401 - each at its own time
 
-        thread = threading.Thread(target=follow, args=(monograph.watch(folder, stop=stop),))
+        thread = threading.Thread(target=follow, args=(monograph.files.watch(folder, stop=stop),))
         thread.start()
         time.sleep(2)
         times = []

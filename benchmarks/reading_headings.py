@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from monograph import Monograph
-from monograph.ingest import prepare
 from monograph.values import Metadata
+from monograph.write import prepare
 
 ARTICLES = 8
 FOUND = 5
@@ -60,7 +60,7 @@ def _recall(monograph: Monograph, asked: list[dict[str, Any]], texts: dict[str, 
     found = []
     for question in asked:
         paragraph = texts[question["evidence_ids"][0]]
-        hits = (hit.chunk.text for hit in monograph.search(question["question"], FOUND, mode=mode))
+        hits = (hit.chunk.text for hit in monograph.search(question["question"], FOUND, how=mode))
         found.append(
             any(
                 any(answer in text for answer in question["answers"])

@@ -25,21 +25,21 @@ from graph_files import dataset, fresh, questions
 from machine import SHARED, console, run_sections
 from monograph import Monograph
 from monograph.answer.abstain import LEAST
-from monograph.answer.asked import Asked, take_apart
 from monograph.answer.overlap import Words
 from monograph.answer.pack import Packing, pack
+from monograph.answer.query_terms import QueryTerms, take_apart
 from monograph.answer.reduce import reduce
 from monograph.answer.windows import PAPER, Windows, reduce_to_windows
 from monograph.derive.embed import load_embedder
 from monograph.derive.sentences import sentence_spans
 from monograph.derive.tokens import count_tokens
-from monograph.evaluate.answers import Reduced as Case
+from monograph.evaluate.answers import ReductionCase as Case
 from monograph.evaluate.answers import reduction
 from monograph.evaluate.datasets import Question
 from monograph.evaluate.metrics import contains_answer, mean, reciprocal_rank
 from monograph.models import Embedder
 from monograph.settings import Settings
-from monograph.values import CUT, Chunk, Document, Hit, Reduced, Span
+from monograph.values import DEFAULT_CUT, Chunk, Document, Hit, ReducedHit, Span
 
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent / "docs" / "benchmarks"
@@ -56,7 +56,7 @@ MOST_BUDGETED = 100
 MOST_EMBEDDED = 100
 MINILM = SHARED / "models" / "all-MiniLM-L6-v2"
 Results = dict[str, Any]
-Cut = Callable[[Asked, Question, Sequence[Hit]], list[Reduced]]
+Cut = Callable[[QueryTerms, Question, Sequence[Hit]], list[ReducedHit]]
 
 
 def as_hits(documents: Iterable[Document]) -> list[Hit]:
@@ -107,7 +107,7 @@ def counted(text: str) -> int:
 def measured(name: str, pairs: Sequence[tuple[Question, list[Hit]]], cut: Cut) -> Results:
     """Tokens before and after, and the share of answers still there within one span."""
     cases = []
-    with graph_files.opened(name) as monograph, monograph._database.read() as connection:
+    with graph_files.opened(name) as monograph, monograph._file.database.read() as connection:
         for question, hits in pairs:
             made = cut(take_apart(connection, question.question), question, hits)
             spans = [span.text for one in made for span in one.spans]
@@ -134,14 +134,14 @@ def windows(embedder: Embedder, shape: Windows) -> Cut:
 def prototype(embedder: Embedder, least: float) -> Cut:
     """Single sentences by embedding + 2 x idf-weighted overlap, neighbours smoothed: what stood in the first plan."""
 
-    def cut(asked: Asked, question: Question, hits: Sequence[Hit]) -> list[Reduced]:
+    def cut(asked: QueryTerms, question: Question, hits: Sequence[Hit]) -> list[ReducedHit]:
         (vector,) = embedder.embed([question.question], "query")
         return [_by_prototype(asked, vector, embedder, hit, least) for hit in hits]
 
     return cut
 
 
-def _by_prototype(asked: Asked, vector: Any, embedder: Embedder, hit: Hit, least: float) -> Reduced:
+def _by_prototype(asked: QueryTerms, vector: Any, embedder: Embedder, hit: Hit, least: float) -> ReducedHit:
     spans = sentence_spans(hit.text)
     texts = [hit.text[start:end] for start, end in spans]
     words = Words(asked, [text.split() for text in texts])
@@ -153,7 +153,7 @@ def _by_prototype(asked: Asked, vector: Any, embedder: Embedder, hit: Hit, least
         for span, one in zip(spans, keep, strict=True)
         if one
     ]
-    return Reduced(hit, tuple(kept), 0.0)
+    return ReducedHit(hit, tuple(kept), 0.0)
 
 
 def curves(options: argparse.Namespace) -> Results:
@@ -201,7 +201,7 @@ def embedders(options: argparse.Namespace) -> Results:
         results[name] = {
             "static": measured(name, pairs, windows(load_embedder("static"), PAPER)),
             "MiniLM": measured(name, pairs, windows(load_embedder(f"onnx:{MINILM}"), PAPER)),
-            "ours": measured(name, pairs, ours(CUT)),
+            "ours": measured(name, pairs, ours(DEFAULT_CUT)),
         }
         console.print(
             f"{name}: " + "  ".join(f"{way} {one['cut']:.2f}:{one['kept']:.3f}" for way, one in results[name].items())
@@ -229,7 +229,7 @@ def ranks(options: argparse.Namespace) -> Results:
     results: Results = {}
     for name in SETS:
         before, after, paper = [], [], []
-        with graph_files.opened(name) as monograph, monograph._database.read() as connection:
+        with graph_files.opened(name) as monograph, monograph._file.database.read() as connection:
             for question in [one for one in questions(name, options) if one.evidence_ids][:MOST_BUDGETED]:
                 hits = monograph.search(question.question, FOUND)
                 asked = take_apart(connection, question.question)
@@ -254,7 +254,7 @@ def facts(options: argparse.Namespace) -> Results:
     whole = {key for key, one in by_id(name).items() if one.metadata.get("kind") == "article"}
     results: list[Results] = []
     static = load_embedder("static")
-    with graph_files.opened(name) as monograph, monograph._database.read() as connection:
+    with graph_files.opened(name) as monograph, monograph._file.database.read() as connection:
         cases = [
             (take_apart(connection, row["question"]), row["question"], hit, fact["fact"])
             for row in rows
@@ -262,9 +262,9 @@ def facts(options: argparse.Namespace) -> Results:
             if fact["doc"] in whole
             for hit in _chunk_with(monograph, fact["doc"], fact["fact"])
         ]
-    ways: dict[str, Callable[[Asked, str, Hit], list[Reduced]]] = {
+    ways: dict[str, Callable[[QueryTerms, str, Hit], list[ReducedHit]]] = {
         f"ours, {cut:.0%} asked for": (lambda asked, _, hit, cut=cut: reduce(asked, [hit], cut))
-        for cut in (0.1, 0.2, 0.3, CUT, 0.6)
+        for cut in (0.1, 0.2, 0.3, DEFAULT_CUT, 0.6)
     }
     ways["the paper's windows"] = lambda _, text, hit: reduce_to_windows(static, text, [hit])
     for way, work in ways.items():
@@ -325,13 +325,13 @@ def budgets(options: argparse.Namespace) -> Results:
 
 def _pack_all(name: str, some: Sequence[Question], tally: Tally) -> None:
     static = load_embedder("static")
-    with graph_files.opened(name) as monograph, monograph._database.read() as connection:
+    with graph_files.opened(name) as monograph, monograph._file.database.read() as connection:
         for question in some:
             asked = take_apart(connection, question.question)
             hits = monograph.search(question.question, FOUND)
             windowed = [one.text for one in reduce_to_windows(static, question.question, hits)]
             for at, budget in enumerate(BUDGETS):
-                for way, cut in (("reduce and pack", 0.0), ("reduce and pack, cut 0.42", CUT)):
+                for way, cut in (("reduce and pack", 0.0), ("reduce and pack, cut 0.42", DEFAULT_CUT)):
                     made = pack(asked, hits, Packing(budget, cut))
                     texts = [span.text for one in made.citations for span in one.spans]
                     tally.note(way, at, question, texts, made.tokens)
@@ -382,7 +382,7 @@ def speed(options: argparse.Namespace) -> Results:
     words = " ".join(one.text for one in dataset("musique").documents[:3000]).split()
     random.Random(3).shuffle(asked := [one.question for one in dataset("musique").questions][:60])
     first, again = [], []
-    with graph_files.opened("musique") as monograph, monograph._database.read() as connection:
+    with graph_files.opened("musique") as monograph, monograph._file.database.read() as connection:
         for number, text in enumerate(asked):
             at = number * 3000
             hits = as_hits(Document(" ".join(words[at + n * 300 : at + (n + 1) * 300]), id=str(n)) for n in range(10))

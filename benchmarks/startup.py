@@ -41,11 +41,11 @@ with tempfile.TemporaryDirectory() as folder:
     rows.append(("monograph search, process start to printed hits", f"{whole * 1000:.0f} ms"))
     with Monograph.open(path) as monograph:
         for mode in ("lexical", "tfidf", "dense", "hybrid"):
-            monograph.search(query, mode=mode)
+            monograph.search(query, how=mode)
             times = []
             for question in dataset.questions:
                 started = time.perf_counter()
-                monograph.search(question.question, mode=mode)
+                monograph.search(question.question, how=mode)
                 times.append(time.perf_counter() - started)
             rows.append((f"search in process, {mode}, p50", f"{statistics.median(times) * 1000:.2f} ms"))
 console.print(machine())

@@ -24,17 +24,17 @@ from typing import Any
 import tree_report
 import tree_rivals
 from machine import SHARED, console, machine
-from monograph import Document, Monograph, Settings
+from monograph import Document, Monograph, Settings, Tree
+from monograph.derive.chunk import cut
 from monograph.derive.sentences import sentence_spans
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
 from monograph.derive.tokens import count_tokens
 from monograph.evaluate.datasets import load_dataset
 from monograph.evaluate.run import evaluate
-from monograph.ingest.chunk import cut
-from monograph.ingest.settle import write
-from monograph.models import Float32, TextKind
+from monograph.models import TextKind
 from monograph.store import tree as store
-from monograph.values import Chunk, Extraction, Gist, Hit, Mode
+from monograph.values import Chunk, Extraction, Float32, Hit, SummaryText
+from monograph.write.transaction import write
 
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent / "docs" / "benchmarks"
@@ -68,7 +68,7 @@ class Metered:
         self.key = self._inner.key
         self.calls = self.tokens = 0
 
-    def summarize(self, texts: Sequence[str], max_tokens: int) -> Gist:
+    def summarize(self, texts: Sequence[str], max_tokens: int) -> SummaryText:
         self.calls += 1
         self.tokens += sum(count_tokens(list(texts)))
         return self._inner.summarize(texts, max_tokens)
@@ -150,7 +150,7 @@ def file(embedder: Any, summarizer: Any = None, settings: Settings | None = None
 
 def keys_and_texts(monograph: Monograph) -> list[tuple[Any, ...]]:
     """All of a tree but row numbers."""
-    with monograph._database.read() as connection:
+    with monograph._file.database.read() as connection:
         rows = store.load(connection, store.above(connection, -1))
         texts = dict(
             connection.execute("SELECT n.node, m.value FROM nodes AS n JOIN memo AS m ON m.memo = n.gist").fetchall()
@@ -163,9 +163,9 @@ def keys_and_texts(monograph: Monograph) -> list[tuple[Any, ...]]:
 
 def with_planes_of(monograph: Monograph, other: Monograph) -> None:
     """Give a file without a tree the planes of another."""
-    with other._database.read() as connection:
+    with other._file.database.read() as connection:
         planes = store.planes(connection)
-    with write(monograph._database, monograph._indexes) as connection:
+    with write(monograph._file.database, monograph._file.indexes) as connection:
         store.begin(connection, planes or b"")
 
 
@@ -195,7 +195,7 @@ def growth(options: argparse.Namespace) -> Results:
         with file(embedder) as fresh:
             fresh.add(random.Random(8).sample(list(held.values()), len(held)))
             with_planes_of(fresh, grown)
-            fresh.resummarize()
+            fresh.tree.rebuild()
             equal = keys_and_texts(fresh) == before
             faults = [*grown.check(), *fresh.check()]
     console.print(f"equal to a fresh build: {equal}; faults: {faults}")
@@ -225,13 +225,13 @@ def _step(name: str, grown: Monograph, rebuilt: Monograph, some: list[Document],
     calls, tokens = meter.take()
     started = time.perf_counter()
     rebuilt.add(some)
-    with rebuilt._database.write() as connection:
+    with rebuilt._file.database.write() as connection:
         store.clear(connection)
         connection.execute("DELETE FROM memo WHERE kind = 'summary'")
-    rebuilt.resummarize(meter)  # type: ignore[arg-type]
+    rebuilt.tree.rebuild(meter)  # type: ignore[arg-type]
     again = time.perf_counter() - started
     rebuilt_calls, rebuilt_tokens = meter.take()
-    with rebuilt._database.write() as connection:
+    with rebuilt._file.database.write() as connection:
         store.clear(connection)
         connection.execute("DELETE FROM settings WHERE name = 'summarizer'")
     rebuilt._summarizer = None
@@ -253,7 +253,7 @@ def single(options: argparse.Namespace) -> Results:
             monograph.add(documents(texts))
             indexed = time.perf_counter() - started
             started = time.perf_counter()
-            monograph.resummarize(ExtractiveSummarizer())
+            monograph.tree.rebuild(ExtractiveSummarizer())
             built = time.perf_counter() - started
             whole = monograph.stats().tree
             monograph._summarizer = meter  # The same, but it counts.
@@ -299,7 +299,7 @@ def _planned(monograph: Monograph, text: str) -> float:
     try:
         (folder / "new.txt").write_text(f"{text} And something new.")
         started = time.perf_counter()
-        monograph.plan(folder)
+        monograph.files.plan(folder)
         return time.perf_counter() - started
     finally:
         shutil.rmtree(folder)
@@ -311,8 +311,8 @@ class Detailed:
     def __init__(self, monograph: Monograph, detail: float | None) -> None:
         self._monograph, self._detail = monograph, detail
 
-    def search(self, query: str, k: int = 5, *, mode: Mode = "tree") -> list[Hit]:
-        return self._monograph.search(query, k, mode="tree", detail=self._detail)
+    def search(self, query: str, k: int = 5, how: str = "tree") -> list[Hit]:
+        return self._monograph.search(query, k, how=Tree(detail=self._detail))
 
 
 def recall(options: argparse.Namespace) -> Results:
@@ -323,7 +323,7 @@ def recall(options: argparse.Namespace) -> Results:
         asked = [one for one in data.questions if one.evidence_ids][: options.questions]
         with file(None) as monograph:
             monograph.add(data.documents)
-            monograph.resummarize()
+            monograph.tree.rebuild()
             found = {
                 "dense": evaluate(monograph, asked, "dense"),
                 "hybrid": evaluate(monograph, asked, "hybrid"),
@@ -356,11 +356,11 @@ def rouge(options: argparse.Namespace) -> Results:
     for document in data.documents:
         with file(None) as monograph:
             monograph.add([document])
-            monograph.resummarize()
+            monograph.tree.rebuild()
             for one in asked.get(document.id, ()):
                 for way, detail in ways.items():
                     for most in BUDGETS:
-                        hits = monograph.search(one.question, 100, mode="tree", detail=detail, budget=most)
+                        hits = monograph.search(one.question, 100, how=Tree(detail=detail, budget=most))
                         got = scorer.score(one.answers[0], "\n".join(hit.text for hit in hits))["rougeL"]
                         scores[way][most].append((got.recall, got.fmeasure))
     return {
@@ -424,7 +424,7 @@ def tolerance(options: argparse.Namespace) -> Results:
             started = time.perf_counter()
             calls, tokens = meter.take()
             stats = monograph.stats().tree
-            hits = [{one.title for one in monograph.search(question.question, 5, mode="tree")} for question in asked]
+            hits = [{one.title for one in monograph.search(question.question, 5, how="tree")} for question in asked]
             titles = {one.id: one.title for one in data.documents}
             found = [titles[question.evidence_ids[0]] in some for question, some in zip(asked, hits, strict=True)]
             results[f"{least} to {most}"] = {

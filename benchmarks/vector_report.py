@@ -11,6 +11,21 @@ from typing import Any
 Results = dict[str, Any]
 
 
+def at_recall(curve: Sequence[Results], target: float = 0.95) -> tuple[float, float]:
+    """(p50, recall) at a recall, interpolated between the two settings around it; the best there is where none reaches it."""
+    if not curve:
+        return float("nan"), 0.0
+    for place, point in enumerate(curve):
+        if point["recall"] >= target:
+            if not place:
+                return point["p50"], point["recall"]
+            before = curve[place - 1]
+            share = (target - before["recall"]) / (point["recall"] - before["recall"])
+            return before["p50"] + share * (point["p50"] - before["p50"]), target
+    best = max(curve, key=lambda point: point["recall"])
+    return best["p50"], best["recall"]
+
+
 def write(results: Results, folder: Path) -> None:
     """Write vectors.md, vectors.json and the plots."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -70,8 +85,6 @@ def number(value: float | None, digits: int = 0) -> str:
 
 
 def rivals_table(found: Results) -> str:
-    from vectors import at_recall
-
     rows = []
     ours = at_recall(found["Monograph"]["curve"])[0]
     for name, one in found.items():

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 import vector_data
+import vector_report
 from machine import machine, show
 from monograph.store import clusters as store
 from monograph.store import memo, vectors
@@ -40,6 +41,7 @@ from monograph.vectors.stop import (
     reciprocal_rank,
 )
 from vector_data import CACHE, VectorSet
+from vector_report import at_recall
 from vector_rivals import RIVALS, SAME_FILES
 
 HERE = Path(__file__).resolve().parent
@@ -100,21 +102,6 @@ def beside_rivals(
         at = at_recall(found.get("curve", []))
         print(f"{made.name:10} {name:30} p50 at 0.95: {at[0]:9.0f} us   {found.get('failed', '')}", flush=True)
     return results
-
-
-def at_recall(curve: Sequence[Results], target: float = 0.95) -> tuple[float, float]:
-    """(p50, recall) at a recall, interpolated between the two settings around it; the best there is where none reaches it."""
-    if not curve:
-        return float("nan"), 0.0
-    for place, point in enumerate(curve):
-        if point["recall"] >= target:
-            if not place:
-                return point["p50"], point["recall"]
-            before = curve[place - 1]
-            share = (target - before["recall"]) / (point["recall"] - before["recall"])
-            return before["p50"] + share * (point["p50"] - before["p50"]), target
-    best = max(curve, key=lambda point: point["recall"])
-    return best["p50"], best["recall"]
 
 
 @contextmanager
@@ -386,8 +373,6 @@ def main() -> None:
             results["expected"] = expected(real, results["real"])
         saved.write_text(json.dumps(results, indent=1))
         print(f"{section}: {time.perf_counter() - started:,.0f} s", flush=True)
-    import vector_report
-
     vector_report.write(results, DOCS)
     show("written", ["file"], [[str(path)] for path in sorted(DOCS.iterdir())])
 

@@ -15,9 +15,9 @@ with tempfile.TemporaryDirectory() as folder, Monograph.open(Path(folder) / "arc
     lentils = texts / "kitchen" / "lentils.md"
     with lentils.open("a", encoding="utf-8") as page:
         page.write("\nSome add vinegar. They are wrong.\n")
-    plan = archive.plan(texts)
+    plan = archive.files.plan(texts)
     print(f"the plan: {len(plan.of('changed'))} changed, {plan.cost.embeddings} to embed")
-    print(f"done: {archive.apply(plan).embedded} embedded")
+    print(f"done: {archive.files.apply(plan).embedded} embedded")
 
     # Documents need no file: an agent's memory, say.
     archive.add([Document("The key to the cellar hangs behind the clock.", id="note-1", metadata={"kind": "note"})])

@@ -29,8 +29,8 @@ def program() -> str:
 
 console = output.console()
 with Monograph.open(FILE) as monograph:
-    with output.progress_bar("sync", quiet=False) as watcher:
-        report = monograph.sync(TEXTS, progress=watcher)
+    with output.progress_bar("sync", quiet=False) as on_progress:
+        report = monograph.sync(TEXTS, progress=on_progress)
     stats = monograph.stats()
     console.print(
         f"{FILE}: {stats.documents} documents, {stats.chunks} chunks, {stats.file_bytes / 1e6:.1f} MB;"

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from monograph.models import Float32, TextKind
+from monograph.models import TextKind
+from monograph.values import Float32
 
 
 class HashEmbedder:

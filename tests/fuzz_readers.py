@@ -19,8 +19,8 @@ from email.message import EmailMessage
 from pathlib import Path
 
 from monograph import Limits
-from monograph.ingest.crew import Crew
-from monograph.ingest.read.process import Task
+from monograph.read.pool import ReaderPool
+from monograph.read.process import Task
 from old_office import msg, ods, xls
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -110,7 +110,7 @@ def survive(cases: Iterator[tuple[str, bytes]], folder: Path, seconds: float) ->
     read = failed = 0
     end = time.monotonic() + seconds
     limits = Limits(max_seconds=20)
-    with Crew(1) as crew:
+    with ReaderPool(1) as crew:
         while time.monotonic() < end:
             paths = []
             for name, data in itertools.islice(cases, 20):

@@ -84,7 +84,7 @@ def graph_rows(monograph: Monograph) -> list[list[tuple[object, ...]]]:
         "SELECT key, id, by_title FROM subjects JOIN names USING (name) JOIN documents USING (document) ORDER BY key, id",
         "SELECT id, value FROM extractions JOIN memo USING (memo) JOIN chunks USING (chunk) ORDER BY id",
     )
-    with monograph._database.read() as connection:
+    with monograph._file.database.read() as connection:
         return [connection.execute(query).fetchall() for query in queries]
 
 
@@ -103,29 +103,29 @@ def test_another_embedder(path: Path) -> None:
         Monograph.open(path, other)
     assert "reembed" in caught.value.mend
     with Monograph.open(path) as monograph:
-        report = monograph.reembed(other)
+        report = monograph.vectors.rebuild(other)
         assert report.embedded == len({text for text in other.texts if "ship" in text}) > 0
         assert set(other.texts) - {text for text in other.texts if "ship" in text} == {"bergen"}  # a name
         assert monograph.stats().dimension == 48
         assert monograph.check() == []
-        assert monograph.search("ship", 3, mode="dense")
-        assert monograph.reembed(other).embedded == 0
+        assert monograph.search("ship", 3, how="dense")
+        assert monograph.vectors.rebuild(other).embedded == 0
     with pytest.raises(ModelUnavailable, match="tests:hash"), Monograph.open(path) as monograph:
-        monograph.search("ship", mode="dense")
+        monograph.search("ship", how="dense")
     with Monograph.open(path) as monograph:
-        assert monograph.search("ship", mode="lexical")  # needs no embedder
+        assert monograph.search("ship", how="lexical")  # needs no embedder
     with Monograph.open(path, HashEmbedder(48)) as monograph:
         assert monograph.add([Document("one more ship")]).embedded == 1
 
 
 def test_an_open_file_that_gets_another_embedder_says_so(path: Path) -> None:
     with Monograph.open(path) as first, Monograph.open(path) as second:
-        assert first.search("ship", 2, mode="dense")
-        second.reembed(HashEmbedder(48))
+        assert first.search("ship", 2, how="dense")
+        second.vectors.rebuild(HashEmbedder(48))
         for act in (lambda: first.search("ship", 2), lambda: first.add([Document("one more")])):
             with pytest.raises(ModelMismatch):
                 act()
-        assert first.search("ship", 2, mode="lexical")
+        assert first.search("ship", 2, how="lexical")
         assert second.check() == []
 
 

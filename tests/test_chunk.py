@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monograph import Document, Passage, Section, Settings
+from monograph.derive.breaks import sentences
+from monograph.derive.chunk import cut
 from monograph.derive.tokens import count_tokens
 from monograph.errors import InvalidDocument
-from monograph.ingest.chunk import cut
-from monograph.ingest.sentences import sentences
 
 SMALL = Settings(chunk_tokens=32, chunk_overlap=8)
 PIECES = st.sampled_from(

@@ -71,7 +71,7 @@ def test_search(file: Path, texts: Path) -> None:
     assert hits[0]["origins"][-1] == {"retriever": "exact", "rank": 0, "score": 1.0, "effort": None}
     filtered = json.loads(run("search", file, "tree", "--json", "-w", "year >= 2000", "-w", '{"year": {"<": 2030}}'))
     assert [hit["chunk"]["document_id"] for hit in filtered] == ["r1"]
-    assert run("search", file, "zebra", "-m", "lexical").strip() == "nothing found"
+    assert run("search", file, "zebra", "--how", "lexical").strip() == "nothing found"
 
 
 @pytest.fixture
@@ -183,7 +183,7 @@ def test_stats_check_compact_reembed(file: Path) -> None:
 def test_errors_are_two_lines_and_an_exit_code(file: Path, tmp_path: Path) -> None:
     for arguments in (
         ("search", tmp_path / "none.mono", "x"),
-        ("search", file, "x", "-m", "magic"),
+        ("search", file, "x", "--how", "magic"),
         ("search", file, "x", "-w", "nonsense"),
         ("search", file, "x", "-w", "{bad json"),
         ("sync", file, tmp_path / "nowhere"),
@@ -220,12 +220,12 @@ def test_eval(tmp_path: Path) -> None:
     (tmp_path / "mine.jsonl").write_text(
         json.dumps({"id": "m", "question": "Where is the press?", "evidence_ids": ["d1"]})
     )
-    said = run("eval", tmp_path, "--modes", "lexical,hybrid", "--plot", tmp_path / "p.png")
+    said = run("eval", tmp_path, "--how", "lexical", "--how", "hybrid", "--plot", tmp_path / "p.png")
     assert "1.000" in said
     assert "R@5" in said
     assert (tmp_path / "p.png").stat().st_size > 10_000
     results = json.loads(
-        run("eval", tmp_path, "--modes", "lexical", "--queries", tmp_path / "mine.jsonl", "--json", "-k", 1)
+        run("eval", tmp_path, "--how", "lexical", "--queries", tmp_path / "mine.jsonl", "--json", "-k", 1)
     )
     assert results[0]["scores"]["recall"][0] == 1.0
 
@@ -247,6 +247,6 @@ def test_the_main_job_on_real_chats(shared: Path, tmp_path: Path) -> None:
     write_texts(load_dataset(data), tmp_path / "chats")
     path = tmp_path / "lihua.mono"
     assert "442 added" in run("sync", path, tmp_path / "chats")
-    result = json.loads(run("eval", data, "--file", path, "--modes", "hybrid", "--json"))[0]
+    result = json.loads(run("eval", data, "--file", path, "--how", "hybrid", "--json"))[0]
     assert result["scores"]["recall"][4] >= 0.86
     assert "Wolfgang" in run("search", path, "Who meets Li Hua for lunch after the arrival in the city?")

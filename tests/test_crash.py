@@ -17,7 +17,7 @@ import pytest
 from embedders import HashEmbedder
 from monograph import Document, Monograph
 from monograph.errors import StorageFull
-from monograph.ingest import prepare
+from monograph.write import vectors
 
 TESTS = Path(__file__).resolve().parent
 SYNC = """
@@ -26,9 +26,9 @@ sys.path.insert(0, {tests!r})
 from pathlib import Path
 from embedders import HashEmbedder
 from monograph import Monograph
-from monograph.ingest import batch, prepare
+from monograph.write import batch, vectors
 batch.BATCH_DOCUMENTS = 8
-prepare.EMBEDDED_AT_ONCE = 4
+vectors.EMBEDDED_AT_ONCE = 4
 with Monograph.open({file!r}, HashEmbedder(log=Path({log!r}))) as monograph:
     print("open", flush=True)
     monograph.sync({folder!r})
@@ -123,7 +123,7 @@ def test_an_interrupt_is_clean(tmp_path: Path, folder: Path) -> None:
 
 
 def test_a_failing_embedder_loses_nothing_that_was_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prepare, "EMBEDDED_AT_ONCE", 5)
+    monkeypatch.setattr(vectors, "EMBEDDED_AT_ONCE", 5)
     embedder = HashEmbedder()
     documents = [Document(f"text number {n}", id=str(n)) for n in range(20)]
     real = embedder.embed

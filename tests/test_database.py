@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from monograph import Document, Monograph
+from monograph import Document, Graph, Monograph
 from monograph.errors import (
     BusyFile,
     ClosedFile,
@@ -129,7 +129,7 @@ def test_a_damaged_page_is_reported_as_damage(filled: Path) -> None:
         data[page * 16_384 : page * 16_384 + 200] = b"\xff" * 200
     filled.write_bytes(data)
     with pytest.raises(DamagedFile) as caught, Monograph.open(filled) as monograph:
-        monograph.search("lighthouse", mode="lexical")
+        monograph.search("lighthouse", how="lexical")
         monograph.documents()
     assert str(filled) in caught.value.message
 
@@ -163,7 +163,7 @@ def test_a_file_without_write_permission_can_be_searched(filled: Path) -> None:
         os.setuid(65534)
         found = refused = 0
         with Monograph.open(filled) as monograph:
-            found = len(monograph.search("lighthouse", 3, mode="lexical"))
+            found = len(monograph.search("lighthouse", 3, how="lexical"))
             try:
                 monograph.remove(["d1"])
             except ReadOnlyFile:
@@ -240,14 +240,14 @@ def test_a_forked_process_gets_connections_of_its_own(filled: Path) -> None:
 import os
 from monograph import Monograph, Document
 monograph = Monograph.open({str(filled)!r})
-monograph.search("lighthouse", mode="lexical")
+monograph.search("lighthouse", how="lexical")
 child = os.fork()
 if child == 0:
     monograph.add([Document("written by the child about penguins", id="child")])
-    os._exit(len(monograph.search("penguins", 1, mode="lexical")))
+    os._exit(len(monograph.search("penguins", 1, how="lexical")))
 _, status = os.waitpid(child, 0)
 assert os.waitstatus_to_exitcode(status) == 1, status
-assert monograph.search("penguins", mode="lexical")[0].chunk.document_id == "child"
+assert monograph.search("penguins", how="lexical")[0].chunk.document_id == "child"
 monograph.add([Document("and by the parent", id="parent")])
 assert monograph.check() == []
 """
@@ -304,9 +304,9 @@ def test_a_closed_file_is_closed(filled: Path) -> None:
     gc.disable()
     try:
         with Monograph.open(filled) as monograph:
-            for mode in ("lexical", "dense", "hybrid", "graph"):
-                monograph.search("Who keeps the lighthouse?", mode=mode)  # type: ignore[arg-type]
-            monograph.search("Who keeps the lighthouse?", mode="graph", faithful=True)
+            for how in ("lexical", "dense", "hybrid", "graph"):
+                monograph.search("Who keeps the lighthouse?", how=how)
+            monograph.search("Who keeps the lighthouse?", how=Graph(faithful=True))
             assert monograph.check() == []
             monograph.add([Document("Another one.", id="new")])
             monograph.remove(["new"], forget=True)

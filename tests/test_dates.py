@@ -74,16 +74,16 @@ def chats() -> list[Document]:
 @pytest.mark.parametrize("written", ["20260417", "2026-04-17", "17 April 2026", "April 17th, 2026"])
 def test_a_question_finds_the_day_it_names(monograph: Monograph, written: str) -> None:
     monograph.add(chats())
-    best = monograph.search(f"When did they want to train on {written}?", k=1, mode="graph")[0]
+    best = monograph.search(f"When did they want to train on {written}?", k=1, how="graph")[0]
     assert best.chunk.document_id == "chat-17"
 
 
 def test_speakers_are_persons_of_several_words(monograph: Monograph) -> None:
     monograph.add([*chats(), Document("AlanPoe: Did you read it, Wanda?\nWandaLee: I did.\n", id="book", title="Book")])
-    names = {one.name: one.names for one in monograph.entities(500)}
+    names = {one.name: one.names for one in monograph.graph.entities(500)}
     assert names["JenniferMoore"] == ("JenniferMoore", "Jennifer")
     assert names["WandaLee"] == ("WandaLee", "Wanda")
     assert "AlanPoe" in names
-    assert monograph.neighbourhood("Wanda Lee").entities[0].name == "WandaLee"
+    assert monograph.graph.neighbourhood("Wanda Lee").entities[0].name == "WandaLee"
     for asked in ("What did Wanda Lee say?", "What did WandaLee say?", "What did Wanda say?"):
-        assert monograph.search(asked, k=1, mode="graph")[0].chunk.document_id == "book"
+        assert monograph.search(asked, k=1, how="graph")[0].chunk.document_id == "book"

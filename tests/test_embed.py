@@ -102,7 +102,7 @@ def test_onnx_in_a_file(shared: Path, tmp_path: Path) -> None:
     with Monograph.open(tmp_path / "x.mono", load_embedder(f"onnx:{folder}")) as monograph:
         monograph.sync(text)
     with Monograph.open(tmp_path / "x.mono") as monograph:  # made again from what the file remembers
-        assert "Cats" in monograph.search("a happy kitten", 1, mode="dense")[0].chunk.text
+        assert "Cats" in monograph.search("a happy kitten", 1, how="dense")[0].chunk.text
 
 
 def test_onnx_folders_that_will_not_do(shared: Path, tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def test_lihuaworld_reaches_its_mark(shared: Path, tmp_path: Path) -> None:
     write_texts(dataset, tmp_path / "texts")
     with Monograph.open(tmp_path / "l.mono") as monograph:
         assert monograph.sync(tmp_path / "texts").added == 442
-        lexical, hybrid = (evaluate(monograph, dataset.questions, mode) for mode in ("lexical", "hybrid"))  # type: ignore[arg-type]
+        lexical, hybrid = (evaluate(monograph, dataset.questions, how) for how in ("lexical", "hybrid"))
     assert hybrid.scores.recall[4] >= 0.88
     assert lexical.scores.recall[4] >= 0.84
     assert hybrid.scores.recall[4] > lexical.scores.recall[4]

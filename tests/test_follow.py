@@ -16,7 +16,7 @@ import pytest
 
 from embedders import HashEmbedder
 from monograph import Monograph
-from monograph.values import Happening
+from monograph.values import WatchEvent
 
 
 def paths(monograph: Monograph, folder: Path) -> set[str]:
@@ -70,35 +70,35 @@ def test_sources_remember_what_failed(tmp_path: Path, folder: Path) -> None:
         before = time.time()
         assert len(monograph.sync(folder).problems) == 2
     with Monograph.open(path, HashEmbedder()) as monograph:
-        (source,) = monograph.sources()
+        (source,) = monograph.files.sources()
         assert (source.root, source.files, source.documents) == (str(folder), 3, 3)
         assert before <= source.synced <= time.time()
         assert [Path(one.uri).name for one in source.failures] == ["bad.zip", "rows.jsonl:2"]
         # A sync that does not read a file again forgets nothing of it.
         monograph.sync(folder)
-        assert len(monograph.sources()[0].failures) == 2
+        assert len(monograph.files.sources()[0].failures) == 2
         (folder / "rows.jsonl").write_text('{"text": "one"}\n{"text": "two"}\n')
         (folder / "bad.zip").unlink()
-        assert monograph.retry().added == 1
-        assert [Path(one.uri).name for one in monograph.sources()[0].failures] == ["bad.zip"]
+        assert monograph.files.retry().added == 1
+        assert [Path(one.uri).name for one in monograph.files.sources()[0].failures] == ["bad.zip"]
         monograph.sync(folder)
-        assert monograph.sources()[0].failures == ()
-        assert monograph.retry().problems == ()
+        assert monograph.files.sources()[0].failures == ()
+        assert monograph.files.retry().problems == ()
 
 
 class Follower:
     """A watch in a thread of its own, and what it told."""
 
     def __init__(self, monograph: Monograph, folder: Path) -> None:
-        self.told: list[Happening] = []
+        self.told: list[WatchEvent] = []
         self.stop = threading.Event()
-        self.thread = threading.Thread(target=self._follow, args=(monograph.watch(folder, stop=self.stop),))
+        self.thread = threading.Thread(target=self._follow, args=(monograph.files.watch(folder, stop=self.stop),))
         self.thread.start()
 
-    def _follow(self, happenings: Iterator[Happening]) -> None:
-        self.told.extend(happenings)
+    def _follow(self, events: Iterator[WatchEvent]) -> None:
+        self.told.extend(events)
 
-    def wait(self, seen: Callable[[Happening], bool]) -> Happening:
+    def wait(self, seen: Callable[[WatchEvent], bool]) -> WatchEvent:
         end = time.monotonic() + 60
         while time.monotonic() < end:
             for one in list(self.told):

@@ -32,11 +32,11 @@ def filler(count: int) -> list[Document]:
 
 def test_removed_documents_are_found_no_more(monograph: Monograph) -> None:
     monograph.add([*filler(5), Document(SECRET, id="secret", title="Emerald file")])
-    for mode in ("lexical", "tfidf", "dense", "hybrid"):
-        assert monograph.search("emeralds Vladivostok kumquat-9981", 1, mode=mode)[0].chunk.document_id == "secret"
+    for how in ("lexical", "tfidf", "dense", "hybrid"):
+        assert monograph.search("emeralds Vladivostok kumquat-9981", 1, how=how)[0].chunk.document_id == "secret"
     monograph.remove(["secret"])
-    for mode in ("lexical", "tfidf", "dense", "hybrid"):
-        hits = monograph.search("emeralds Vladivostok kumquat-9981", 50, mode=mode)
+    for how in ("lexical", "tfidf", "dense", "hybrid"):
+        hits = monograph.search("emeralds Vladivostok kumquat-9981", 50, how=how)
         assert "secret" not in {hit.chunk.document_id for hit in hits}
     assert monograph.check() == []
 
@@ -85,13 +85,13 @@ def test_forgetting_waits_for_no_one_and_says_so(tmp_path: Path) -> None:
     path = tmp_path / "notes.mono"
     with Monograph.open(path, HashEmbedder()) as monograph:
         monograph.add([Document(SECRET, id="secret"), *filler(20)])
-        monograph._database.connection().execute("PRAGMA busy_timeout = 100")
+        monograph._file.database.connection().execute("PRAGMA busy_timeout = 100")
         reader = Database(path)
         with reader.read() as connection:
             connection.execute("SELECT count(*) FROM chunks").fetchone()
             with pytest.raises(BusyFile, match="process"):
                 monograph.remove(["secret"], forget=True)
         reader.close()
-        assert monograph.search("emeralds", mode="lexical") == []
+        assert monograph.search("emeralds", how="lexical") == []
         monograph.compact()
         assert [trace for trace in TRACES if trace in bytes_of(path)] == []

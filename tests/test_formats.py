@@ -22,16 +22,16 @@ from hypothesis import strategies as st
 from embedders import HashEmbedder
 from fuzz_readers import made, mutations, survive
 from monograph import Document, Limits, Monograph, Settings
+from monograph.derive.chunk import cut
 from monograph.errors import SourceError, SourceLocked, SourceTooLarge, SourceTooSlow
-from monograph.ingest.chunk import cut
-from monograph.ingest.crew import Crew
-from monograph.ingest.detect import detect
-from monograph.ingest.read import Part, read_file
-from monograph.ingest.read.compose import Composer
-from monograph.ingest.read.process import Task
-from monograph.ingest.read.rows import Row, header_among, said
-from monograph.ingest.read.sheets import number
-from monograph.ingest.read.source import Address, Clock, Opened
+from monograph.read import Part, read_file
+from monograph.read.compose import Composer
+from monograph.read.detect import detect
+from monograph.read.pool import ReaderPool
+from monograph.read.process import Task
+from monograph.read.rows import Row, header_among, said
+from monograph.read.sheets import number
+from monograph.read.source import Address, Clock, Opened
 from monograph.values import Place, Problem, cite
 
 RECOGNISED = {"pdf-scan-no-text-layer.pdf", "png-paper-page.png", "jpg-picture-with-text.jpg"}
@@ -181,7 +181,7 @@ def test_a_workbook_shows_dates_and_percent(tmp_path: Path) -> None:
     book.save(tmp_path / "a.xlsx")
     (document,), _ = read(tmp_path / "a.xlsx")
     assert document.text == "Sales\n\nMonth: 2024-02-29; Share: 25%; Sum: 1,234.50"
-    assert document.places == (Place(0, sheet="Sales", row=1, apart=True), Place(7, sheet="Sales", row=2))
+    assert document.places == (Place(0, sheet="Sales", row=1, boundary=True), Place(7, sheet="Sales", row=2))
 
 
 def test_a_long_table_comes_in_documents_with_its_header(tmp_path: Path) -> None:
@@ -361,7 +361,7 @@ def test_code_has_its_definitions(tmp_path: Path) -> None:
 def test_no_chunk_goes_across_two_pages(pages: list[list[str]]) -> None:
     composer = Composer()
     for page, sentences in enumerate(pages, start=1):
-        composer.place(Place(0, page=page, apart=True))
+        composer.place(Place(0, page=page, boundary=True))
         composer.add(" ".join(sentences))
     document = composer.document(Opened(b"", Address("d.pdf", "d.pdf")), {})
     assert document is not None
@@ -516,11 +516,11 @@ def test_every_bad_file_is_a_line(tmp_path: Path, folder: Path, shared: Path) ->
         assert set(said) == set(lines)
         assert monograph.check() == []
         # What failed is remembered, with its reason; once it is mended, a retry takes it in.
-        (source,) = monograph.sources()
+        (source,) = monograph.files.sources()
         assert {Path(one.uri).name for one in source.failures} == set(lines)
         write(folder / "cut.pdf", (shared / "data/ingest-files/pdf-outline.pdf").read_bytes())
-        assert monograph.retry().added == 1
-        assert "cut.pdf" not in {Path(one.uri).name for one in monograph.sources()[0].failures}
+        assert monograph.files.retry().added == 1
+        assert "cut.pdf" not in {Path(one.uri).name for one in monograph.files.sources()[0].failures}
 
 
 def test_a_reader_that_takes_too_long_is_killed(shared: Path) -> None:
@@ -529,7 +529,7 @@ def test_a_reader_that_takes_too_long_is_killed(shared: Path) -> None:
     limits = Limits(max_seconds=0.05)
     tasks = [Task(samples / "png-paper-page.png", samples, limits), Task(samples / "csv-emoji.csv", samples, Limits())]
     started = time.monotonic()
-    with Crew(1) as crew:
+    with ReaderPool(1) as crew:
         parts = list(crew.read(tasks))
     assert isinstance(parts[0][1].error, SourceTooSlow)
     assert [one.title for one in parts[1][1].documents] == ["csv-emoji"]
@@ -539,7 +539,7 @@ def test_a_reader_that_takes_too_long_is_killed(shared: Path) -> None:
 def test_a_reader_that_is_killed_is_a_line(shared: Path) -> None:
     samples = shared / "data/ingest-files"
     tasks = [Task(samples / "docx-tables.docx", samples, Limits())] * 6
-    with Crew(1) as crew:
+    with ReaderPool(1) as crew:
         parts: list[Part] = []
         for _, part in crew.read(tasks):
             parts.append(part)
@@ -563,7 +563,7 @@ def test_the_clock_of_a_file_stands_still_while_its_parts_wait() -> None:
 
 def test_too_little_memory_is_a_line(shared: Path) -> None:
     samples = shared / "data/ingest-files"
-    with Crew(1) as crew:
+    with ReaderPool(1) as crew:
         (pair,) = crew.read([Task(samples / "docx-tables.docx", samples, Limits(max_memory=60_000_000))])
     assert pair[1].error is not None
 
@@ -584,13 +584,13 @@ def test_files_come_in_order_whoever_reads_them(shared: Path, tmp_path: Path) ->
         "json-small.json",
     ] * 12
     tasks = [Task(samples / name, samples, Limits()) for name in names]
-    with Crew(2) as crew:
+    with ReaderPool(2) as crew:
         found = [(at, part.documents[0].uri) for at, part in crew.read(tasks)]
     assert found == [(at, str(samples / name)) for at, name in enumerate(names)]
 
 
 def test_a_large_table_is_stored_part_by_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from monograph.ingest import batch
+    from monograph.write import batch
 
     monkeypatch.setattr(batch, "BATCH_CHARACTERS", 100_000)
     path = write(tmp_path / "t.csv", "k,v\n" + "\n".join(f"a{n},b" for n in range(20_100)))

@@ -16,7 +16,7 @@ from extractors import CapitalExtractor
 from monograph import Document, Monograph
 from monograph.errors import ModelMismatch
 from monograph.graph.build import MOST_NAMES, document_part
-from monograph.retrieve import sights
+from monograph.search import outlinks
 from monograph.store import graphs
 from monograph.values import Extraction, Mention, Relation
 
@@ -36,7 +36,7 @@ TITLES = ("", "Payment on Demand", "Green (album)", "Green (band)", "Worms", "Ar
 
 def graph_of(monograph: Monograph) -> dict[str, Any]:
     """The whole graph by keys and ids, without row numbers."""
-    with monograph._database.read() as connection:
+    with monograph._file.database.read() as connection:
         key = dict(connection.execute("SELECT name, key FROM names"))
         chunk = dict(connection.execute("SELECT chunk, id FROM chunks"))
         document = dict(connection.execute("SELECT document, id FROM documents"))
@@ -109,7 +109,7 @@ def test_removing_everything_leaves_nothing(monograph: Monograph) -> None:
     monograph.remove(["one"])
     assert not any(graph_of(monograph).values())
     monograph.compact()
-    with monograph._database.read() as connection:
+    with monograph._file.database.read() as connection:
         assert connection.execute("SELECT count(*) FROM names").fetchone() == (0,)
         assert connection.execute("SELECT count(*) FROM memo").fetchone() == (0,)
 
@@ -243,24 +243,24 @@ def test_another_extractor_makes_the_graph_anew_and_back(tmp_path: Path) -> None
     with Monograph.open(tmp_path / "x.mono", HashEmbedder()) as monograph:
         monograph.add(documents)
         before = graph_of(monograph)
-        patterns = monograph.extractor
-        assert monograph.reextract(CapitalExtractor()).extracted == 2
+        patterns = monograph.graph.extractor
+        assert monograph.graph.rebuild(CapitalExtractor()).extracted == 2
         assert graph_of(monograph)["mentions"] != before["mentions"]
         assert monograph.check() == []
-        assert monograph.reextract(patterns).extracted == 0
+        assert monograph.graph.rebuild(patterns).extracted == 0
         assert graph_of(monograph) == before
 
 
 def test_another_embedder_gives_names_other_codes(tmp_path: Path) -> None:
     with Monograph.open(tmp_path / "x.mono", HashEmbedder(32)) as monograph:
         monograph.add([Document(SENTENCES[4], "a")])
-        monograph.reembed(HashEmbedder(64))
+        monograph.vectors.rebuild(HashEmbedder(64))
         assert {len(code) for _, code in graph_of(monograph)["codes"] if code} == {8}
 
 
 def test_titles_are_looked_for_where_they_may_stand() -> None:
     text = "He read The Lord of the Rings there. Bern (and In the heat of this long night) was far; 1984 too"
-    found = sights._phrases(text)
+    found = outlinks._phrases(text)
     assert {"lord of the rings", "1984", "bern", "in the heat of", "1984 too"} <= found.keys()
     assert not {"rings there bern", "in the heat of this", "he", "night"} & found.keys()
     assert all(text[at].isupper() or text[at].isdigit() for at in found.values())

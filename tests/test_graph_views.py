@@ -17,8 +17,8 @@ from embedders import HashEmbedder
 from extractors import CapitalExtractor
 from monograph import Document, Monograph
 from monograph.errors import InputError, MissingExtra, MonographError, NotFound
+from monograph.explore.nodes import MOST_READ
 from monograph.graph.names import asked_keys, key_of
-from monograph.retrieve.nodes import MOST_READ
 from monograph.store import graphs
 from monograph.values import Chunk, Entity, Extraction, Mention, Neighbourhood, Relation
 
@@ -39,7 +39,7 @@ def station(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Monograph]:
 
 def named(monograph: Monograph) -> dict[str, list[tuple[str, set[int]]]]:
     """(key of the entity, sentences) of every name of every chunk, by the chunk's id, read without any of the code."""
-    with monograph._database.read() as connection:
+    with monograph._file.database.read() as connection:
         ids = dict(connection.execute("SELECT chunk, id FROM chunks"))
         heads = dict(
             connection.execute(
@@ -75,7 +75,7 @@ def test_links_are_what_one_sentence_names(station: Monograph) -> None:
             if where & there and one != other and f" {one} " not in f" {other} " and f" {other} " not in f" {one} ":
                 together.setdefault((one, other), set()).add(chunk)
     for name in ("Renk", "Obermatt", "Ines Calder", "Saddle"):
-        found = station.neighbourhood(name, hops=1, most=500)
+        found = station.graph.neighbourhood(name, hops=1, limit=500)
         keys = {one.id: next(k for form in one.names for k in asked_keys(form) if k in count) for one in found.entities}
         heads = {identifier: head_of(station, some) for identifier, some in keys.items()}
         links = {tuple(sorted((heads[one.source], heads[one.target]))): one for one in found.links}
@@ -91,7 +91,7 @@ def test_links_are_what_one_sentence_names(station: Monograph) -> None:
 
 
 def head_of(monograph: Monograph, name: str) -> str:
-    with monograph._database.read() as connection:
+    with monograph._file.database.read() as connection:
         return connection.execute(
             "SELECT COALESCE(h.key, n.key) FROM names AS n LEFT JOIN names AS h ON h.name = n.head WHERE n.key = ?",
             (name,),
@@ -123,23 +123,23 @@ def check_shape(found: Neighbourhood, most: int) -> None:
 def test_hops_share_the_room(tmp_path: Path) -> None:
     with open_capitals(tmp_path / "a.mono") as monograph:
         monograph.add(Document(f"Centre met Near{n}. Near{n} met Far{n}. Far{n} met Remote{n}.") for n in range(20))
-        one, two = (monograph.neighbourhood("Centre", hops=hops, most=12) for hops in (1, 2))
+        one, two = (monograph.graph.neighbourhood("Centre", hops=hops, limit=12) for hops in (1, 2))
         for found, counts in ((one, {"Near": 12}), (two, {"Near": 6, "Far": 6})):
             check_shape(found, 12)
             names = [entity.name for entity in found.entities[1:]]
             assert {kind: sum(name.startswith(kind) for name in names) for kind in counts} == counts
         assert (one.cut, two.cut) == (8, 14)
-        everything = monograph.neighbourhood("Centre", hops=5, most=400)
+        everything = monograph.graph.neighbourhood("Centre", hops=5, limit=400)
         assert (len(everything.entities), len(everything.links), everything.cut) == (61, 60, 0)
-        alone = monograph.neighbourhood("Centre", hops=0)
+        alone = monograph.graph.neighbourhood("Centre", hops=0)
         assert [entity.name for entity in alone.entities] == ["Centre"]
         assert alone.chunks and not alone.links
 
 
 def test_chunks_say_where_they_come_from_and_the_most_telling_come_first(station: Monograph) -> None:
-    found = station.neighbourhood("Ines Calder")
+    found = station.graph.neighbourhood("Ines Calder")
     for chunk in found.chunks:
-        assert station.find_chunk(chunk.id) == chunk
+        assert station.fetch([chunk.id])[0].chunk == chunk
     centre = {chunk for entity, chunk in found.mentions if entity == found.centre[0]}
     shown = [chunk.id in centre for chunk in found.chunks]
     assert shown == sorted(shown, reverse=True)
@@ -148,7 +148,7 @@ def test_chunks_say_where_they_come_from_and_the_most_telling_come_first(station
 
 def graph_rows(monograph: Monograph) -> dict[str, object]:
     """All that the graph's tables say, without row numbers, of names that live."""
-    with monograph._database.read() as connection:
+    with monograph._file.database.read() as connection:
         keys = dict(connection.execute("SELECT name, key FROM names"))
         ids = dict(connection.execute("SELECT chunk, id FROM chunks"))
         documents = dict(connection.execute("SELECT document, id FROM documents"))
@@ -174,10 +174,10 @@ def graph_rows(monograph: Monograph) -> dict[str, object]:
 
 def views(monograph: Monograph, names: Sequence[str]) -> list[object]:
     """What is seen of some names; errors by what they say."""
-    seen: list[object] = [monograph.entities(30), monograph.merges()]
+    seen: list[object] = [monograph.graph.entities(30), monograph.graph.merges()]
     for name in names:
         try:
-            seen += [monograph.neighbourhood(name, 2, 20), monograph.merges(name)]
+            seen += [monograph.graph.neighbourhood(name, 2, 20), monograph.graph.merges(name)]
         except NotFound as error:
             seen.append(error.message.replace(str(monograph.path), ""))
     return seen
@@ -197,7 +197,7 @@ def test_it_does_not_matter_in_which_order_documents_came(shared: Path, tmp_path
         assert graph_rows(one) == graph_rows(other)
         assert views(one, names) == views(other, names)
         for name in names[:3]:
-            check_shape(one.neighbourhood(name, 2), 60)
+            check_shape(one.graph.neighbourhood(name, 2), 60)
 
 
 def encyclopaedia(shared: Path) -> list[Document]:
@@ -212,13 +212,13 @@ def encyclopaedia(shared: Path) -> list[Document]:
 def test_homonyms_in_real_articles(shared: Path, tmp_path: Path) -> None:
     with Monograph.open(tmp_path / "a.mono") as monograph:
         monograph.add(encyclopaedia(shared))
-        found = monograph.neighbourhood("Gimme Shelter")
+        found = monograph.graph.neighbourhood("Gimme Shelter")
         centre = [one for one in found.entities if one.id in found.centre]
         assert [one.name for one in centre] == [
             "Gimme Shelter", "Gimme Shelter (1970 film)", "Gimme Shelter (album)", "Gimme Shelter (disambiguation)",
         ]  # fmt: skip
         assert all(len(one.documents) == 1 for one in centre)
-        (film,) = monograph.neighbourhood("Gimme Shelter (1970 film)").centre
+        (film,) = monograph.graph.neighbourhood("Gimme Shelter (1970 film)").centre
         assert film == centre[1].id
         for entity in centre:
             own = {chunk.id for one in entity.documents for chunk in monograph.chunks(one)}
@@ -238,12 +238,12 @@ GREEN = [
 def test_homonyms_are_told_apart(tmp_path: Path) -> None:
     with open_capitals(tmp_path / "a.mono") as monograph:
         monograph.add(GREEN)
-        found = monograph.neighbourhood("green")
+        found = monograph.graph.neighbourhood("green")
         names = {one.id: one for one in found.entities if one.id in found.centre}
         documents: dict[str, set[str]] = {}
         for entity, chunk in found.mentions:
             if entity in names:
-                documents.setdefault(names[entity].name, set()).add(monograph.find_chunk(chunk).document_id)
+                documents.setdefault(names[entity].name, set()).add(monograph.fetch([chunk])[0].chunk.document_id)
         assert documents == {
             "Green (album)": {"album", "of the album"},
             "Green (band)": {"band", "of the band"},
@@ -257,10 +257,10 @@ def test_homonyms_are_told_apart(tmp_path: Path) -> None:
             if ids_of("Green (band)", found) in (link.source, link.target) and one.id in (link.source, link.target)
         }
         assert linked == {"Green (band)", "Lescher", "Chicago", "Yesterday"}
-        assert [one.name for one in monograph.neighbourhood("Green (band)", 0).entities] == ["Green (band)"]
-        assert {one.name for one in monograph.entities(50, "green")} == {"Green", "Green (album)", "Green (band)"}
+        assert [one.name for one in monograph.graph.neighbourhood("Green (band)", 0).entities] == ["Green (band)"]
+        assert {one.name for one in monograph.graph.entities(50, "green")} == {"Green", "Green (album)", "Green (band)"}
         monograph.remove(["band"])
-        again = monograph.neighbourhood("Green")
+        again = monograph.graph.neighbourhood("Green")
         assert [one.name for one in again.entities if one.id in again.centre] == ["Green"]
         assert again.entities[0].documents == ("album",)
 
@@ -284,7 +284,7 @@ def test_a_hub_in_every_chunk_is_bounded(tmp_path: Path) -> None:
     for name, order in (("a", documents), ("b", documents[::-1])):
         with open_capitals(tmp_path / f"{name}.mono") as monograph:
             monograph.add(order)
-            found = monograph.neighbourhood("Hub", 2, 30)
+            found = monograph.graph.neighbourhood("Hub", 2, 30)
             check_shape(found, 30)
             assert found.entities[0].chunks == count
             assert found.cut > 100
@@ -293,7 +293,7 @@ def test_a_hub_in_every_chunk_is_bounded(tmp_path: Path) -> None:
                 count // 40 + 1,
                 count // 40,
             }
-            shown.append((found, monograph.entities(20)))
+            shown.append((found, monograph.graph.entities(20)))
     assert shown[0] == shown[1]
 
 
@@ -301,7 +301,7 @@ def test_a_hub_has_neighbours_and_knows_all_their_chunks(tmp_path: Path) -> None
     with open_capitals(tmp_path / "a.mono") as monograph:
         count = MOST_READ + 300
         monograph.add(Document(f"Hub met Friend{n % 4} again.", id=f"d{n}") for n in range(count))
-        found = monograph.neighbourhood("Hub")
+        found = monograph.graph.neighbourhood("Hub")
         assert [one.name for one in found.entities] == ["Hub", "Friend0", "Friend1", "Friend2", "Friend3"]
         assert sum(len(one.chunks) for one in found.links) == count
 
@@ -309,21 +309,21 @@ def test_a_hub_has_neighbours_and_knows_all_their_chunks(tmp_path: Path) -> None
 def test_one_chunk_is_enough(tmp_path: Path) -> None:
     with open_capitals(tmp_path / "a.mono") as monograph:
         monograph.add([Document("Anna met Berta.")])
-        (link,) = monograph.neighbourhood("Anna").links
+        (link,) = monograph.graph.neighbourhood("Anna").links
         assert link.weight == pytest.approx(log1p(1))
 
 
 def test_a_list_of_names_links_only_those_near_each_other(tmp_path: Path) -> None:
     with open_capitals(tmp_path / "a.mono") as monograph:
         monograph.add([Document("Those were " + ", ".join(f"Person{n}" for n in range(100)) + ".")])
-        found = monograph.neighbourhood("Person50", most=200)
+        found = monograph.graph.neighbourhood("Person50", limit=200)
         assert {one.name for one in found.entities} == {f"Person{n}" for n in range(42, 59)} | {"Those"} - {"Those"}
 
 
 def test_an_entity_that_only_titles_name(tmp_path: Path) -> None:
     with open_capitals(tmp_path / "a.mono") as monograph:
         monograph.add([Document("Mrs Grubb repairs it in October. Then Renk comes.", id="b", title="boiler")])
-        found = monograph.neighbourhood("Boiler")
+        found = monograph.graph.neighbourhood("Boiler")
         assert found.entities[0].name == "boiler"
         assert found.entities[0].documents == ("b",)
         assert found.entities[0].chunks == 0
@@ -333,39 +333,39 @@ def test_an_entity_that_only_titles_name(tmp_path: Path) -> None:
 
 def test_names_that_are_not_there(station: Monograph) -> None:
     with pytest.raises(NotFound, match="nothing like 'Ines Caldar'") as unknown:
-        station.neighbourhood("Ines Caldar")
+        station.graph.neighbourhood("Ines Caldar")
     assert "'Ines Calder'" in unknown.value.mend
     with pytest.raises(NotFound, match="may be any of several") as several:
-        station.neighbourhood("o")
+        station.graph.neighbourhood("o")
     assert several.value.mend.startswith("give the whole name: '")
     with pytest.raises(NotFound, match="no word"):
-        station.neighbourhood("!!!")
-    assert station.neighbourhood("ines CALDER").centre == station.neighbourhood("Ines Calder").centre
+        station.graph.neighbourhood("!!!")
+    assert station.graph.neighbourhood("ines CALDER").centre == station.graph.neighbourhood("Ines Calder").centre
     for hops, most in ((-1, 5), (1, 0)):
         with pytest.raises(InputError, match=f"hops is {hops} and most is {most}"):
-            station.neighbourhood("Renk", hops, most)
+            station.graph.neighbourhood("Renk", hops, most)
     with pytest.raises(InputError, match="k is -1"):
-        station.entities(-1)
-    assert station.entities(0) == station.entities(5, "!!!") == station.entities(5, "qqqq") == []
+        station.graph.entities(-1)
+    assert station.graph.entities(0) == station.graph.entities(5, "!!!") == station.graph.entities(5, "qqqq") == []
 
 
 def test_a_part_of_a_name_is_enough_where_it_is_the_only_one(tmp_path: Path) -> None:
     with open_capitals(tmp_path / "a.mono") as monograph:
         monograph.add([Document("Wolfgang met X and Wolf.", title="A Long Way Home")])
         for asked, name in (("Way", "A Long Way Home"), ("wolfg", "Wolfgang"), ("fgan", "Wolfgang"), ("wolf", "Wolf")):
-            assert monograph.neighbourhood(asked).entities[0].name == name
+            assert monograph.graph.neighbourhood(asked).entities[0].name == name
         with pytest.raises(NotFound):
-            monograph.neighbourhood("x")  # One letter is no name.
+            monograph.graph.neighbourhood("x")  # One letter is no name.
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_names(station: Monograph, name: str) -> None:
-    for act in (station.neighbourhood, station.merges, lambda one: station.set_apart(one, "Renk")):
+    for act in (station.graph.neighbourhood, station.graph.merges, lambda one: station.graph.set_apart(one, "Renk")):
         try:
             act(name)
         except MonographError as error:
             assert error.message
-    assert isinstance(station.entities(5, name), list)
+    assert isinstance(station.graph.entities(5, name), list)
     assert station.check() == []
 
 
@@ -373,17 +373,17 @@ def test_names_like_sql_and_markup_are_names_like_others(tmp_path: Path) -> None
     with Monograph.open(tmp_path / "a.mono", HashEmbedder(), Relating()) as monograph:
         odd = "Robert'); DROP TABLE names;--"
         monograph.add([Document(f"{odd} | knows | <script>Eve</script>")])
-        found = monograph.neighbourhood(odd)
+        found = monograph.graph.neighbourhood(odd)
         assert [one.name for one in found.entities] == [odd, "<script>Eve</script>"]
         assert monograph.check() == []
 
 
 def test_an_empty_file(monograph: Monograph) -> None:
-    assert monograph.entities() == monograph.merges() == []
+    assert monograph.graph.entities() == monograph.graph.merges() == []
     with pytest.raises(NotFound, match="nothing like 'Renk'") as caught:
-        monograph.neighbourhood("Renk")
+        monograph.graph.neighbourhood("Renk")
     assert "no graph yet" in caught.value.mend
-    assert len(monograph.to_networkx()) == 0
+    assert len(monograph.graph.to_networkx()) == 0
 
 
 class Relating:
@@ -411,14 +411,14 @@ def test_what_a_model_wrote_is_on_the_links_of_living_chunks(tmp_path: Path) -> 
             Document("Abel | asks | Zoe", id="2"),
             Document("Zoe | meets | Bert\nAbel | sees | Carl", id="3"),
         ])  # fmt: skip
-        found = monograph.neighbourhood("Abel")
+        found = monograph.graph.neighbourhood("Abel")
         (link,) = [one for one in found.links if "teaches" in one.keywords]
         assert (link.source, link.target) == (ids_of("Zoe", found), ids_of("Abel", found))  # The stronger direction.
         assert link.description == "Zoe teaches Abel\nAbel asks Zoe"
         assert link.keywords == ("teaches", "asks")
         assert link.weight == pytest.approx((2 + 0.7 + 0.4) * log1p(2 * 3 / (3 * 3)), rel=1e-3)
         monograph.remove(["1"])
-        (link,) = [one for one in monograph.neighbourhood("Abel").links if "asks" in one.keywords]
+        (link,) = [one for one in monograph.graph.neighbourhood("Abel").links if "asks" in one.keywords]
         assert link.description == "Abel asks Zoe"
         assert (link.source, link.target) == (ids_of("Abel", found), ids_of("Zoe", found))
         assert len(link.chunks) == 1
@@ -456,24 +456,24 @@ NAMES = [
 def test_every_merge_says_why(tmp_path: Path) -> None:
     with open_people(tmp_path / "a.mono") as monograph:
         monograph.add(NAMES)
-        found = {(one.other, one.name): one for one in monograph.merges()}
+        found = {(one.other, one.name): one for one in monograph.graph.merges()}
         nato = found["NATO", "North Atlantic Treaty Organization"]
         assert (nato.reason, nato.detail) == ("abbreviation", "stated in 2")
         assert all(one.reason and one.detail and not one.undone for one in found.values())
         assert len({one.id for one in found.values()}) == len(found)
-        smith = monograph.merges("John Paul Smith")
+        smith = monograph.graph.merges("John Paul Smith")
         assert ("Smith", "short form", "the only person so called in Smith at home") in {
             (one.other, one.reason, one.detail) for one in smith
         }
         assert {one.other for one in smith if one.reason in ("initials", "middle name")} >= {"J. Smith"}
-        (bergen,) = monograph.merges("Bergen")
+        (bergen,) = monograph.graph.merges("Bergen")
         assert (bergen.name, bergen.other, bergen.reason) == ("Bergen", "BERGEN", "spelling variant")
-        entity = next(one for one in monograph.entities(50, "smith") if "John Paul Smith" in one.names)
+        entity = next(one for one in monograph.graph.entities(50, "smith") if "John Paul Smith" in one.names)
         assert {"Smith", "J. Smith", "John P. Smith"} <= set(entity.names)
 
 
 def head(monograph: Monograph, name: str) -> str:
-    return monograph.neighbourhood(name, 0).centre[0]
+    return monograph.graph.neighbourhood(name, 0).centre[0]
 
 
 @pytest.mark.parametrize(
@@ -492,31 +492,31 @@ def test_set_apart_and_taken_back(tmp_path: Path, name: str, other: str) -> None
     with open_people(tmp_path / "a.mono") as monograph:
         monograph.add(NAMES)
         before = graph_rows(monograph)
-        monograph.set_apart(name, other)
+        monograph.graph.set_apart(name, other)
         assert head(monograph, name) != head(monograph, other)
-        assert [one.undone for one in monograph.merges(name) if {one.name, one.other} == {name, other}] == [True]
+        assert [one.undone for one in monograph.graph.merges(name) if {one.name, one.other} == {name, other}] == [True]
         apart = graph_rows(monograph)
         assert monograph.check() == []
         monograph.add([Document("J. Smith met Smith, and NATO bought solar panels.", id="5")])
         assert head(monograph, name) != head(monograph, other)
         monograph.remove(["5"])
         assert graph_rows(monograph) == apart
-        monograph.reextract()
+        monograph.graph.rebuild()
         assert graph_rows(monograph) == apart
-        monograph.set_apart(other, name)  # The same, said again.
+        monograph.graph.set_apart(other, name)  # The same, said again.
         assert graph_rows(monograph) == apart
     with open_people(tmp_path / "a.mono") as monograph, open_people(tmp_path / "b.mono") as fresh:
         assert head(monograph, name) != head(monograph, other)
         fresh.add(NAMES[2:])
         fresh.add(NAMES[:2])
-        fresh.set_apart(name, other)
+        fresh.graph.set_apart(name, other)
         fresh.add([Document("J. Smith met Smith.", id="5")])
         fresh.remove(["5"])
         assert graph_rows(fresh) == apart
-        monograph.unite(name, other)
+        monograph.graph.unite(name, other)
         assert graph_rows(monograph) == before
         with pytest.raises(NotFound, match="were not set apart"):
-            monograph.unite(name, other)
+            monograph.graph.unite(name, other)
 
 
 def test_names_that_are_one_by_way_of_another_are_parted(tmp_path: Path) -> None:
@@ -528,7 +528,7 @@ def test_names_that_are_one_by_way_of_another_are_parted(tmp_path: Path) -> None
             monograph.add(documents)
             assert len({head(monograph, one.id) for one in documents}) == 1
             before = graph_rows(monograph)
-            monograph.set_apart(name, other)
+            monograph.graph.set_apart(name, other)
             assert head(monograph, name) != head(monograph, other)
             apart = graph_rows(monograph)
             third = next(one.id for one in documents if one.id not in (name, other))
@@ -536,7 +536,7 @@ def test_names_that_are_one_by_way_of_another_are_parted(tmp_path: Path) -> None
             assert head(monograph, name) != head(monograph, other)
             monograph.add(one for one in documents if one.id == third)
             assert graph_rows(monograph) == apart
-            monograph.unite(other, name)
+            monograph.graph.unite(other, name)
             assert graph_rows(monograph) == before
 
 
@@ -546,35 +546,35 @@ def test_what_cannot_be_set_apart(tmp_path: Path) -> None:
         before = graph_rows(monograph)
         for name, other in (("Bergen", "the BERGEN"), ("", "Bergen"), ("!", "?")):
             with pytest.raises(InputError, match="one name but for case"):
-                monograph.set_apart(name, other)
+                monograph.graph.set_apart(name, other)
         for name, other in (("Bergen", "Zanzibar"), ("Zanzibar", "Bergen")):
             with pytest.raises(NotFound, match="nothing like 'Zanzibar'"):
-                monograph.set_apart(name, other)
+                monograph.graph.set_apart(name, other)
         with pytest.raises(NotFound, match="not set apart"):
-            monograph.unite("Bergen", "Oslo")
+            monograph.graph.unite("Bergen", "Oslo")
         assert graph_rows(monograph) == before
 
 
 def test_exports(station: Monograph, tmp_path: Path) -> None:
     networkx = pytest.importorskip("networkx", reason="the extra graph is not installed")
-    whole = station.to_networkx()
+    whole = station.graph.to_networkx()
     stats = station.stats()
     kinds = [kind for _, kind in whole.nodes(data="kind")]
     assert (kinds.count("entity"), kinds.count("chunk")) == (stats.entities, stats.chunks)
-    part = station.to_networkx("Renk", hops=1)
+    part = station.graph.to_networkx("Renk", hops=1)
     assert set(part.nodes) <= set(whole.nodes)
     for one, other, data in part.edges(data=True):
         assert whole.edges[one, other]["kind"] == data["kind"]
         if data["kind"] == "link":
             assert whole.edges[one, other]["weight"] == pytest.approx(data["weight"])
             assert whole.edges[one, other]["chunks"] == data["chunks"]
-    station.to_graphml(tmp_path / "part.graphml", "Renk")
+    station.graph.to_graphml(tmp_path / "part.graphml", "Renk")
     read = networkx.read_graphml(tmp_path / "part.graphml")
-    assert set(read.nodes) == set(station.to_networkx("Renk").nodes)
-    station.to_graphml(tmp_path / "whole.graphml")
+    assert set(read.nodes) == set(station.graph.to_networkx("Renk").nodes)
+    station.graph.to_graphml(tmp_path / "whole.graphml")
     assert len(networkx.read_graphml(tmp_path / "whole.graphml")) == len(whole)
     with pytest.raises(NotFound):
-        station.to_networkx("Nobody Anywhere")
+        station.graph.to_networkx("Nobody Anywhere")
 
 
 def test_an_export_without_networkx_says_what_to_install(station: Monograph, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -582,7 +582,7 @@ def test_an_export_without_networkx_says_what_to_install(station: Monograph, mon
 
     monkeypatch.setitem(sys.modules, "networkx", None)
     with pytest.raises(MissingExtra, match="networkx"):
-        station.to_networkx("Renk")
+        station.graph.to_networkx("Renk")
 
 
 def test_stats_count_the_graph(station: Monograph) -> None:
@@ -591,7 +591,8 @@ def test_stats_count_the_graph(station: Monograph) -> None:
     assert stats.mentions >= sum(len({one for one, _ in some}) for some in held.values())
     assert stats.entities >= len({one for some in held.values() for one, _ in some})
     assert stats.merged == sum(
-        one.reason in ("plural", "initials", "middle name", "spelling", "abbreviation") for one in station.merges()
+        one.reason in ("plural", "initials", "middle name", "spelling", "abbreviation")
+        for one in station.graph.merges()
     )
     assert stats.extractor_spec == "pattern"
     sizes = dict(stats.tables)
@@ -603,7 +604,7 @@ def test_stats_count_the_graph(station: Monograph) -> None:
 def test_a_file_that_cannot_be_written_is_looked_at_all_the_same(station: Monograph, tmp_path: Path) -> None:
     station.check()
     copy = tmp_path / "copy.mono"
-    with station._database.read() as connection:
+    with station._file.database.read() as connection:
         connection.execute("SELECT 1")
     shutil.copy(station.path, copy)
     for tail in ("-wal", "-shm"):
@@ -611,7 +612,7 @@ def test_a_file_that_cannot_be_written_is_looked_at_all_the_same(station: Monogr
         if beside.exists():
             shutil.copy(beside, copy.with_name(copy.name + tail))
     with Monograph.open(copy, read_only=True) as monograph:
-        assert monograph.neighbourhood("Renk") == station.neighbourhood("Renk")
-        assert monograph.merges() == station.merges()
+        assert monograph.graph.neighbourhood("Renk") == station.graph.neighbourhood("Renk")
+        assert monograph.graph.merges() == station.graph.merges()
         with pytest.raises(MonographError, match="reading only"):
-            monograph.set_apart("Renk", "Linz")
+            monograph.graph.set_apart("Renk", "Linz")

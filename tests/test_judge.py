@@ -9,7 +9,7 @@ import pytest
 
 from model_server import ModelServer
 from monograph.derive.openai_compatible import OpenAICompatible
-from monograph.evaluate.answers import Reduced, exact_match, f1, reduction
+from monograph.evaluate.answers import ReductionCase, exact_match, f1, reduction
 from monograph.evaluate.judge import CRITERIA, Case, Pair, judge, win_rates
 
 
@@ -32,9 +32,9 @@ def test_exact_match_and_f1(answer: str, right: list[str], exact: float, overlap
 def test_what_a_reduction_comes_to() -> None:
     made = reduction(
         [
-            Reduced(["a comet came", "x"], ["comet"], 10, 4, ["comet"]),
-            Reduced(["a comet came"], ["came"], 10, 6, ["comet"]),
-            Reduced(["nothing"], [], 20, 0, ["comet"]),
+            ReductionCase(["a comet came", "x"], ["comet"], 10, 4, ["comet"]),
+            ReductionCase(["a comet came"], ["came"], 10, 6, ["comet"]),
+            ReductionCase(["nothing"], [], 20, 0, ["comet"]),
         ]
     )
     assert (made.questions, made.cut, made.kept) == (3, 0.75, 0.5)

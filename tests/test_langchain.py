@@ -17,7 +17,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import RunnableLambda
 
 from langchain_monograph import HybridRetriever
-from monograph import Document, Mode, Monograph
+from monograph import Document, Monograph
 from monograph.errors import InputError, InvalidFilter
 
 WORDS = ["anvil", "bellows", "chisel", "drill", "engine", "file", "gauge"]
@@ -72,10 +72,10 @@ def test_documents_are_hits(filled: Monograph) -> None:
     assert first.metadata["monograph_document_id"] == "doc/2"
 
 
-@pytest.mark.parametrize("mode", ["auto", "lexical", "tfidf", "dense", "hybrid"])
-def test_scores_are_the_hits_own(filled: Monograph, mode: Mode) -> None:
-    documents = HybridRetriever(monograph=filled, mode=mode).invoke("the engine in hall 4")
-    hits = filled.search("the engine in hall 4", mode=mode)
+@pytest.mark.parametrize("how", ["auto", "lexical", "tfidf", "dense", "hybrid"])
+def test_scores_are_the_hits_own(filled: Monograph, how: str) -> None:
+    documents = HybridRetriever(monograph=filled, how=how).invoke("the engine in hall 4")
+    hits = filled.search("the engine in hall 4", how=how)
     assert documents
     assert [document.metadata["monograph_score"] for document in documents] == [hit.score for hit in hits]
 
@@ -98,11 +98,11 @@ def test_what_a_call_changes(filled: Monograph) -> None:
     retriever = HybridRetriever(monograph=filled)
     assert len(retriever.invoke("stands", k=2)) == 2
     assert {one.metadata["hall"] for one in retriever.invoke("the anvil stands", where={"hall": {">": 4}})} == {5, 6}
-    assert len(retriever.invoke("drill", mode="lexical")) == 1
+    assert len(retriever.invoke("drill", how="lexical")) == 1
     with pytest.raises(InvalidFilter):
         retriever.invoke("x", where={"hall": {"~": 3}})
     with pytest.raises(InputError):
-        retriever.invoke("x", mode="")
+        retriever.invoke("x", how="")
     with pytest.raises(TypeError):
         retriever.invoke("x", top_k=3)
     narrow = HybridRetriever(monograph=filled, where={"hall": 1})
@@ -112,7 +112,7 @@ def test_what_a_call_changes(filled: Monograph) -> None:
 
 
 def test_asking_asynchronously_and_in_batches(filled: Monograph) -> None:
-    retriever = HybridRetriever(monograph=filled, mode="dense")
+    retriever = HybridRetriever(monograph=filled, how="dense")
     queries = ["engine", "drill", "file"]
     alone = [[one.id for one in retriever.invoke(query)] for query in queries]
     assert [[one.id for one in found] for found in retriever.batch(queries)] == alone

@@ -27,7 +27,7 @@ from langchain_monograph import (
     SCRCompressor,
     TreeRetriever,
 )
-from monograph import Monograph
+from monograph import Graph, Monograph, Tree
 from monograph.errors import InputError, NotFound
 
 
@@ -37,7 +37,7 @@ def filled(monograph: Monograph) -> Iterator[Monograph]:
         own.Document(f"{fact} {FILLER}", id=f"d{n}", title=f"Letter {n}", uri=f"/l/{n}", metadata={"n": n})
         for n, fact in enumerate(FACTS)
     )
-    monograph.resummarize()
+    monograph.tree.rebuild()
     yield monograph
 
 
@@ -111,17 +111,17 @@ class TestToolIntegration(ToolParams, integration.ToolsIntegrationTests):  # typ
 def test_along_the_graph(filled: Monograph) -> None:
     question = "who got the plates from the woman that Tobias Renk met?"
     found = MiniRAGRetriever(monograph=filled, k=2).invoke(question)
-    hits = filled.search(question, 2, mode="graph")
+    hits = filled.search(question, 2, how="graph")
     assert [(one.id, one.metadata["monograph_score"]) for one in found] == [(hit.chunk.id, hit.score) for hit in hits]
     assert found[0].metadata["monograph_explanation"] == hits[0].explain()
     faithful = MiniRAGRetriever(monograph=filled).invoke("Anna Calder", faithful=True, k=3, where={"n": 1})
-    expected = filled.search("Anna Calder", 3, mode="graph", faithful=True, where={"n": 1})
+    expected = filled.search("Anna Calder", 3, how=Graph(faithful=True), where={"n": 1})
     assert [one.id for one in faithful] == [hit.chunk.id for hit in expected]
 
 
 def test_through_the_tree(filled: Monograph) -> None:
     summaries = TreeRetriever(monograph=filled, detail=0.0, k=2).invoke("the letters")
-    hits = filled.search("the letters", 2, mode="tree", detail=0.0)
+    hits = filled.search("the letters", 2, how=Tree(detail=0.0))
     assert [one.page_content for one in summaries] == [hit.text for hit in hits]
     assert summaries[0].metadata["monograph_layer"] >= 1
     assert summaries[0].metadata["monograph_chunks"]
@@ -137,7 +137,7 @@ def test_the_tree_follows_what_is_added_and_taken_out(filled: Monograph) -> None
     assert asyncio.run(retriever.aadd_documents([Document(id="two", page_content="A lighthouse.")])) == ["two"]
     assert asyncio.run(retriever.adelete(["mine", "nobody"])) is True
     assert retriever.delete(["two"]) is True
-    assert filled.find_chunk("mine") is None
+    assert filled.fetch(["mine"]) == []
     assert retriever.add_documents([]) == []
     assert filled.check() == []
     with pytest.raises(InputError, match="one a document"):

@@ -31,7 +31,7 @@ from langchain_monograph import (
     TreeRetriever,
 )
 from langchain_monograph.retrievers import FileRetriever
-from monograph import Monograph
+from monograph import Hybrid, Monograph, strategy
 from monograph.derive.summarize import load_summarizer
 from monograph.errors import ClosedFile, InvalidDocument, InvalidFilter, NotAMonograph
 
@@ -78,10 +78,10 @@ def test_what_is_deleted_is_gone_from_everything(path: Path, tmp_path: Path, way
         between = traces(monograph)
         for part in ("chunks", "vectors", "terms", "graph", "tree"):
             assert between[part] != before[part], part
-        assert monograph.entities(like="Mary Poole")
+        assert monograph.graph.entities(like="Mary Poole")
         DELETIONS[way](store, retriever)
         assert traces(monograph) == before
-        assert monograph.entities(like="Mary Poole") == []
+        assert monograph.graph.entities(like="Mary Poole") == []
 
 
 def test_two_stores_and_a_retriever_on_one_path(path: Path) -> None:
@@ -91,10 +91,10 @@ def test_two_stores_and_a_retriever_on_one_path(path: Path) -> None:
     other.add_texts(["The lighthouse of Split was not."], ids=["b"])
     retriever.add_documents([Document(id="c", page_content="A third lighthouse stands in Bari.")])
     for store in (one, other):
-        assert {found.id for found in store.similarity_search("lighthouse", k=9, mode="lexical")} == {"a", "b", "c"}
+        assert {found.id for found in store.similarity_search("lighthouse", k=9, how="lexical")} == {"a", "b", "c"}
     assert {found.id for found in retriever.invoke("lighthouse", k=3)} == {"a", "b", "c"}
     other.delete(["a", "b", "c"])
-    assert one.similarity_search("lighthouse", mode="lexical") == []
+    assert one.similarity_search("lighthouse", how="lexical") == []
     retriever.close()
     other.close()
     assert one.monograph.check() == []
@@ -114,7 +114,7 @@ def test_a_retriever_over_a_path(kind: type[FileRetriever], path: Path, opened: 
 
 
 def test_a_fork_of_a_retriever_over_a_path(path: Path) -> None:
-    retriever = HybridRetriever(monograph=path, mode="lexical", k=1)
+    retriever = HybridRetriever(monograph=path, how="lexical", k=1)
     retriever.invoke("lathe")
     child = os.fork()
     if child == 0:
@@ -174,8 +174,9 @@ def test_retrievers_are_written_down_with_their_path(kind: type[FileRetriever], 
 
 
 def test_settings_of_their_own_too(opened: Monograph) -> None:
-    again = read_back(dumps(HybridRetriever(monograph=opened, mode="hybrid", alpha=0.25)), HybridRetriever)
-    assert (again.mode, again.alpha) == ("hybrid", 0.25)
+    again = read_back(dumps(HybridRetriever(monograph=opened, how=Hybrid(alpha=0.25))), HybridRetriever)
+    assert again.how == "hybrid:alpha=0.25"
+    assert strategy(again.how) == Hybrid(alpha=0.25)
     assert read_back(dumps(MiniRAGRetriever(monograph=opened, faithful=True)), MiniRAGRetriever).faithful is True
     tree = read_back(dumps(TreeRetriever(monograph=opened, detail=0.0, budget=99)), TreeRetriever)
     assert (tree.detail, tree.budget) == (0.0, 99)

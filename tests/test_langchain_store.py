@@ -27,7 +27,7 @@ from tests.embedders import HashEmbedder
 
 import monograph as own
 from langchain_monograph import EcoVectorStore, LangChainEmbedder, MonographEmbeddings
-from monograph import Monograph
+from monograph import Hybrid, Monograph
 from monograph.errors import ClosedFile, InputError, InvalidDocument, InvalidFilter, ModelMismatch, ModelUnavailable
 
 WORDS = ["anvil", "bellows", "chisel", "drill", "engine", "file", "gauge", "hammer"]
@@ -164,14 +164,16 @@ def test_a_function_filters_before_the_k_are_counted(tmp_path: Path) -> None:
 
 
 def test_the_same_store_by_words_and_by_the_graph(store: EcoVectorStore) -> None:
-    for mode in ("lexical", "tfidf", "hybrid", "graph", "auto"):
-        assert ids(store.similarity_search("chisel", k=1, mode=mode)) == ["doc/2"]
-    assert store.similarity_search("chisel", k=8, mode="hybrid", alpha=1) == store.similarity_search("chisel", k=8)
-    with pytest.raises(InputError, match="no mode 'sparse'"):
-        store.similarity_search("chisel", mode="sparse")
+    for how in ("lexical", "tfidf", "hybrid", "graph", "auto"):
+        assert ids(store.similarity_search("chisel", k=1, how=how)) == ["doc/2"]
+    assert store.similarity_search("chisel", k=8, how=Hybrid(alpha=1)) == store.similarity_search("chisel", k=8)
+    with pytest.raises(InputError, match="'sparse'"):
+        store.similarity_search("chisel", how="sparse")
+    with pytest.raises(InputError, match="not summaries"):
+        store.similarity_search("chisel", how="tree")
     with pytest.raises(InputError, match="no bounds"):
-        store.similarity_search_with_relevance_scores("chisel", mode="lexical")
-    words = EcoVectorStore(store.monograph, mode="lexical")
+        store.similarity_search_with_relevance_scores("chisel", how="lexical")
+    words = EcoVectorStore(store.monograph, how="lexical")
     assert len(words.similarity_search("chisel")) == 1
     with pytest.raises(InputError, match="no bounds"):
         words.similarity_search_with_relevance_scores("chisel")
@@ -379,6 +381,6 @@ def test_embedders_both_ways(tmp_path: Path) -> None:
     assert (made.dtype, made.shape) == (np.float32, (2, 16))
     with Monograph.open(tmp_path / "theirs.mono", theirs) as monograph:
         monograph.add([own.Document("The anvil.", id="a"), own.Document("The bellows.", id="b")])
-        assert monograph.search("the bellows", 1, mode="dense")[0].chunk.document_id == "b"
+        assert monograph.search("the bellows", 1, how="dense")[0].chunk.document_id == "b"
         ours = MonographEmbeddings(monograph.embedder)
         assert asyncio.run(ours.aembed_query("anvil")) == pytest.approx(theirs.embed(["anvil"])[0].tolist())

@@ -23,7 +23,7 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import MetadataMode, NodeRelationship
 
 from llama_index.retrievers.monograph import HybridRetriever
-from monograph import Document, Mode, Monograph
+from monograph import Document, Monograph
 from monograph.errors import InvalidFilter, NotAMonograph
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -62,11 +62,11 @@ def test_nodes_are_hits(filled: Monograph) -> None:
     assert "monograph_" not in first.get_content(MetadataMode.EMBED)
 
 
-@pytest.mark.parametrize("mode", ["auto", "lexical", "tfidf", "dense", "hybrid"])
-def test_scores_are_the_hits_own(filled: Monograph, mode: Mode) -> None:
-    nodes = HybridRetriever(filled, mode=mode).retrieve("the engine in hall 4")
+@pytest.mark.parametrize("how", ["auto", "lexical", "tfidf", "dense", "hybrid"])
+def test_scores_are_the_hits_own(filled: Monograph, how: str) -> None:
+    nodes = HybridRetriever(filled, how=how).retrieve("the engine in hall 4")
     assert nodes
-    assert [node.score for node in nodes] == [hit.score for hit in filled.search("the engine in hall 4", mode=mode)]
+    assert [node.score for node in nodes] == [hit.score for hit in filled.search("the engine in hall 4", how=how)]
 
 
 def test_a_documents_own_metadata_win(monograph: Monograph) -> None:
@@ -85,7 +85,7 @@ def test_a_node_changed_by_its_user_changes_no_later_one(filled: Monograph) -> N
 
 
 def test_asking_asynchronously_gives_the_same(filled: Monograph) -> None:
-    retriever = HybridRetriever(filled, mode="dense")
+    retriever = HybridRetriever(filled, how="dense")
 
     async def ask() -> list[list[str]]:
         found = await asyncio.gather(*(retriever.aretrieve("engine and drill") for _ in range(6)))

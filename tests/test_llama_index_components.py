@@ -27,7 +27,7 @@ from llama_index.readers.monograph import MonographReader
 from llama_index.retrievers.monograph import HybridRetriever, MiniRAGRetriever, TreeRetriever
 from llama_index.tools.monograph import MonographToolSpec
 from llama_index.vector_stores.monograph import EcoVectorStore
-from monograph import Monograph
+from monograph import Graph, Hybrid, Monograph, Tree
 from monograph.errors import InputError, NotFound
 
 
@@ -47,19 +47,19 @@ def filled(monograph: Monograph) -> Monograph:
 
 @pytest.fixture
 def grown(filled: Monograph) -> Monograph:
-    filled.resummarize()
+    filled.tree.rebuild()
     return filled
 
 
 def test_along_the_graph(filled: Monograph) -> None:
     question = "who got the plates from the woman that Tobias Renk met?"
     nodes = MiniRAGRetriever(filled, similarity_top_k=2).retrieve(question)
-    hits = filled.search(question, 2, mode="graph")
+    hits = filled.search(question, 2, how="graph")
     assert [(one.node_id, one.score) for one in nodes] == [(hit.chunk.id, hit.score) for hit in hits]
     assert nodes[0].metadata["monograph_explanation"] == hits[0].explain()
     faithful = MiniRAGRetriever(filled, faithful=True, where={"n": {">": 0}})
     assert [one.node_id for one in asyncio.run(faithful.aretrieve("Anna Calder"))] == [
-        hit.chunk.id for hit in filled.search("Anna Calder", 5, mode="graph", faithful=True, where={"n": {">": 0}})
+        hit.chunk.id for hit in filled.search("Anna Calder", 5, how=Graph(faithful=True), where={"n": {">": 0}})
     ]
     by_path = MiniRAGRetriever(filled.path, similarity_top_k=1)
     assert by_path.retrieve("the lathe")[0].metadata["n"] == 3
@@ -67,13 +67,13 @@ def test_along_the_graph(filled: Monograph) -> None:
 
 
 def test_hybrid_with_a_weight(filled: Monograph) -> None:
-    nodes = HybridRetriever(filled, mode="hybrid", alpha=1.0, similarity_top_k=9).retrieve("a red lathe")
-    assert [one.node_id for one in nodes] == [hit.chunk.id for hit in filled.search("a red lathe", 9, mode="dense")]
+    nodes = HybridRetriever(filled, how=Hybrid(alpha=1.0), similarity_top_k=9).retrieve("a red lathe")
+    assert [one.node_id for one in nodes] == [hit.chunk.id for hit in filled.search("a red lathe", 9, how="dense")]
 
 
 def test_through_the_tree(grown: Monograph) -> None:
     nodes = TreeRetriever(grown, similarity_top_k=3, detail=0.0).retrieve("what are the letters about?")
-    hits = grown.search("what are the letters about?", 3, mode="tree", detail=0.0)
+    hits = grown.search("what are the letters about?", 3, how=Tree(detail=0.0))
     assert nodes
     for node, hit in zip(nodes, hits, strict=True):
         assert hit.summary is not None
@@ -233,7 +233,7 @@ def test_answers_cite(filled: Monograph) -> None:
     assert response.metadata is not None
     assert response.metadata["abstained"] is answer.abstained
     assert str(asyncio.run(engine.aquery(question))) == str(response)
-    narrow = CitingQueryEngine(filled, where={"n": 3}, mode="hybrid").query(question)
+    narrow = CitingQueryEngine(filled, where={"n": 3}, how="hybrid").query(question)
     assert {span[0] for one in narrow.source_nodes for span in one.metadata["monograph_spans"]} <= {"d3"}
 
 

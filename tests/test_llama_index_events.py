@@ -67,9 +67,9 @@ def filled(monograph: Monograph) -> Monograph:
 
 
 def test_a_retriever_tells_what_it_took(filled: Monograph, told: Told) -> None:
-    HybridRetriever(filled, mode="dense", similarity_top_k=2).retrieve(QUESTION)
+    HybridRetriever(filled, how="dense", similarity_top_k=2).retrieve(QUESTION)
     (event,) = told.of(SearchEvent)
-    hits = filled.search(QUESTION, 2, mode="dense")
+    hits = filled.search(QUESTION, 2, how="dense")
     effort = hits[0].origins[0].effort
     assert effort is not None
     assert (event.query, event.found, event.retrievers) == (QUESTION, 2, ["dense"])
@@ -83,7 +83,7 @@ def test_a_retriever_tells_what_it_took(filled: Monograph, told: Told) -> None:
     ]
     assert event.span_id.startswith("HybridRetriever._retrieve")
     told.events.clear()
-    HybridRetriever(filled, mode="lexical").retrieve("nothing_of_the_kind")
+    HybridRetriever(filled, how="lexical").retrieve("nothing_of_the_kind")
     asyncio.run(MiniRAGRetriever(filled).aretrieve(QUESTION))
     nothing, along = told.of(SearchEvent)
     assert (nothing.found, nothing.retrievers, nothing.compared, nothing.stopped) == (0, [], 0, "")
@@ -92,7 +92,7 @@ def test_a_retriever_tells_what_it_took(filled: Monograph, told: Told) -> None:
 
 
 def test_a_search_of_the_tree(filled: Monograph, told: Told) -> None:
-    filled.resummarize()
+    filled.tree.rebuild()
     TreeRetriever(filled, detail=0.0).retrieve(QUESTION)
     assert told.of(SearchEvent)[0].found > 0
 

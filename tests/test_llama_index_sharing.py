@@ -77,10 +77,10 @@ def test_what_is_deleted_is_gone_from_everything(path: Path, tmp_path: Path, way
         between = traces(monograph)
         for part in ("chunks", "vectors", "terms", "graph", "tree"):
             assert between[part] != before[part], part
-        assert monograph.entities(like="Mary Poole")
+        assert monograph.graph.entities(like="Mary Poole")
         DELETIONS[way](store, index)
         assert traces(monograph) == before
-        assert monograph.entities(like="Mary Poole") == []
+        assert monograph.graph.entities(like="Mary Poole") == []
 
 
 def test_many_hands_on_one_file(path: Path, opened: Monograph) -> None:
@@ -122,7 +122,7 @@ def test_a_forked_worker(opened: Monograph) -> None:
 
 
 def test_a_plain_fork(opened: Monograph) -> None:
-    retriever = HybridRetriever(opened.path, mode="lexical", similarity_top_k=1)
+    retriever = HybridRetriever(opened.path, how="lexical", similarity_top_k=1)
     retriever.retrieve("lathe")
     child = os.fork()
     if child == 0:

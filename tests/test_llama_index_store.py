@@ -597,7 +597,7 @@ def test_embedders_both_ways(tmp_path: Path) -> None:
     assert theirs.embed([]).shape == (0, 16)
     with Monograph.open(tmp_path / "theirs.mono", theirs) as monograph:
         monograph.add([own.Document("The anvil.", id="a"), own.Document("The bellows.", id="b")])
-        assert monograph.search("The bellows.", 1, mode="dense")[0].chunk.document_id == "b"
+        assert monograph.search("The bellows.", 1, how="dense")[0].chunk.document_id == "b"
         ours = MonographEmbedding(monograph.embedder)
         assert ours.model_name == theirs.key
         expected = theirs.embed(["anvil", "bellows"]).tolist()

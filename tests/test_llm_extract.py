@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from extractors import CapitalExtractor
 from model_server import ANSWERS, ModelServer
-from monograph.derive.extract import KINDS, load_extractor
+from monograph.derive.extract import ENTITY_KINDS, load_extractor
 from monograph.derive.extract.ground import ground
 from monograph.derive.extract.kinds import kind_of
 from monograph.derive.extract.llm import MAX_SILENT, MAX_TEXT, LLMExtractor
@@ -345,7 +345,7 @@ def test_kinds() -> None:
         "person", "person", "person", "place", "organisation", "organisation",
     ]  # fmt: skip
     assert kind_of("") == kind_of("flibbertigibbet") == ""
-    assert {kind_of(kind) for kind in KINDS} == set(KINDS)
+    assert {kind_of(kind) for kind in ENTITY_KINDS} == set(ENTITY_KINDS)
 
 
 _PIECES = st.sampled_from(
@@ -371,7 +371,7 @@ def test_nothing_that_a_model_writes_raises(written: str, text: str) -> None:
         span, name = fold(text[mention.start : mention.end]).letters, fold(mention.name).letters
         assert span
         assert span in name or name in span
-        assert mention.kind in KINDS
+        assert mention.kind in ENTITY_KINDS
         assert len(mention.name) <= MAX_NAME + 1
         assert len(mention.description) <= MAX_DESCRIPTION
         mention.description.encode()

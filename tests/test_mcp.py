@@ -108,9 +108,9 @@ def test_searching_with_places(opened: Monograph) -> None:
     assert [hit["score"] for hit in found["hits"]] == [
         hit.score for hit in opened.search("who brought the comet plates?", 2)
     ]
-    only = call(make_server(opened), "search", query="the plates", where={"number": 2}, mode="hybrid")
+    only = call(make_server(opened), "search", query="the plates", where={"number": 2}, how="hybrid")
     assert {hit["citation"]["document"] for hit in only["hits"]} == {"letters/3"}
-    tree = call(make_server(opened), "search", query="telescope", mode="tree", k=10)
+    tree = call(make_server(opened), "search", query="telescope", how="tree", k=10)
     assert any(hit["summary"] for hit in tree["hits"])
 
 
@@ -215,7 +215,7 @@ def test_notes(monograph: Monograph) -> None:
 def test_a_filter_or_a_mode_that_will_not_do(opened: Monograph) -> None:
     server = make_server(opened)
     assert "unknown operator" in refused(server, "search", query="x", where={"number": {"~": 1}})
-    assert "mode" in refused(server, "search", query="x", mode="sideways")
+    assert "sideways" in refused(server, "search", query="x", how="sideways")
     assert refused(server, "search", query="")
     assert refused(server, "nothing")
 

@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 from embedders import HashEmbedder
 from extractors import CapitalExtractor
 from model_server import ModelServer
-from monograph import Document, Hit, Monograph
+from monograph import Document, Graph, Hit, Monograph
 from monograph.answer.answer_types import answer_types
-from monograph.answer.remember import Memory
+from monograph.answer.cache import AnswerCache
 from monograph.derive.extract import answer_kinds
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import InputError
 from monograph.graph.paths import Beam, EntityGraph, best_paths, edge_relevance, graph_of, key_edges
-from monograph.retrieve import nearest_names
-from monograph.retrieve.entity_graph import Bounds, around
+from monograph.search import nearest_names
+from monograph.search.entity_graph import Bounds, around
 from monograph.store import names
 from monograph.store.filters import EVERYTHING
 from monograph.values import Chunk, Extraction, Mention, Relation
@@ -139,11 +139,11 @@ def test_nearest_names_by_brute_force(
         words = [f"Name{chr(97 + n)}{chr(97 + 3 * n % 26)}" for n in range(20)]
         monograph.add([Document(f"{one} met {other}.", id=one) for one, other in pairwise(words)])
         size = -(-dimension // 8)
-        with monograph._database.write() as connection:
+        with monograph._file.database.write() as connection:
             unknown = names.rows(connection, [words[3].lower(), words[4].lower()])
             names.set_codes(connection, [(bytes(size), words[3].lower()), (b"\xff", words[4].lower())])
         vectors = np.stack([*embedder.embed(words[7:9]), np.zeros(dimension, dtype=np.float32)])
-        with monograph._database.read() as connection:
+        with monograph._file.database.read() as connection:
             found = nearest_names.NearestNames(embedder).to_vectors(connection, vectors, k)
             codes = dict(names.codes(connection))
         expected: list[dict[int, float]] = [{}, {}, {}]
@@ -163,7 +163,7 @@ def test_nearest_names_by_brute_force(
 def test_the_nearest_name_is_the_name_itself(monograph: Monograph) -> None:
     monograph.add([Document("Anna Seghers wrote to Walter Benjamin, and Hannah Arendt to Gershom Scholem.")])
     vector = monograph.embedder.embed(["walter benjamin"])
-    with monograph._database.read() as connection:
+    with monograph._file.database.read() as connection:
         ((first, *others),) = nearest_names.NearestNames(monograph.embedder).to_vectors(connection, vector, 3)
         assert names.load(connection, [first.name])[first.name].key == "walter benjamin"
     assert first.cosine > 0.9 > max(one.cosine for one in others)
@@ -221,8 +221,8 @@ def ids(hits: Sequence[Hit]) -> list[str]:
 
 
 def test_a_known_way_is_found_and_shown(films: Monograph) -> None:
-    hits = films.search(QUESTION, 10, mode="graph", faithful=True)
-    assert "Film directors" in ids(films.search(QUESTION, 2, mode="dense"))
+    hits = films.search(QUESTION, 10, how=Graph(faithful=True))
+    assert "Film directors" in ids(films.search(QUESTION, 2, how="dense"))
     assert set(ids(hits)) == {"Payment on Demand", "Curtis Bernhardt", "Worms"}
     assert [hit.rank for hit in hits] == list(range(len(hits)))
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
@@ -235,50 +235,51 @@ def test_a_known_way_is_found_and_shown(films: Monograph) -> None:
     assert str(ways["Worms"]) == "question → Payment on Demand → Curtis Bernhardt → Worms"
     assert str(ways["Payment on Demand"]) == "question → Payment on Demand"
     assert way.nodes[-1].id == next(hit.chunk.id for hit in hits if hit.chunk.document_id == "Curtis Bernhardt")
-    assert films.search(QUESTION, 10, faithful=True) == hits
+    assert films.search(QUESTION, 10, how=Graph(faithful=True)) == hits
 
 
 def test_scores_are_cosines_without_descriptions(films: Monograph) -> None:
-    dense = {hit.chunk.id: hit.score for hit in films.search(QUESTION, 10, mode="dense")}
-    for hit in films.search(QUESTION, 10, faithful=True):
+    dense = {hit.chunk.id: hit.score for hit in films.search(QUESTION, 10, how="dense")}
+    for hit in films.search(QUESTION, 10, how=Graph(faithful=True)):
         assert hit.score == pytest.approx(dense[hit.chunk.id], abs=1e-6)
 
 
 def test_a_forbidden_chunk_is_no_bridge(films: Monograph) -> None:
     where = {"title": {"!=": "Payment on Demand"}}
-    hits = films.search(QUESTION, 10, faithful=True, where=where)
+    hits = films.search(QUESTION, 10, how=Graph(faithful=True), where=where)
     assert sorted(ids(hits)) == sorted(set(FILMS) - {"Payment on Demand"})
     assert [hit.path for hit in hits] == [None] * len(hits)
     assert {hit.origins[0].retriever for hit in hits} == {"dense"}
-    hits = films.search(QUESTION, 10, faithful=True, where={"title": {"in": ["Payment on Demand", "Film directors"]}})
+    hits = films.search(
+        QUESTION, 10, how=Graph(faithful=True), where={"title": {"in": ["Payment on Demand", "Film directors"]}}
+    )
     assert ids(hits) == ["Payment on Demand"]
 
 
 @pytest.mark.parametrize("question", ["where was the director born?", "", "?!", "12", "\x00", "where is Zzyzx?"])
 def test_without_entities_it_is_the_dense_search(films: Monograph, question: str) -> None:
-    hits = films.search(question, 3, mode="graph", faithful=True)
-    assert ids(hits) == ids(films.search(question, 3, mode="dense"))
+    hits = films.search(question, 3, how=Graph(faithful=True))
+    assert ids(hits) == ids(films.search(question, 3, how="dense"))
     assert [hit.path for hit in hits] == [None] * len(hits)
 
 
 def test_small_files_and_many_hits(tmp_path: Path) -> None:
     with Monograph.open(tmp_path / "x.mono") as monograph:
-        assert monograph.search("Who met Anna Seghers?", mode="graph", faithful=True) == []
+        assert monograph.search("Who met Anna Seghers?", how=Graph(faithful=True)) == []
         monograph.add([Document("Anna Seghers slept.", id="only")])
-        (hit,) = monograph.search("Who met Anna Seghers?", 100, faithful=True)
+        (hit,) = monograph.search("Who met Anna Seghers?", 100, how=Graph(faithful=True))
         assert str(hit.path) == "question → Anna Seghers → Anna Seghers slept."
-        assert monograph.search("Who met Anna Seghers?", 0, faithful=True) == []
+        assert monograph.search("Who met Anna Seghers?", 0, how=Graph(faithful=True)) == []
 
 
-@pytest.mark.parametrize("mode", ["lexical", "tfidf", "dense", "hybrid"])
-def test_other_modes_have_no_formulas(films: Monograph, mode: str) -> None:
-    with pytest.raises(InputError, match=f"'{mode}'.*mode=\"graph\""):
-        films.search(QUESTION, mode=mode, faithful=True)  # type: ignore[arg-type]
+@pytest.mark.parametrize("how", ["lexical", "tfidf", "dense", "hybrid", "auto"])
+def test_other_ways_have_no_formulas(films: Monograph, how: str) -> None:
+    with pytest.raises(InputError, match=f"'{how}' has no parameter 'faithful'"):
+        films.search(QUESTION, how=f"{how}:faithful=true")
 
 
-def test_auto_without_a_graph_is_refused(monograph: Monograph) -> None:
-    with pytest.raises(InputError, match="'hybrid'"):
-        monograph.search("anything", faithful=True)
+def test_in_a_file_without_a_graph_nothing_is_found(monograph: Monograph) -> None:
+    assert monograph.search("anything", how=Graph(faithful=True)) == []
 
 
 PEOPLE = ("Alfa", "Bravo", "Carol", "Delta", "Echo", "Fox", "Golf", "Hotel")
@@ -310,7 +311,7 @@ def test_the_graph_that_is_read_is_that_of_the_sentences(
     path = tmp_path_factory.mktemp("m") / "x.mono"
     with Monograph.open(path, HashEmbedder(), CapitalExtractor()) as monograph:
         monograph.add([Document(text, id=str(n)) for n, text in enumerate(texts_of(corpus))])
-        with monograph._database.read() as connection:
+        with monograph._file.database.read() as connection:
             rows = names.rows(connection, [one.lower() for one in PEOPLE])
             asked = [rows[one.lower()] for one in starts if one.lower() in rows]
             part = around(connection, asked, hops, (), EVERYTHING, Bounds(100, 100, 100))
@@ -338,7 +339,7 @@ def test_filters_hold_for_hits_and_for_what_is_passed(
     with Monograph.open(path, HashEmbedder(), CapitalExtractor()) as monograph:
         monograph.add([Document(text, id=str(n), metadata={"n": n}) for n, text in enumerate(texts_of(corpus))])
         where = {"n": {"in": sorted(allowed)}} if allowed else {"n": -1}
-        hits = monograph.search(f"did {' and '.join(asked)} meet", 20, faithful=True, where=where)
+        hits = monograph.search(f"did {' and '.join(asked)} meet", 20, how=Graph(faithful=True), where=where)
     assert set(ids(hits)) <= set(map(str, allowed))
     visible = together([corpus[n] for n in allowed])
     for hit in hits:
@@ -357,10 +358,10 @@ def test_filters_hold_for_hits_and_for_what_is_passed(
 def test_an_entity_in_every_chunk(tmp_path: Path) -> None:
     with Monograph.open(tmp_path / "x.mono", HashEmbedder(256), CapitalExtractor()) as monograph:
         monograph.add([Document(f"Hub met Guest{n:03} today.", id=str(n)) for n in range(300)])
-        hits = monograph.search("did Hub meet Guest007", 5, faithful=True)
+        hits = monograph.search("did Hub meet Guest007", 5, how=Graph(faithful=True))
         assert ids(hits)[0] == "7"
         assert len(hits) == 5
-        with monograph._database.read() as connection:
+        with monograph._file.database.read() as connection:
             rows = names.rows(connection, ["hub"])
             part = around(connection, [rows["hub"]], 3, (), EVERYTHING, Bounds(entities=9, neighbours=5, chunks=50))
         assert len(part.graph.neighbours) == 6
@@ -387,7 +388,7 @@ def test_descriptions_count_and_relations_link(tmp_path: Path) -> None:
     with Monograph.open(tmp_path / "x.mono", embedder, TellingExtractor()) as monograph:
         texts = {"bridge": "Alfa slept. nobody spoke. later came Bravo.", "end": "Bravo woke.", "aside": "Carol left."}
         monograph.add([Document(text, id=name, title=f"on {name}") for name, text in texts.items()])
-        hits = monograph.search("did Alfa see a special thing", 5, faithful=True)
+        hits = monograph.search("did Alfa see a special thing", 5, how=Graph(faithful=True))
         expected = {
             "bridge": f"on bridge\n{texts['bridge']}\nspecial alfa thing\nspecial bravo thing",
             "end": f"on end\n{texts['end']}\nspecial bravo thing",
@@ -408,13 +409,13 @@ def test_a_model_says_of_which_type_the_answer_is_and_is_asked_once(tmp_path: Pa
             monograph.add([Document("Anna Seghers wrote Transit in Marseille.", title="Transit")])
             assert server.calls == 0
             for _ in range(2):
-                assert monograph.search("Transit was written by?", mode="graph", faithful=True)
+                assert monograph.search("Transit was written by?", how=Graph(faithful=True))
             monograph.search("Transit was written by?")
             assert server.calls == 1
             assert "Transit was written by?" in server.asked[-1].prompt
-            with pytest.raises(InputError, match="faithful belongs"):
-                monograph.search("Who wrote it?", mode="hybrid", faithful=True)
+            with pytest.raises(InputError, match="no parameter 'faithful'"):
+                monograph.search("Who wrote it?", how="hybrid:faithful=true")
             assert server.calls == 1
-            memory = Memory(monograph._database)
+            memory = AnswerCache(monograph._file.database)
             assert answer_types(model, memory, "Transit was written by?") == ("Person", "work")
     assert answer_kinds.answer_kinds("Transit was written by?", ("Person", "work")) == {"person", "work", "name"}

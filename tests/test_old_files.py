@@ -24,8 +24,8 @@ def test_an_old_file_works(old: Path, tmp_path: Path) -> None:
         assert monograph.stats().format == schema.newest_format()
         assert monograph.check() == []
         assert monograph.search("INV-7", 1)[0].chunk.document_id == "keeper"
-        assert monograph.search("who wound the clock?", 1, mode="dense")[0].metadata == {"year": 1968}
-        assert monograph.search("天文台", 1, mode="lexical")[0].chunk.id == "p2"
+        assert monograph.search("who wound the clock?", 1, how="dense")[0].metadata == {"year": 1968}
+        assert monograph.search("天文台", 1, how="lexical")[0].chunk.id == "p2"
         assert monograph.chunks("ready")[0].metadata == {"page": 1}
         monograph.add([Document("A new note about the clock.", id="new")])
         assert monograph.remove(["keeper"]).removed == 1

@@ -11,9 +11,9 @@ import pytest
 
 from monograph import Limits
 from monograph.errors import SourceError
-from monograph.ingest.crew import Crew
-from monograph.ingest.read import read_file
-from monograph.ingest.read.process import Task
+from monograph.read import read_file
+from monograph.read.pool import ReaderPool
+from monograph.read.process import Task
 from monograph.values import Document, Place, Problem
 from old_office import msg, ods, xls
 
@@ -77,7 +77,7 @@ def test_a_sheet_that_claims_to_be_vast(tmp_path: Path) -> None:
             )
     path = tmp_path / "vast.ods"
     path.write_bytes(made.getvalue())
-    with Crew(1) as crew:
+    with ReaderPool(1) as crew:
         parts = [
             part for _, part in crew.read([Task(path, tmp_path, Limits(max_seconds=20, max_memory=1_000_000_000))])
         ]

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monograph import Chunk, Document, Hit, Monograph, Passage
-from monograph.answer.asked import weighed
 from monograph.answer.pack import Packing, pack
+from monograph.answer.query_terms import weighed
 from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError
 from monograph.values import Context, Source, Summary

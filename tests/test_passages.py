@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.embedders import HashEmbedder
 
-from monograph import Document, Monograph, Passage
+from monograph import Document, Hybrid, Monograph, Passage, Strategy
 from monograph.derive.embed import GivenVectors, load_embedder
 from monograph.errors import BusyFile, InputError, InvalidDocument, ModelUnavailable
-from monograph.ingest import passages
+from monograph.write import passages
 
 VECTORS = np.random.default_rng(5).standard_normal((40, 8)).astype(np.float32)
 WORDS = ["anvil", "bellows", "Chisel Hall", "Ann Drill", "engine", "Berlin"]
@@ -82,7 +82,7 @@ def test_chunks_go_by_id_and_by_metadata(monograph: Monograph) -> None:
     assert monograph.remove_chunks(["n1", "n2"], where={"year": {">": 1}}).chunks_removed == 1
     assert monograph.remove_chunks(where={"year": 5}).chunks_removed == 1
     assert set(held(monograph)) == {"n1", "n3", "n4"}
-    assert monograph.search("row", mode="lexical", k=9)
+    assert monograph.search("row", how="lexical", k=9)
     assert "row 5" not in monograph.document("d").text
     report = monograph.remove_chunks(["n1", "n3", "n4"])
     assert (report.removed, monograph.documents(), monograph.stats().mentions) == (1, [], 0)
@@ -124,9 +124,9 @@ def test_a_file_of_given_vectors(tmp_path: Path) -> None:
             monograph.put([Document(id="e", passages=(Passage("none"),))])
         with pytest.raises(InvalidDocument, match="shape"):
             monograph.put([Document(id="e", passages=(Passage("x", vector=np.ones(3, np.float32)),))])
-        assert monograph.search("anvil", mode="dense") == []
+        assert monograph.search("anvil", how="dense") == []
         assert monograph.search("anvil")[0].chunk.id == "n0"
-        (hit,) = monograph.search("", 1, mode="dense", vector=VECTORS[1] * 3)
+        (hit,) = monograph.search("", 1, how="dense", vector=VECTORS[1] * 3)
         assert (hit.chunk.id, hit.score) == ("n1", pytest.approx(1.0, abs=1e-5))
 
 
@@ -143,24 +143,26 @@ def test_alpha_goes_from_words_to_vectors(monograph: Monograph) -> None:
     monograph.put([laid("d", *range(30))])
     query, vector = "the anvil and the engine of row 7", VECTORS[11]
 
-    def order(mode: Any, **options: Any) -> list[str]:
-        return [hit.chunk.id for hit in monograph.search(query, 30, mode=mode, vector=vector, **options)]
+    def order(how: str | Strategy) -> list[str]:
+        return [hit.chunk.id for hit in monograph.search(query, 30, how, vector=vector)]
 
-    assert order("hybrid", alpha=0) == order("lexical")
-    assert order("hybrid", alpha=1) == order("dense")
-    assert order("hybrid", alpha=1 / 3) == order("hybrid")
-    places = [order("hybrid", alpha=alpha).index("n11") for alpha in (0.05, 0.5, 0.95)]
+    assert order(Hybrid(alpha=0)) == order("hybrid:alpha=0") == order("lexical")
+    assert order(Hybrid(alpha=1)) == order("dense")
+    assert order(Hybrid(alpha=1 / 3)) == order("hybrid")
+    places = [order(Hybrid(alpha=alpha)).index("n11") for alpha in (0.05, 0.5, 0.95)]
     assert places == sorted(places, reverse=True)
-    for wrong in ({"alpha": 1.5, "mode": "hybrid"}, {"alpha": -0.1, "mode": "hybrid"}, {"alpha": 0.5, "mode": "dense"}):
+    for alpha in (1.5, -0.1):
         with pytest.raises(InputError, match="alpha"):
-            monograph.search(query, **wrong)  # type: ignore[arg-type]
+            Hybrid(alpha=alpha)
+    with pytest.raises(InputError, match="alpha"):
+        monograph.search(query, how="dense:alpha=0.5")
 
 
 @pytest.mark.parametrize("vector", [[1.0, 2.0], "text", [[1.0] * 8], [float("nan")] * 8, [None] * 8])
 def test_a_vector_that_will_not_do(monograph: Monograph, vector: Any) -> None:
     monograph.put([laid("d", 0, 1)])
     with pytest.raises(InputError):
-        monograph.search("anvil", mode="dense", vector=vector)
+        monograph.search("anvil", how="dense", vector=vector)
 
 
 def test_fetching(monograph: Monograph) -> None:

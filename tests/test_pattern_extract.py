@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from monograph.derive.extract.function_words import FUNCTION_WORDS, language_of
 from monograph.derive.extract.pattern import LONGEST_NAME, MOST_MENTIONS, PatternExtractor, mentions
 from monograph.derive.extract.shapes import shapes
-from monograph.values import KINDS, Chunk
+from monograph.values import ENTITY_KINDS, Chunk
 
 GOLDEN = Path(__file__).parent / "data" / "extraction"
 PIECES = st.sampled_from(
@@ -153,7 +153,7 @@ def test_mentions_of_any_text(text: str) -> None:
     for one in found:
         assert text[one.start : one.end] == one.name != ""
         assert one.name.strip() == one.name
-        assert one.kind in KINDS
+        assert one.kind in ENTITY_KINDS
         assert len(one.name) <= LONGEST_NAME or one.kind in ("url", "email", "quantity", "code")
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from monograph.ingest.read import image as images
-from monograph.ingest.read import pictures, read_file
-from monograph.ingest.read.source import missing
+from monograph.read import image as images
+from monograph.read import pictures, read_file
+from monograph.read.source import missing
 from monograph.values import Document, Problem, cite
 
 pytest.importorskip("rapidocr", reason="the extra ocr is not installed")
@@ -137,7 +137,7 @@ def office(folder: Path) -> dict[str, str]:
 def test_words_of_pictures_in_documents(tmp_path: Path) -> None:
     pytest.importorskip("docx", reason="the extra documents is not installed")
     from monograph import Settings
-    from monograph.ingest.chunk import cut
+    from monograph.derive.chunk import cut
 
     for name, place in office(tmp_path).items():
         documents, problems = read(tmp_path / name)

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from monograph import read as reading
 from monograph.errors import SourceChanging, SourceMissing, SourceTooLarge, SourceUnreadable, UnknownFormat
-from monograph.ingest import read as reading
-from monograph.ingest.detect import detect
-from monograph.ingest.read import path_to_uri, read_file, uri_to_path
-from monograph.ingest.read.text import decode, headings, sections_of
+from monograph.read import path_to_uri, read_file, uri_to_path
+from monograph.read.detect import detect
+from monograph.read.text import decode, headings, sections_of
 
 
 def document(path: Path):  # type: ignore[no-untyped-def]

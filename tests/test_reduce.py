@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from embedders import HashEmbedder
 from monograph import Chunk, Document, Hit, Monograph
-from monograph.answer.asked import telling_words, weighed
+from monograph.answer.query_terms import telling_words, weighed
 from monograph.answer.reduce import _CUTS, least_value, reduce
+from monograph.answer.sentence_scores import Passage as Judged
+from monograph.answer.sentence_scores import score_sentences
 from monograph.answer.units import units
 from monograph.answer.windows import PAPER, Windows, reduce_to_windows
-from monograph.answer.worth import Passage as Judged
-from monograph.answer.worth import judge
 from monograph.derive.embed.static import StaticEmbedder
 from monograph.derive.embed.words import WordVectors
 from monograph.derive.sentences import sentence_spans
@@ -199,9 +199,9 @@ def test_units_hold_every_character_but_white_space(text: str) -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=4), QUESTIONS)
 def test_a_passage_is_judged_alike_alone_and_among_others(texts: list[str], question: str) -> None:
-    together = judge(weighed(question, {}, 9), [Judged(text) for text in texts])
+    together = score_sentences(weighed(question, {}, 9), [Judged(text) for text in texts])
     for text, one in zip(texts, together, strict=True):
-        (alone,) = judge(weighed(question, {}, 9), [Judged(text)])
+        (alone,) = score_sentences(weighed(question, {}, 9), [Judged(text)])
         assert alone.spans == one.spans
         np.testing.assert_allclose(alone.values, one.values, atol=1e-4)
 

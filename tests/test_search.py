@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from monograph import Document, Monograph, Origin
 from monograph.errors import InputError, InvalidFilter
-from monograph.retrieve import fuse, lexical, tfidf
-from monograph.retrieve.ranking import Ranking
+from monograph.search import fusion, words
+from monograph.search.ranking import Ranking
 from monograph.store import terms
 from monograph.store.filters import EVERYTHING
 
-MODES = ("lexical", "tfidf", "dense", "hybrid", "auto")
+WAYS = ("lexical", "tfidf", "dense", "hybrid", "auto")
 TEXTS = {
     "plain": "The invoice INV-2024 was paid in March by the harbour office.",
     "longer": "The invoice INV-20245 was paid in March by the harbour office.",
@@ -42,22 +42,22 @@ def filled(monograph: Monograph) -> Monograph:
     return monograph
 
 
-def ids(monograph: Monograph, query: str, mode: str = "hybrid", k: int = 3, **options: object) -> list[str]:
-    return [hit.chunk.document_id for hit in monograph.search(query, k, mode=mode, **options)]  # type: ignore[arg-type]
+def ids(monograph: Monograph, query: str, how: str = "hybrid", k: int = 3, **options: object) -> list[str]:
+    return [hit.chunk.document_id for hit in monograph.search(query, k, how=how, **options)]
 
 
-@pytest.mark.parametrize("mode", ["lexical", "tfidf", "hybrid", "auto"])
+@pytest.mark.parametrize("how", ["lexical", "tfidf", "hybrid", "auto"])
 @pytest.mark.parametrize(
     "query", ["INV-2024", "inv-2024", "was the invoice INV-2024 paid in March by the harbour office?"]
 )
-def test_a_code_is_found_first_and_never_inside_a_longer_one(filled: Monograph, mode: str, query: str) -> None:
-    hits = filled.search(query, 10, mode=mode)  # type: ignore[arg-type]
+def test_a_code_is_found_first_and_never_inside_a_longer_one(filled: Monograph, how: str, query: str) -> None:
+    hits = filled.search(query, 10, how=how)
     assert hits[0].chunk.document_id == "plain"
     exact = {hit.chunk.document_id: one.score for hit in hits for one in hit.origins if one.retriever == "exact"}
-    if mode != "tfidf":
+    if how != "tfidf":
         assert exact == {"plain": 1.0, "suffix": 0.5}
-    assert ids(filled, "INV-20245", mode)[0] == "longer"
-    assert ids(filled, "INV-2024-A", mode)[0] == "suffix"
+    assert ids(filled, "INV-20245", how)[0] == "longer"
+    assert ids(filled, "INV-2024-A", how)[0] == "suffix"
 
 
 @pytest.mark.parametrize(
@@ -71,12 +71,12 @@ def test_a_code_is_found_first_and_never_inside_a_longer_one(filled: Monograph, 
     ],
 )
 def test_what_is_a_code(query: str, found: list[str]) -> None:
-    assert lexical.codes(query) == found
+    assert words.codes(query) == found
 
 
 def test_quoted_phrases_count(filled: Monograph) -> None:
     assert ids(filled, '"lamp must never go out"', "lexical")[0] == "quote"
-    assert lexical.phrases("„eins zwei“ «trois quatre» “five six”") == ["eins zwei", "trois quatre", "five six"]
+    assert words.phrases("„eins zwei“ «trois quatre» “five six”") == ["eins zwei", "trois quatre", "five six"]
 
 
 @pytest.mark.parametrize(
@@ -88,26 +88,26 @@ def test_other_languages(filled: Monograph, query: str, found: list[str]) -> Non
     assert sorted(ids(filled, query, "lexical")) == found
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("how", WAYS)
 @pytest.mark.parametrize(
     "query",
     ["", "   ", "?!", '"', '"" AND (', "NEAR(a b)", "text:", "* ^ - +", "a' OR 1=1 --", "\x00", "the the", "🦉"],
 )
-def test_no_query_is_syntax(filled: Monograph, mode: str, query: str) -> None:
-    assert len(filled.search(query, 3, mode=mode)) <= 3  # type: ignore[arg-type]
+def test_no_query_is_syntax(filled: Monograph, how: str, query: str) -> None:
+    assert len(filled.search(query, 3, how=how)) <= 3
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_a_huge_query_and_an_empty_file(filled: Monograph, mode: str, tmp_path_factory: pytest.TempPathFactory) -> None:
-    assert filled.search("harbour lamp " * 80_000, 2, mode=mode)  # type: ignore[arg-type]
+@pytest.mark.parametrize("how", WAYS)
+def test_a_huge_query_and_an_empty_file(filled: Monograph, how: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    assert filled.search("harbour lamp " * 80_000, 2, how=how)
     with Monograph.open(tmp_path_factory.mktemp("empty") / "e.mono") as empty:
-        assert empty.search("harbour", mode=mode) == []  # type: ignore[arg-type]
+        assert empty.search("harbour", how=how) == []
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_k(filled: Monograph, mode: str) -> None:
-    assert filled.search("harbour", 0, mode=mode) == []  # type: ignore[arg-type]
-    hits = filled.search("harbour office", 100, mode=mode)  # type: ignore[arg-type]
+@pytest.mark.parametrize("how", WAYS)
+def test_k(filled: Monograph, how: str) -> None:
+    assert filled.search("harbour", 0, how=how) == []
+    hits = filled.search("harbour office", 100, how=how)
     assert len(hits) <= len(TEXTS)
     assert [hit.rank for hit in hits] == list(range(len(hits)))
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
@@ -122,27 +122,27 @@ def test_wrong_arguments_are_named(filled: Monograph) -> None:
     with pytest.raises(InputError, match="-1"):
         filled.search("x", -1)
     with pytest.raises(InputError, match="'magic'"):
-        filled.search("x", mode="magic")  # type: ignore[arg-type]
+        filled.search("x", how="magic")
     with pytest.raises(InvalidFilter, match="'~'"):
         filled.search("x", where={"kind": {"~": 1}})
 
 
-@pytest.mark.parametrize("mode", ["dense", "hybrid"])
-def test_filters_never_cost_hits(monograph: Monograph, mode: str) -> None:
+@pytest.mark.parametrize("how", ["dense", "hybrid"])
+def test_filters_never_cost_hits(monograph: Monograph, how: str) -> None:
     documents = [Document(f"note number {n} on harbours", id=str(n), metadata={"n": n}) for n in range(400)]
     monograph.add(documents)
     for bound, expected in ((395, 5), (399, 1), (0, 7)):
-        hits = monograph.search("harbours", 7, mode=mode, where={"n": {">=": bound}})  # type: ignore[arg-type]
+        hits = monograph.search("harbours", 7, how=how, where={"n": {">=": bound}})
         assert len(hits) == expected
         assert all(hit.metadata["n"] >= bound for hit in hits)
-    assert ids(monograph, "harbours", mode, where={"$document": {"in": ["3", "5"]}}) in (["3", "5"], ["5", "3"])
+    assert ids(monograph, "harbours", how, where={"$document": {"in": ["3", "5"]}}) in (["3", "5"], ["5", "3"])
 
 
 def test_dense_is_the_cosine(filled: Monograph) -> None:
     query = filled.embedder.embed(["paying a bill"], "query")[0]
     vectors = filled.embedder.embed(list(TEXTS.values()))
     cosines = dict(zip(TEXTS, (vectors @ query).tolist(), strict=True))
-    hits = filled.search("paying a bill", 20, mode="dense")
+    hits = filled.search("paying a bill", 20, how="dense")
     assert [hit.chunk.document_id for hit in hits] == sorted(cosines, key=lambda name: -cosines[name])
     assert [hit.score for hit in hits] == pytest.approx([cosines[hit.chunk.document_id] for hit in hits], abs=1e-5)
 
@@ -159,13 +159,13 @@ def test_scores_are_those_of_the_formulas(
         monograph.add([Document(text, id=str(n)) for n, text in enumerate(texts)])
         tokens = {str(n): text.split() for n, text in enumerate(texts)}
         frequency = Counter(word for words in tokens.values() for word in set(words))
-        found = {hit.chunk.document_id: hit.score for hit in monograph.search(query, 50, mode="lexical")}
+        found = {hit.chunk.document_id: hit.score for hit in monograph.search(query, 50, how="lexical")}
         asked = {word for word in query.split() if 0 < frequency[word] <= len(texts) / 2} or {
             w for w in query.split() if frequency[w]
         }
         expected = {name: bm25(words, asked, tokens, frequency) for name, words in tokens.items() if asked & set(words)}
         assert found == pytest.approx(expected, abs=1e-5)
-        scored = {hit.chunk.document_id: hit.score for hit in monograph.search(query, 50, mode="tfidf")}
+        scored = {hit.chunk.document_id: hit.score for hit in monograph.search(query, 50, how="tfidf")}
         for name, score in scored.items():
             inside = float(len(query.strip()) > 2 and query.strip() in texts[int(name)].strip())
             assert score == pytest.approx(ragdb(query.split(), tokens[name], tokens, frequency) + inside, abs=1e-6)
@@ -202,7 +202,7 @@ def test_fusion_by_hand() -> None:
     first = Ranking("lexical", (1, 2, 3), (4.0, 2.0, 0.0))
     second = Ranking("dense", (3, 9), (0.9, 0.1))
     spread = math.sqrt(8 / 3)
-    fused = fuse.fuse([first, second], [])
+    fused = fusion.fuse([first, second], [])
     assert [(one.row, pytest.approx(one.score)) for one in fused] == [
         (1, 2 / spread - 0.5),
         (2, -0.5),
@@ -210,20 +210,20 @@ def test_fusion_by_hand() -> None:
         (9, -2 / spread - 0.5),
     ]
     assert fused[2].origins == (Origin("lexical", 2, 0.0), Origin("dense", 0, 0.9))
-    ranks = fuse.fuse([first, second], [], "reciprocal_rank")
+    ranks = fusion.fuse([first, second], [], "reciprocal_rank")
     assert [(one.row, pytest.approx(one.score)) for one in ranks] == [
         (3, 1 / 63 + 0.5 / 61),
         (1, 1 / 61),
         (2, 1 / 62),
         (9, 0.5 / 62),
     ]
-    lifted = fuse.fuse([first, second], [Ranking("exact", (9,), (0.5,)), Ranking("phrase", (2,), (1.0,))])
+    lifted = fusion.fuse([first, second], [Ranking("exact", (9,), (0.5,)), Ranking("phrase", (2,), (1.0,))])
     assert [one.row for one in lifted] == [9, 2, 1, 3]
 
 
 def test_like_scores_weigh_nothing() -> None:
-    assert fuse.standardised(Ranking("dense", (1, 2), (0.4, 0.4))) == {1: 0.0, 2: 0.0}
-    assert fuse.fuse([], []) == []
+    assert fusion.standardised(Ranking("dense", (1, 2), (0.4, 0.4))) == {1: 0.0, 2: 0.0}
+    assert fusion.fuse([], []) == []
 
 
 def test_folding() -> None:
@@ -232,19 +232,19 @@ def test_folding() -> None:
 
 
 def test_the_whole_query_as_a_substring(filled: Monograph) -> None:
-    with filled._database.read() as connection:
-        assert len(lexical.substring(connection, "ßenbah", 5, EVERYTHING).rows) == 1
-        assert lexical.substring(connection, "no such text", 5, EVERYTHING).rows == ()
-        assert tfidf.search(connection, "ßenbahn", 5, EVERYTHING).scores == (1.0,)
+    with filled._file.database.read() as connection:
+        assert len(words.substring(connection, "ßenbah", 5, EVERYTHING).rows) == 1
+        assert words.substring(connection, "no such text", 5, EVERYTHING).rows == ()
+    assert [hit.score for hit in filled.search("ßenbahn", how="tfidf")] == [1.0]
 
 
-@pytest.mark.parametrize("mode", ["lexical", "dense", "hybrid", "graph"])
-def test_more_hits_begin_with_fewer(monograph: Monograph, mode: str) -> None:
+@pytest.mark.parametrize("how", ["lexical", "dense", "hybrid", "graph"])
+def test_more_hits_begin_with_fewer(monograph: Monograph, how: str) -> None:
     words = ["harbour", "crane", "Okafor", "ledger", "tide", "Marsh", "buoy", "rope", "Lindqvist", "signal"]
     chosen = random.Random(3)
     monograph.add(Document(" ".join(chosen.choices(words, k=12)) + f" {n}.", id=f"d{n}") for n in range(300))
     query = "Did Okafor sign the ledger for the crane?"
-    all_of_them = [hit.chunk.id for hit in monograph.search(query, 80, mode=mode)]  # type: ignore[arg-type]
+    all_of_them = [hit.chunk.id for hit in monograph.search(query, 80, how=how)]
     assert len(all_of_them) > 50
     for k in (1, 5, 30):
-        assert [hit.chunk.id for hit in monograph.search(query, k, mode=mode)] == all_of_them[:k]  # type: ignore[arg-type]
+        assert [hit.chunk.id for hit in monograph.search(query, k, how=how)] == all_of_them[:k]

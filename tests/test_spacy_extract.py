@@ -11,7 +11,7 @@ import pytest
 
 spacy: Any = pytest.importorskip("spacy", reason="the extra spacy is not installed")
 
-from monograph.derive.extract import KINDS, load_extractor
+from monograph.derive.extract import ENTITY_KINDS, load_extractor
 from monograph.derive.extract.spacy import SpacyExtractor
 from monograph.errors import ModelUnavailable
 from monograph.models import Extractor
@@ -70,7 +70,7 @@ def found(extractor: SpacyExtractor, text: str) -> list[tuple[str, str]]:
     (extraction,) = extractor.extract(chunks(text))
     for mention in extraction.mentions:
         assert " ".join(text[mention.start : mention.end].split()) == mention.name
-        assert mention.kind in KINDS
+        assert mention.kind in ENTITY_KINDS
     return [(mention.name, mention.kind) for mention in extraction.mentions]
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from embedders import HashEmbedder
 from model_server import ModelServer
-from monograph import Document, Monograph, Passage
+from monograph import Document, Monograph, Passage, Tree
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.derive.sentences import sentence_spans
 from monograph.derive.summarize import load_summarizer, summary_price, workers_of
@@ -160,12 +160,12 @@ def test_a_model_that_fails_leaves_the_tree_as_it_was(tmp_path: Path, fault: int
         summarizer = summarizer_of(server, timeout=0.3, retries=0)
         with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=summarizer) as monograph:
             monograph.add([document(number) for number in range(20)])
-            before = [hit.text for hit in monograph.search("boat", 99, mode="tree", detail=0)]
+            before = [hit.text for hit in monograph.search("boat", 99, how=Tree(detail=0))]
             server.fail(fault, times=float("inf"))
             report = monograph.add([document(number) for number in range(50, 60)])
             assert report.added == 10
             assert "the tree of summaries is as it was" in report.problems[0].reason
-            assert [hit.text for hit in monograph.search("boat", 99, mode="tree", detail=0)] == before
+            assert [hit.text for hit in monograph.search("boat", 99, how=Tree(detail=0))] == before
             assert monograph.check() == []
             server.heal()
             assert monograph.add([]).problems == ()
@@ -187,10 +187,10 @@ sys.path.insert(0, {tests!r})
 from embedders import HashEmbedder
 from monograph import Monograph
 from monograph.derive.summarize import load_summarizer
-from monograph.ingest import grow
-grow.PATIENCE = 0.0
+from monograph.write import tree
+tree.PATIENCE = 0.0
 with Monograph.open({file!r}, HashEmbedder(16)) as monograph:
-    monograph.resummarize(load_summarizer({spec!r}))
+    monograph.tree.rebuild(load_summarizer({spec!r}))
 """
 
 
@@ -204,7 +204,7 @@ def test_killed_in_the_middle_of_a_layer_only_what_is_missing_is_paid_for(tmp_pa
         )
         with Monograph.open(path, HashEmbedder(16)) as monograph:
             monograph.add([Document(id="many", passages=passages)])
-            over_chunks = monograph.price_summaries(load_summarizer(spec)).summaries
+            over_chunks = monograph.tree.price(load_summarizer(spec)).summaries
         command = [
             sys.executable, "-c",
             GROW.format(tests=str(Path(__file__).resolve().parent), file=str(path), spec=spec),
@@ -231,7 +231,7 @@ def test_killed_in_the_middle_of_a_layer_only_what_is_missing_is_paid_for(tmp_pa
             layers = monograph.stats().tree.layers  # type: ignore[union-attr]
             assert len(set(prompts)) <= sum(layers) <= over_chunks
             calls = server.calls
-            monograph.resummarize()
+            monograph.tree.rebuild()
             assert server.calls == calls  # All of it is remembered.
 
 

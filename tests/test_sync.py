@@ -43,7 +43,7 @@ def snapshot(monograph: Monograph) -> list[tuple[str, str, list[tuple[str, str, 
 
 
 def kinds(monograph: Monograph, folder: Path, **options: bool) -> dict[str, str]:
-    plan = monograph.plan(folder, price=False, **options)
+    plan = monograph.files.plan(folder, price=False, **options)
     return {Path(change.uri).name: change.kind for change in plan.changes}
 
 
@@ -60,7 +60,7 @@ def test_a_plan_says_what_changed(monograph: Monograph, folder: Path) -> None:
     assert kinds(monograph, folder) == {"a.txt": "changed", "b.txt": "gone", "c.txt": "same", "d.txt": "new"}
     report = monograph.sync(folder)
     assert (report.added, report.changed, report.removed, report.same, report.embedded) == (1, 1, 1, 1, 2)
-    plan = monograph.plan(folder)
+    plan = monograph.files.plan(folder)
     assert [change.touched for change in plan.changes] == [False] * 3
     assert plan.cost is not None
     assert plan.cost.embeddings == 0
@@ -75,15 +75,15 @@ def test_a_change_that_size_and_time_hide_is_found_by_verify(monograph: Monograp
     assert kinds(monograph, folder) == {"a.txt": "same"}
     assert kinds(monograph, folder, verify=True) == {"a.txt": "changed"}
     assert monograph.sync(folder, verify=True).changed == 1
-    assert monograph.search("bus", mode="lexical")[0].chunk.text == "big bus"
+    assert monograph.search("bus", how="lexical")[0].chunk.text == "big bus"
 
 
 def test_the_price_is_what_is_paid(monograph: Monograph, folder: Path) -> None:
     for number in range(12):
         write(folder / f"{number}.txt", "\n\n".join(PARAGRAPH.format(n=n) for n in range(number, number + 9)))
     write(folder / "twin.txt", (folder / "0.txt").read_text())
-    plan = monograph.plan(folder)
-    report = monograph.apply(plan)
+    plan = monograph.files.plan(folder)
+    report = monograph.files.apply(plan)
     assert plan.cost is not None
     assert plan.cost.documents == report.added == 13
     assert plan.cost.chunks == report.chunks_added
@@ -95,7 +95,7 @@ def test_the_price_is_what_is_paid(monograph: Monograph, folder: Path) -> None:
 def test_planning_writes_nothing(monograph: Monograph, folder: Path) -> None:
     write(folder / "a.txt", "text")
     before = snapshot(monograph), monograph.stats()
-    monograph.plan(folder)
+    monograph.files.plan(folder)
     assert (snapshot(monograph), monograph.stats()) == before
 
 
@@ -113,7 +113,7 @@ def test_an_edit_embeds_only_the_chunks_that_changed(tmp_path: Path, folder: Pat
         assert report.embedded == len(embedder.texts) == report.chunks_added
         assert 1 <= report.embedded <= 6
         assert monograph.check() == []
-        assert "lamp was dark" in monograph.search("lamp dark", 1, mode="lexical")[0].chunk.text
+        assert "lamp was dark" in monograph.search("lamp dark", 1, how="lexical")[0].chunk.text
 
 
 def test_nothing_is_embedded_twice(tmp_path: Path, folder: Path) -> None:
@@ -144,14 +144,14 @@ def test_a_rename_embeds_nothing(tmp_path: Path, folder: Path) -> None:
         (folder / "deep").mkdir()
         (folder / "draft.txt").rename(folder / "deep/Report on storms.txt")
         (folder / "plan.csv").rename(folder / "fleet.csv")
-        plan = monograph.plan(folder)
+        plan = monograph.files.plan(folder)
         assert plan.cost is not None
         assert plan.cost.embeddings == 0
         report = monograph.sync(folder)
         assert (report.added, report.removed, report.embedded) == (3, 3, 0)
         titles = {one.title for one in monograph.documents()}
         assert titles == {"Report on storms", "other", "fleet", "fleet, from row 10,002"}
-        assert monograph.search("report", mode="lexical")[0].title == "Report on storms"
+        assert monograph.search("report", how="lexical")[0].title == "Report on storms"
         (folder / "fleet.csv").rename(folder / "plan.csv")
         assert monograph.sync(folder).embedded == 0
         assert monograph.check() == []
@@ -169,7 +169,7 @@ def test_json_lines_are_documents_of_their_own(monograph: Monograph, folder: Pat
     ]
     path = write(folder / "rows.jsonl", "\n".join(map(json.dumps, rows)))
     assert monograph.sync(folder).added == 5
-    assert monograph.search("ledger", mode="lexical", where={"n": {">=": 3}}, k=9)[0].metadata["n"] in (3, 4)
+    assert monograph.search("ledger", how="lexical", where={"n": {">=": 3}}, k=9)[0].metadata["n"] in (3, 4)
     rows[2]["text"] = "changed"
     write(path, "\n".join(map(json.dumps, [*rows[1:], {"id": "r9", "text": "new row"}])) + "\nnot json\n")
     report = monograph.sync(folder)
@@ -254,7 +254,7 @@ def test_hidden_files_and_the_file_itself_are_passed_over(folder: Path) -> None:
 def test_strange_names(monograph: Monograph, folder: Path, name: str) -> None:
     write(folder / name, "owls are awake")
     assert monograph.sync(folder).added == 1
-    hit = monograph.search("owls", mode="lexical")[0]
+    hit = monograph.search("owls", how="lexical")[0]
     assert hit.uri == str(folder / name)
     assert hit.metadata["path"] == name
     (folder / name).unlink()
@@ -306,7 +306,7 @@ def test_a_folder_that_cannot_be_seen_is_not_gone(folder: Path, tmp_path: Path) 
     if child == 0:
         os.setuid(65534)
         with Monograph.open(path) as monograph:
-            plan = monograph.plan(folder, price=False)
+            plan = monograph.files.plan(folder, price=False)
         os._exit(10 * len(plan.of("gone")) + len(plan.problems))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
 
@@ -318,7 +318,7 @@ def test_a_file_that_cannot_be_read_any_more_keeps_its_document(monograph: Monog
     path.write_bytes(b"\x00\x01\x02" * 100)
     report = monograph.sync(folder)
     assert len(report.problems) == 1
-    assert monograph.search("precious", mode="lexical")
+    assert monograph.search("precious", how="lexical")
 
 
 def test_one_file_as_a_source(monograph: Monograph, folder: Path) -> None:
@@ -380,26 +380,26 @@ def test_ready_made_passages(monograph: Monograph) -> None:
     assert monograph.document("doc").text == "first passage\n\nsecond passage"
     chunks = monograph.chunks("doc")
     assert [(chunk.id, chunk.text) for chunk in chunks] == [("p/1", "first passage"), ("p/2", "second passage")]
-    hit = monograph.search("second", 1, mode="lexical")[0]
+    hit = monograph.search("second", 1, how="lexical")[0]
     assert hit.metadata == {"page": 2, "lang": "xx", "who": "me"}
-    assert [one.chunk.id for one in monograph.search("passage", mode="lexical", where={"lang": "en"})] == ["p/1"]
+    assert [one.chunk.id for one in monograph.search("passage", how="lexical", where={"lang": "en"})] == ["p/1"]
     for wrong in (np.ones(3, dtype=np.float32), np.full(256, np.nan, dtype=np.float32)):
         with pytest.raises(InvalidDocument, match="p/3"):
             monograph.add([Document(id="doc3", passages=(Passage("third", id="p/3", vector=wrong),))])
     changed = monograph.add([Document(id="doc", passages=(Passage("other words", id="p/1"), passages[1]))])
     assert (changed.chunks_added, changed.chunks_removed) == (1, 1)
-    assert monograph.search("other words", 1, mode="lexical")[0].chunk.id == "p/1"
+    assert monograph.search("other words", 1, how="lexical")[0].chunk.id == "p/1"
     assert monograph.check() == []
 
 
 def test_a_new_title_is_searched_and_the_old_one_is_not(monograph: Monograph, folder: Path) -> None:
     path = write(folder / "a.md", "# Zeppelin\n\nA text of its own.")
     monograph.sync(folder)
-    assert monograph.search("zeppelin", mode="lexical")
+    assert monograph.search("zeppelin", how="lexical")
     write(path, "# Aeroplane\n\nA text of its own.")
     monograph.sync(folder)
-    assert monograph.search("zeppelin", mode="lexical") == []
-    assert monograph.search("aeroplane", mode="lexical")
+    assert monograph.search("zeppelin", how="lexical") == []
+    assert monograph.search("aeroplane", how="lexical")
     assert monograph.check() == []
 
 
@@ -435,10 +435,10 @@ def test_incremental_equals_fresh(tmp_path: Path, steps: list[tuple[str, int, st
         with Monograph.open(work / "fresh.mono", HashEmbedder()) as fresh:
             fresh.sync(texts)
             assert snapshot(grown) == snapshot(fresh)
-            for mode in ("lexical", "dense", "hybrid"):
+            for how in ("lexical", "dense", "hybrid"):
                 query = " ".join(random.Random(len(steps)).sample(WORDS, 3))
                 found = [
-                    {(hit.chunk.id, round(hit.score, 4)) for hit in one.search(query, 100, mode=mode)}
+                    {(hit.chunk.id, round(hit.score, 4)) for hit in one.search(query, 100, how=how)}
                     for one in (grown, fresh)
                 ]
                 assert found[0] == found[1]

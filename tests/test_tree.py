@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from embedders import HashEmbedder
-from monograph import Document, Monograph, Passage, Settings
+from monograph import Document, Monograph, Passage, Settings, Tree
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
 from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError, ModelMismatch, ModelUnavailable, NotFound
-from monograph.ingest.settle import write
-from monograph.models import Float32, TextKind
+from monograph.models import TextKind
 from monograph.store import tree as store
-from monograph.values import Branch, Gist
+from monograph.values import Float32, OutlineNode, SummaryText
+from monograph.write.transaction import write
 
 WORDS = ("boat", "gull", "net", "storm", "light", "rope", "fish", "quay", "tide", "bell", "crew", "salt", "mast", "oar")
 
@@ -33,11 +33,11 @@ class Counting:
         self.asked: list[tuple[str, ...]] = []
         self.fail_at = fail_at
 
-    def summarize(self, texts: Sequence[str], max_tokens: int) -> Gist:
+    def summarize(self, texts: Sequence[str], max_tokens: int) -> SummaryText:
         if len(self.asked) >= self.fail_at:
             raise ModelUnavailable("the model is down", "start it")
         self.asked.append(tuple(texts))
-        return Gist(" ".join(text.split(".")[0][:24] for text in texts)[:200], (), 10, 2)
+        return SummaryText(" ".join(text.split(".")[0][:24] for text in texts)[:200], (), 10, 2)
 
 
 PAGE_FRAME = 16_384 + 24
@@ -58,7 +58,7 @@ def document(number: int, draw: int = 0) -> Document:
 
 def tree_of(monograph: Monograph) -> list[tuple[object, ...]]:
     """All of a tree but row numbers: layers, ranks, keys, parents' keys and texts."""
-    with monograph._database.read() as connection:
+    with monograph._file.database.read() as connection:
         rows = store.load(connection, store.above(connection, -1))
     return sorted(
         (
@@ -69,13 +69,13 @@ def tree_of(monograph: Monograph) -> list[tuple[object, ...]]:
     )  # fmt: skip
 
 
-def branch(monograph: Monograph, name: str) -> Branch:
-    (found,) = monograph.outline(name, 0)
+def branch(monograph: Monograph, name: str) -> OutlineNode:
+    (found,) = monograph.tree.outline(name, 0)
     return found
 
 
 def planes_of(monograph: Monograph) -> bytes:
-    with monograph._database.read() as connection:
+    with monograph._file.database.read() as connection:
         found = store.planes(connection)
     assert found is not None
     return found
@@ -85,9 +85,9 @@ def built_anew(path: Path, documents: Sequence[Document], planes: bytes, chosen:
     """The tree that documents give in a new file with the same planes."""
     with Monograph.open(path, HashEmbedder(16), settings=chosen) as monograph:
         monograph.add(documents)
-        with write(monograph._database, monograph._indexes) as connection:
+        with write(monograph._file.database, monograph._file.indexes) as connection:
             store.begin(connection, planes)
-        monograph.resummarize()
+        monograph.tree.rebuild()
         assert monograph.check() == []
         return tree_of(monograph)
 
@@ -134,9 +134,9 @@ def test_a_tree_that_grew_is_the_tree_of_a_fresh_build(tmp_path_factory, taken, 
 def test_segments_of_a_layer_but_the_last_keep_the_least_size(tmp_path: Path) -> None:
     with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=Counting()) as monograph:
         monograph.add([document(number) for number in range(300)])
-        (top,) = monograph.outline(layers=9)
+        (top,) = monograph.tree.outline(layers=9)
 
-        def sizes(one: Branch, *, alone: bool) -> None:
+        def sizes(one: OutlineNode, *, alone: bool) -> None:
             if one.layer:
                 assert len(one.children) <= 12
                 assert alone or len(one.children) >= 6
@@ -146,7 +146,7 @@ def test_segments_of_a_layer_but_the_last_keep_the_least_size(tmp_path: Path) ->
         sizes(top, alone=True)
         assert top.count == monograph.stats().chunks == 600
         with pytest.raises(NotFound):
-            monograph.outline("0" * 32)
+            monograph.tree.outline("0" * 32)
 
 
 def test_one_more_or_less_remakes_little(tmp_path: Path) -> None:
@@ -176,17 +176,17 @@ def test_removed_text_is_in_no_summary_even_where_the_model_is_down(tmp_path: Pa
     summarizer = ExtractiveSummarizer()
     with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=summarizer) as monograph:
         monograph.add([*(document(number) for number in range(100)), Document(secret, id="secret")])
-        found = monograph.search(secret, 400, mode="tree", detail=0)
+        found = monograph.search(secret, 400, how=Tree(detail=0))
         assert any("kumquat" in hit.text for hit in found)
 
-        def down(texts: Sequence[str], max_tokens: int) -> Gist:
+        def down(texts: Sequence[str], max_tokens: int) -> SummaryText:
             raise ModelUnavailable("the model is down", "start it")
 
         summarizer.summarize = down  # type: ignore[method-assign]
         report = monograph.remove(["secret"], forget=True)
         assert report.removed == 1
         assert "the model is down" in report.problems[0].reason
-        assert not any("kumquat" in hit.text for hit in monograph.search(secret, 400, mode="tree"))
+        assert not any("kumquat" in hit.text for hit in monograph.search(secret, 400, how="tree"))
         assert monograph.check() == []
         assert monograph.stats().tree.waiting > 0  # type: ignore[union-attr]
         for one in tmp_path.glob("x.mono*"):
@@ -233,21 +233,21 @@ def test_the_old_tree_stands_until_one_of_new_planes_takes_its_place(tmp_path: P
         summarizer.fail_at = float("inf")
         assert monograph.add([]).problems == ()
         assert monograph.stats().tree.learned_from == 70  # type: ignore[union-attr]
-        assert monograph.outline()[0].count == 70
+        assert monograph.tree.outline()[0].count == 70
         assert monograph.check() == []
         assert len(summarizer.asked) == len(set(summarizer.asked))
 
 
 def test_an_empty_summary_is_refused(tmp_path: Path) -> None:
     summarizer = Counting()
-    summarizer.summarize = lambda texts, max_tokens: Gist(" ")  # type: ignore[method-assign]
+    summarizer.summarize = lambda texts, max_tokens: SummaryText(" ")  # type: ignore[method-assign]
     with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=summarizer) as monograph:
         report = monograph.add([document(number) for number in range(9)])
         assert "empty" in report.problems[0].reason
         assert monograph.check() == []
         assert monograph.search("boat", 3)
         with pytest.raises(InputError, match="no tree"):
-            monograph.search("boat", 3, mode="tree")
+            monograph.search("boat", 3, how="tree")
 
 
 class Alike:
@@ -270,7 +270,7 @@ def test_chunks_that_all_hash_alike(tmp_path: Path, value: float) -> None:
         monograph.add([document(number) for number in range(150)])
         monograph.remove([f"d{number}" for number in range(0, 150, 7)])
         assert monograph.check() == []
-        (top,) = monograph.outline()
+        (top,) = monograph.tree.outline()
         assert top.count == monograph.stats().chunks
 
 
@@ -280,10 +280,10 @@ def test_a_thousand_identical_chunks(tmp_path: Path) -> None:
     with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=summarizer) as monograph:
         monograph.add([Document(id="same", passages=same)])
         assert monograph.check() == []
-        assert monograph.outline()[0].count == 1_000
+        assert monograph.tree.outline()[0].count == 1_000
         assert len(summarizer.asked) <= 7 + 20  # A summary of so many alike is made once.
-        monograph.resummarize(ExtractiveSummarizer())
-        assert monograph.outline()[0].text == "The same words again and again, and nothing else at all."
+        monograph.tree.rebuild(ExtractiveSummarizer())
+        assert monograph.tree.outline()[0].text == "The same words again and again, and nothing else at all."
 
 
 @pytest.mark.parametrize(("count", "layers"), [(0, ()), (1, ()), (2, (1,)), (12, (1,)), (13, (2, 1))])
@@ -292,12 +292,12 @@ def test_tiny_trees(tmp_path: Path, count: int, layers: tuple[int, ...]) -> None
     with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=Counting()) as monograph:
         monograph.add(texts)
         assert monograph.stats().tree.layers == layers  # type: ignore[union-attr]
-        assert len(monograph.search("boat and gull", 50, mode="tree")) == count + sum(layers)
+        assert len(monograph.search("boat and gull", 50, how="tree")) == count + sum(layers)
         assert monograph.check() == []
         monograph.remove([one.id for one in texts])
         assert monograph.stats().tree.layers == ()  # type: ignore[union-attr]
-        assert monograph.search("boat and gull", 50, mode="tree") == []
-        assert monograph.outline() == []
+        assert monograph.search("boat and gull", 50, how="tree") == []
+        assert monograph.tree.outline() == []
         assert monograph.check() == []
         monograph.compact()
         assert monograph.stats().memo == 0
@@ -308,16 +308,16 @@ def test_a_file_has_no_tree_until_it_is_asked_for(tmp_path: Path) -> None:
     with Monograph.open(tmp_path / "x.mono", embedder) as monograph:
         assert monograph.add([document(number) for number in range(30)]).summarized == 0
         assert monograph.stats().tree is None
-        for ask in (lambda: monograph.search("boat", mode="tree"), monograph.outline):
+        for ask in (lambda: monograph.search("boat", how="tree"), monograph.tree.outline):
             with pytest.raises(InputError, match="no tree") as caught:
                 ask()
             assert "monograph resummarize" in caught.value.mend
-        with pytest.raises(InputError, match="belong to the mode 'tree'"):
-            monograph.search("boat", detail=0.5)
-        assert monograph.price_summaries().summaries > 0
-        assert monograph.resummarize().summarized == sum(monograph.stats().tree.layers) > 5  # type: ignore[union-attr]
-        assert monograph.outline()[0].count == monograph.stats().chunks
-        assert monograph.summarizer.spec == "extractive"
+        with pytest.raises(InputError, match="'auto' has no parameter 'detail'"):
+            monograph.search("boat", how="auto:detail=0.5")
+        assert monograph.tree.price().summaries > 0
+        assert monograph.tree.rebuild().summarized == sum(monograph.stats().tree.layers) > 5  # type: ignore[union-attr]
+        assert monograph.tree.outline()[0].count == monograph.stats().chunks
+        assert monograph.tree.summarizer.spec == "extractive"
     with Monograph.open(tmp_path / "x.mono", embedder) as monograph:
         assert monograph.add([document(40)]).summarized > 0
 
@@ -332,14 +332,14 @@ def test_a_changed_summarizer_is_only_asked_for(tmp_path: Path) -> None:
     with Monograph.open(path, HashEmbedder(16)) as monograph:
         with pytest.raises(ModelUnavailable, match="tests:counting"):
             monograph.add([document(61)])
-        priced = monograph.price_summaries(other)
+        priced = monograph.tree.price(other)
         other.fail_at = 5
         before = tree_of(monograph)
         with pytest.raises(ModelUnavailable):
-            monograph.resummarize(other)
+            monograph.tree.rebuild(other)
         assert tree_of(monograph) == before
         other.fail_at = float("inf")
-        report = monograph.resummarize(other)
+        report = monograph.tree.rebuild(other)
         assert len(other.asked) == len(set(other.asked)) == report.summarized + 5
         assert len(other.asked) <= priced.summaries
         assert monograph.stats().summarizer == "two"
@@ -349,11 +349,11 @@ def test_a_changed_summarizer_is_only_asked_for(tmp_path: Path) -> None:
 def test_another_embedder_grows_another_tree(tmp_path: Path) -> None:
     with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=Counting()) as monograph:
         monograph.add([document(number) for number in range(60)])
-        monograph.reembed(HashEmbedder(24))
+        monograph.vectors.rebuild(HashEmbedder(24))
         assert monograph.check() == []
-        assert monograph.search("boat", 3, mode="tree", detail=0)[0].summary is not None
+        assert monograph.search("boat", 3, how=Tree(detail=0))[0].summary is not None
         grown, planes = tree_of(monograph), planes_of(monograph)
-        monograph.resummarize()
+        monograph.tree.rebuild()
         assert (tree_of(monograph), planes_of(monograph)) == (grown, planes)
 
 
@@ -362,7 +362,7 @@ def test_summaries_quote_their_documents(tmp_path: Path) -> None:
         monograph.add([document(number) for number in range(120)])
         texts = {one.id: monograph.document(one.id).text for one in monograph.documents()}
         layers = set()
-        for hit in monograph.search("who counted the boats", 400, mode="tree", detail=0):
+        for hit in monograph.search("who counted the boats", 400, how=Tree(detail=0)):
             summary = hit.summary
             assert summary is not None
             layers.add(summary.layer)
@@ -401,8 +401,8 @@ def test_a_summary_is_found_only_where_all_under_it_may_be(
             for chunk in monograph.chunks(one.id)
             if passes({**monograph.document(one.id).metadata, **chunk.metadata})
         }
-        every = monograph.search("boat gull net", 1_000, mode="tree")
-        found = monograph.search("boat gull net", 1_000, mode="tree", where=where)
+        every = monograph.search("boat gull net", 1_000, how="tree")
+        found = monograph.search("boat gull net", 1_000, how="tree", where=where)
         wanted = [hit for hit in every if set(hit.summary.chunks if hit.summary else [hit.chunk.id]) <= allowed]
         assert sorted(hit.text for hit in found) == sorted(hit.text for hit in wanted)
         assert [hit.score for hit in found] == pytest.approx([hit.score for hit in wanted], abs=1e-5)
@@ -413,51 +413,51 @@ def test_shares_and_budget(tmp_path: Path) -> None:
     with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=Counting()) as monograph:
         monograph.add([document(number) for number in range(100)])
         for detail, chunks in ((0.0, 0), (0.25, 2), (0.5, 4), (1.0, 8)):
-            hits = monograph.search("boat gull net", 8, mode="tree", detail=detail)
+            hits = monograph.search("boat gull net", 8, how=Tree(detail=detail))
             assert sum(hit.summary is None for hit in hits) == chunks
             assert len(hits) == 8
             assert [hit.rank for hit in hits] == list(range(8))
             assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-        assert len(monograph.search("boat", 200, mode="tree", detail=0.1)) == 200  # Chunks fill up what summaries lack.
-        whole = monograph.search("boat gull net", 30, mode="tree")
-        some = monograph.search("boat gull net", 30, mode="tree", budget=150)
+        assert len(monograph.search("boat", 200, how=Tree(detail=0.1))) == 200  # Chunks fill up what summaries lack.
+        whole = monograph.search("boat gull net", 30, how="tree")
+        some = monograph.search("boat gull net", 30, how=Tree(budget=150))
         assert 0 < sum(count_tokens([hit.text for hit in some])) <= 150
         assert {hit.text for hit in some} < {hit.text for hit in whole}
-        shared = monograph.search("boat gull net", 30, mode="tree", budget=600, detail=0.5)
+        shared = monograph.search("boat gull net", 30, how=Tree(detail=0.5, budget=600))
         for summary in (False, True):
             spent = sum(count_tokens([hit.text for hit in shared if (hit.summary is not None) == summary]))
             assert 200 < spent <= 400
-        assert monograph.search("boat", 5, mode="tree", budget=0) == []
-        assert monograph.search("boat", 0, mode="tree") == []
+        assert monograph.search("boat", 5, how=Tree(budget=0)) == []
+        assert monograph.search("boat", 0, how="tree") == []
         for wrong in ({"detail": 1.5}, {"detail": -0.1}, {"budget": -1}):
             with pytest.raises(InputError):
-                monograph.search("boat", mode="tree", **wrong)  # type: ignore[arg-type]
+                Tree(**wrong)
 
 
 def test_an_outline_opens_layer_by_layer(tmp_path: Path) -> None:
     with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=Counting()) as monograph:
         monograph.add([document(number) for number in range(100)])
-        (top,) = monograph.outline(layers=1)
+        (top,) = monograph.tree.outline(layers=1)
         assert top.layer == 3
         assert all(child.layer == 2 and child.children == () for child in top.children)
         assert sum(child.count for child in top.children) == top.count == monograph.stats().chunks
-        (child,) = monograph.outline(top.children[0].id[:10], layers=2)
+        (child,) = monograph.tree.outline(top.children[0].id[:10], layers=2)
         assert child.id == top.children[0].id
         (leaf, *_) = child.children[0].children
-        assert monograph.find_chunk(leaf.id).text == leaf.text  # type: ignore[union-attr]
+        assert monograph.fetch([leaf.id])[0].chunk.text == leaf.text
         for name in ("abc", "nothing", "'; DROP TABLE nodes"):
             with pytest.raises(NotFound):
-                monograph.outline(name)
+                monograph.tree.outline(name)
 
 
 def test_a_read_only_file_answers_from_its_tree(tmp_path: Path) -> None:
     path = tmp_path / "x.mono"
     with Monograph.open(path, HashEmbedder(16), summarizer=Counting()) as monograph:
         monograph.add([document(number) for number in range(40)])
-        found = [hit.text for hit in monograph.search("boat", 9, mode="tree")]
+        found = [hit.text for hit in monograph.search("boat", 9, how="tree")]
     with Monograph.open(path, HashEmbedder(16), read_only=True) as monograph:
-        assert [hit.text for hit in monograph.search("boat", 9, mode="tree")] == found
-        assert monograph.outline()[0].count == monograph.stats().chunks
+        assert [hit.text for hit in monograph.search("boat", 9, how="tree")] == found
+        assert monograph.tree.outline()[0].count == monograph.stats().chunks
 
 
 DAMAGES = {
@@ -480,7 +480,7 @@ def test_damage_is_found_and_mended(tmp_path: Path, damage: str) -> None:
     with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=Counting()) as monograph:
         monograph.add([document(number) for number in range(100)])
         before = tree_of(monograph)
-        with monograph._database.write() as connection:
+        with monograph._file.database.write() as connection:
             connection.execute(damage)
             connection.execute("DELETE FROM uncut")
         assert monograph.check()
@@ -509,9 +509,9 @@ def test_a_plan_knows_the_summaries_over_chunks_and_bounds_the_rest(tmp_path_fac
         for number in gone:
             (texts / f"{number}.txt").unlink(missing_ok=True)
         before = len(summarizer.asked)
-        plan = monograph.plan(texts, prune=True)
+        plan = monograph.files.plan(texts, prune=True)
         assert len(summarizer.asked) == before
-        monograph.apply(plan)
+        monograph.files.apply(plan)
         chunks |= {one.text for row in monograph.documents() for one in monograph.chunks(row.id)}
         made = summarizer.asked[before:]
         over_chunks = sum(set(asked) <= chunks for asked in made)
@@ -522,7 +522,7 @@ def test_a_plan_knows_the_summaries_over_chunks_and_bounds_the_rest(tmp_path_fac
         assert bound_above >= len(made) - over_chunks
         if len(made) == over_chunks:
             assert bound_above <= 4 + 2 * 2 * max(1, over_chunks) or over_chunks == 0
-        again = monograph.plan(texts)
+        again = monograph.files.plan(texts)
         assert again.cost is not None
         assert again.cost.summaries == 0
 
@@ -533,11 +533,11 @@ def test_an_unchanged_sync_makes_nothing(tmp_path: Path, folder: Path) -> None:
     summarizer = Counting()
     with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=summarizer) as monograph:
         monograph.sync(folder)
-        before = len(summarizer.asked), monograph.outline(layers=9)
+        before = len(summarizer.asked), monograph.tree.outline(layers=9)
         log = tmp_path / "x.mono-wal"
         written = log.stat().st_size
         report = monograph.sync(folder)
         assert (report.same, report.summarized) == (40, 0)
-        assert (len(summarizer.asked), monograph.outline(layers=9)) == before
+        assert (len(summarizer.asked), monograph.tree.outline(layers=9)) == before
         # The page that holds the time of the last sync, and nothing else.
         assert log.stat().st_size - written <= PAGE_FRAME

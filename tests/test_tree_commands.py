@@ -32,7 +32,7 @@ def synced(tmp_path: Path, folder: Path) -> Path:
 
 def test_a_tree_is_priced_made_shown_and_searched(synced: Path, folder: Path) -> None:
     assert "no tree of summaries" in monograph("outline", synced, status=1)
-    assert "monograph resummarize" in monograph("search", synced, "boat", "--mode", "tree", status=1)
+    assert "monograph resummarize" in monograph("search", synced, "boat", "--how", "tree", status=1)
     assert "at most" in monograph("resummarize", synced, "--dry-run")
     made = json.loads(monograph("resummarize", synced, "--json"))
     stats = json.loads(monograph("stats", synced, "--json"))
@@ -43,9 +43,9 @@ def test_a_tree_is_priced_made_shown_and_searched(synced: Path, folder: Path) ->
     assert top["count"] == 80
     shown = monograph("outline", synced, top["children"][0]["id"][:8], "--layers", 2)
     assert f"{top['children'][0]['count']} passages" in shown
-    hits = json.loads(monograph("search", synced, "boat", "--mode", "tree", "--detail", 0.5, "--budget", 400, "--json"))
+    hits = json.loads(monograph("search", synced, "boat", "--how", "tree:detail=0.5,budget=400", "--json"))
     assert {hit["summary"] is None for hit in hits} == {True, False}
-    assert "summary of" in monograph("search", synced, "boat", "--mode", "tree", "--detail", 0)
+    assert "summary of" in monograph("search", synced, "boat", "--how", "tree:detail=0")
     (folder / "new.txt").write_text(text_of(200))
     assert "summaries" in monograph("sync", synced, folder, "--dry-run")
     assert "summarized" in monograph("sync", synced, folder)

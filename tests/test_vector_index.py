@@ -408,18 +408,18 @@ def test_a_damaged_cluster_is_told_and_mended(tmp_path: Path) -> None:
     texts = [f"Note {number} tells of {word}." for number, word in enumerate(["rivers", "clocks", "bread"] * 60)]
     with Monograph.open(path) as monograph:
         monograph.add([Document(text, id=f"n{place}") for place, text in enumerate(texts)])
-        before = [hit.chunk.id for hit in monograph.search("clocks", 5, mode="dense")]
+        before = [hit.chunk.id for hit in monograph.search("clocks", 5, how="dense")]
     connection = sqlite3.connect(path)
     connection.execute("UPDATE parts SET body = CAST(substr(body, 1, length(body) - 1) || x'00' AS BLOB)")
     connection.commit()
     connection.close()
     with Monograph.open(path) as monograph:
         with pytest.raises(DamagedFile, match="check .*d.mono --repair"):
-            monograph.search("clocks", 5, mode="dense")
-        assert [hit.chunk.id for hit in monograph.search("clocks", 5, mode="lexical")]
+            monograph.search("clocks", 5, how="dense")
+        assert [hit.chunk.id for hit in monograph.search("clocks", 5, how="lexical")]
         assert {finding.table for finding in monograph.check()} == {"clusters"}
         assert monograph.check(repair=True) == []
-        assert [hit.chunk.id for hit in monograph.search("clocks", 5, mode="dense")] == before
+        assert [hit.chunk.id for hit in monograph.search("clocks", 5, how="dense")] == before
 
 
 def test_eight_threads_search_while_one_inserts_and_folds(database: Database) -> None:

@@ -70,7 +70,7 @@ def test_sql_means_what_python_means(
             for part, merged in enumerate((metadata, {**metadata, **own}))
             if filters.matches(condition, merged)
         }
-        with monograph._database.read() as connection:
+        with monograph._file.database.read() as connection:
             found = rows(connection, compile_condition(condition)).tolist()
             names = dict(connection.execute("SELECT chunk, id FROM chunks"))
         assert {names[row] for row in found} == expected
@@ -128,9 +128,9 @@ def filled(monograph: Monograph) -> Iterator[Monograph]:
         ({"year": {"<": 10**30}}, {"one", "two"}),
     ],
 )
-@pytest.mark.parametrize("mode", ["lexical", "dense", "hybrid", "tfidf"])
-def test_filters_in_every_mode(filled: Monograph, where: dict[str, Any], found: set[str], mode: str) -> None:
-    hits = filled.search("apples", 10, mode=mode, where=where)  # type: ignore[arg-type]
+@pytest.mark.parametrize("how", ["lexical", "dense", "hybrid", "tfidf"])
+def test_filters_in_every_mode(filled: Monograph, where: dict[str, Any], found: set[str], how: str) -> None:
+    hits = filled.search("apples", 10, how=how, where=where)
     assert {hit.chunk.document_id for hit in hits} == found
 
 

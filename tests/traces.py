@@ -12,7 +12,7 @@ from monograph import Monograph
 
 def traces(monograph: Monograph) -> dict[str, Any]:
     """Chunks with their vectors, terms, the graph and the tree, without row numbers."""
-    with monograph._database.read() as connection:
+    with monograph._file.database.read() as connection:
         terms = sorted(connection.execute("SELECT term, doc, cnt FROM vocabulary"))
         placed = connection.execute("SELECT count(*) FROM vectors").fetchone()[0]
     stored = monograph.fetch(vectors=True)

@@ -12,9 +12,18 @@ Point Monograph at a folder; it makes one SQLite file that answers questions::
 
 from monograph.derive.tokens import count_tokens
 from monograph.errors import MonographError
-from monograph.ingest.limits import Limits
 from monograph.library import Monograph
 from monograph.models import Embedder, LanguageModel
+from monograph.read.limits import Limits
+from monograph.search.how import strategies, strategy
+from monograph.search.how.auto import Auto
+from monograph.search.how.dense import Dense
+from monograph.search.how.graph import Graph
+from monograph.search.how.hybrid import Hybrid
+from monograph.search.how.lexical import Lexical
+from monograph.search.how.tfidf import Tfidf
+from monograph.search.how.tree import Tree
+from monograph.search.strategy import Strategy
 from monograph.settings import Settings
 from monograph.values import (
     Answer,
@@ -24,18 +33,17 @@ from monograph.values import (
     Document,
     Finding,
     Hit,
-    Mode,
     Origin,
     Passage,
     Plan,
     Problem,
     Progress,
-    Reduced,
+    ReducedHit,
     Report,
     Section,
     Span,
     Stats,
-    Stored,
+    StoredChunk,
     Turn,
 )
 
@@ -43,16 +51,20 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Answer",
+    "Auto",
     "Chunk",
     "Citation",
     "Context",
+    "Dense",
     "Document",
     "Embedder",
     "Finding",
+    "Graph",
     "Hit",
+    "Hybrid",
     "LanguageModel",
+    "Lexical",
     "Limits",
-    "Mode",
     "Monograph",
     "MonographError",
     "Origin",
@@ -60,13 +72,18 @@ __all__ = [
     "Plan",
     "Problem",
     "Progress",
-    "Reduced",
+    "ReducedHit",
     "Report",
     "Section",
     "Settings",
     "Span",
     "Stats",
-    "Stored",
+    "StoredChunk",
+    "Strategy",
+    "Tfidf",
+    "Tree",
     "Turn",
     "count_tokens",
+    "strategies",
+    "strategy",
 ]

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
-import numpy as np
-import numpy.typing as npt
+from monograph.values import Chunk, Extraction, Float32, SummaryText
 
-if TYPE_CHECKING:
-    from monograph.values import Chunk, Extraction, Gist
-
-Float32: TypeAlias = npt.NDArray[np.float32]
 TextKind: TypeAlias = Literal["document", "query"]
 
 
@@ -105,7 +100,7 @@ class Summarizer(Protocol):
         """How to make this summarizer again."""
         ...
 
-    def summarize(self, texts: Sequence[str], max_tokens: int) -> Gist:
+    def summarize(self, texts: Sequence[str], max_tokens: int) -> SummaryText:
         """Summarize texts in at most ``max_tokens`` tokens. Safe to call from several threads.
 
         Raises

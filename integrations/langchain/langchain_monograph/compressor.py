@@ -11,7 +11,7 @@ from langchain_core.runnables import Runnable, RunnableLambda
 
 from langchain_monograph.over_file import OverFile
 from monograph import Chunk, Hit
-from monograph.values import CUT
+from monograph.values import DEFAULT_CUT
 
 SPANS = "monograph_spans"
 """Metadata key of what was kept: (start, end) in the document's own text."""
@@ -25,7 +25,7 @@ class SCRCompressor(OverFile, BaseDocumentCompressor):
     the file it takes how rare words are.
     """
 
-    cut: float = CUT
+    cut: float = DEFAULT_CUT
     """About which share of the tokens is to go, 0 to 1: MobileRAG's, on SQuAD."""
 
     def compress_documents(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from langchain_core.documents import Document
 
 import monograph
-from monograph import Hit, Passage, Stored
+from monograph import Hit, Passage, StoredChunk
 from monograph.errors import InputError
 from monograph.values import Summary
 
@@ -39,7 +39,7 @@ def documents_ids(documents: Sequence[Document], ids: Sequence[str | None] | Non
     return [name or document.id or str(uuid.uuid4()) for name, document in zip(given, documents, strict=True)]
 
 
-def as_stored_document(found: Hit | Stored) -> Document:
+def as_stored_document(found: Hit | StoredChunk) -> Document:
     """A chunk as it was given, with nothing added."""
     metadata = dict(found.metadata)
     text = metadata.pop(_BLANK, found.chunk.text)

@@ -13,7 +13,7 @@ from langchain_core.retrievers import BaseRetriever
 
 from langchain_monograph.documents import as_document, as_passage, documents_ids
 from langchain_monograph.over_file import OverFile
-from monograph import Hit, Mode
+from monograph import Graph, Hit, Strategy, Tree
 
 
 class FileRetriever(OverFile, BaseRetriever):
@@ -49,26 +49,25 @@ class FileRetriever(OverFile, BaseRetriever):
 
 
 class HybridRetriever(FileRetriever):
-    """Finds chunks of a monograph by words and by meaning; ``mode`` and ``alpha`` as in a search of the file."""
+    """Finds chunks of a monograph by words and by meaning, or any other way that a file can be searched."""
 
-    mode: Mode = "auto"
+    how: str | Strategy = "auto"
     """As for :meth:`monograph.Monograph.search`."""
-    alpha: float | None = None
-    """With the mode ``hybrid``: what meaning counts beside words, from 0 (words alone) to 1 (vectors alone)."""
+
+    @property
+    def lc_attributes(self) -> dict[str, Any]:
+        """The file as its path, and how it is searched as a text."""
+        return super().lc_attributes | {"how": str(self.how)}
 
     def _search(
         self,
         query: str,
         k: int | None = None,
-        mode: Mode | None = None,
+        how: str | Strategy | None = None,
         where: dict[str, Any] | None = None,
-        alpha: float | None = None,
     ) -> list[Document]:
         most, allowed = self._given(k, where)
-        weight = self.alpha if alpha is None else alpha
-        return _as_documents(
-            self._file.open().search(query, most, mode=self.mode if mode is None else mode, where=allowed, alpha=weight)
-        )
+        return _as_documents(self._file.open().search(query, most, self.how if how is None else how, allowed))
 
 
 class MiniRAGRetriever(FileRetriever):
@@ -82,7 +81,7 @@ class MiniRAGRetriever(FileRetriever):
     ) -> list[Document]:
         most, allowed = self._given(k, where)
         formulas = self.faithful if faithful is None else faithful
-        return _as_documents(self._file.open().search(query, most, mode="graph", where=allowed, faithful=formulas))
+        return _as_documents(self._file.open().search(query, most, how=Graph(faithful=formulas), where=allowed))
 
 
 class TreeRetriever(FileRetriever):
@@ -106,10 +105,10 @@ class TreeRetriever(FileRetriever):
             self._file.open().search(
                 query,
                 most,
-                mode="tree",
+                how=Tree(
+                    detail=self.detail if detail is None else detail, budget=self.budget if budget is None else budget
+                ),
                 where=allowed,
-                detail=self.detail if detail is None else detail,
-                budget=self.budget if budget is None else budget,
             )
         )
 

@@ -13,13 +13,13 @@ from langchain_core.vectorstores.utils import maximal_marginal_relevance
 
 from langchain_monograph.documents import as_passage, as_stored_document, documents_ids
 from langchain_monograph.embeddings import LangChainEmbedder, MonographEmbeddings
-from monograph import Hit, Mode
+from monograph import Hit, Strategy, strategy
 from monograph.errors import InputError, InvalidFilter
 from monograph_tools import Given, opened
 
 Filter: TypeAlias = Mapping[str, Any] | Callable[[Document], bool]
 
-MODES: tuple[Mode, ...] = ("dense", "lexical", "tfidf", "hybrid", "graph", "auto")
+How: TypeAlias = str | Strategy
 
 
 class EcoVectorStore(VectorStore):
@@ -27,8 +27,8 @@ class EcoVectorStore(VectorStore):
 
     Every id is kept, whatever it is, and stands for one document; adding one of a known id replaces it. ``filter`` is a
     ``where`` of Monograph (``{"year": {">=": 2020}}``, LangChain's ``$`` spellings too) or a function of the document.
-    ``mode`` (``dense`` unless given) is one of Monograph's, so that the same store searches by words, by both, or along
-    the graph. Safe for use by many threads.
+    ``how`` (``dense`` unless given) is any way to search that finds documents: the same store searches by words, by
+    both, or along the graph. Safe for use by many threads.
 
     Parameters
     ----------
@@ -37,13 +37,13 @@ class EcoVectorStore(VectorStore):
         missing, and closed by :meth:`close`.
     embedding:
         Makes the vectors; with a path only. Without it the file's own embedder does.
-    mode:
+    how:
         How searches are done that do not say it themselves.
 
     Raises
     ------
     InputError
-        If both an open file and an embedding are given, or the mode is unknown.
+        If both an open file and an embedding are given, or documents cannot be searched for so.
     """
 
     def __init__(
@@ -51,12 +51,12 @@ class EcoVectorStore(VectorStore):
         monograph: Given,
         embedding: Embeddings | None = None,
         *,
-        mode: Mode = "dense",
+        how: How = "dense",
     ) -> None:
         self.monograph = opened(monograph, embedding, LangChainEmbedder)
         self._own = self.monograph is not monograph
         self._embedding = embedding
-        self._mode = _checked(mode)
+        self._how = _checked(how)
 
     def close(self) -> None:
         """Close the file if it was opened here."""
@@ -167,11 +167,10 @@ class EcoVectorStore(VectorStore):
         k: int = 4,
         *,
         filter: Filter | None = None,  # noqa: A002
-        mode: Mode | None = None,
-        alpha: float | None = None,
+        how: How | None = None,
         **kwargs: Any,
     ) -> list[tuple[Document, float]]:
-        """Documents and their scores, best first: cosines in the mode ``dense``.
+        """Documents and their scores, best first: cosines where they are searched for by ``dense``.
 
         Parameters
         ----------
@@ -179,20 +178,18 @@ class EcoVectorStore(VectorStore):
             Words, and most documents to return.
         filter:
             Only documents that meet it.
-        mode, alpha:
+        how:
             As for :meth:`monograph.Monograph.search`.
 
         Raises
         ------
         InputError
-            If a number is out of range, or the mode unknown.
+            If a number is out of range, or documents cannot be searched for so.
         InvalidFilter
             If the filter cannot be understood.
         """
-        chosen = self._mode if mode is None else _checked(mode)
-        return self._search(
-            k, filter, lambda most, where: self.monograph.search(query, most, mode=chosen, where=where, alpha=alpha)
-        )
+        chosen = self._how if how is None else _checked(how)
+        return self._search(k, filter, lambda most, where: self.monograph.search(query, most, chosen, where))
 
     def similarity_search_by_vector(
         self,
@@ -265,23 +262,22 @@ class EcoVectorStore(VectorStore):
         return [by_id[vectors[place][0]] for place in chosen]
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
-        if self._mode != "dense":
+        if str(self._how) != "dense":
             raise InputError(
-                f"scores of the mode {self._mode!r} have no bounds",
-                'take the mode "dense" for relevance and thresholds',
+                f"scores of {str(self._how)!r} have no bounds", 'take how="dense" for relevance and thresholds'
             )
         return _relevance
 
     def _similarity_search_with_relevance_scores(
         self, query: str, k: int = 4, **kwargs: Any
     ) -> list[tuple[Document, float]]:
-        mode = kwargs.get("mode")
-        if mode is not None and mode != "dense":
-            raise InputError(f"scores of the mode {mode!r} have no bounds", 'take the mode "dense" for relevance')
+        how = kwargs.get("how")
+        if how is not None and str(how) != "dense":
+            raise InputError(f"scores of {str(how)!r} have no bounds", 'take how="dense" for relevance')
         return super()._similarity_search_with_relevance_scores(query, k, **kwargs)
 
     def _nearest(self, embedding: list[float], k: int, where: Mapping[str, Any] | None) -> list[Hit]:
-        return self.monograph.search("", k, mode="dense", where=where, vector=embedding)
+        return self.monograph.search("", k, how="dense", where=where, vector=embedding)
 
     def _search(
         self, k: int, wanted: Filter | None, search: Callable[[int, Mapping[str, Any] | None], list[Hit]]
@@ -316,7 +312,8 @@ def _relevance(cosine: float) -> float:
     return min(1.0, max(0.0, (1.0 + cosine) / 2.0))
 
 
-def _checked(mode: Mode) -> Mode:
-    if mode not in MODES:
-        raise InputError(f"EcoVectorStore has no mode {mode!r}", f"modes are {', '.join(MODES)}")
-    return mode
+def _checked(how: How) -> How:
+    """A way to search, unless it is one that finds summaries, which are no documents of anybody's."""
+    if str(how).partition(":")[0] == "tree":
+        raise InputError("EcoVectorStore finds documents, not summaries", "take TreeRetriever for these")
+    return strategy(how)

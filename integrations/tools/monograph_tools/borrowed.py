@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from monograph.errors import ModelUnavailable
-from monograph.models import Completion, Float32, LanguageModel, StreamingModel, TextKind
+from monograph.models import Completion, LanguageModel, StreamingModel, TextKind
+from monograph.values import Float32
 
 
 class BorrowedEmbedder:

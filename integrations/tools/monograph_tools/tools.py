@@ -9,9 +9,9 @@ from urllib.parse import quote
 
 from pydantic import Field
 
-from monograph import Chunk, Document, Hit, Mode, Monograph
+from monograph import Chunk, Document, Hit, Monograph, strategies
 from monograph.errors import InputError, NotFound
-from monograph.values import Branch, Entity, Link, Stored, content_id
+from monograph.values import Entity, Link, OutlineNode, StoredChunk, content_id
 from monograph_tools.replies import (
     Citation,
     EntityItem,
@@ -51,14 +51,16 @@ class Tools:
         self,
         query: Query,
         k: Annotated[int, Field(ge=1, le=50, description="Most hits")] = 8,
-        mode: Annotated[Mode, Field(description="auto unless there is a reason")] = "auto",
+        how: Annotated[
+            str, Field(description=f"auto unless there is a reason; one of {', '.join(strategies())}")
+        ] = "auto",
         where: Annotated[
             dict[str, Any] | None, Field(description='Only texts whose metadata meet this: {"year": {">=": 2020}}')
         ] = None,
         max_tokens: Tokens = 2_000,
     ) -> SearchReply:
         """Find passages that answer a question, best first, each with where it stands. Cite them by title and span."""
-        hits = self.monograph.search(query, k, mode=mode, where=where)
+        hits = self.monograph.search(query, k, how, where)
         share = max(LEAST_TOKENS // 2, (max_tokens - OVERHEAD) // max(1, min(len(hits), 4)))
         found, left = fitting((_found(hit, share) for hit in hits), max_tokens)
         return SearchReply(hits=found, left_out=left)
@@ -92,7 +94,7 @@ class Tools:
         max_tokens: Tokens = 2_000,
     ) -> OutlineReply:
         """See what the whole file is about: a table of contents made of summaries, opened layer by layer."""
-        entries = list(_outlined(self.monograph.outline(node, layers), 0))
+        entries = list(_outlined(self.monograph.tree.outline(node, layers), 0))
         stored = self._stored([[one.id for one, _ in entries if one.layer == 0]])
         taken, left = fitting((_entry(one, depth, stored) for one, depth in entries), max_tokens)
         return OutlineReply(items=taken, left_out=left)
@@ -101,11 +103,11 @@ class Tools:
         self,
         name: Name,
         hops: Annotated[int, Field(ge=1, le=3, description="How far around it")] = 1,
-        most: Annotated[int, Field(ge=1, le=100, description="Most entities around it")] = 15,
+        limit: Annotated[int, Field(ge=1, le=100, description="Most entities around it")] = 15,
         max_tokens: Tokens = 2_000,
     ) -> EntityReply:
         """See what is named together with a person, a place or a thing, and which passages say so."""
-        found = self.monograph.neighbourhood(name, hops, most)
+        found = self.monograph.graph.neighbourhood(name, hops, limit)
         names = {one.id: one.name for one in found.entities}
         centre = [_entity(one) for one in found.entities if one.id in found.centre]
         stored = self._stored([link.chunks[:CITED] for link in found.links])
@@ -120,11 +122,11 @@ class Tools:
         name: Name,
         other: Name,
         hops: Annotated[int, Field(ge=1, le=6, description="Most steps of a path")] = 4,
-        most: Annotated[int, Field(ge=1, le=10, description="Most paths")] = 3,
+        limit: Annotated[int, Field(ge=1, le=10, description="Most paths")] = 3,
         max_tokens: Tokens = 2_000,
     ) -> PathsReply:
         """Find how two people, places or things are connected, step by step, with the passages that say so."""
-        routes = self.monograph.routes(name, other, hops, most)
+        routes = self.monograph.graph.routes(name, other, hops, limit)
         stored = self._stored([link.chunks[:CITED] for route in routes for link in route.links])
         items = (
             PathItem(
@@ -169,14 +171,14 @@ class Tools:
             extractor=found.extractor,
         )
 
-    def _stored(self, some: Sequence[Sequence[str]]) -> dict[str, Stored]:
+    def _stored(self, some: Sequence[Sequence[str]]) -> dict[str, StoredChunk]:
         return {one.chunk.id: one for one in self.monograph.fetch([name for names in some for name in names])}
 
 
 def has_tree(monograph: Monograph) -> bool:
     """Whether a file has a tree of summaries."""
     try:
-        monograph.outline("", 0)
+        monograph.tree.outline("", 0)
     except InputError:
         return False
     return True
@@ -207,13 +209,13 @@ def _found(hit: Hit, room: int) -> FoundText:
     )
 
 
-def _outlined(branches: Sequence[Branch], depth: int) -> Iterator[tuple[Branch, int]]:
+def _outlined(branches: Sequence[OutlineNode], depth: int) -> Iterator[tuple[OutlineNode, int]]:
     for one in branches:
         yield one, depth
         yield from _outlined(one.children, depth + 1)
 
 
-def _entry(one: Branch, depth: int, stored: dict[str, Stored]) -> OutlineItem:
+def _entry(one: OutlineNode, depth: int, stored: dict[str, StoredChunk]) -> OutlineItem:
     known = stored.get(one.id)
     return OutlineItem(
         id=one.id,
@@ -229,7 +231,7 @@ def _entity(one: Entity) -> EntityItem:
     return EntityItem(name=one.name, kind=one.kind, names=list(one.names[:8]), chunks=one.chunks)
 
 
-def _link(one: Link, names: dict[str, str], stored: dict[str, Stored]) -> LinkItem:
+def _link(one: Link, names: dict[str, str], stored: dict[str, StoredChunk]) -> LinkItem:
     cited = [stored[name] for name in one.chunks[:CITED] if name in stored]
     return LinkItem(
         source=names.get(one.source, one.source),

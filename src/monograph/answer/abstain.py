@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from monograph.answer.asked import Asked
 from monograph.answer.overlap import nearness
+from monograph.answer.query_terms import QueryTerms
 from monograph.graph.evidence import Float64
 from monograph.values import Hit
 
@@ -40,7 +40,7 @@ _YES_OR_NO = re.compile(
 )
 
 
-def relevance(asked: Asked, hits: Sequence[Hit]) -> float:
+def relevance(asked: QueryTerms, hits: Sequence[Hit]) -> float:
     """How well what was found covers a question, 0 to 1; 0 where nothing was found or asked."""
     looked_at = hits[:LOOKED_AT]
     if not looked_at or not asked.words:
@@ -61,5 +61,5 @@ def _with(near: Float64, others: Sequence[int]) -> Float64:
     return np.concatenate([near, *(np.maximum(near, near[other]) for other in others)])
 
 
-def _covered(asked: Asked, near: Float64) -> float:
+def _covered(asked: QueryTerms, near: Float64) -> float:
     return float(min(1.0, np.exp((np.log(_FLOOR + near) @ asked.weights).max())))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from monograph.answer.remember import Memory, key_of
+from monograph.answer.cache import AnswerCache, key_of
 from monograph.models import LanguageModel
 
 MOST_TOKENS = 40
@@ -15,7 +15,7 @@ _PROMPT = (
 )
 
 
-def answer_types(model: LanguageModel, memory: Memory, question: str) -> tuple[str, ...]:
+def answer_types(model: LanguageModel, memory: AnswerCache, question: str) -> tuple[str, ...]:
     """What a model says the answer may be, in its own words, the likeliest first; remembered for the next time.
 
     Raises

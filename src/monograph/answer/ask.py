@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from monograph.answer.abstain import LEAST, LEAST_FOR_A_MODEL
-from monograph.answer.remember import Memory, key_of
+from monograph.answer.cache import AnswerCache, key_of
 from monograph.models import Completion, LanguageModel, StreamingModel
-from monograph.values import ABSTENTION, Answer, Citation, Context, Seconds
+from monograph.values import ABSTENTION, Answer, Citation, Context, Timings
 
 MAX_TOKENS = 400
 """Most tokens of an answer."""
@@ -26,7 +26,7 @@ _BLANKS = re.compile(r"[ \t]+(?=[.,;:!?]|$)", re.MULTILINE)
 
 
 def stream(
-    model: LanguageModel | None, context: Context, memory: Memory | None, max_tokens: int
+    model: LanguageModel | None, context: Context, memory: AnswerCache | None, max_tokens: int
 ) -> Iterator[str | Answer]:
     """Answer from a context: pieces of the answer as they come, and at the end all of it.
 
@@ -62,11 +62,11 @@ def stream(
         yield piece
     if memory is not None and made.text.strip():
         memory.keep(key, made)
-    seconds = Seconds(first_token=first - begun, generation=time.perf_counter() - first)
+    seconds = Timings(first_token=first - begun, generation=time.perf_counter() - first)
     yield replace(answered(context, made, model.key), seconds=seconds)
 
 
-def after(before: Seconds, asked: Seconds) -> Seconds:
+def after(before: Timings, asked: Timings) -> Timings:
     """What an answer took in all: what came before the model was asked, and what it took."""
     waited = before.retrieval + before.reduction if asked.first_token else 0.0
     return replace(before, first_token=waited + asked.first_token, generation=asked.generation)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from monograph.answer.asked import Asked
+from monograph.answer.query_terms import QueryTerms
 from monograph.derive.embed.words import word_vectors
 from monograph.graph.evidence import Bools, Float64
 from monograph.graph.names import stem
@@ -64,7 +64,7 @@ def written_words(text: str, start: int = 0, end: int | None = None) -> list[str
     return _WORD.findall(text, start, len(text) if end is None else end)
 
 
-def nearness(asked: Asked, texts: Sequence[str]) -> Float64:
+def nearness(asked: QueryTerms, texts: Sequence[str]) -> Float64:
     """How near texts come to each telling word of a question, float64 (texts, words).
 
     1 where a text has the word, else the highest cosine of any of its words, at least 0.
@@ -76,7 +76,7 @@ def nearness(asked: Asked, texts: Sequence[str]) -> Float64:
 class Words:
     """The words of sentences, each form once, and what they have to do with a question."""
 
-    def __init__(self, asked: Asked, written: Sequence[Sequence[str]]) -> None:
+    def __init__(self, asked: QueryTerms, written: Sequence[Sequence[str]]) -> None:
         different = dict.fromkeys(chain(("",), *written))
         numbers = {word: number for number, word in enumerate(different)}
         forms = [_NO_FORM, *map(_form, islice(numbers, 1, None))]

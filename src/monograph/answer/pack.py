@@ -8,14 +8,14 @@ from typing import TypeAlias
 
 import numpy as np
 
-from monograph.answer.asked import Asked
 from monograph.answer.pieces import Piece, cite, gather
+from monograph.answer.query_terms import QueryTerms
 from monograph.answer.reduce import RANK, kept, runs
-from monograph.answer.worth import Passage, judge
+from monograph.answer.sentence_scores import Passage, score_sentences
 from monograph.derive.sentences import sentence_spans
 from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError
-from monograph.values import CUT, Citation, Context, Hit, Order, rendered
+from monograph.values import DEFAULT_CUT, Citation, Context, Hit, PassageOrder, rendered
 
 BUDGET = 1_000
 """Most tokens of a context, unless another number is asked for."""
@@ -56,8 +56,8 @@ class Packing:
     """
 
     budget: int = BUDGET
-    cut: float = CUT
-    order: Order = "relevance"
+    cut: float = DEFAULT_CUT
+    order: PassageOrder = "relevance"
     count: Counter = count_tokens
 
     def __post_init__(self) -> None:
@@ -85,7 +85,7 @@ class _Unit:
 
 
 def pack(
-    asked: Asked,
+    asked: QueryTerms,
     hits: Sequence[Hit],
     packing: Packing = DEFAULT_PACKING,
     relations: Sequence[str] = (),
@@ -112,22 +112,22 @@ def pack(
     pieces = gather(hits)
     units = _different(_units(asked, pieces, packing.cut), pieces)
     chosen = _fitting(units, pieces, packing)
-    ahead = (tuple(relations), tuple(candidates))
+    preamble = (tuple(relations), tuple(candidates))
     while True:
         citations = _citations(chosen, pieces, packing.order)
-        named = tuple(name for name in ahead[1] if any(name in one.text for one in citations))
-        text = rendered(citations, ahead[0], named) if citations else ""
+        named = tuple(name for name in preamble[1] if any(name in one.text for one in citations))
+        text = rendered(citations, preamble[0], named) if citations else ""
         tokens = int(packing.count([text])[0]) if text else 0
         if tokens <= packing.budget:
             break
-        if ahead[0] or named:
-            ahead = (ahead[0][:-1], named[:-1])
+        if preamble[0] or named:
+            preamble = (preamble[0][:-1], named[:-1])
         else:
             chosen = _less(chosen, pieces, tokens / packing.budget)
     return Context(
         question=asked.text,
         citations=citations,
-        relations=ahead[0] if text else (),
+        relations=preamble[0] if text else (),
         candidates=named,
         text=text,
         tokens=tokens,
@@ -137,22 +137,22 @@ def pack(
     )
 
 
-def _units(asked: Asked, pieces: Sequence[Piece], cut: float) -> list[_Unit]:
+def _units(asked: QueryTerms, pieces: Sequence[Piece], cut: float) -> list[_Unit]:
     """The sentences that are worth their tokens, the best first."""
     places = [(number, part) for number, piece in enumerate(pieces) for part in range(len(piece.parts))]
     passages = [Passage(pieces[number].parts[part].text, pieces[number].hit.title) for number, part in places]
     units = []
-    for (number, part), passage, judged in zip(places, passages, judge(asked, passages), strict=True):
+    for (number, part), passage, scores in zip(places, passages, score_sentences(asked, passages), strict=True):
         hit = pieces[number].hit
         prior = RANK * float(np.log1p(hit.rank))
         if hit.summary is not None:
-            best = float(judged.values.max(initial=-np.inf))
+            best = float(scores.values.max(initial=-np.inf))
             units.append(_Unit(number, part, 0, len(passage.text), passage.text, best - prior))
             continue
-        chosen = kept(judged, len(passage.text), cut)
+        chosen = kept(scores, len(passage.text), cut)
         units += [
             _Unit(number, part, start, end, passage.text[start:end], float(value) - prior)
-            for (start, end), value, keep in zip(judged.spans, judged.values, chosen, strict=True)
+            for (start, end), value, keep in zip(scores.spans, scores.values, chosen, strict=True)
             if keep
         ]
     units.sort(key=lambda unit: (-unit.value, unit.piece, unit.part, unit.start))
@@ -209,7 +209,7 @@ def _less(chosen: Sequence[_Unit], pieces: Sequence[Piece], excess: float) -> li
     return [replace(unit, end=unit.start + len(text), text=text)] if text else []
 
 
-def _citations(chosen: Sequence[_Unit], pieces: Sequence[Piece], order: Order) -> tuple[Citation, ...]:
+def _citations(chosen: Sequence[_Unit], pieces: Sequence[Piece], order: PassageOrder) -> tuple[Citation, ...]:
     """The pieces of which something is kept, numbered in order."""
     best = {unit.piece: unit.value for unit in reversed(chosen)}
     ranked = sorted(best, key=lambda number: (-best[number], number))

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from monograph.answer.asked import Asked
-from monograph.answer.worth import Judged, Passage, judge
+from monograph.answer.query_terms import QueryTerms
+from monograph.answer.sentence_scores import Passage, SentenceScores, score_sentences
 from monograph.errors import InputError
 from monograph.graph.evidence import Bools
-from monograph.values import CUT, Hit, Reduced, Span
+from monograph.values import DEFAULT_CUT, Hit, ReducedHit, Span
 
 _CUTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.42, 0.5, 0.6, 0.7, 1.0)
 _LEAST = (-30.0, -9.3, -8.65, -8.14, -7.67, -7.58, -7.22, -6.73, -6.12, 0.0)
@@ -45,19 +45,19 @@ def least_value(cut: float) -> float:
     return low + (high - low) * (cut - first) / (last - first)
 
 
-def kept(judged: Judged, length: int, cut: float) -> Bools:
+def kept(scores: SentenceScores, length: int, cut: float) -> Bools:
     """Which sentences of a passage are kept, (sentences,): the best one always.
 
     All are in a short text, and where no word of the question stands in it, so that nothing tells them apart.
     """
-    if cut == 0 or length <= SHORT or not judged.told:
-        return np.ones(len(judged.spans), dtype=bool)
-    chosen: Bools = judged.values >= least_value(cut)
-    chosen[int(np.argmax(judged.values))] = True
+    if cut == 0 or length <= SHORT or not scores.told:
+        return np.ones(len(scores.spans), dtype=bool)
+    chosen: Bools = scores.values >= least_value(cut)
+    chosen[int(np.argmax(scores.values))] = True
     return chosen
 
 
-def reduce(asked: Asked, hits: Sequence[Hit], cut: float = CUT) -> list[Reduced]:
+def reduce(asked: QueryTerms, hits: Sequence[Hit], cut: float = DEFAULT_CUT) -> list[ReducedHit]:
     """Cut hits down to the sentences that a question needs.
 
     What is kept of a hit does not depend on the others, nor on their order: to reduce again changes nothing.
@@ -82,23 +82,23 @@ def reduce(asked: Asked, hits: Sequence[Hit], cut: float = CUT) -> list[Reduced]
         If ``cut`` is not in [0, 1].
     """
     least_value(cut)
-    judged = judge(asked, [Passage(hit.text, hit.title) for hit in hits])
+    scores = score_sentences(asked, [Passage(hit.text, hit.title) for hit in hits])
     made = []
-    for hit, one in zip(hits, judged, strict=True):
+    for hit, one in zip(hits, scores, strict=True):
         best = float(one.values.max()) if len(one.values) else -np.inf
         chosen = kept(one, len(hit.text), cut)
-        made.append(Reduced(hit, spans_of(hit, one, chosen), best - RANK * float(np.log1p(hit.rank))))
+        made.append(ReducedHit(hit, spans_of(hit, one, chosen), best - RANK * float(np.log1p(hit.rank))))
     return sorted(made, key=lambda one: (-one.value, one.hit.rank))
 
 
-def spans_of(hit: Hit, judged: Judged, chosen: Bools) -> tuple[Span, ...]:
+def spans_of(hit: Hit, scores: SentenceScores, chosen: Bools) -> tuple[Span, ...]:
     """The chosen sentences of a hit's chunk as spans of its document; those that follow each other are one."""
     if hit.summary is not None:
         return ()
     chunk = hit.chunk
     return tuple(
         Span(chunk.document_id, chunk.start + start, chunk.start + end, chunk.text[start:end])
-        for start, end in runs(judged.spans, chosen)
+        for start, end in runs(scores.spans, chosen)
     )
 
 

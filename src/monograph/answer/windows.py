@@ -10,7 +10,7 @@ import numpy as np
 from monograph.derive.sentences import sentence_spans
 from monograph.errors import InputError
 from monograph.models import Embedder
-from monograph.values import Hit, Reduced, Span
+from monograph.values import Hit, ReducedHit, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ PAPER = Windows()
 
 def reduce_to_windows(
     embedder: Embedder, question: str, hits: Sequence[Hit], windows: Windows = PAPER
-) -> list[Reduced]:
+) -> list[ReducedHit]:
     """Cut each hit down to its window that is nearest to a question, and put them in order of that.
 
     All windows of all hits are embedded in one batch, the question with them.
@@ -72,13 +72,13 @@ def reduce_to_windows(
         own = cosines[at : at + len(places)]
         at += len(places)
         if not places:
-            made.append(Reduced(hit, (), -1.0))
+            made.append(ReducedHit(hit, (), -1.0))
             continue
         best = int(np.argmax(own))
         first, last = places[best]
         start = some[max(0, first - windows.extension)][0]
         end = some[min(len(some), last + windows.extension) - 1][1]
-        made.append(Reduced(hit, _span(hit, start, end), float(own[best])))
+        made.append(ReducedHit(hit, _span(hit, start, end), float(own[best])))
     return sorted(made, key=lambda one: (-one.value, one.hit.rank))
 
 

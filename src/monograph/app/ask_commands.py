@@ -12,17 +12,17 @@ from monograph.app.chat import Chat
 from monograph.app.command import (
     ApiKeyOption,
     FileArgument,
+    HowOption,
     JsonOption,
-    ModeOption,
     WhereOption,
-    mode_of,
     outcome,
     where_of,
 )
 from monograph.errors import InputError
-from monograph.library import FOUND, Monograph
+from monograph.library import Monograph
+from monograph.library.answers import FOUND
 from monograph.models import LanguageModel
-from monograph.values import CUT, Answer, Order
+from monograph.values import DEFAULT_CUT, Answer, PassageOrder
 
 BudgetOption = Annotated[int, typer.Option("--budget", "-b", help="Most tokens of the passages.")]
 FoundOption = Annotated[int, typer.Option("-k", help="Most hits that they are taken from.")]
@@ -44,7 +44,7 @@ def ask(  # noqa: PLR0913, PLR0917 - options are arguments
     api_key: ApiKeyOption = "",
     budget: BudgetOption = BUDGET,
     k: FoundOption = FOUND,
-    mode: ModeOption = "auto",
+    how: HowOption = "auto",
     where: WhereOption = None,
     explain: Annotated[bool, typer.Option("--explain", "-e", help="Say what it took.")] = False,
     json_output: JsonOption = False,
@@ -59,7 +59,7 @@ def ask(  # noqa: PLR0913, PLR0917 - options are arguments
     with outcome(as_json=json_output):
         chosen = load(model, api_key)
         with Monograph.open(file, create=False, model=chosen) as monograph:
-            choices: dict[str, Any] = {"k": k, "mode": mode_of(mode), "where": where_of(where or [])}
+            choices: dict[str, Any] = {"k": k, "how": how, "where": where_of(where or [])}
             if json_output:
                 output.print_json(answer_output.as_object(monograph.ask(question, budget, **choices)))
                 return
@@ -77,9 +77,9 @@ def context(  # noqa: PLR0913, PLR0917 - options are arguments
     k: FoundOption = FOUND,
     cut: Annotated[
         float, typer.Option("--cut", help="About which share of the tokens found is to go; 0 to fill the budget.")
-    ] = CUT,
+    ] = DEFAULT_CUT,
     order: Annotated[str, typer.Option("--order", help="relevance, or edges: the best first and last.")] = "relevance",
-    mode: ModeOption = "auto",
+    how: HowOption = "auto",
     where: WhereOption = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="For people: quoted, with places.")] = False,
     prompt: Annotated[bool, typer.Option("--prompt", help="All that a model is sent.")] = False,
@@ -92,7 +92,7 @@ def context(  # noqa: PLR0913, PLR0917 - options are arguments
     """
     with outcome(as_json=json_output), Monograph.open(file, create=False) as monograph:
         found = monograph.context(
-            question, budget, k=k, mode=mode_of(mode), where=where_of(where or []), cut=cut, order=_order(order)
+            question, budget, k=k, how=how, where=where_of(where or []), cut=cut, order=_order(order)
         )
         if json_output:
             output.print_json(answer_output.as_object(found))
@@ -107,7 +107,7 @@ def chat(  # noqa: PLR0913, PLR0917 - options are arguments
     api_key: ApiKeyOption = "",
     budget: BudgetOption = BUDGET,
     k: FoundOption = FOUND,
-    mode: ModeOption = "auto",
+    how: HowOption = "auto",
     json_output: JsonOption = False,
 ) -> None:
     """Ask one question after the other: what a question means is told by those before it.
@@ -121,9 +121,7 @@ def chat(  # noqa: PLR0913, PLR0917 - options are arguments
         outcome(as_json=json_output),
         Monograph.open(file, create=False, model=load(model, api_key)) as monograph,
     ):
-        Chat(monograph, {"budget": budget, "k": k, "mode": mode_of(mode)}, with_model=bool(model)).run(
-            as_json=json_output
-        )
+        Chat(monograph, {"budget": budget, "k": k, "how": how}, with_model=bool(model)).run(as_json=json_output)
 
 
 def load(model: str, api_key: str) -> LanguageModel | None:
@@ -133,8 +131,8 @@ def load(model: str, api_key: str) -> LanguageModel | None:
     return load_model(model, api_key) if model else None
 
 
-def _order(name: str) -> Order:
-    orders: tuple[Order, ...] = get_args(Order)
+def _order(name: str) -> PassageOrder:
+    orders: tuple[PassageOrder, ...] = get_args(PassageOrder)
     for order in orders:
         if order == name:
             return order

@@ -92,10 +92,11 @@ class Chat:
 
     def _open(self, number: str) -> None:
         found = next((one for one in self._shown() if str(one.number) == number.strip("[]")), None)
-        chunk = None if found is None else self._monograph.find_chunk(found.chunks[0])
-        if found is None or chunk is None:
+        stored = [] if found is None else self._monograph.fetch(found.chunks[:1])
+        if found is None or not stored:
             output.console().print(f"/open takes a number from 1 to {len(self._shown())}")
             return
+        chunk = stored[0].chunk
         chunks = self._monograph.chunks(chunk.document_id)
         near = chunks[max(0, chunk.ordinal - 1) : chunk.ordinal + len(found.chunks) + 1]
         output.print_neighbours(chunk, near, len(chunks))

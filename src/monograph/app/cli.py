@@ -12,17 +12,17 @@ from monograph.app.command import (
     DONE_WITH_PROBLEMS,
     ApiKeyOption,
     FileArgument,
+    HowOption,
     HtmlOption,
     JsonOption,
-    ModeOption,
     WhereOption,
-    mode_of,
     outcome,
     unseen,
     where_of,
 )
-from monograph.ingest.limits import DEFAULT_LIMITS, Limits
+from monograph.app.stats_output import print_stats
 from monograph.library import Monograph
+from monograph.read.limits import DEFAULT_LIMITS, Limits
 
 MANUAL = """Graph RAG in one file: point it at a folder, then ask.
 
@@ -100,10 +100,12 @@ def sync(
         sums = load_summarizer(summarizer, api_key) if summarizer else None
         with (
             Monograph.open(file, extractor=names, summarizer=sums) as monograph,
-            output.progress_bar("sync", quiet=unseen(json_output)) as watcher,
+            output.progress_bar("sync", quiet=unseen(json_output)) as on_progress,
         ):
-            plan = monograph.plan(*sources, verify=verify, prune=prune, price=dry_run, limits=limits, progress=watcher)
-            result = plan if dry_run else monograph.apply(plan, limits=limits, progress=watcher)
+            plan = monograph.files.plan(
+                *sources, verify=verify, prune=prune, price=dry_run, limits=limits, progress=on_progress
+            )
+            result = plan if dry_run else monograph.files.apply(plan, limits=limits, progress=on_progress)
         if json_output:
             output.print_json(result)
         elif dry_run:
@@ -121,15 +123,8 @@ def search(
     file: FileArgument,
     query: Annotated[str, typer.Argument(metavar="QUERY", help="A question, words, or a code.", show_default=False)],
     k: Annotated[int, typer.Option("-k", help="Most hits.")] = 5,
-    mode: ModeOption = "auto",
+    how: HowOption = "auto",
     where: WhereOption = None,
-    detail: Annotated[
-        float | None,
-        typer.Option("--detail", help="With --mode tree: the share of passages, 0 to 1, beside summaries."),
-    ] = None,
-    budget: Annotated[
-        int | None, typer.Option("--budget", help="With --mode tree: most tokens of all hits together.")
-    ] = None,
     explain: Annotated[bool, typer.Option("--explain", "-e", help="Say how each hit was found.")] = False,
     html: HtmlOption = None,
     json_output: JsonOption = False,
@@ -139,12 +134,12 @@ def search(
     monograph search notes.mono "when is the boiler serviced?"
     monograph search notes.mono 'INV-2024' -k 3 --where 'year >= 2020' --where '{"tags": {"contains": "paid"}}'
     monograph search notes.mono "who repaired the boiler?" --html answer.html
-    monograph search notes.mono "what was the year like?" --mode tree --detail 0.3
+    monograph search notes.mono "what was the year like?" --how tree:detail=0.3
     """
     with outcome(as_json=json_output):
         with Monograph.open(file, create=False) as monograph:
             allowed = where_of(where or [])
-            hits = monograph.search(query, k, mode=mode_of(mode), where=allowed, detail=detail, budget=budget)
+            hits = monograph.search(query, k, how, allowed)
             if html is not None:
                 graph_commands.draw_answers(monograph, query, hits, html, quiet=json_output)
         if json_output:
@@ -172,11 +167,12 @@ def show(
             listed = monograph.documents()
             output.print_json(listed) if json_output else output.print_documents(listed)
             return
-        chunk = monograph.find_chunk(name)
-        if chunk is None:
+        found = monograph.fetch([name])
+        if not found:
             document = monograph.document(_stored_name(monograph, name))
             output.print_json(document) if json_output else output.print_document(document)
             return
+        chunk = found[0].chunk
         chunks = monograph.chunks(chunk.document_id)
         near = chunks[max(0, chunk.ordinal - around) : chunk.ordinal + around + 1]
         output.print_json(near) if json_output else output.print_neighbours(chunk, near, len(chunks))
@@ -220,7 +216,7 @@ def stats(file: FileArgument, json_output: JsonOption = False) -> None:
     with outcome(as_json=json_output):
         with Monograph.open(file, create=False) as monograph:
             found = monograph.stats()
-        output.print_json(found) if json_output else output.print_stats(found)
+        output.print_json(found) if json_output else print_stats(found)
 
 
 @app.command()
@@ -269,9 +265,9 @@ def reembed(
 
         with (
             Monograph.open(file, create=False) as monograph,
-            output.progress_bar("reembed", quiet=unseen(json_output)) as watcher,
+            output.progress_bar("reembed", quiet=unseen(json_output)) as on_progress,
         ):
-            report = monograph.reembed(load_embedder(embedder), progress=watcher)
+            report = monograph.vectors.rebuild(load_embedder(embedder), progress=on_progress)
         output.print_json(report) if json_output else output.print_report(report, str(file))
 
 
@@ -297,7 +293,10 @@ def evaluate(
             metavar="SET", help="A folder with corpus.jsonl(.gz) and queries.jsonl(.gz).", show_default=False
         ),
     ],
-    modes: Annotated[str, typer.Option("--modes", help="Modes to compare, with commas.")] = "lexical,dense,hybrid",
+    how: Annotated[
+        list[str] | None,
+        typer.Option("--how", help="A way to search; give several to compare them. By default lexical, dense, hybrid."),
+    ] = None,
     k: Annotated[int, typer.Option("-k", help="Documents for recall@k, chunks for the context.")] = 5,
     queries: Annotated[Path | None, typer.Option("--queries", help="Questions of your own, of the same form.")] = None,
     file: Annotated[
@@ -311,15 +310,15 @@ def evaluate(
 ) -> None:
     """Measure retrieval on a question set: recall, ranks, latency, tokens of context.
 
-    monograph eval ../shared/data/lihuaworld --modes lexical,dense,hybrid
+    monograph eval ../shared/data/lihuaworld --how lexical --how graph
     monograph eval ../shared/data/lihuaworld --file lihua.mono --queries mine.jsonl -k 10
     """
     with outcome(as_json=json_output):
         from monograph.app import measure
 
-        chosen = [mode_of(name.strip()) for name in modes.split(",")]
         results, name = measure.run(
-            measure.Task(dataset, queries, file, embedder, chosen, k), quiet=unseen(json_output)
+            measure.Task(dataset, queries, file, embedder, how or ["lexical", "dense", "hybrid"], k),
+            quiet=unseen(json_output),
         )
         if plot is not None:
             from monograph.evaluate.plot import save_plot

@@ -12,9 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from monograph.app import output
-from monograph.errors import InputError, InvalidFilter, MonographError
-from monograph.retrieve.search import MODES
-from monograph.values import Mode
+from monograph.errors import InvalidFilter, MonographError
+from monograph.search.how import strategies
 
 DONE_WITH_PROBLEMS = 3
 INTERRUPTED = 130
@@ -35,7 +34,12 @@ ApiKeyOption = Annotated[
 ]
 
 
-ModeOption = Annotated[str, typer.Option("--mode", "-m", help=f"One of {', '.join(MODES)}.")]
+HowOption = Annotated[
+    str,
+    typer.Option(
+        "--how", help=f"How to search: {', '.join(strategies())}; with what it understands: tree:detail=0.5,budget=800."
+    ),
+]
 WhereOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -71,14 +75,6 @@ def outcome(*, as_json: bool) -> Iterator[None]:
 def unseen(json_output: bool) -> bool:
     """Whether a progress bar would be seen by no one, or spoil the output."""
     return json_output or not sys.stderr.isatty()
-
-
-def mode_of(name: str) -> Mode:
-    """A mode by its name."""
-    for mode in MODES:
-        if mode == name:
-            return mode
-    raise InputError(f"unknown mode {name!r}", f"modes are {', '.join(MODES)}")
 
 
 def where_of(written: list[str]) -> dict[str, Any] | None:

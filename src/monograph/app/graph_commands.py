@@ -21,7 +21,7 @@ def graph(  # noqa: PLR0913, PLR0917 - options are arguments
     file: FileArgument,
     entity: Annotated[str, typer.Argument(metavar="ENTITY", help="A name as a text writes it.", show_default=False)],
     hops: Annotated[int, typer.Option("--hops", help="How far from it.")] = 1,
-    most: Annotated[int, typer.Option("--most", help="Most entities around it.")] = 60,
+    limit: Annotated[int, typer.Option("--limit", help="Most entities around it.")] = 60,
     html: HtmlOption = None,
     graphml: Annotated[
         Path | None,
@@ -37,7 +37,7 @@ def graph(  # noqa: PLR0913, PLR0917 - options are arguments
       monograph graph notes.mono boiler --hops 2 --html boiler.html
     """
     with outcome(as_json=json_output), Monograph.open(file, create=False) as monograph:
-        found = monograph.neighbourhood(entity, hops, most)
+        found = monograph.graph.neighbourhood(entity, hops, limit)
         if json_output:
             output.print_json(found)
         else:
@@ -45,7 +45,7 @@ def graph(  # noqa: PLR0913, PLR0917 - options are arguments
         if html is not None:
             _write_page(found, (), entity, html, quiet=json_output)
         if graphml is not None:
-            monograph.to_graphml(graphml, entity, hops)
+            monograph.graph.to_graphml(graphml, entity, hops)
             _say_written(graphml, quiet=json_output)
 
 
@@ -70,11 +70,11 @@ def entities(  # noqa: PLR0913, PLR0917 - options are arguments
         if (apart or unite) and not name:
             raise InputError("two names are needed", "give the one before --apart or --unite, the other behind it")
         if apart:
-            monograph.set_apart(name, apart)
+            monograph.graph.set_apart(name, apart)
         if unite:
-            monograph.unite(name, unite)
-        listed = monograph.entities(k, name)
-        merges = monograph.merges(name) if why or apart or unite else []
+            monograph.graph.unite(name, unite)
+        listed = monograph.graph.entities(k, name)
+        merges = monograph.graph.merges(name) if why or apart or unite else []
         if json_output:
             output.print_json({"entities": listed, "merges": merges})
         else:
@@ -100,9 +100,9 @@ def reextract(
         chosen = load_extractor(extractor, api_key) if extractor else None
         with (
             Monograph.open(file, create=False) as monograph,
-            output.progress_bar("reextract", quiet=unseen(json_output)) as watcher,
+            output.progress_bar("reextract", quiet=unseen(json_output)) as on_progress,
         ):
-            report = monograph.reextract(chosen, progress=watcher)
+            report = monograph.graph.rebuild(chosen, progress=on_progress)
         output.print_json(report) if json_output else output.print_report(report, str(file))
 
 
@@ -117,9 +117,8 @@ def draw_answers(monograph: Monograph, query: str, hits: Sequence[Hit], path: Pa
         if hit.path is not None
     ]
     chunks = {hit.chunk.id: hit.chunk for hit in hits}
-    for station in (node for way in ways for node in way.nodes if node.kind == "chunk"):
-        passed = None if station.id in chunks else monograph.find_chunk(station.id)
-        chunks.update({} if passed is None else {passed.id: passed})
+    passed = dict.fromkeys(node.id for way in ways for node in way.nodes if node.kind == "chunk")
+    chunks.update((one.chunk.id, one.chunk) for one in monograph.fetch([name for name in passed if name not in chunks]))
     _write_page(Neighbourhood((), (), (), tuple(chunks.values())), ways, query, path, quiet=quiet)
 
 

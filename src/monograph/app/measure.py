@@ -12,7 +12,6 @@ from monograph.derive.embed import load_embedder
 from monograph.evaluate import run as runs
 from monograph.evaluate.datasets import load_dataset, load_questions
 from monograph.library import Monograph
-from monograph.values import Mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,41 +22,41 @@ class Task:
     queries: Path | None
     file: Path | None
     embedder: str
-    modes: Sequence[Mode]
+    hows: Sequence[str]
     k: int
 
 
 def run(task: Task, *, quiet: bool) -> tuple[list[runs.Result], str]:
-    """Results, a mode each, and the name of the set."""
+    """Results, one a way to search, and the name of the set."""
     dataset = load_dataset(task.dataset)
     questions = dataset.questions if task.queries is None else load_questions(task.queries)
     if task.file is not None:
         with Monograph.open(task.file, create=False) as monograph:
-            return runs.compare(monograph, questions, task.modes, task.k), dataset.name
+            return runs.compare(monograph, questions, task.hows, task.k), dataset.name
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{dataset.name}.mono"
         with (
             Monograph.open(path, load_embedder(task.embedder)) as monograph,
-            output.progress_bar("index", quiet=quiet) as watcher,
+            output.progress_bar("index", quiet=quiet) as on_progress,
         ):
-            monograph.add(dataset.documents, progress=watcher)
-            return runs.compare(monograph, questions, task.modes, task.k), dataset.name
+            monograph.add(dataset.documents, progress=on_progress)
+            return runs.compare(monograph, questions, task.hows, task.k), dataset.name
 
 
 def print_results(results: Sequence[runs.Result], name: str) -> None:
-    """What was found, what it cost, and recall by type of question, a line a mode."""
+    """What was found, what it cost, and recall by type of question, a line a way."""
     out = output.console()
     k = results[0].k
     out.print(f"{name}: {results[0].scores.questions} questions with evidence, {results[0].without_evidence} without")
     _print_table(runs.headings(k), [runs.row(result) for result in results])
     _print_table(runs.COST_HEADINGS, [runs.cost_row(result) for result in results])
     if len(results[0].by_type) > 1:
-        rows = [(result.mode, *runs.type_row(kind, scores, k)) for result in results for kind, scores in result.by_type]
-        _print_table(("mode", "type", "questions", f"R@{k}", f"all@{k}", "MRR"), rows)
+        rows = [(result.how, *runs.type_row(kind, scores, k)) for result in results for kind, scores in result.by_type]
+        _print_table(("how", "type", "questions", f"R@{k}", f"all@{k}", "MRR"), rows)
 
 
 def _print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    made = output.table(*headings, right=set(headings) - {"mode", "type"})
+    made = output.table(*headings, right=set(headings) - {"how", "type"})
     for row in rows:
         made.add_row(*row)
     output.console().print(made)

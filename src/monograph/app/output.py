@@ -15,13 +15,11 @@ from monograph.values import (
     Document,
     Finding,
     Hit,
-    IndexStats,
+    OnProgress,
     Plan,
     Problem,
     Progress,
     Report,
-    Stats,
-    Watcher,
     cite,
 )
 
@@ -71,7 +69,7 @@ def safe(text: str) -> str:
 
 
 @contextmanager
-def progress_bar(phase: str, *, quiet: bool) -> Iterator[Watcher | None]:
+def progress_bar(phase: str, *, quiet: bool) -> Iterator[OnProgress | None]:
     """A bar on standard error while work goes on; a single line where no terminal is."""
     if quiet:
         yield None
@@ -193,49 +191,6 @@ def print_documents(documents: Sequence[Document]) -> None:
     for document in documents:
         made.add_row(visible(document.id), visible(document.title), visible(document.uri))
     console().print(made)
-
-
-def print_stats(stats: Stats) -> None:
-    """Counts and sizes."""
-    from monograph.app import tree_output
-
-    made = table("what", "value", right=["value"])
-    rows: list[tuple[str, str]] = [
-        ("documents", f"{stats.documents:,}"),
-        ("files read", f"{stats.sources:,}"),
-        ("characters", f"{stats.characters:,}"),
-        ("chunks", f"{stats.chunks:,}"),
-        ("vectors", f"{stats.vectors:,}"),
-        *_index_rows(stats.index),
-        ("different words", f"{stats.terms:,}"),
-        ("entities", f"{stats.entities:,}"),
-        ("  names merged into them", f"{stats.merged:,}"),
-        ("  mentions", f"{stats.mentions:,}"),
-        *tree_output.tree_rows(stats.tree),
-        ("remembered values", f"{stats.memo:,}"),
-        ("  of these unused", f"{stats.memo_unused:,}"),
-        ("chunk tokens / overlap", f"{stats.chunk_tokens} / {stats.chunk_overlap}"),
-        ("dimension", f"{stats.dimension}"),
-        ("file", in_bytes(stats.file_bytes)),
-        *((f"  {name}", in_bytes(size)) for name, size in stats.tables),
-    ]
-    for row in rows:
-        made.add_row(*row)
-    out = console()
-    made_with = f"embedder {stats.embedder or '(none yet)'}  extractor {stats.extractor or '(none yet)'}"
-    made_with += f"  summarizer {stats.summarizer}" if stats.summarizer else ""
-    out.print(f"{stats.path}  format {stats.format}  {made_with}")
-    out.print(made)
-
-
-def _index_rows(index: IndexStats) -> list[tuple[str, str]]:
-    loads = "all" if index.expected_loads is None else f"{index.expected_loads:.1f}"
-    return [
-        ("  clusters", f"{index.clusters:,}"),
-        ("  entries / deleted", f"{index.entries:,} / {index.dead:,}"),
-        ("  in memory / by the model", f"{in_bytes(index.memory)} / {in_bytes(index.expected_memory)}"),
-        (f"  loads a query for recall {index.target_recall:g}", loads),
-    ]
 
 
 def print_findings(findings: Sequence[Finding]) -> None:

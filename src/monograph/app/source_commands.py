@@ -13,9 +13,9 @@ import typer
 
 from monograph.app import output
 from monograph.app.command import DONE_WITH_PROBLEMS, FileArgument, JsonOption, outcome, unseen
-from monograph.ingest.limits import DEFAULT_LIMITS, Limits
 from monograph.library import Monograph
-from monograph.values import Followed, Happening
+from monograph.read.limits import DEFAULT_LIMITS, Limits
+from monograph.values import SyncedSource, WatchEvent
 
 SecondsOption = Annotated[float, typer.Option("--max-seconds", help="Give up on a file that takes longer to read.")]
 BytesOption = Annotated[int, typer.Option("--max-bytes", help="Pass over files larger than this.")]
@@ -28,7 +28,7 @@ def sources(file: FileArgument, json_output: JsonOption = False) -> None:
     """
     with outcome(as_json=json_output):
         with Monograph.open(file, create=False) as monograph:
-            found = monograph.sources()
+            found = monograph.files.sources()
         output.print_json(found) if json_output else _print_sources(found)
 
 
@@ -45,9 +45,9 @@ def retry(
     with outcome(as_json=json_output):
         with (
             Monograph.open(file, create=False) as monograph,
-            output.progress_bar("retry", quiet=unseen(json_output)) as watcher,
+            output.progress_bar("retry", quiet=unseen(json_output)) as on_progress,
         ):
-            report = monograph.retry(limits=Limits(max_bytes, max_seconds), progress=watcher)
+            report = monograph.files.retry(limits=Limits(max_bytes, max_seconds), progress=on_progress)
         output.print_json(report) if json_output else output.print_report(report, str(file))
         if not json_output:
             output.print_problems(report.problems)
@@ -73,7 +73,7 @@ def watch(
     with outcome(as_json=json_output), Monograph.open(file) as monograph:
         if not json_output:
             output.console(stderr=True).print(f"{file} follows {', '.join(map(str, sources))}; Ctrl-C ends it")
-        for happening in monograph.watch(*sources, limits=Limits(max_bytes, max_seconds)):
+        for happening in monograph.files.watch(*sources, limits=Limits(max_bytes, max_seconds)):
             if json_output:
                 sys.stdout.write(json.dumps(output.as_json(happening), ensure_ascii=False) + "\n")
                 sys.stdout.flush()
@@ -81,14 +81,14 @@ def watch(
                 output.console().print(_line(happening))
 
 
-def _line(happening: Happening) -> str:
+def _line(happening: WatchEvent) -> str:
     was = f"  (was {output.visible(happening.before)})" if happening.before else ""
     why = f": {happening.reason}" if happening.reason else ""
     mend = f"  ({happening.mend})" if happening.mend else ""
     return f"{time.strftime('%H:%M:%S')}  {happening.kind:8} {output.visible(happening.uri)}{was}{why}{mend}"
 
 
-def _print_sources(found: Sequence[Followed]) -> None:
+def _print_sources(found: Sequence[SyncedSource]) -> None:
     made = output.table(
         "source", "files", "documents", "size", "last sync", "failed",
         right=["files", "documents", "size", "failed"], folding=["source"],

@@ -26,7 +26,7 @@ def outline(
     """
     with outcome(as_json=json_output):
         with Monograph.open(file, create=False) as monograph:
-            found = monograph.outline(node, layers)
+            found = monograph.tree.outline(node, layers)
         output.print_json(found) if json_output else tree_output.print_outline(found)
 
 
@@ -57,10 +57,10 @@ def resummarize(
         chosen = load_summarizer(summarizer, api_key) if summarizer else None
         with (
             Monograph.open(file, create=False) as monograph,
-            output.progress_bar("resummarize", quiet=unseen(json_output)) as watcher,
+            output.progress_bar("resummarize", quiet=unseen(json_output)) as on_progress,
         ):
-            cost = monograph.price_summaries(chosen)
-            report = None if dry_run else monograph.resummarize(chosen, progress=watcher)
+            cost = monograph.tree.price(chosen)
+            report = None if dry_run else monograph.tree.rebuild(chosen, progress=on_progress)
         if json_output:
             output.print_json(cost if report is None else report)
         elif report is None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from monograph.app.output import console, visible
-from monograph.values import Branch, Cost, TreeStats
+from monograph.values import Cost, OutlineNode, TreeStats
 
 SHOWN_ID = 8
 SHOWN_CHARACTERS = 100
 
 
-def print_outline(branches: Sequence[Branch]) -> None:
+def print_outline(branches: Sequence[OutlineNode]) -> None:
     """Branches as a table of contents: numbers by place, what they say, the passages under them, ids to open them."""
     out = console()
     if not branches:
@@ -20,7 +20,7 @@ def print_outline(branches: Sequence[Branch]) -> None:
         _print(branch, f"{place}" if len(branches) > 1 else "", 0)
 
 
-def _print(branch: Branch, number: str, depth: int) -> None:
+def _print(branch: OutlineNode, number: str, depth: int) -> None:
     out = console()
     said = visible(" ".join(branch.text.split()))
     said = said if len(said) <= SHOWN_CHARACTERS or not depth else said[:SHOWN_CHARACTERS].rstrip() + " …"

@@ -1,1 +1,1 @@
-"""What is derived from chunks: tokens and vectors."""
+"""What is a function of content."""

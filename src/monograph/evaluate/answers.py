@@ -42,7 +42,7 @@ class Reduction:
 
 
 @dataclass(frozen=True, slots=True)
-class Reduced:
+class ReductionCase:
     """One question's texts before and after, their tokens, and the right answers."""
 
     before: Sequence[str]
@@ -52,7 +52,7 @@ class Reduced:
     answers: Sequence[str]
 
 
-def reduction(cases: Sequence[Reduced]) -> Reduction:
+def reduction(cases: Sequence[ReductionCase]) -> Reduction:
     """What a reduction comes to over questions, as in MobileRAG's Table 4, with answers in place of accuracy.
 
     An answer counts where it stands within one text, or within one span of what is left of it.

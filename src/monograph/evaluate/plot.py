@@ -27,10 +27,10 @@ def save_plot(results: Sequence[Result], name: str, path: Path) -> None:
     curve, speed = figure.subplots(1, 2)
     for result in results:
         ks = range(1, len(result.scores.recall) + 1)
-        curve.plot(ks, result.scores.recall, marker="o", markersize=3, label=result.mode)
+        curve.plot(ks, result.scores.recall, marker="o", markersize=3, label=result.how)
         at_k = result.scores.recall[min(result.k, len(result.scores.recall)) - 1]
-        speed.scatter(result.p50, at_k, label=result.mode)
-        speed.annotate(result.mode, (result.p50, at_k), textcoords="offset points", xytext=(6, 4))
+        speed.scatter(result.p50, at_k, label=result.how)
+        speed.annotate(result.how, (result.p50, at_k), textcoords="offset points", xytext=(6, 4))
     curve.set(xlabel="k (documents)", ylabel="recall@k", title=name, ylim=(0, 1))
     curve.grid(alpha=0.3)
     curve.legend(loc="lower right")

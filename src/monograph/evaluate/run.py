@@ -11,7 +11,8 @@ from typing import Protocol
 from monograph.derive.tokens import count_tokens
 from monograph.evaluate import metrics
 from monograph.evaluate.datasets import Question, file_stem
-from monograph.values import Hit, Mode
+from monograph.search.strategy import Strategy
+from monograph.values import Hit
 
 CURVE = 10
 """Recall is reported for k = 1 to this."""
@@ -25,7 +26,7 @@ MOST_CHUNKS = 400
 class Searcher(Protocol):
     """What is measured: :meth:`monograph.Monograph.search`, or anything like it."""
 
-    def search(self, query: str, k: int = 5, *, mode: Mode = "auto") -> list[Hit]:
+    def search(self, query: str, k: int = 5, how: str | Strategy = "auto") -> list[Hit]:
         """At most k hits, best first."""
         ...
 
@@ -47,9 +48,9 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One mode over one set. Latencies in milliseconds of a search for k chunks; mean tokens of the k first chunks."""
+    """One way over one set. Latencies in milliseconds of a search for k chunks; mean tokens of the k first chunks."""
 
-    mode: str
+    how: str
     k: int
     scores: Scores
     by_type: tuple[tuple[str, Scores], ...]
@@ -68,7 +69,7 @@ class _Answer:
     milliseconds: float
 
 
-def evaluate(searcher: Searcher, questions: Sequence[Question], mode: Mode, k: int = 5) -> Result:
+def evaluate(searcher: Searcher, questions: Sequence[Question], how: str | Strategy, k: int = 5) -> Result:
     """Ask every question once, after one that is not counted.
 
     A hit counts for its document: by the document's id, or by the name of the file it came from.
@@ -79,20 +80,20 @@ def evaluate(searcher: Searcher, questions: Sequence[Question], mode: Mode, k: i
         What is measured.
     questions:
         Those without evidence count for latency and context only.
-    mode:
+    how:
         Handed to the search.
     k:
         Documents for the metrics, and chunks for latency and context.
     """
     names = {file_stem(one): one for question in questions for one in question.evidence_ids}
     if questions:
-        searcher.search(questions[0].question, k, mode=mode)
-    answers = [_ask(searcher, question, mode, k, names) for question in questions]
+        searcher.search(questions[0].question, k, how=how)
+    answers = [_ask(searcher, question, how, k, names) for question in questions]
     latencies = [answer.milliseconds for answer in answers]
     kinds = sorted({answer.question.type for answer in answers if answer.question.evidence_ids})
     tokens = count_tokens([answer.context for answer in answers])
     return Result(
-        mode=mode,
+        how=str(how),
         k=k,
         scores=_scores(answers, k),
         by_type=tuple((kind, _scores([one for one in answers if one.question.type == kind], k)) for kind in kinds),
@@ -104,15 +105,15 @@ def evaluate(searcher: Searcher, questions: Sequence[Question], mode: Mode, k: i
     )
 
 
-def _ask(searcher: Searcher, question: Question, mode: Mode, k: int, names: Mapping[str, str]) -> _Answer:
+def _ask(searcher: Searcher, question: Question, how: str | Strategy, k: int, names: Mapping[str, str]) -> _Answer:
     started = time.perf_counter()
-    hits = searcher.search(question.question, k, mode=mode)
+    hits = searcher.search(question.question, k, how=how)
     milliseconds = (time.perf_counter() - started) * 1000
     context = "\n\n".join(hit.chunk.text for hit in hits)
     wanted = max(k, CURVE)
     asked = CHUNKS_A_DOCUMENT * wanted
     while True:
-        more = searcher.search(question.question, asked, mode=mode)
+        more = searcher.search(question.question, asked, how=how)
         found = tuple(dict.fromkeys(_document_of(hit, names) for hit in more))
         if len(found) >= wanted or len(more) < asked or asked >= MOST_CHUNKS:
             return _Answer(question, found, context, milliseconds)
@@ -144,14 +145,16 @@ def _scores(answers: Sequence[_Answer], k: int) -> Scores:
     )
 
 
-def compare(searcher: Searcher, questions: Sequence[Question], modes: Iterable[Mode], k: int = 5) -> list[Result]:
-    """The same questions in several modes."""
-    return [evaluate(searcher, questions, mode, k) for mode in modes]
+def compare(
+    searcher: Searcher, questions: Sequence[Question], hows: Iterable[str | Strategy], k: int = 5
+) -> list[Result]:
+    """The same questions in several ways."""
+    return [evaluate(searcher, questions, how, k) for how in hows]
 
 
 def headings(k: int) -> tuple[str, ...]:
     """Of the columns of :func:`row`."""
-    return ("mode", "questions", "R@1", f"R@{k}", "R@10", f"all@{k}", "MRR", f"ranked@{k}", f"answer@{k}")
+    return ("how", "questions", "R@1", f"R@{k}", "R@10", f"all@{k}", "MRR", f"ranked@{k}", f"answer@{k}")
 
 
 def row(result: Result) -> tuple[str, ...]:
@@ -160,17 +163,17 @@ def row(result: Result) -> tuple[str, ...]:
     at_k = scores.recall[min(result.k, CURVE) - 1]
     shares = (scores.recall[0], at_k, scores.recall[-1], scores.all_evidence, scores.reciprocal_rank)
     more = (scores.ranked_recall, scores.answered)
-    return (result.mode, str(scores.questions), *(f"{share:.3f}" for share in (*shares, *more)))
+    return (result.how, str(scores.questions), *(f"{share:.3f}" for share in (*shares, *more)))
 
 
-COST_HEADINGS = ("mode", "p50 ms", "p95 ms", "p99 ms", "context tokens")
+COST_HEADINGS = ("how", "p50 ms", "p95 ms", "p99 ms", "context tokens")
 """Of the columns of :func:`cost_row`."""
 
 
 def cost_row(result: Result) -> tuple[str, ...]:
     """What a run cost, as a line of a table."""
     times = (result.p50, result.p95, result.p99)
-    return (result.mode, *(f"{one:.2f}" for one in times), f"{result.context_tokens:.0f}")
+    return (result.how, *(f"{one:.2f}" for one in times), f"{result.context_tokens:.0f}")
 
 
 def type_row(kind: str, scores: Scores, k: int) -> tuple[str, ...]:

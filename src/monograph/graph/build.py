@@ -14,7 +14,7 @@ from typing import NamedTuple
 from monograph.graph.dates import days_in
 from monograph.graph.names import key_of, mention_key, title_of
 from monograph.graph.text import Words, sentence_starts, word_hashes
-from monograph.values import KINDS, Extraction, Mention
+from monograph.values import ENTITY_KINDS, Extraction, Mention
 
 GRAPH = 2
 """Raised when parts are made otherwise than before, so that the graph of a file is made anew."""
@@ -94,7 +94,9 @@ class DocumentPart:
 Pairs = Collection[tuple[str, str]]
 
 
-def document_part(title: str, texts: Sequence[str], extractions: Sequence[Extraction], apart: Pairs) -> DocumentPart:
+def document_part(
+    title: str, texts: Sequence[str], extractions: Sequence[Extraction], cannot_link: Pairs
+) -> DocumentPart:
     """Make a document's part of the graph.
 
     Parameters
@@ -103,22 +105,22 @@ def document_part(title: str, texts: Sequence[str], extractions: Sequence[Extrac
         Of the document; may be empty.
     texts, extractions:
         One a chunk, in reading order.
-    apart:
+    cannot_link:
         (short, full) keys that someone said are not one.
     """
-    full_names = _full_names(extractions, apart)
+    full_names = _full_names(extractions, cannot_link)
     chunks = tuple(_chunk_part(title, text, one, full_names) for text, one in zip(texts, extractions, strict=True))
     aliases = {
         alias
         for text, one in zip(texts, extractions, strict=True)
         for alias in _aliases(text, one)
-        if (alias.short, alias.full) not in apart
+        if (alias.short, alias.full) not in cannot_link
     }
     ordered = sorted(aliases, key=lambda one: (one.short, one.full))
     return DocumentPart(chunks, _subjects(title, extractions), tuple(ordered))
 
 
-def _full_names(extractions: Sequence[Extraction], apart: Pairs) -> dict[str, str]:
+def _full_names(extractions: Sequence[Extraction], cannot_link: Pairs) -> dict[str, str]:
     """The full names of a document's persons, by themselves and by the first or last name that means only one of them.
 
     A person is one that is taken for one, or bears the last name of one that a courtesy title marks (Mr. Okafor, and
@@ -139,7 +141,7 @@ def _full_names(extractions: Sequence[Extraction], apart: Pairs) -> dict[str, st
             found.setdefault(short, set()).add(key)
     single = {short: next(iter(full)) for short, full in found.items() if len(full) == 1 and len(short) > 1}
     return {
-        **{short: full for short, full in single.items() if (short, full) not in apart},
+        **{short: full for short, full in single.items() if (short, full) not in cannot_link},
         **{key: key for key in known},
     }
 
@@ -173,7 +175,7 @@ def _chunk_part(title: str, text: str, extraction: Extraction, full_names: dict[
 
 def _telling(kind: str) -> int:
     """Of the kinds that mentions of one name in a chunk have, the first in KINDS tells most."""
-    return KINDS.index(kind) if kind in KINDS else len(KINDS)
+    return ENTITY_KINDS.index(kind) if kind in ENTITY_KINDS else len(ENTITY_KINDS)
 
 
 def _links(extraction: Extraction, keys: list[str], full_names: dict[str, str]) -> tuple[Linked, ...]:

@@ -73,14 +73,14 @@ class Head:
     reason: str
 
 
-def heads(group: Sequence[Candidate], apart: Collection[tuple[str, str]]) -> list[Head]:
+def heads(group: Sequence[Candidate], cannot_link: Collection[tuple[str, str]]) -> list[Head]:
     """The heads of the names of one signature; names without one are left out.
 
     Parameters
     ----------
     group:
         Every living name of the signature.
-    apart:
+    cannot_link:
         (key, key of the head) pairs that someone said are not one.
     """
     by_key = {one.key: one for one in group}
@@ -89,7 +89,7 @@ def heads(group: Sequence[Candidate], apart: Collection[tuple[str, str]]) -> lis
         head = _singular(one, by_key) or _fuller(one, group)
         if head is None and len(group) <= LARGEST_GROUP:
             head = _respelt(one, group)
-        if head is not None and (one.key, head[0].key) not in apart:
+        if head is not None and (one.key, head[0].key) not in cannot_link:
             found[one.name] = Head(one.name, head[0].name, head[1])
     return _flat(found)
 

@@ -13,11 +13,11 @@ import numpy.typing as npt
 from monograph.store import memo, settings
 from monograph.store.database import Connection
 from monograph.store.graphs import LINKED, NAMED, WORDS
-from monograph.values import KINDS, Finding
+from monograph.values import ENTITY_KINDS, Finding
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 
-_PERSON = KINDS.index("person")
+_PERSON = ENTITY_KINDS.index("person")
 _EXTRACTIONS = f"SELECT memo FROM memo WHERE kind = '{memo.EXTRACTION}'"  # noqa: S608 - a constant
 _UNREADABLE = f"{_EXTRACTIONS} AND NOT json_valid(CAST(value AS TEXT))"
 

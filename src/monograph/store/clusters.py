@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from monograph.models import Float32
 from monograph.store.database import Connection
 from monograph.store.vectors import STORED
+from monograph.values import Float32
 
 CHUNKS = 1
 """The space of chunk vectors."""

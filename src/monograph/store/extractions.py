@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from monograph.values import KINDS, Extraction, Mention, Relation
+from monograph.values import ENTITY_KINDS, Extraction, Mention, Relation
 
-_PLACE_OF_KIND = {kind: place for place, kind in enumerate(KINDS)}
-_OTHER = KINDS.index("term")
+_PLACE_OF_KIND = {kind: place for place, kind in enumerate(ENTITY_KINDS)}
+_OTHER = ENTITY_KINDS.index("term")
 
 
 def pack(extraction: Extraction, text: str) -> bytes:
@@ -43,7 +43,7 @@ def unpack(value: bytes, text: str) -> Extraction:
 
 
 def _read_mention(kind: int, start: int, end: int, name: str = "", description: str = "", *, text: str) -> Mention:
-    return Mention(name or text[start:end], KINDS[kind], start, end, description)
+    return Mention(name or text[start:end], ENTITY_KINDS[kind], start, end, description)
 
 
 def failed(value: bytes) -> bool:

@@ -15,14 +15,14 @@ import numpy.typing as npt
 from monograph.store import names
 from monograph.store.database import Connection
 from monograph.store.filters import EVERYTHING, Allowed
-from monograph.values import KINDS
+from monograph.values import ENTITY_KINDS
 
 NAMED = np.dtype([("name", "<i4"), ("first", "u1"), ("second", "u1"), ("kind", "u1")])
 """A name in a chunk: its row, the first two sentences it stands in (255 where there is no second), and its kind's place
-in :data:`monograph.values.KINDS`."""
+in :data:`monograph.values.ENTITY_KINDS`."""
 
 _NAMED = Struct("<iBBB")  # The same for Python's struct, which is faster for a few.
-_PERSON = KINDS.index("person")
+_PERSON = ENTITY_KINDS.index("person")
 
 LINKED = np.dtype([("source", "<u2"), ("target", "<u2"), ("strength", "<f2")])
 """A model's relation: places of its ends among the chunk's names, and its strength."""
@@ -55,14 +55,14 @@ class SubjectRow:
 class SubjectChunk:
     """A chunk of a document that is about a name.
 
-    ``homonyms`` counts the documents about that name in the same way: by their titles, or by their beginnings.
+    ``documents`` counts the documents about that name in the same way: by their titles, or by their beginnings.
     """
 
     name: int
     chunk: int
     by_title: bool
     qualifier: str
-    homonyms: int
+    documents: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ EXTRACTION = "extraction"
 """Kind of what an extractor found in a chunk: see :mod:`monograph.store.extractions`."""
 
 SUMMARY = "summary"
-"""Kind of what a summarizer made of some texts: see :mod:`monograph.store.gists`."""
+"""Kind of what a summarizer made of some texts: see :mod:`monograph.store.summary_texts`."""
 ANSWER = "answer"
-"""Kind of a model's answer: see :mod:`monograph.answer.remember`. No row uses it: it goes with what is unused."""
+"""Kind of a model's answer: see :mod:`monograph.answer.cache`. No row uses it: it goes with what is unused."""
 
 _ASKED_AT_ONCE = 500
 _UNUSED = """memo NOT IN (SELECT memo FROM vectors) AND memo NOT IN (SELECT memo FROM extractions)

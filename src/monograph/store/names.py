@@ -213,7 +213,7 @@ def merges(connection: Connection, keys: Sequence[str] = ()) -> list[tuple[str, 
     return [(str(key), str(head), str(reason)) for key, head, reason in found]
 
 
-def apart(connection: Connection) -> set[tuple[str, str]]:
+def cannot_link(connection: Connection) -> set[tuple[str, str]]:
     """Pairs of keys that someone said are not one entity, each in both orders."""
     return {(str(key), str(other)) for key, other in connection.execute("SELECT key, full FROM apart")}
 

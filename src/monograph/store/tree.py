@@ -63,7 +63,7 @@ def exists(connection: Connection) -> bool:
 
 
 def begin(connection: Connection, planes: bytes) -> None:
-    """Take out the tree that there is, and begin one with these planes: all chunks wait to be planted."""
+    """Take out the tree that there is, and begin one with these planes: all chunks wait for their leaves."""
     clear(connection)
     connection.execute("INSERT INTO trees VALUES (1, ?, random())", (planes,))
     connection.execute("INSERT INTO unplanted SELECT chunk FROM vectors")
@@ -86,27 +86,27 @@ def touch(connection: Connection) -> None:
     connection.execute("UPDATE trees SET version = random()")
 
 
-def unplanted(connection: Connection) -> list[int]:
+def stale_leaves(connection: Connection) -> list[int]:
     """Chunks whose node may be out of date, ascending."""
     return [row for (row,) in connection.execute("SELECT chunk FROM unplanted ORDER BY chunk")]
 
 
-def clear_unplanted(connection: Connection) -> None:
+def clear_stale_leaves(connection: Connection) -> None:
     """All chunks have the nodes that they should."""
     connection.execute("DELETE FROM unplanted")
 
 
-def uncut(connection: Connection, layer: int) -> list[int]:
+def stale_segments(connection: Connection, layer: int) -> list[int]:
     """Ranks of a layer at which nodes came or went since its segments were cut, ascending."""
     return [row for (row,) in connection.execute("SELECT rank FROM uncut WHERE layer = ? ORDER BY rank", (layer,))]
 
 
-def count_uncut(connection: Connection) -> int:
+def count_stale_segments(connection: Connection) -> int:
     """Places where segments are to be cut anew."""
     return int(connection.execute("SELECT count(*) FROM uncut").fetchone()[0])
 
 
-def clear_uncut(connection: Connection) -> None:
+def clear_stale_segments(connection: Connection) -> None:
     """All segments are cut as they should be."""
     connection.execute("DELETE FROM uncut")
 
@@ -143,12 +143,12 @@ def load(connection: Connection, nodes: Iterable[int]) -> dict[int, Row]:
     return {row[0]: Row(*row) for row in found}
 
 
-def plant(connection: Connection, leaves: Iterable[tuple[int, bytes, int]]) -> None:
+def add_leaves(connection: Connection, leaves: Iterable[tuple[int, bytes, int]]) -> None:
     """Store nodes of chunks: (rank, key, chunk row)."""
     connection.executemany("INSERT INTO nodes (layer, rank, key, chunk) VALUES (0, ?, ?, ?)", leaves)
 
 
-def uproot(connection: Connection, nodes: Iterable[int]) -> None:
+def remove_with_ancestors(connection: Connection, nodes: Iterable[int]) -> None:
     """Take out nodes, and every summary above them."""
     gone = connection.execute(
         """WITH RECURSIVE gone(node) AS (

@@ -9,9 +9,9 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from monograph.models import Float32
 from monograph.store.database import Connection
 from monograph.store.filters import EVERYTHING, Allowed, barred
+from monograph.values import Float32
 
 STORED = np.dtype("<f4")
 Int64: TypeAlias = npt.NDArray[np.int64]

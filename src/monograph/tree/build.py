@@ -15,19 +15,18 @@ from itertools import islice
 import numpy as np
 
 from monograph.errors import DamagedFile
-from monograph.models import Float32
-from monograph.store import chunks, gists, memo
+from monograph.store import chunks, memo, summary_texts
 from monograph.store import tree as store
 from monograph.store import vectors as stored_vectors
 from monograph.store.database import Connection, path_of
 from monograph.tree.hash import Planes, full_rank, ranks
-from monograph.tree.segment import Bounds, Listed, Node, Order, Segment, segments_near
-from monograph.values import content_hash
+from monograph.tree.segment import Bounds, Listed, Node, NodeOrder, Segment, segments_near
+from monograph.values import Float32, content_hash
 
 KEY_BYTES = 16
 MANY = 16
 """Of a layer of less than so many nodes a change, all are read at once."""
-PLANTED_AT_ONCE = 4_096
+LEAVES_AT_ONCE = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,21 +65,21 @@ def planes_of(connection: Connection) -> Planes | None:
         raise DamagedFile(f"{path}: the tree is damaged: {fault}", f"monograph check {path} --repair") from None
 
 
-def plant(connection: Connection) -> None:
+def update_leaves(connection: Connection) -> None:
     """Give chunks their nodes, where they came, went or changed; what stood over old ones is taken out.
 
     To be called before every commit that may have changed chunks.
     """
-    waiting = store.unplanted(connection)
+    waiting = store.stale_leaves(connection)
     planes = planes_of(connection) if waiting else None
     if planes is None:
         return
-    for first in range(0, len(waiting), PLANTED_AT_ONCE):
-        _plant(connection, planes, waiting[first : first + PLANTED_AT_ONCE])
-    store.clear_unplanted(connection)
+    for first in range(0, len(waiting), LEAVES_AT_ONCE):
+        _update(connection, planes, waiting[first : first + LEAVES_AT_ONCE])
+    store.clear_stale_leaves(connection)
 
 
-def _plant(connection: Connection, planes: Planes, waiting: Sequence[int]) -> None:
+def _update(connection: Connection, planes: Planes, waiting: Sequence[int]) -> None:
     wanted = {leaf.chunk: leaf for leaf in leaves_of(connection, planes, waiting)}
     held = store.of_chunks(connection, waiting)
     same = {
@@ -91,13 +90,13 @@ def _plant(connection: Connection, planes: Planes, waiting: Sequence[int]) -> No
     gone = [row.node for chunk, row in held.items() if chunk not in same]
     fresh = [(leaf.rank, leaf.key, chunk) for chunk, leaf in wanted.items() if chunk not in same]
     if gone or fresh:
-        store.uproot(connection, gone)
-        store.plant(connection, fresh)
+        store.remove_with_ancestors(connection, gone)
+        store.add_leaves(connection, fresh)
         store.touch(connection)
 
 
 @dataclass(frozen=True, slots=True)
-class Planted:
+class Leaf:
     """Where a chunk stands in its layer."""
 
     chunk: int
@@ -105,14 +104,14 @@ class Planted:
     key: bytes
 
 
-def leaves_of(connection: Connection, planes: Planes, rows: Sequence[int]) -> list[Planted]:
+def leaves_of(connection: Connection, planes: Planes, rows: Sequence[int]) -> list[Leaf]:
     """Where chunks are to stand; those without a vector of the planes' dimension are left out."""
     found = store.leaves(connection, rows)
     memos, vectors = stored_vectors.load(connection, list({leaf.memo for leaf in found}), planes.dimension)
     by_memo = dict(zip(memos.tolist(), ranks(planes, vectors).tolist(), strict=True))
     keys = {leaf.chunk: chunk_key(leaf.id, leaf.text) for leaf in found}
     return [
-        Planted(leaf.chunk, full_rank(by_memo[leaf.memo], keys[leaf.chunk]), keys[leaf.chunk])
+        Leaf(leaf.chunk, full_rank(by_memo[leaf.memo], keys[leaf.chunk]), keys[leaf.chunk])
         for leaf in found
         if leaf.memo in by_memo
     ]
@@ -147,7 +146,7 @@ class _Fresh:
 
 
 @dataclass(frozen=True, slots=True)
-class Coming:
+class LeafToBe:
     """A chunk as it would stand in the tree. Where it is stored: its row, and that of its vector in the memo."""
 
     rank: int
@@ -180,14 +179,14 @@ class Draft:
 
 
 class _Laid:
-    """Rows of a layer with a draft laid over them: see :class:`monograph.tree.segment.Order`."""
+    """Rows of a layer with a draft laid over them: see :class:`monograph.tree.segment.NodeOrder`."""
 
     def __init__(self, connection: Connection, layer: int, fresh: Sequence[Node], gone: Mapping[int, int]) -> None:
         self._connection, self._layer, self._gone = connection, layer, gone
         self._fresh = sorted(fresh)
 
     def between(self, low: int, high: int, most: int) -> Sequence[Node]:
-        """See :class:`monograph.tree.segment.Order`."""
+        """See :class:`monograph.tree.segment.NodeOrder`."""
         # What is gone may stand among the first.
         limit = min(most + len(self._gone), 1 << 62)
         rows = store.between(self._connection, self._layer, low, high, limit)
@@ -197,7 +196,7 @@ class _Laid:
         return list(islice(merge(held, added), most))
 
 
-def lay(draft: Draft, gone: Mapping[int, int], coming: Sequence[Coming]) -> None:
+def lay_leaves(draft: Draft, gone: Mapping[int, int], coming: Sequence[LeafToBe]) -> None:
     """Lay chunks over those that are stored in the tree; ``gone`` has the rank, by node, of those that go."""
     draft.gone[0] = dict(gone)
     for number, one in enumerate(coming, start=1):
@@ -205,13 +204,13 @@ def lay(draft: Draft, gone: Mapping[int, int], coming: Sequence[Coming]) -> None
         draft.fresh[0].append(_Fresh(Node(one.rank, one.key, -number), made, one.chunk))
 
 
-def lay_all(connection: Connection, draft: Draft, planes: Planes) -> None:
+def lay_all_leaves(connection: Connection, draft: Draft, planes: Planes) -> None:
     """Lay all stored chunks anew, by other planes than the tree has."""
     draft.planes = planes
     found = {leaf.chunk: leaf for leaf in store.every_leaf(connection)}
     placed = leaves_of(connection, planes, list(found))
-    coming = [Coming(one.rank, one.key, found[one.chunk].text, one.chunk, found[one.chunk].memo) for one in placed]
-    lay(draft, {}, coming)
+    coming = [LeafToBe(one.rank, one.key, found[one.chunk].text, one.chunk, found[one.chunk].memo) for one in placed]
+    lay_leaves(draft, {}, coming)
 
 
 def changes(connection: Connection, draft: Draft) -> list[int]:
@@ -220,7 +219,7 @@ def changes(connection: Connection, draft: Draft) -> list[int]:
     if draft.anew and draft.planes is None and not layer:
         return [rank for rank, _, _ in store.every(connection, 0)]
     drafted = [*draft.gone[layer].values(), *(one.node.rank for one in draft.fresh[layer])]
-    return sorted({*store.uncut(connection, layer), *drafted})
+    return sorted({*store.stale_segments(connection, layer), *drafted})
 
 
 def cut(connection: Connection, recipe: Recipe, draft: Draft) -> list[Cut] | None:
@@ -237,7 +236,7 @@ def cut(connection: Connection, recipe: Recipe, draft: Draft) -> list[Cut] | Non
         return None
     ranks_changed = changes(connection, draft)
     if draft.planes is not None:
-        order: Order = Listed(fresh)
+        order: NodeOrder = Listed(fresh)
     else:
         order = order_of(connection, layer, draft.gone[layer], fresh, len(ranks_changed) * MANY > total)
     found = segments_near(order, recipe.bounds, ranks_changed)
@@ -258,7 +257,9 @@ def cut(connection: Connection, recipe: Recipe, draft: Draft) -> list[Cut] | Non
     return [Cut(segment, key, tuple(texts[node.row] for node in segment)) for segment, key in wanted]
 
 
-def order_of(connection: Connection, layer: int, gone: Mapping[int, int], fresh: Sequence[Node], whole: bool) -> Order:
+def order_of(
+    connection: Connection, layer: int, gone: Mapping[int, int], fresh: Sequence[Node], whole: bool
+) -> NodeOrder:
     """A layer with changes laid over it, read whole or where it is asked for."""
     if not whole:
         return _Laid(connection, layer, fresh, gone)
@@ -274,11 +275,13 @@ def _texts(connection: Connection, draft: Draft, nodes: Sequence[Node]) -> dict[
     texts = chunks.titled_texts(connection, over_chunks)
     found.update((node, text) for node, (_, text) in zip(over_chunks.values(), texts, strict=True))
     values = memo.values(connection, {row.gist for row in rows.values() if row.gist is not None})
-    found.update((row.node, gists.unpack(values[row.gist]).text) for row in rows.values() if row.gist is not None)
+    found.update(
+        (row.node, summary_texts.unpack(values[row.gist]).text) for row in rows.values() if row.gist is not None
+    )
     return found
 
 
-def stand(connection: Connection, draft: Draft, planes: Planes, made: Sequence[Made]) -> None:
+def add_layer(connection: Connection, draft: Draft, planes: Planes, made: Sequence[Made]) -> None:
     """Add the summaries of the draft's layer to the draft, as the next layer."""
     memos, found = stored_vectors.load(connection, list({one.vector for one in made}), planes.dimension)
     places = dict(zip(memos.tolist(), ranks(planes, found).tolist(), strict=True))
@@ -315,14 +318,14 @@ def _nearest(connection: Connection, draft: Draft, dimension: int) -> Callable[[
 def store_draft(connection: Connection, draft: Draft) -> bool:
     """Store a draft; False, and nothing done, if the tree or the memo is not as it was when it was drafted."""
     needed = {row for layer in draft.fresh[1:] for one in layer for row in (one.made.gist, one.made.vector)}
-    if store.version(connection) != draft.version or store.unplanted(connection) or not memo.has(connection, needed):
+    if store.version(connection) != draft.version or store.stale_leaves(connection) or not memo.has(connection, needed):
         return False
     rows: dict[int, int] = {}
     if draft.planes is not None:
         laid = {one.nearest: one.made.vector for one in draft.fresh[0]}
         if laid != store.memo_of_chunks(connection):
             return False
-        rows = _replant(connection, draft, draft.planes)
+        rows = _replace_leaves(connection, draft, draft.planes)
     gone = [row for layer in draft.gone for row in layer]
     if draft.top is not None:
         gone += store.above(connection, draft.top)
@@ -332,14 +335,14 @@ def store_draft(connection: Connection, draft: Draft) -> bool:
             children = [rows.get(node.row, node.row) for node in one.made.cut.nodes]
             node = store.Fresh(layer, one.node.rank, one.node.key, one.made.gist, one.made.vector, one.nearest)
             rows[one.node.row] = store.add(connection, node, children)
-    store.clear_uncut(connection)
+    store.clear_stale_segments(connection)
     store.touch(connection)
     return True
 
 
-def _replant(connection: Connection, draft: Draft, planes: Planes) -> dict[int, int]:
-    """Take out the tree and plant all chunks by other planes; their new rows, by those in the draft."""
+def _replace_leaves(connection: Connection, draft: Draft, planes: Planes) -> dict[int, int]:
+    """Take out the tree and give all chunks leaves by other planes; their new rows, by those in the draft."""
     store.begin(connection, planes.to_bytes())
-    plant(connection)
+    update_leaves(connection)
     rows = {key: row for _, key, row in store.every(connection, 0)}
     return {one.node.row: rows[one.node.key] for one in draft.fresh[0]}

@@ -15,8 +15,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from monograph.models import Float32
 from monograph.tree.segment import BITS
+from monograph.values import Float32
 
 Int16: TypeAlias = npt.NDArray[np.int16]
 Int64: TypeAlias = npt.NDArray[np.int64]

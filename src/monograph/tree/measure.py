@@ -25,7 +25,7 @@ def measure(connection: Connection) -> TreeStats | None:
         layers=tuple(store.layers(connection)[1:]),
         sizes=tuple(store.sizes(connection)),
         cosine=mean_cosine(connection, planes.dimension),
-        waiting=store.count_uncut(connection),
+        waiting=store.count_stale_segments(connection),
         learned_from=planes.learned_from,
         last_made=counts.last_made,
         last_tokens=counts.last_tokens,

@@ -40,7 +40,7 @@ class Bounds:
     most: int
 
 
-class Order(Protocol):
+class NodeOrder(Protocol):
     """A layer's nodes in order: a list in memory, or rows of the file with changes laid over them."""
 
     def between(self, low: int, high: int, most: int) -> Sequence[Node]:
@@ -56,17 +56,17 @@ class Listed:
         self._ranks = [node.rank for node in self._nodes]
 
     def between(self, low: int, high: int, most: int) -> Sequence[Node]:
-        """See :class:`Order`."""
+        """See :class:`NodeOrder`."""
         first = bisect_left(self._ranks, low)
         return self._nodes[first : min(first + most, bisect_left(self._ranks, high, first))]
 
 
-def segments(order: Order, bounds: Bounds) -> list[Segment]:
+def segments(order: NodeOrder, bounds: Bounds) -> list[Segment]:
     """All segments of a layer, in order."""
     return _concrete(_Cutter(order, bounds, None).cut(0, BITS))
 
 
-def segments_near(order: Order, bounds: Bounds, changed: Sequence[int]) -> list[Segment]:
+def segments_near(order: NodeOrder, bounds: Bounds, changed: Sequence[int]) -> list[Segment]:
     """Every segment of a layer that a change may have touched, in order; all others are as they were.
 
     Parameters
@@ -99,7 +99,7 @@ def _concrete(parts: Sequence[_Part]) -> list[Segment]:
 class _Cutter:
     """Cuts groups of ranks; without ``changed`` all of a layer is worked out."""
 
-    def __init__(self, order: Order, bounds: Bounds, changed: Sequence[int] | None) -> None:
+    def __init__(self, order: NodeOrder, bounds: Bounds, changed: Sequence[int] | None) -> None:
         self._order = order
         self._least, self._most = bounds.least, bounds.most
         self._changed = changed

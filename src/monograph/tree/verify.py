@@ -34,7 +34,7 @@ def faults(connection: Connection, recipe: Recipe | None) -> Iterator[str]:
     except ValueError:
         yield "the planes are damaged"
         return
-    if store.unplanted(connection):
+    if store.stale_leaves(connection):
         yield "chunks wait to be put into the tree"
     for wrong, fault in (
         (_misplanted(connection, planes), "chunks are not where they should be in the tree"),
@@ -44,7 +44,7 @@ def faults(connection: Connection, recipe: Recipe | None) -> Iterator[str]:
         if wrong:
             yield f"{wrong} {fault}"
             return
-    if recipe is not None and not store.count_uncut(connection):
+    if recipe is not None and not store.count_stale_segments(connection):
         yield from _misbuilt(connection, recipe)
 
 

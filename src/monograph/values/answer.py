@@ -9,11 +9,11 @@ from typing import Literal, TypeAlias
 from monograph.values.content import content_hash
 from monograph.values.found import Hit
 
-Order: TypeAlias = Literal["relevance", "edges"]
+PassageOrder: TypeAlias = Literal["relevance", "edges"]
 """``relevance``: the best first. ``edges``: the best first, the second last, and so on: what stands in the middle of a
 long prompt is read least."""
 
-CUT = 0.42
+DEFAULT_CUT = 0.42
 """Share of the tokens of a found passage that goes, unless another is asked for: MobileRAG's, on SQuAD."""
 
 GAP = " … "
@@ -36,11 +36,11 @@ def joined(spans: Sequence[Span]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Reduced:
+class ReducedHit:
     """A hit cut down to what a question needs.
 
     ``spans`` are in reading order and never overlap; of a summary there are none, and it is kept whole. ``value`` is
-    what its best sentence is worth (see :mod:`monograph.answer.worth`), or the cosine of its best window.
+    what its best sentence is worth (see :mod:`monograph.answer.sentence_scores`), or the cosine of its best window.
     """
 
     hit: Hit
@@ -198,7 +198,7 @@ def rendered(citations: Sequence[Citation], relations: Sequence[str], candidates
 
 
 @dataclass(frozen=True, slots=True)
-class Seconds:
+class Timings:
     """What an answer took, in seconds.
 
     Parameters
@@ -256,7 +256,7 @@ class Answer:
     unknown: tuple[int, ...] = ()
     tokens_in: int = 0
     tokens_out: int = 0
-    seconds: Seconds = Seconds()
+    seconds: Timings = Timings()
     remembered: bool = False
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from monograph.errors import InvalidDocument
-from monograph.models import Float32
+from monograph.values.arrays import Float32
 
 Metadata: TypeAlias = Mapping[str, Any]
 """A JSON object: its values are str, int, float, bool, None, or lists and objects of these."""
@@ -51,7 +51,7 @@ class Place:
     """Where in its source a stretch of a document stands: from ``start`` to the next place, or to the end.
 
     ``page``, ``slide`` and ``row`` count from 1 as people do, 0 where there is none; ``sheet`` names a sheet, ``json``
-    is a JSON path. No chunk goes across the start of a place that stands ``apart``: pages and slides do not blend.
+    is a JSON path. No chunk goes across the start of a place that stands ``boundary``: pages and slides do not blend.
     """
 
     start: int
@@ -60,7 +60,7 @@ class Place:
     sheet: str = ""
     row: int = 0
     json: str = ""
-    apart: bool = False
+    boundary: bool = False
 
     def metadata(self) -> dict[str, Any]:
         """What is known of the place, by name."""

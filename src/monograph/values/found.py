@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
-from monograph.models import Float32
+from monograph.values.arrays import Float32
 from monograph.values.content import Chunk, Metadata
 from monograph.values.graph import Path
 from monograph.values.tree import Summary
@@ -48,7 +47,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stored:
+class StoredChunk:
     """A chunk as the file holds it, with its document's title and uri.
 
     ``metadata`` is the document's with the chunk's own laid over it. ``vector`` is float32 (dimension,) of unit length,
@@ -67,7 +66,7 @@ class Hit:
     """A chunk or a summary that was found, and how.
 
     ``score`` is what the hits are ordered by, highest first. In the modes ``lexical`` and ``dense`` it is that
-    retriever's own absolute score; in ``hybrid`` it is the fused score (see :mod:`monograph.retrieve.fuse`), and
+    retriever's own absolute score; in ``hybrid`` it is the fused score (see :mod:`monograph.search.fusion`), and
     ``origins`` has the absolute ones. ``metadata`` is the document's with the chunk's own laid over it. Where a
     ``summary`` was found, ``chunk`` is the one under it that is nearest to it.
     """
@@ -92,7 +91,3 @@ class Hit:
         found = ", ".join(f"{o.retriever} #{o.rank + 1} ({o.score:.3f})" for o in self.origins)
         way = "" if self.path is None else f" · {self.path}"
         return f"{self.score:.3f} = {found}{way}"
-
-
-Mode: TypeAlias = Literal["auto", "lexical", "tfidf", "dense", "hybrid", "graph", "tree"]
-"""How to search: see :meth:`monograph.Monograph.search`."""

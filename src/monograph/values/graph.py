@@ -7,7 +7,7 @@ from typing import Literal
 
 from monograph.values.content import Chunk
 
-KINDS = (
+ENTITY_KINDS = (
     "person",
     "organisation",
     "place",
@@ -38,7 +38,7 @@ class Mention:
     name:
         What it is called: the text itself, or its full name where a model gave one.
     kind:
-        A coarse type in lower case: see :data:`KINDS`.
+        A coarse type in lower case: see :data:`ENTITY_KINDS`.
     start, end:
         Offsets into the chunk's text.
     description:

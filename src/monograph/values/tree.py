@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Quote:
     """A stretch of a summary that stands word for word in a text it was made from.
 
-    ``gist_text[start:end] == texts[source][source_start:source_end]``.
+    ``summary_text[start:end] == texts[source][source_start:source_end]``.
     """
 
     start: int
@@ -20,7 +20,7 @@ class Quote:
 
 
 @dataclass(frozen=True, slots=True)
-class Gist:
+class SummaryText:
     """What a summarizer made of some texts, in the order it was given them.
 
     ``quotes`` say where its sentences stand, if it quotes; ``tokens_in`` and ``tokens_out`` what a model read and
@@ -71,7 +71,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class OutlineNode:
     """A part of the tree, opened so many layers deep.
 
     Parameters
@@ -95,4 +95,4 @@ class Branch:
     text: str
     count: int
     title: str = ""
-    children: tuple[Branch, ...] = ()
+    children: tuple[OutlineNode, ...] = ()

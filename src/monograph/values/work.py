@@ -99,7 +99,7 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class SyncedSource:
     """A file or folder that is synced: what is stored of it, when it was last looked through, and what failed.
 
     ``size`` counts bytes on disk; ``synced`` is in seconds since 1970, 0 where it is not known.
@@ -113,18 +113,18 @@ class Followed:
     failures: tuple[Problem, ...]
 
 
-HappeningKind: TypeAlias = Literal["new", "changed", "gone", "renamed", "failed", "away", "back"]
+WatchEventKind: TypeAlias = Literal["new", "changed", "gone", "renamed", "failed", "away", "back"]
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class WatchEvent:
     """One thing that happened in a folder that is watched, once the file holds it.
 
     ``before`` is the uri that a renamed file had, ``reason`` why one failed; a folder is ``away`` while it cannot be
     seen. ``embedded`` counts the texts that were embedded for all that happened at once.
     """
 
-    kind: HappeningKind
+    kind: WatchEventKind
     uri: str
     before: str = ""
     reason: str = ""
@@ -148,5 +148,5 @@ class Progress:
     total_bytes: int = 0
 
 
-Watcher: TypeAlias = Callable[[Progress], None]
+OnProgress: TypeAlias = Callable[[Progress], None]
 """Told of progress from the thread that does the work; an exception raised in it stops the work cleanly."""

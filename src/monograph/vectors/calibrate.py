@@ -10,10 +10,10 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
-from monograph.models import Float32
 from monograph.store import clusters as store
 from monograph.store import vectors as stored_vectors
 from monograph.store.database import Connection
+from monograph.values import Float32
 from monograph.vectors import kernel
 from monograph.vectors.centroids import Centroids
 from monograph.vectors.search import Query, Search, prepare_many, probes

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from monograph.models import Float32
+from monograph.values import Float32
 from monograph.vectors import kernel
 from monograph.vectors.cluster import Metric, encode, pack, unpack
 

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from monograph.models import Float32
+from monograph.values import Float32
 from monograph.vectors import kernel
 from monograph.vectors.kernel import reference
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from monograph.models import Float32
 from monograph.store import clusters as store
 from monograph.store.database import Connection
+from monograph.values import Float32
 from monograph.vectors import search
 from monograph.vectors.design import DEFAULT_DESIGN, Design
 from monograph.vectors.stop import Never

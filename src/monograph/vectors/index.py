@@ -15,12 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from monograph.errors import DamagedFile, InputError
-from monograph.models import Float32
 from monograph.store import clusters as store
 from monograph.store import vectors as stored_vectors
 from monograph.store.database import Connection, path_of
 from monograph.store.filters import Allowed
-from monograph.values import IndexStats
+from monograph.values import Float32, IndexStats
 from monograph.vectors import calibrate, cost, kernel, update
 from monograph.vectors.calibrate import Calibration
 from monograph.vectors.design import DEFAULT_DESIGN, Design

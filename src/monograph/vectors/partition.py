@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from monograph.models import Float32
+from monograph.values import Float32
 from monograph.vectors.cluster import Metric
 
 Int64: TypeAlias = npt.NDArray[np.int64]

@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from monograph.errors import InputError
-from monograph.models import Float32
 from monograph.store import clusters as store
 from monograph.store import vectors as stored_vectors
 from monograph.store.database import Connection
 from monograph.store.prefetch import Prefetcher
+from monograph.values import Float32
 from monograph.vectors import kernel
 from monograph.vectors.centroids import Centroids
 from monograph.vectors.cluster import Metric, body_size

@@ -15,10 +15,10 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from monograph.models import Float32
 from monograph.store import clusters as store
 from monograph.store.clusters import Placement, Size
 from monograph.store.database import Connection
+from monograph.values import Float32
 from monograph.vectors import centroids as central
 from monograph.vectors import partition
 from monograph.vectors.cluster import Entries, encode, joined

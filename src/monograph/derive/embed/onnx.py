@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from monograph.errors import MissingExtra, ModelUnavailable
-from monograph.models import Float32, TextKind
+from monograph.models import TextKind
+from monograph.values import Float32
 
 if TYPE_CHECKING:
     import onnxruntime

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from monograph.errors import MissingExtra, ModelUnavailable
-from monograph.models import Float32, TextKind
+from monograph.models import TextKind
+from monograph.values import Float32
 
 
 class SentenceTransformerEmbedder:

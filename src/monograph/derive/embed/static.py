@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from monograph.derive.tokens import token_ids, wordllama_file
-from monograph.models import Float32, TextKind
+from monograph.models import TextKind
+from monograph.values import Float32
 
 TOKENS_AT_ONCE = 8_192
 """Token vectors of one text that are summed at once: 8 MB."""

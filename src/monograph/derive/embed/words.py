@@ -11,7 +11,7 @@ import numpy as np
 
 from monograph.derive.embed.static import token_vectors
 from monograph.derive.tokens import tokenizer
-from monograph.models import Float32
+from monograph.values import Float32
 
 REMEMBERED = 65_536
 """Words whose tokens are remembered, some 200 bytes each; then it starts afresh."""

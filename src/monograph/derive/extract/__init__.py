@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from monograph.derive.extract.kinds import KINDS
+from monograph.derive.extract.kinds import ENTITY_KINDS
 from monograph.errors import ModelUnavailable
 from monograph.models import Extractor
 from monograph.values import Chunk
 
-__all__ = ["KINDS", "extraction_price", "load_extractor"]
+__all__ = ["ENTITY_KINDS", "extraction_price", "load_extractor"]
 
 
 def load_extractor(spec: str, api_key: str = "") -> Extractor:

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from monograph.derive.extract.kinds import kind_of
-from monograph.models import Embedder, Float32
+from monograph.models import Embedder
+from monograph.values import Float32
 
 _ASKING = {
     "person": "who whom whose wer wen wem wessen quién quiénes",
@@ -48,7 +49,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’]s)?")
 
 
 def answer_kinds(text: str, types: Iterable[str] = ()) -> frozenset[str]:
-    """The kinds of :data:`monograph.values.KINDS` that answer a question; empty where its words do not tell.
+    """The kinds of :data:`monograph.values.ENTITY_KINDS` that answer a question; empty where its words do not tell.
 
     Parameters
     ----------

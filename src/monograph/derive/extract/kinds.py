@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from monograph.values import KINDS
+from monograph.values import ENTITY_KINDS
 
-__all__ = ["KINDS", "kind_of"]
+__all__ = ["ENTITY_KINDS", "kind_of"]
 
 _WORDS = {
     "person": "per people human man woman character individual author user speaker",

@@ -59,7 +59,7 @@ _WORDS_OF_STRENGTH = {
 
 @dataclass(frozen=True, slots=True)
 class NamedThing:
-    """An entity that an answer names; ``kind`` is one of :data:`~monograph.derive.extract.kinds.KINDS` or empty."""
+    """An entity that an answer names; ``kind`` is one of ENTITY_KINDS, or empty."""
 
     name: str
     kind: str = ""

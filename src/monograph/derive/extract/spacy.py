@@ -27,7 +27,7 @@ _INTRODUCING = {"DET", "PRON", "NUM", "PUNCT", "SPACE", "ADP", "CCONJ"}
 class SpacyExtractor:
     """The entities of a spaCy pipeline, and the noun phrases of one that parses, as terms.
 
-    Labels of any scheme are mapped to :data:`monograph.derive.extract.KINDS`. Numbers written as words
+    Labels of any scheme are mapped to :data:`monograph.derive.extract.ENTITY_KINDS`. Numbers written as words
     (``two``, ``first``) are left out. It states no relations.
 
     Parameters

@@ -12,8 +12,7 @@ import numpy as np
 from monograph.derive.embed.static import StaticEmbedder, token_vectors
 from monograph.derive.sentences import sentence_spans
 from monograph.derive.tokens import count_tokens, first_tokens, tokenizer
-from monograph.models import Float32
-from monograph.values import Gist, Quote
+from monograph.values import Float32, Quote, SummaryText
 
 MAX_TEXT = 12_000
 """Characters of a text that are read; only ready-made passages are longer."""
@@ -44,7 +43,7 @@ class ExtractiveSummarizer:
     key = f"extractive/1/{StaticEmbedder.key}"
     """Raised when other sentences are chosen than before."""
 
-    def summarize(self, texts: Sequence[str], max_tokens: int) -> Gist:
+    def summarize(self, texts: Sequence[str], max_tokens: int) -> SummaryText:
         """Choose sentences. See :class:`monograph.models.Summarizer`.
 
         Where no sentence is short enough, the beginning of the first text that has any stands for all; the gist is
@@ -52,7 +51,7 @@ class ExtractiveSummarizer:
         """
         sentences = list(_sentences(texts))
         if not sentences:
-            return Gist("")
+            return SummaryText("")
         vectors, tokens = _embedded([one.text for one in sentences])
         fitting = [place for place, count in enumerate(tokens) if LEAST_TOKENS <= count < max_tokens]
         fitting = fitting or [place for place, count in enumerate(tokens) if count < max_tokens]
@@ -116,7 +115,7 @@ def _chosen(vectors: Float32, tokens: Sequence[int], max_tokens: int) -> list[in
     return chosen
 
 
-def _fitted(best: list[_Sentence], max_tokens: int) -> Gist:
+def _fitted(best: list[_Sentence], max_tokens: int) -> SummaryText:
     """A gist of sentences, the best first; of so many as fit when their tokens are counted together."""
     while True:
         gist = _gist(sorted(best, key=lambda one: (one.source, one.start)))
@@ -127,13 +126,13 @@ def _fitted(best: list[_Sentence], max_tokens: int) -> Gist:
         best = best[:-1]
 
 
-def _gist(sentences: Sequence[_Sentence]) -> Gist:
+def _gist(sentences: Sequence[_Sentence]) -> SummaryText:
     quotes = []
     at = 0
     for one in sentences:
         quotes.append(Quote(at, at + len(one.text), one.source, one.start, one.end))
         at += len(one.text) + len(JOIN)
-    return Gist(JOIN.join(one.text for one in sentences), tuple(quotes))
+    return SummaryText(JOIN.join(one.text for one in sentences), tuple(quotes))
 
 
 def _cut(sentence: _Sentence, max_tokens: int) -> _Sentence:

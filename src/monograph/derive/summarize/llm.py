@@ -11,7 +11,7 @@ from monograph.derive.thoughts import without_thoughts
 from monograph.derive.tokens import count_tokens, first_tokens
 from monograph.errors import InputError, ModelUnavailable
 from monograph.models import LanguageModel
-from monograph.values import Gist, content_id
+from monograph.values import SummaryText, content_id
 
 MAX_TEXT = 12_000
 """Characters of a text that the model is shown; only ready-made passages are longer."""
@@ -73,7 +73,7 @@ class LLMSummarizer:
         """``llm:`` and the model's own spec, or its key where it has none."""
         return f"llm:{getattr(self._model, 'spec', self._model.key)}"
 
-    def summarize(self, texts: Sequence[str], max_tokens: int) -> Gist:
+    def summarize(self, texts: Sequence[str], max_tokens: int) -> SummaryText:
         """Ask the model. See :class:`monograph.models.Summarizer`.
 
         Raises
@@ -89,7 +89,7 @@ class LLMSummarizer:
             raise ModelUnavailable(
                 f"{self.key} wrote no summary, but {completion.text[:60]!r}", "try again, or use another model"
             )
-        return Gist(text, (), completion.tokens_in, completion.tokens_out)
+        return SummaryText(text, (), completion.tokens_in, completion.tokens_out)
 
     def price(self, asked: Sequence[Sequence[str]], max_tokens: int) -> tuple[int, int]:
         """(calls, tokens) that summaries of some texts take at most; the tokens by the tokenizer that cuts chunks."""

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from monograph.errors import InputError
-from monograph.models import Float32
+from monograph.values import Float32
 from monograph.vectors.kernel import reference, reference_graph
 
 _top_k, _scan, _checksum = reference.top_k, reference.scan, reference.checksum

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from monograph.models import Float32
+from monograph.values import Float32
 
 Int64 = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.uint8]

@@ -15,7 +15,7 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from monograph.models import Float32
+from monograph.values import Float32
 from monograph.vectors.kernel.reference import (
     Bits,
     Body,

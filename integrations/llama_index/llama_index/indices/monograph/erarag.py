@@ -106,7 +106,7 @@ class EraRAGIndex(BaseIndex[EraRAGStruct]):
             return
         self._monograph.put(as_documents(nodes))
         if not has_tree(self._monograph):
-            self._monograph.resummarize()
+            self._monograph.tree.rebuild()
 
     def insert_nodes(self, nodes: Sequence[BaseNode], **insert_kwargs: Any) -> None:
         """Store nodes; one of a known id takes that node's place."""

@@ -11,7 +11,7 @@ from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 from llama_index.vector_stores.monograph import ReductionEvent
 from monograph import Chunk, Hit, Monograph
 from monograph.errors import InputError
-from monograph.values import CUT
+from monograph.values import DEFAULT_CUT
 
 dispatcher = instrument.get_dispatcher(__name__)
 
@@ -33,10 +33,10 @@ class SCRPostprocessor(BaseNodePostprocessor):
         About which share of the tokens is to go, 0 to 1.
     """
 
-    cut: float = Field(default=CUT, description="About which share of the tokens is to go, 0 to 1.")
+    cut: float = Field(default=DEFAULT_CUT, description="About which share of the tokens is to go, 0 to 1.")
     _monograph: Monograph = PrivateAttr()
 
-    def __init__(self, monograph: Monograph, cut: float = CUT) -> None:
+    def __init__(self, monograph: Monograph, cut: float = DEFAULT_CUT) -> None:
         super().__init__(cut=cut)  # type: ignore[call-arg]
         self._monograph = monograph
 

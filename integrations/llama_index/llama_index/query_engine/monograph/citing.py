@@ -14,7 +14,7 @@ from llama_index.core.prompts.mixin import PromptMixinType
 from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
 
 from llama_index.vector_stores.monograph import AnswerEvent
-from monograph import Answer, Citation, Mode, Monograph
+from monograph import Answer, Citation, Monograph, Strategy
 from monograph_tools import in_threads
 
 dispatcher = instrument.get_dispatcher(__name__)
@@ -34,7 +34,7 @@ class CitingQueryEngine(BaseQueryEngine):
         An open file; it stays the caller's to close.
     budget:
         Most tokens of the context; None takes the file's own.
-    mode, where:
+    how, where:
         As for :meth:`monograph.Monograph.search`.
     streaming:
         Answer piece by piece: a ``StreamingResponse``, whose ``source_nodes`` and metadata are filled in with the last
@@ -48,14 +48,14 @@ class CitingQueryEngine(BaseQueryEngine):
         monograph: Monograph,
         *,
         budget: int | None = None,
-        mode: Mode = "auto",
+        how: str | Strategy = "auto",
         where: Mapping[str, Any] | None = None,
         streaming: bool = False,
         callback_manager: CallbackManager | None = None,
     ) -> None:
         self._monograph = monograph
         self._streaming = streaming
-        self._choices: dict[str, Any] = {"mode": mode, "where": where} | ({} if budget is None else {"budget": budget})
+        self._choices: dict[str, Any] = {"how": how, "where": where} | ({} if budget is None else {"budget": budget})
         super().__init__(callback_manager)
 
     def _get_prompt_modules(self) -> PromptMixinType:

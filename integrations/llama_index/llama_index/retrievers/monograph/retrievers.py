@@ -7,7 +7,7 @@ from typing import Any
 from llama_index.core.schema import QueryBundle
 
 from llama_index.retrievers.monograph.over_file import FileRetriever
-from monograph import Hit, Mode, Monograph
+from monograph import Graph, Hit, Monograph, Strategy, Tree
 from monograph_tools import Given
 
 
@@ -18,28 +18,22 @@ class HybridRetriever(FileRetriever):
     ----------
     monograph, options:
         As for :class:`~llama_index.retrievers.monograph.over_file.FileRetriever`.
-    mode:
-        As for :meth:`monograph.Monograph.search`.
-    alpha:
-        With the mode ``hybrid``: what meaning counts beside words, from 0 (words alone) to 1 (vectors alone).
+    how:
+        As for :meth:`monograph.Monograph.search`: a name, or a value like ``Hybrid(alpha=0.3)``.
     """
 
     def __init__(
         self,
         monograph: Given,
         *,
-        mode: Mode = "auto",
-        alpha: float | None = None,
+        how: str | Strategy = "auto",
         **options: Any,
     ) -> None:
-        self._mode: Mode = mode
-        self._alpha = alpha
+        self._how = how
         super().__init__(monograph, **options)
 
     def _search(self, monograph: Monograph, query: QueryBundle) -> list[Hit]:
-        return monograph.search(
-            query.query_str, self._similarity_top_k, mode=self._mode, where=self._where, alpha=self._alpha
-        )
+        return monograph.search(query.query_str, self._similarity_top_k, self._how, self._where)
 
 
 class MiniRAGRetriever(FileRetriever):
@@ -62,7 +56,7 @@ class MiniRAGRetriever(FileRetriever):
 
     def _search(self, monograph: Monograph, query: QueryBundle) -> list[Hit]:
         return monograph.search(
-            query.query_str, self._similarity_top_k, mode="graph", where=self._where, faithful=self._faithful
+            query.query_str, self._similarity_top_k, how=Graph(faithful=self._faithful), where=self._where
         )
 
 
@@ -97,8 +91,6 @@ class TreeRetriever(FileRetriever):
         return monograph.search(
             query.query_str,
             self._similarity_top_k,
-            mode="tree",
+            how=Tree(detail=self._detail, budget=self._budget),
             where=self._where,
-            detail=self._detail,
-            budget=self._budget,
         )

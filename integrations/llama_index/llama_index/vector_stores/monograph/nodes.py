@@ -17,7 +17,7 @@ from llama_index.core.schema import (
 )
 from llama_index.core.vector_stores.utils import metadata_dict_to_node, node_to_metadata_dict
 
-from monograph import Document, Hit, Passage, Stored
+from monograph import Document, Hit, Passage, StoredChunk
 from monograph.errors import InvalidDocument
 from monograph.values import Summary
 
@@ -65,7 +65,7 @@ def _check_numbers(node: BaseNode) -> None:
         ) from error
 
 
-def as_node(found: Hit | Stored, explanation: str = "") -> BaseNode:
+def as_node(found: Hit | StoredChunk, explanation: str = "") -> BaseNode:
     """A chunk as a node: one that came from LlamaIndex comes back as it was, but for its embedding."""
     if _CONTENT in found.metadata:
         whole = _WHOLE in found.metadata

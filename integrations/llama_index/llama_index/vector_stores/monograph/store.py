@@ -27,9 +27,9 @@ from llama_index.embeddings.monograph import LlamaIndexEmbedder
 from llama_index.vector_stores.monograph.events import SearchEvent
 from llama_index.vector_stores.monograph.nodes import as_documents, as_node
 from llama_index.vector_stores.monograph.where import as_where
-from monograph import Hit, Monograph
+from monograph import Hit, Hybrid, Monograph
 from monograph.errors import InputError
-from monograph.models import Float32
+from monograph.values import Float32
 from monograph_tools import Given, opened
 
 dispatcher = instrument.get_dispatcher(__name__)
@@ -227,7 +227,7 @@ class EcoVectorStore(BasePydanticVectorStore):
             return self._diverse(query, where, options)
         if mode in (VectorStoreQueryMode.SPARSE, VectorStoreQueryMode.TEXT_SEARCH):
             k = query.similarity_top_k if query.sparse_top_k is None else query.sparse_top_k
-            return self._monograph.search(_words(query), k, mode="lexical", where=where)
+            return self._monograph.search(_words(query), k, how="lexical", where=where)
         if mode == VectorStoreQueryMode.HYBRID:
             return self._hybrid(query, where)
         raise InputError(
@@ -238,7 +238,7 @@ class EcoVectorStore(BasePydanticVectorStore):
         words = query.query_str or ""
         if query.query_embedding is None:
             words = _words(query)
-        return self._monograph.search(words, k, mode="dense", where=where, vector=query.query_embedding)
+        return self._monograph.search(words, k, how="dense", where=where, vector=query.query_embedding)
 
     def _diverse(self, query: VectorStoreQuery, where: dict[str, Any], options: dict[str, Any]) -> list[Hit]:
         threshold = options.get("mmr_threshold", query.mmr_threshold)
@@ -266,10 +266,10 @@ class EcoVectorStore(BasePydanticVectorStore):
         k = query.similarity_top_k if query.hybrid_top_k is None else query.hybrid_top_k
         words, vector = _words(query), query.query_embedding
         if query.sparse_top_k is not None:
-            found = self._monograph.search(words, query.sparse_top_k, mode="lexical", where=where)
+            found = self._monograph.search(words, query.sparse_top_k, how="lexical", where=where)
             found += self._dense(query, query.similarity_top_k, where)
             where = {"$chunk": {"in": sorted({hit.chunk.id for hit in found})}}
-        return self._monograph.search(words, k, mode="hybrid", where=where, vector=vector, alpha=query.alpha)
+        return self._monograph.search(words, k, how=Hybrid(alpha=query.alpha), where=where, vector=vector)
 
 
 def unlike_each_other(query: Float32, vectors: Sequence[Float32], k: int, threshold: float) -> list[int]:

@@ -1,0 +1,41 @@
+"""Answers of a model, remembered by all that made them: question, context and model."""
+
+from __future__ import annotations
+
+import json
+
+from monograph.models import Completion
+from monograph.store import memo
+from monograph.store.database import Database
+from monograph.values import content_hash
+
+
+def key_of(model: str, prompt: str, max_tokens: int) -> bytes:
+    """The memo key of an answer; the prompt holds the question and the context."""
+    return content_hash(memo.ANSWER, model, prompt, max_tokens)
+
+
+class AnswerCache:
+    """What models answered before, as a file holds it: until it is compacted, or something is forgotten."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def recall(self, key: bytes) -> Completion | None:
+        """What was answered, or None."""
+        with self._database.read() as connection:
+            held = memo.rows(connection, memo.ANSWER, [key])
+            values = memo.values(connection, held.values())
+        for value in values.values():
+            made = json.loads(value)
+            return Completion(made["text"], made["tokens_in"], made["tokens_out"])
+        return None
+
+    def keep(self, key: bytes, made: Completion) -> None:
+        """Remember an answer; a file that is only read keeps none."""
+        if self._database.read_only:
+            return
+        value = {"text": made.text, "tokens_in": made.tokens_in, "tokens_out": made.tokens_out}
+        spent = made.tokens_in + made.tokens_out
+        with self._database.write() as connection:
+            memo.put(connection, memo.ANSWER, [(key, json.dumps(value, ensure_ascii=False).encode(), spent)])

@@ -1,0 +1,57 @@
+"""What stands ahead of the passages, as in MiniRAG: how they hang together, and what in them may be the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from monograph.answer.query_terms import QueryTerms
+from monograph.derive.extract.answer_kinds import answer_kinds
+from monograph.store import chunks, extractions, graphs
+from monograph.store.database import Connection
+from monograph.store.terms import words_of
+from monograph.values import Hit, Mention
+
+RELATIONS = 3
+CANDIDATES = 6
+_LOOKED_AT = 10
+
+
+def relations(hits: Sequence[Hit]) -> tuple[str, ...]:
+    """The ways through the graph that led to the best hits, those that name something, each once."""
+    told = [
+        " → ".join(dict.fromkeys(" ".join(node.name.split()) for node in hit.path.nodes[1:]))
+        for hit in hits[:_LOOKED_AT]
+        if hit.path is not None and sum(node.kind == "entity" for node in hit.path.nodes) > 1
+    ]
+    return tuple(dict.fromkeys(told))[:RELATIONS]
+
+
+def candidates(connection: Connection, asked: QueryTerms, hits: Sequence[Hit]) -> tuple[str, ...]:
+    """Names in the best hits of the kind that the question asks for and that it does not hold, the most probable first.
+
+    Empty where its words tell no kind, or the hits have no graph.
+    """
+    kinds = answer_kinds(asked.text)
+    if not kinds:
+        return ()
+    found = {
+        row.row: hit
+        for hit in hits[:_LOOKED_AT]
+        if hit.summary is None and (row := chunks.find(connection, hit.chunk.id)) is not None
+    }
+    weights: dict[str, float] = {}
+    for at, value in graphs.extraction_values(connection, found).items():
+        hit = found[at]
+        mentions = extractions.unpack(value, hit.chunk.text).mentions
+        for name in {
+            " ".join(one.name.split()) for one in mentions if one.kind in kinds and _may_answer(one, hit.text)
+        }:
+            if not asked.all_words.issuperset(words_of(name)):
+                weights[name] = weights.get(name, 0.0) + 1.0 / (1.0 + hit.rank)
+    return tuple(sorted(weights, key=lambda name: (-weights[name], name)))[:CANDIDATES]
+
+
+def _may_answer(one: Mention, text: str) -> bool:
+    """Whether a name may be an answer: one word of unknown kind at the head of a sentence is just a word."""
+    before = text[: one.start].rstrip(" \t\"'“")
+    return one.kind != "name" or " " in one.name or not (before == "" or before[-1] in ".!?:\n")

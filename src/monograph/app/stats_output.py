@@ -1,0 +1,48 @@
+"""What a file holds and weighs, on a terminal."""
+
+from __future__ import annotations
+
+from monograph.app.output import console, in_bytes, table
+from monograph.app.tree_output import tree_rows
+from monograph.values import IndexStats, Stats
+
+
+def print_stats(stats: Stats) -> None:
+    """Counts and sizes."""
+    made = table("what", "value", right=["value"])
+    rows: list[tuple[str, str]] = [
+        ("documents", f"{stats.documents:,}"),
+        ("files read", f"{stats.sources:,}"),
+        ("characters", f"{stats.characters:,}"),
+        ("chunks", f"{stats.chunks:,}"),
+        ("vectors", f"{stats.vectors:,}"),
+        *_index_rows(stats.index),
+        ("different words", f"{stats.terms:,}"),
+        ("entities", f"{stats.entities:,}"),
+        ("  names merged into them", f"{stats.merged:,}"),
+        ("  mentions", f"{stats.mentions:,}"),
+        *tree_rows(stats.tree),
+        ("remembered values", f"{stats.memo:,}"),
+        ("  of these unused", f"{stats.memo_unused:,}"),
+        ("chunk tokens / overlap", f"{stats.chunk_tokens} / {stats.chunk_overlap}"),
+        ("dimension", f"{stats.dimension}"),
+        ("file", in_bytes(stats.file_bytes)),
+        *((f"  {name}", in_bytes(size)) for name, size in stats.tables),
+    ]
+    for row in rows:
+        made.add_row(*row)
+    out = console()
+    made_with = f"embedder {stats.embedder or '(none yet)'}  extractor {stats.extractor or '(none yet)'}"
+    made_with += f"  summarizer {stats.summarizer}" if stats.summarizer else ""
+    out.print(f"{stats.path}  format {stats.format}  {made_with}")
+    out.print(made)
+
+
+def _index_rows(index: IndexStats) -> list[tuple[str, str]]:
+    loads = "all" if index.expected_loads is None else f"{index.expected_loads:.1f}"
+    return [
+        ("  clusters", f"{index.clusters:,}"),
+        ("  entries / deleted", f"{index.entries:,} / {index.dead:,}"),
+        ("  in memory / by the model", f"{in_bytes(index.memory)} / {in_bytes(index.expected_memory)}"),
+        (f"  loads a query for recall {index.target_recall:g}", loads),
+    ]

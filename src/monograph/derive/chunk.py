@@ -1,0 +1,170 @@
+"""Documents cut into chunks, at places that the text itself chooses.
+
+Cutting greedily from the start would move every later border when one word is inserted, and every later chunk would
+be embedded anew. Here a chunk may end at any sentence in the second half of its room, and ends at the strongest break
+there: a heading, else the end of a paragraph, else of a sentence; among equals at the one whose following sentence
+has the highest hash. Two cuts that are out of step after an edit soon look at the same candidates, choose the same
+one, and are in step again.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from typing import Any
+
+from monograph.derive.breaks import HEADING, Block, Sentence, sentences
+from monograph.errors import InvalidDocument
+from monograph.settings import Settings
+from monograph.values import PASSAGE_SEPARATOR, Chunk, Document, Place, Section, content_id
+
+SHORTEST = 0.5
+"""A chunk that is cut off fills at least this share of its room."""
+
+
+_TABLE = re.compile(
+    r"^[ ]{0,3}(\|[^\n]+\|)[ \t]*\n[ ]{0,3}\|(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*(?:\n[ ]{0,3}\|[^\n]*)*", re.M
+)
+
+
+def cut(document: Document, settings: Settings, counted: Iterable[Block] | None = None) -> list[Chunk]:
+    """The chunks of a document, in reading order.
+
+    Every character but white space is in a chunk; ``document.text[start:end] == chunk.text``, without white space at
+    either end. Ready-made passages are taken as they are.
+
+    Parameters
+    ----------
+    document:
+        Its ``sections`` are borders that a chunk's overlap never crosses, and give the chunks their ``section``. Its
+        ``places`` give the chunks their page, slide, sheet, rows or JSON path, and no chunk goes across the start of
+        one that is a boundary.
+    settings:
+        Most tokens a chunk, and most tokens of whole sentences that it repeats from the one before.
+    counted:
+        The document's sentences, where :func:`~monograph.derive.breaks.count_blocks` has them.
+
+    Raises
+    ------
+    InvalidDocument
+        If a ready-made passage is empty.
+    """
+    if document.passages:
+        return _ready_made(document)
+    seen: dict[str, int] = {}
+    chunks = []
+    section_starts = [section.start for section in document.sections]
+    tables = _tables(document.text)
+    place_starts = [place.start for place in document.places]
+    for ordinal, (start, own, end) in enumerate(_spans(document, settings, counted)):
+        text = document.text[start:end]
+        seen[text] = seen.get(text, 0) + 1
+        section = bisect_right(section_starts, own)
+        first, last = bisect_right(place_starts, start), bisect_right(place_starts, end - 1)
+        chunks.append(
+            Chunk(
+                id=content_id("chunk", document.id, text, seen[text]),
+                document_id=document.id,
+                text=text,
+                start=start,
+                end=end,
+                ordinal=ordinal,
+                metadata=_metadata(document.sections[section - 1 : section], document.places[max(first - 1, 0) : last])
+                | _columns(tables, start),
+            )
+        )
+    return chunks
+
+
+def _tables(text: str) -> list[tuple[int, int, str]]:
+    """(end of the header, end, header) of each Markdown table."""
+    if "|\n" not in text:
+        return []
+    found = _TABLE.finditer(text)
+    return [(table.end(1), table.end(), " ".join(table.group(1).replace("|", " ").split())) for table in found]
+
+
+def _columns(tables: Sequence[tuple[int, int, str]], start: int) -> dict[str, Any]:
+    """The names of the columns, for a chunk that begins within a table and does not have them."""
+    at = bisect_right(tables, (start, 0, "")) - 1
+    return {"columns": tables[at][2]} if at >= 0 and tables[at][0] <= start < tables[at][1] else {}
+
+
+def _metadata(section: Sequence[Section], places: Sequence[Place]) -> dict[str, Any]:
+    """A chunk's own metadata: the headings above it, the place it begins at, and its last row."""
+    path = " > ".join(section[0].path) if section else ""
+    known: dict[str, Any] = {"section": path} if path else {}
+    if places:
+        known |= places[0].metadata()
+        if places[-1].row > places[0].row and places[-1].sheet == places[0].sheet:
+            known["last_row"] = places[-1].row
+    return known
+
+
+def _ready_made(document: Document) -> list[Chunk]:
+    chunks = []
+    seen: dict[str, int] = {}
+    start = 0
+    for ordinal, passage in enumerate(document.passages):
+        if not passage.text.strip():
+            raise InvalidDocument(
+                f"passage {passage.id or ordinal!r} of document {document.id!r} is empty", "leave it out"
+            )
+        seen[passage.text] = seen.get(passage.text, 0) + 1
+        identifier = passage.id or content_id("chunk", document.id, passage.text, seen[passage.text])
+        end = start + len(passage.text)
+        chunks.append(Chunk(identifier, document.id, passage.text, start, end, ordinal, passage.metadata))
+        start = end + len(PASSAGE_SEPARATOR)
+    return chunks
+
+
+def _spans(document: Document, settings: Settings, counted: Iterable[Block] | None) -> Iterator[tuple[int, int, int]]:
+    """(start, start without the overlap, end) of each chunk."""
+    headings = (section.start for section in document.sections)
+    boundaries = [place.start for place in document.places if place.boundary]
+    found = sentences(document.text, headings, settings.chunk_tokens, counted)
+    buffer: list[Sentence] = []
+    overlap: list[Sentence] = []
+    border = 0
+    for sentence in found:
+        if border < len(boundaries) and boundaries[border] <= sentence.start:
+            border = bisect_right(boundaries, sentence.start)
+            if buffer:
+                yield (overlap or buffer)[0].start, buffer[0].start, buffer[-1].end
+                buffer, overlap = [], []
+        buffer.append(sentence)
+        while _tokens(overlap) + _tokens(buffer) > settings.chunk_tokens and len(buffer) > 1:
+            at = _border(buffer, settings.chunk_tokens - _tokens(overlap))
+            yield (overlap or buffer)[0].start, buffer[0].start, buffer[at - 1].end
+            overlap = _overlap(buffer, at, settings)
+            buffer = buffer[at:]
+    if buffer:
+        yield (overlap or buffer)[0].start, buffer[0].start, buffer[-1].end
+
+
+def _tokens(some: Sequence[Sentence]) -> int:
+    return sum(sentence.tokens for sentence in some)
+
+
+def _border(buffer: Sequence[Sentence], room: int) -> int:
+    """Before which sentence of the buffer to cut; the last sentence does not fit any more."""
+    filled = list(accumulate(sentence.tokens for sentence in buffer))
+    candidates = [at for at in range(1, len(buffer)) if filled[at - 1] <= room and filled[at - 1] >= SHORTEST * room]
+    if not candidates:
+        # One long sentence jumps from the first half past the room: all that fits before it.
+        return max(1, sum(tokens <= room for tokens in filled[:-1]))
+    return max(candidates, key=lambda at: (buffer[at].strength, buffer[at].mark))
+
+
+def _overlap(buffer: Sequence[Sentence], at: int, settings: Settings) -> list[Sentence]:
+    """The last whole sentences before a border, as many as fit; none across a heading."""
+    chosen: list[Sentence] = []
+    # The next chunk's first own sentence must fit beside the overlap.
+    room = min(settings.chunk_overlap, settings.chunk_tokens - buffer[at].tokens)
+    while at > 1 and buffer[at].strength < HEADING and buffer[at - 1].tokens <= room:
+        at -= 1
+        room -= buffer[at].tokens
+        chosen.insert(0, buffer[at])
+    return chosen

@@ -1,0 +1,1 @@
+"""Ways to look round in what a file holds."""

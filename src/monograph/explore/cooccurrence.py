@@ -1,0 +1,171 @@
+"""Which entities chunks name together, how often, and how surprising that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import fsum, log1p
+
+from monograph.explore.nodes import Node, Nodes, Seen
+from monograph.explore.surface_forms import keys_in, named_by
+from monograph.graph.build import NO_SENTENCE
+from monograph.graph.names import asked_keys
+from monograph.store import extractions, graphs, neighbours
+from monograph.values import Link, Relation
+
+CROWDED = 24
+"""Names of a sentence up to which each is linked to each."""
+
+NEAR = 8
+"""Names before and after it that a name of a more crowded sentence is linked to, in order of first mention."""
+
+
+@dataclass(slots=True)
+class Bond:
+    """What holds two entities together: chunks that name both in one sentence, and what a model said of them.
+
+    ``said`` has (chunk, strength, whether it leads from the entity of the smaller id to the other) of each relation.
+    """
+
+    chunks: set[int] = field(default_factory=set)
+    said: list[tuple[int, float, bool]] = field(default_factory=list)
+
+
+class CooccurrenceGraph:
+    """The bonds between the entities of the chunks that were read."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        self.nodes = nodes
+        self.bonds: dict[Node, dict[Node, Bond]] = {}
+
+    def add(self, chunks: Iterable[int]) -> None:
+        """Add the bonds that chunks hold; each chunk once."""
+        for chunk in chunks:
+            seen = self.nodes.seen[chunk]
+            for one, other in _together(seen):
+                if not self._within(one, other):
+                    self._bond(one, other).chunks.add(chunk)
+            for told in self.nodes.told[chunk]:
+                source, target = seen[told.source].node, seen[told.target].node
+                if source != target and told.strength > 0:
+                    bond = self._bond(source, target)
+                    bond.chunks.add(chunk)
+                    bond.said.append((chunk, told.strength, self.nodes.id(source) < self.nodes.id(target)))
+
+    def _bond(self, one: Node, other: Node) -> Bond:
+        bond = self.bonds.setdefault(one, {}).get(other)
+        if bond is None:
+            bond = self.bonds[one][other] = self.bonds.setdefault(other, {})[one] = Bond()
+        return bond
+
+    def _within(self, one: Node, other: Node) -> bool:
+        """Whether a name is a part of the other, as York is of New York: the two stand together whatever is said."""
+        first, second = f" {self.nodes.key(one)} ", f" {self.nodes.key(other)} "
+        return first in second or second in first
+
+    def surprise(self, one: Node, other: Node, bond: Bond) -> float:
+        """ln(1 + p(both) / (p(one) p(other))): pointwise mutual information, softened so that it is above 0.
+
+        The probabilities are shares of the chunks of the file; those of single entities are their names'. Plain
+        pointwise mutual information would leave an entity that every chunk names without any link.
+        """
+        expected = self.nodes.count_name(one) * self.nodes.count_name(other)
+        return log1p(len(bond.chunks) * self.nodes.total / expected)
+
+    def weight(self, one: Node, other: Node, bond: Bond) -> float:
+        """How often times how surprising; a chunk in which a model states a relation counts 1 + its strength."""
+        often = len(bond.chunks) + fsum(strength for _, strength, _ in bond.said)
+        return often * self.surprise(one, other, bond)
+
+    def beside(self, some: Iterable[Node], passed: set[Node]) -> dict[Node, float]:
+        """The heaviest weight with which any of some entities is bound to each that is not passed yet."""
+        found: dict[Node, float] = {}
+        for one in some:
+            for other, bond in self.bonds.get(one, {}).items():
+                if other not in passed:
+                    found[other] = max(found.get(other, 0.0), self.weight(one, other, bond))
+        return found
+
+    def among(self, some: Sequence[Node]) -> Iterator[tuple[Node, Node, Bond]]:
+        """The bonds among entities, each once."""
+        place = {node: at for at, node in enumerate(some)}
+        for one in some:
+            for other, bond in self.bonds.get(one, {}).items():
+                if other in place and place[one] < place[other]:
+                    yield one, other, bond
+
+    def links(self, some: Sequence[Node]) -> list[tuple[Node, Node, Link]]:
+        """The links among entities, heaviest first, each with its ends in the direction that a model gave it."""
+        bonds = [self._directed(*bond) for bond in self.among(some)]
+        told = {chunk for _, _, bond in bonds for chunk, _, _ in bond.said}
+        places = neighbours.places(self.nodes.connection, {chunk for _, _, bond in bonds for chunk in bond.chunks})
+        relations = self._relations(sorted(told))
+        found = [
+            (source, target, self._link(source, target, bond, places, relations)) for source, target, bond in bonds
+        ]
+        return sorted(found, key=lambda one: (-one[2].weight, one[2].source, one[2].target))
+
+    def _directed(self, one: Node, other: Node, bond: Bond) -> tuple[Node, Node, Bond]:
+        """The entity of the smaller id first, unless the model's relations lead the other way by their strength."""
+        small, big = sorted((one, other), key=self.nodes.id)
+        forward = fsum(strength if ahead else -strength for _, strength, ahead in bond.said)
+        return (big, small, bond) if forward < 0 else (small, big, bond)
+
+    def _link(
+        self,
+        source: Node,
+        target: Node,
+        bond: Bond,
+        places: Mapping[int, neighbours.Place],
+        relations: Mapping[tuple[int, Node, Node], list[Relation]],
+    ) -> Link:
+        def where(chunk: int) -> tuple[str, int]:
+            return places[chunk].document_id, places[chunk].ordinal
+
+        chunks = sorted(bond.chunks, key=where)
+        written = [
+            one
+            for chunk in sorted({chunk for chunk, _, _ in bond.said}, key=where)
+            for ends in ((source, target), (target, source))
+            for one in relations.get((chunk, *ends), ())
+        ]
+        return Link(
+            source=self.nodes.id(source),
+            target=self.nodes.id(target),
+            weight=self.weight(source, target, bond),
+            chunks=tuple(places[chunk].id for chunk in chunks),
+            description="\n".join(dict.fromkeys(one.description for one in written if one.description)),
+            keywords=tuple(dict.fromkeys(keyword for one in written for keyword in one.keywords)),
+        )
+
+    def _relations(self, chunks: Sequence[int]) -> dict[tuple[int, Node, Node], list[Relation]]:
+        """What a model wrote, by chunk, source and target."""
+        values = graphs.extraction_values(self.nodes.connection, chunks)
+        found: dict[tuple[int, Node, Node], list[Relation]] = {}
+        for chunk in chunks:
+            keys = keys_in(self.nodes, chunk)
+            seen = {one.name: one.node for one in self.nodes.seen[chunk]}
+            for one in extractions.unpack(values[chunk], "").relations if chunk in values else ():
+                source, target = (_end(name, keys) for name in (one.source, one.target))
+                if source is not None and target is not None:
+                    found.setdefault((chunk, seen[source], seen[target]), []).append(one)
+        return found
+
+
+def _end(name: str, keys: Mapping[str, int]) -> int | None:
+    named = (named_by(key, keys) for key in asked_keys(name))
+    return next((row for row in named if row is not None), None)
+
+
+def _together(seen: Sequence[Seen]) -> Iterator[tuple[Node, Node]]:
+    """The entities that stand in one sentence; in crowded sentences only those near each other."""
+    sentences: dict[int, dict[Node, None]] = {}
+    for one in seen:
+        for sentence in {one.first, one.second} - {NO_SENTENCE}:
+            sentences.setdefault(sentence, {})[one.node] = None
+    for standing in sentences.values():
+        some = list(standing)
+        reach = len(some) if len(some) <= CROWDED else NEAR
+        for place, node in enumerate(some):
+            for other in some[place + 1 : place + 1 + reach]:
+                yield node, other

@@ -1,0 +1,66 @@
+"""Documents and chunks by id or by metadata: nothing is searched, and nothing scored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from monograph.errors import NotFound
+from monograph.store import chunks, documents, vectors
+from monograph.store.database import Connection, path_of
+from monograph.store.filters import Allowed
+from monograph.values import Chunk, Document, StoredChunk
+
+
+def fetch(
+    connection: Connection, ids: Sequence[str] | None, allowed: Allowed, dimension: int | None = None
+) -> list[StoredChunk]:
+    """Stored chunks.
+
+    Parameters
+    ----------
+    connection:
+        A read transaction.
+    ids:
+        Of chunks: those that are there come in this order. None asks for all, in reading order, document by document.
+    allowed:
+        Which of them.
+    dimension:
+        Of the vectors that are to come with them; None leaves them out.
+    """
+    rows = chunks.asked(connection, ids, allowed)
+    held = {}
+    if dimension is not None:
+        numbers, values = vectors.of_chunks(connection, rows, dimension)
+        held = dict(zip(numbers.tolist(), values, strict=True))
+    return [
+        StoredChunk(one.chunk, one.title, one.uri, one.metadata, held.get(one.row))
+        for one in chunks.load(connection, rows)
+    ]
+
+
+def document(connection: Connection, name: str) -> Document:
+    """A document by id or uri, with its text. Raises NotFound if there is none, or several came from that uri."""
+    return documents.load(connection, _only(connection, name))
+
+
+def every_document(connection: Connection) -> list[Document]:
+    """All documents without their texts, in order of uri, then id."""
+    listed = [Document(id=row.id, title=row.title, uri=row.uri) for row in documents.every(connection)]
+    return sorted(listed, key=lambda one: (one.uri, one.id))
+
+
+def chunks_of(connection: Connection, name: str) -> list[Chunk]:
+    """The chunks of a document in reading order. Raises as :func:`document`."""
+    return [found.chunk for found in chunks.of_document(connection, _only(connection, name).row)]
+
+
+def _only(connection: Connection, name: str) -> documents.Row:
+    found, _ = documents.resolve(connection, [name])
+    if not found:
+        path = path_of(connection)
+        raise NotFound(f"{path} holds no document {name!r}", f"monograph show {path}")
+    if len(found) > 1:
+        raise NotFound(
+            f"{name!r} holds {len(found)} documents", f"name one of {', '.join(row.id for row in found[:3])} …"
+        )
+    return found[0]

@@ -1,0 +1,165 @@
+"""Which names were taken to mean one entity, by which rule, and what the rule saw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
+
+from monograph.explore.nodes import Nodes
+from monograph.explore.surface_forms import Writing, writings
+from monograph.graph.names import key_of
+from monograph.search.paths import written
+from monograph.store import names, neighbours
+from monograph.store.database import Connection
+from monograph.values import Merge, content_id
+
+SHOWN_DOCUMENTS = 3
+"""Titles of documents that a merge names."""
+
+_DETAILS = {
+    "plural": "the same words in the plural",
+    "initials": "the only person here whose name it shortens",
+    "middle name": "the only person here with these names and one more",
+}
+
+
+def merges(connection: Connection, heads: Sequence[int] | None = None) -> list[Merge]:
+    """The merges of a file, or those of some entities, in order of the entity's name.
+
+    Names that were joined in the whole file come first. For entities that are named, those that hold in one document
+    follow (``short form``: a last or first name that means one person there) and spellings that are one name to begin
+    with (``spelling variant``); both are looked for in the chunks that :class:`~monograph.explore.nodes.Nodes` reads.
+    Last come the merges that were taken back.
+
+    Parameters
+    ----------
+    connection:
+        A read transaction.
+    heads:
+        Rows of the entities' heads; all of them without.
+    """
+    if heads is None:
+        return [*_by_rule(connection, ()), *_undone(connection, None)]
+    nodes = Nodes(connection)
+    nodes.read_entities(heads)
+    keys = [one.key for head in heads for one in nodes.members[head]]
+    ways = _ways(nodes, heads)
+    return [
+        *_by_rule(connection, keys),
+        *_short_forms(nodes, ways),
+        *_variants(nodes, ways),
+        *_undone(connection, keys),
+    ]
+
+
+def _by_rule(connection: Connection, keys: Sequence[str]) -> list[Merge]:
+    found = names.merges(connection, keys)
+    shown = _shown(connection, {key for pair in found for key in pair[:2]})
+    stated = neighbours.stating(connection, [key for key, _, _ in found])
+    made = [
+        Merge(
+            content_id("merge", key, head),
+            shown[head],
+            shown[key],
+            reason,
+            _detail(reason, key, head, stated.get((key, head), ())),
+        )
+        for key, head, reason in found
+    ]
+    return sorted(made, key=lambda one: (one.name, one.other, one.id))
+
+
+def _detail(reason: str, key: str, head: str, documents: Sequence[str]) -> str:
+    if reason == "abbreviation":
+        return f"stated in {_some(documents)}"
+    if reason == "spelling":
+        alike = SequenceMatcher(None, key, head, autojunk=False).ratio()
+        return f"{alike:.0%} of the letters are the same, and no other name is as near"
+    return _DETAILS.get(reason, "")
+
+
+def _some(documents: Sequence[str]) -> str:
+    more = f" and {len(documents) - SHOWN_DOCUMENTS} more" if len(documents) > SHOWN_DOCUMENTS else ""
+    return ", ".join(documents[:SHOWN_DOCUMENTS]) + more
+
+
+def _shown(connection: Connection, keys: Iterable[str]) -> dict[str, str]:
+    """Names as the first of their chunks writes them, else as a title does, by key."""
+    asked = set(keys)
+    rows = names.rows(connection, asked)
+    itself = {row: row for row in rows.values()}
+    forms = {one.entity: one.title.partition(" (")[0] for one in neighbours.titled(connection, itself)}
+    chunks = neighbours.chunks_naming(connection, itself, 1)
+    forms.update(
+        (row, form) for row, (_, form) in written(connection, {row: some[0] for row, some in chunks.items()}).items()
+    )
+    return {key: forms.get(rows[key], key) if key in rows else key for key in asked}
+
+
+def _ways(nodes: Nodes, heads: Sequence[int]) -> list[Writing]:
+    """Every way in which the chunks of entities write their names."""
+    asked = set(heads)
+    rows = sorted({chunk for head in heads for chunk in nodes.chunks[head]})
+    return [one for one in writings(nodes, rows) if one.node.head in asked]
+
+
+def _short_forms(nodes: Nodes, ways: Sequence[Writing]) -> list[Merge]:
+    places = neighbours.places(nodes.connection, {one.chunk for one in ways if one.short})
+    titles = {places[one.chunk].document_id: places[one.chunk].title for one in ways if one.short}
+    documents: dict[tuple[str, int], set[str]] = {}
+    for one in ways:
+        if one.short:
+            documents.setdefault((one.form, one.name), set()).add(places[one.chunk].document_id)
+    full = _most_written(ways)
+    made = []
+    for (form, name), some in documents.items():
+        key = nodes.names[name].key
+        listed = [titles[one] or one for one in sorted(some)]
+        detail = f"the only person so called in {_some(listed)}"
+        made.append(Merge(content_id("merge", key_of(form), key), full.get(name, key), form, "short form", detail))
+    return sorted(made, key=lambda one: (one.name, one.other, one.id))
+
+
+def _variants(nodes: Nodes, ways: Sequence[Writing]) -> list[Merge]:
+    full = _most_written(ways)
+    forms = {(one.name, one.form) for one in ways if not one.short and one.form != full[one.name]}
+    made = [
+        Merge(
+            content_id("merge", nodes.names[name].key, form),
+            full[name],
+            form,
+            "spelling variant",
+            "the same but for case, accents, signs or an article",
+        )
+        for name, form in forms
+    ]
+    return sorted(made, key=lambda one: (one.name, one.other, one.id))
+
+
+def _most_written(ways: Sequence[Writing]) -> dict[int, str]:
+    """How most chunks write each name, by row."""
+    counted: dict[int, dict[str, int]] = {}
+    for one in ways:
+        if not one.short:
+            forms = counted.setdefault(one.name, {})
+            forms[one.form] = forms.get(one.form, 0) + 1
+    return {name: _most(forms) for name, forms in counted.items()}
+
+
+def _most(forms: Mapping[str, int]) -> str:
+    return min(forms, key=lambda form: (-forms[form], form))
+
+
+def _undone(connection: Connection, keys: Sequence[str] | None) -> list[Merge]:
+    """The pairs that were set apart; of some names, those with one of them as the first."""
+    pairs = {
+        tuple(sorted(pair, key=lambda key: (-len(key.split()), -len(key), key)))
+        for pair in names.cannot_link(connection)
+    }
+    asked = None if keys is None else set(keys)
+    ordered = sorted(pair for pair in pairs if asked is None or asked & set(pair))
+    shown = _shown(connection, {key for pair in ordered for key in pair})
+    return [
+        Merge(content_id("merge", other, full), shown[full], shown[other], "set apart", "by hand", undone=True)
+        for full, other in ordered
+    ]

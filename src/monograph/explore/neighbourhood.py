@@ -1,0 +1,141 @@
+"""What lies around entities: those that chunks name together with them, hop by hop, and the chunks that say so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from monograph.errors import InputError
+from monograph.explore.cooccurrence import CooccurrenceGraph
+from monograph.explore.nodes import Node, Nodes
+from monograph.explore.surface_forms import entities
+from monograph.store import chunks, neighbours
+from monograph.store.database import Connection
+from monograph.values import Chunk, Link, Neighbourhood
+
+
+def neighbourhood(connection: Connection, centre: Sequence[Node], hops: int, most: int) -> Neighbourhood:
+    """The part of the graph around entities.
+
+    Two entities are linked where a chunk names both in one sentence, or a model states a relation of them. What a link
+    weighs is how often that is, times how surprising (see
+    :meth:`monograph.explore.cooccurrence.CooccurrenceGraph.weight`). Each hop adds the
+    entities that links to the hop before it bind most; when several hops are asked for, the room is shared among them.
+
+    It is a function of what is stored, the same in every file of the same documents. Of an entity in very many chunks
+    some are read (see :class:`monograph.explore.nodes.Nodes`), and with them all chunks of its rarer neighbours: a
+    link between two such entities may know fewer chunks than there are. An entity that no chunk names, only titles,
+    stands in the first sentence of their documents' first chunks.
+
+    Parameters
+    ----------
+    connection:
+        A read transaction.
+    centre:
+        The entities asked for.
+    hops:
+        How far from these, at least 0.
+    most:
+        Most entities around them, and most chunks, at least 1.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+    """
+    if hops < 0 or most < 1:
+        raise InputError(f"hops is {hops} and most is {most}", "give 0 or more hops, and at least 1 entity")
+    nodes = Nodes(connection)
+    web = CooccurrenceGraph(nodes)
+    web.add(nodes.read_titled({one.head for one in centre}))
+    levels, cut = _around(web, centre, hops, most)
+    shown = [one for level in levels for one in level]
+    web.add(nodes.read_entities({one.head for one in shown}))
+    links = web.links(shown)
+    best = {
+        node: rank for level, inner in zip(levels[1:], levels, strict=False) for node, rank in _ranks(web, inner, level)
+    }
+    ordered = [*centre, *(node for level in levels[1:] for node in sorted(level, key=best.__getitem__))]
+    rows = _telling(web, centre, ordered, links)[:most]
+    return _made(nodes, centre, ordered, [link for _, _, link in links], rows, cut)
+
+
+def whole(connection: Connection) -> Neighbourhood:
+    """The whole graph of a file: every entity, every link and every chunk, all in memory."""
+    nodes = Nodes(connection)
+    web = CooccurrenceGraph(nodes)
+    every = neighbours.all_nodes(connection)
+    web.add(nodes.read(every))
+    heads = neighbours.most_named(connection, -1)
+    nodes.read_entities(heads)
+    shown = [node for head in heads for node in nodes.nodes_of(head)]
+    return _made(nodes, (), shown, [link for _, _, link in web.links(shown)], every, 0)
+
+
+def _around(web: CooccurrenceGraph, centre: Sequence[Node], hops: int, most: int) -> tuple[list[list[Node]], int]:
+    """The entities of each hop, the centre as the first; and how many were left out."""
+    levels, passed, left, cut = [list(centre)], set(centre), most, 0
+    for hop in range(hops):
+        web.add(web.nodes.read_entities({one.head for one in levels[-1]}))
+        weights = web.beside(levels[-1], passed)
+        ordered = sorted(weights, key=lambda node: (-weights[node], web.nodes.key(node), node.sense))
+        level = ordered[: left // (hops - hop)]
+        passed.update(ordered)
+        cut += len(ordered) - len(level)
+        left -= len(level)
+        levels.append(level)
+    return levels, cut
+
+
+def _ranks(
+    web: CooccurrenceGraph, inner: Sequence[Node], level: Sequence[Node]
+) -> list[tuple[Node, tuple[float, str, str]]]:
+    """What the entities of a hop are ordered by, now that all their chunks are read."""
+    weights = web.beside(inner, set(inner))
+    return [(node, (-weights.get(node, 0.0), web.nodes.key(node), node.sense)) for node in level]
+
+
+def _telling(
+    web: CooccurrenceGraph, centre: Sequence[Node], shown: Sequence[Node], links: Sequence[tuple[Node, Node, Link]]
+) -> list[int]:
+    """The chunks that name any of some entities: those that name the centre first, then by what links they hold.
+
+    A chunk tells as much as its links surprise, those of the centre counted twice.
+    """
+    nodes, wanted, middle = web.nodes, set(shown), set(centre)
+    named = {chunk: {one.node for one in seen} & wanted for chunk, seen in nodes.seen.items()}
+    telling = {chunk: 0.0 for chunk, some in named.items() if some}
+    for source, target, _ in links:
+        bond = web.bonds[source][target]
+        told = web.surprise(source, target, bond) * (2.0 if source in middle or target in middle else 1.0)
+        for chunk in bond.chunks:
+            telling[chunk] += told
+    places = neighbours.places(nodes.connection, telling)
+    return sorted(
+        telling,
+        key=lambda chunk: (
+            not named[chunk] & middle,
+            -telling[chunk],
+            places[chunk].document_id,
+            places[chunk].ordinal,
+        ),
+    )
+
+
+def _made(
+    nodes: Nodes, centre: Sequence[Node], shown: Sequence[Node], links: Sequence[Link], rows: Sequence[int], cut: int
+) -> Neighbourhood:
+    loaded: dict[int, Chunk] = {one.row: one.chunk for one in chunks.load(nodes.connection, rows)}
+    wanted = set(shown)
+    return Neighbourhood(
+        centre=tuple(nodes.id(one) for one in centre),
+        entities=tuple(entities(nodes, shown)),
+        links=tuple(links),
+        chunks=tuple(loaded[row] for row in rows),
+        mentions=tuple(
+            (nodes.id(node), loaded[row].id)
+            for row in rows
+            for node in dict.fromkeys(one.node for one in nodes.seen[row])
+            if node in wanted
+        ),
+        cut=cut,
+    )

@@ -1,0 +1,197 @@
+"""Chunks as the graph has them: their names as entities, homonyms told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import log1p
+
+from monograph.explore import disambiguation
+from monograph.graph.build import NO_SENTENCE
+from monograph.search.paths import entity_id
+from monograph.store import graphs, names, neighbours
+from monograph.store.database import Connection
+from monograph.values import ENTITY_KINDS, content_id
+
+MOST_READ = 512
+"""Chunks of one entity that are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An entity as it is shown: the row of its head, and the qualifier of a homonym, empty for the plain name."""
+
+    head: int
+    sense: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A name in a chunk: the entity, the name's row, its first two sentences, and its kind's place in KINDS."""
+
+    node: Node
+    name: int
+    first: int
+    second: int
+    kind: int
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A model's relation in a chunk: places of its ends among the chunk's names, and its strength."""
+
+    source: int
+    target: int
+    strength: float
+
+
+class Nodes:
+    """What was read of a file's graph so far. Each chunk is read once.
+
+    An entity in more than MOST_READ chunks is read in those of documents about it, then in those whose ids come
+    first (see :func:`monograph.store.neighbours.chunks_naming`): the same in every file of the same documents.
+
+    Attributes
+    ----------
+    seen, told:
+        Names, in order of first mention, and a model's relations, by chunk row.
+    chunks:
+        Chunks that were chosen for each entity that was read, by the row of its head.
+    names:
+        Every name that was met, by row.
+    senses:
+        Of the homonyms that were met.
+    titled:
+        The documents whose titles name each entity that was met.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.total = neighbours.count_nodes(connection)
+        self.seen: dict[int, tuple[Seen, ...]] = {}
+        self.told: dict[int, tuple[Told, ...]] = {}
+        self.chunks: dict[int, list[int]] = {}
+        self.names: dict[int, names.NameRow] = {}
+        self.members: dict[int, list[names.NameRow]] = {}
+        self.senses: dict[int, list[disambiguation.Sense]] = {}
+        self.titled: dict[int, list[neighbours.Titled]] = {}
+        self._counts: dict[int, int] = {}
+        self._ids: dict[Node, str] = {}
+
+    def meet(self, heads: Iterable[int]) -> None:
+        """Learn of entities what they are called, what documents are about them, and how many chunks name them."""
+        fresh = {head for head in heads if head not in self.members}
+        found = names.members(self.connection, fresh)
+        rows = {one.row: head for head, some in found.items() for one in some}
+        self.names.update((one.row, one) for some in found.values() for one in some)
+        self.members.update((head, found.get(head, [])) for head in fresh)
+        titled: dict[int, list[neighbours.Titled]] = {}
+        for one in neighbours.titled(self.connection, rows):
+            titled.setdefault(one.entity, []).append(one)
+        self.titled.update(titled)
+        self.senses.update(disambiguation.senses(self.connection, titled))
+        self._counts.update(neighbours.chunk_counts(self.connection, rows))
+
+    def read_entities(self, heads: Iterable[int], most: int = MOST_READ) -> list[int]:
+        """Read the chunks of entities, at most so many of each that is no homonym; returns those not read before."""
+        fresh = {head for head in heads if head not in self.chunks}
+        self.meet(fresh)
+        rows = {one.row: head for head in fresh for one in self.members[head]}
+        chosen = neighbours.chunks_naming(self.connection, rows, MOST_READ)
+        self.chunks.update(
+            (head, some if head in self.senses else some[:most])
+            for head, some in ((head, chosen.get(head, [])) for head in fresh)
+        )
+        return self.read({chunk for head in fresh for chunk in self.chunks[head]})
+
+    def read_titled(self, heads: Iterable[int]) -> list[int]:
+        """Let entities that titles name, and no chunk, stand in the first sentence of their documents' first chunks.
+
+        To be called before these are read otherwise; returns the chunks that were not read before.
+        """
+        asked = list(heads)
+        self.meet(asked)
+        only = [head for head in asked if not self._counts.get(head) and head not in self.chunks]
+        about = {
+            one.document: Node(head, one.qualifier if head in self.senses else "")
+            for head in only
+            for one in self.titled.get(head, ())
+        }
+        rows = neighbours.first_chunks(self.connection, about, graphs.SUBJECT_CHUNKS)
+        fresh = self.read(chunk for some in rows.values() for chunk in some)
+        for document in sorted(rows):
+            node = about[document]
+            standing = Seen(node, node.head, 0, NO_SENTENCE, ENTITY_KINDS.index("name"))
+            for chunk in rows[document]:
+                if chunk in self.seen:
+                    self.seen[chunk] += (standing,)
+                    self.chunks.setdefault(node.head, []).append(chunk)
+        return fresh
+
+    def read(self, chunks: Iterable[int]) -> list[int]:
+        """Read chunks; returns those that were not read before, ascending."""
+        fresh = sorted(chunk for chunk in set(chunks) if chunk not in self.seen)
+        held = graphs.linked(self.connection, fresh)
+        rows = {int(name) for some, _ in held.values() for name in some["name"]}
+        loaded = names.load(self.connection, rows - self.names.keys())
+        self.names.update(loaded)
+        self.meet({one.head for one in loaded.values()})
+        documents = graphs.documents_of(self.connection, held)
+        for chunk, (some, links) in held.items():
+            records = some.tolist()
+            nodes = self._nodes([name for name, *_ in records], documents.get(chunk, 0))
+            self.seen[chunk] = tuple(Seen(node, *record) for node, record in zip(nodes, records, strict=True))
+            self.told[chunk] = tuple(Told(*link) for link in links.tolist())
+        return [chunk for chunk in fresh if chunk in self.seen]
+
+    def _nodes(self, rows: list[int], document: int) -> list[Node]:
+        heads = {row: self.names[row].head for row in rows}
+        found = []
+        for row in rows:
+            known, sense = self.senses.get(heads[row]), ""
+            if known is not None:
+                beside = {other: self._rarity(other) for other in rows if heads[other] != heads[row]}
+                sense = disambiguation.meant(known, document, beside)
+            found.append(Node(heads[row], sense))
+        return found
+
+    def _rarity(self, name: int) -> float:
+        return log1p(self.total / max(self.names[name].uses, 1))
+
+    def count(self, node: Node) -> int:
+        """How many chunks name an entity; of a homonym's, how many of those that were read."""
+        if node.head not in self.senses:
+            return self._counts.get(node.head, 0)
+        return len(self.chunks_of(node))
+
+    def count_name(self, node: Node) -> int:
+        """How many chunks have the name of an entity, in whatever sense."""
+        return max(self._counts.get(node.head, 0), 1)
+
+    def chunks_of(self, node: Node) -> list[int]:
+        """The chunks chosen for an entity that mean it."""
+        chosen = self.chunks.get(node.head, [])
+        if node.head not in self.senses:
+            return chosen
+        return [chunk for chunk in chosen if any(one.node == node for one in self.seen.get(chunk, ()))]
+
+    def nodes_of(self, head: int) -> list[Node]:
+        """An entity as it is shown: of a homonym every sense, and the plain name where something means it."""
+        if head not in self.senses:
+            return [Node(head)]
+        qualifiers = {one.qualifier for one in self.senses[head]}
+        plain = Node(head)
+        senses = [Node(head, qualifier) for qualifier in sorted(qualifiers - {""})]
+        return [plain, *senses] if "" in qualifiers or self.chunks_of(plain) else senses
+
+    def key(self, node: Node) -> str:
+        """The key of an entity's head."""
+        return self.names[node.head].key if node.head in self.names else ""
+
+    def id(self, node: Node) -> str:
+        """The id of an entity: made from its name, and of a homonym from the qualifier too."""
+        found = self._ids.get(node)
+        if found is None:
+            key = self.key(node)
+            found = self._ids[node] = content_id("entity", key, node.sense) if node.sense else entity_id(key)
+        return found

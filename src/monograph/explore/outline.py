@@ -1,0 +1,61 @@
+"""The tree as a table of contents, opened layer by layer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from monograph.errors import NotFound
+from monograph.search import summaries
+from monograph.store import chunks
+from monograph.store import tree as store
+from monograph.store.database import Connection, path_of
+from monograph.values import OutlineNode
+
+LEAST_DIGITS = 4
+"""Of an id, as many as are asked for to name a summary by its beginning."""
+
+
+def outline(connection: Connection, name: str, layers: int) -> list[OutlineNode]:
+    """What stands at the top of the tree, or one summary, each opened so many layers deep.
+
+    Raises
+    ------
+    NotFound
+        If no summary has that id, or several begin so.
+    """
+    return branches(connection, [_named(connection, name)] if name else store.roots(connection), layers)
+
+
+def _named(connection: Connection, name: str) -> int:
+    digits = name.lower()
+    found: list[store.Row] = []
+    if LEAST_DIGITS <= len(digits) <= 32 and all(one in "0123456789abcdef" for one in digits):
+        found = store.beginning(connection, digits, 2)
+    if len(found) == 1:
+        return found[0].node
+    path = path_of(connection)
+    said = f"several summaries of {path} have ids that begin with" if found else f"{path} holds no summary"
+    raise NotFound(f"{said} {name!r}", f"monograph outline {path}")
+
+
+def branches(connection: Connection, nodes: Sequence[int], layers: int) -> list[OutlineNode]:
+    """Nodes as branches, opened so many layers deep, in the order given."""
+    rows = store.load(connection, nodes)
+    texts = {node: gist.text for node, gist in summaries.texts_of(connection, rows.values()).items()}
+    leaves = [row for row in rows.values() if row.chunk is not None]
+    found = {
+        row.node: one
+        for row, one in zip(leaves, chunks.load(connection, (row.chunk or 0 for row in leaves)), strict=True)
+    }
+    made = []
+    children = store.children(connection, nodes) if layers > 0 else {}
+    for node in nodes:
+        under = [row.node for row in children.get(node, ())]
+        opened = tuple(branches(connection, under, layers - 1)) if under else ()
+        if node in found:
+            one = found[node]
+            made.append(OutlineNode(one.chunk.id, 0, one.chunk.text, 1, one.title))
+        else:
+            count = store.count_under(connection, node)
+            made.append(OutlineNode(rows[node].key.hex(), rows[node].layer, texts[node], count, "", opened))
+    return made

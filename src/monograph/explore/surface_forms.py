@@ -1,0 +1,139 @@
+"""How chunks write the names of entities."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from monograph.explore.nodes import Node, Nodes
+from monograph.graph.names import key_of, mention_key
+from monograph.graph.short_names import is_short_form
+from monograph.store import chunks, extractions, graphs
+from monograph.values import ENTITY_KINDS, Entity
+
+MOST_LOOKED_AT = 64
+"""Chunks of an entity in which it is looked up how its name is written."""
+
+
+@dataclass(slots=True)
+class Forms:
+    """How an entity is written: in how many chunks each name's forms stand, by the name's row, and its short forms.
+
+    ``short`` counts chunks by the form and by the row of the full name that it stands for.
+    """
+
+    full: dict[int, Counter[str]] = field(default_factory=dict)
+    short: Counter[tuple[str, int]] = field(default_factory=Counter)
+    kinds: Counter[int] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """One way in which a chunk writes a name; ``short`` if it is a last or first name that stands for a full one."""
+
+    chunk: int
+    node: Node
+    name: int
+    form: str
+    short: bool
+
+
+def entities(nodes: Nodes, wanted: Iterable[Node]) -> list[Entity]:
+    """The values of entities whose chunks were read, in the order given.
+
+    An entity is called as most of at most MOST_LOOKED_AT of its chunks write it; of two that as many write, the head's
+    name counts, then the alphabet. A homonym has its qualifier behind its name.
+    """
+    asked = list(wanted)
+    looked_at = {node: nodes.chunks_of(node)[:MOST_LOOKED_AT] for node in asked}
+    found = forms(nodes, looked_at)
+    return [_entity(nodes, node, found[node]) for node in asked]
+
+
+def forms(nodes: Nodes, looked_at: Mapping[Node, Sequence[int]]) -> dict[Node, Forms]:
+    """How entities are written in the chunks given for each."""
+    found = {node: Forms() for node in looked_at}
+    asked = {(node, chunk) for node, some in looked_at.items() for chunk in some}
+    for node, chunk in asked:
+        found[node].kinds.update(one.kind for one in nodes.seen[chunk] if one.node == node)
+    for one in writings(nodes, sorted({chunk for _, chunk in asked})):
+        if (one.node, one.chunk) in asked and one.short:
+            found[one.node].short[one.form, one.name] += 1
+        elif (one.node, one.chunk) in asked:
+            found[one.node].full.setdefault(one.name, Counter())[one.form] += 1
+    return found
+
+
+def writings(nodes: Nodes, rows: Sequence[int]) -> Iterator[Writing]:
+    """Every different way in which chunks that were read write their names."""
+    values = graphs.extraction_values(nodes.connection, rows)
+    held = [row for row in rows if row in values]
+    for row, (_, text) in zip(held, chunks.titled_texts(nodes.connection, held), strict=True):
+        keys = keys_in(nodes, row)
+        mentions = extractions.unpack(values[row], text).mentions
+        seen = {one.name: one.node for one in nodes.seen[row]}
+        ways = dict.fromkeys((" ".join(one.name.split()), one.kind) for one in mentions)
+        told = set()
+        for form, kind in ways:
+            key = mention_key(form, kind)
+            name = named_by(key, keys, short=kind in ("person", "name"))
+            if name is not None and (name, form) not in told:
+                told.add((name, form))
+                yield Writing(row, seen[name], name, form, nodes.names[name].key != key)
+
+
+def keys_in(nodes: Nodes, chunk: int) -> dict[str, int]:
+    """The rows of a chunk's names by key."""
+    return {nodes.names[one.name].key: one.name for one in nodes.seen[chunk] if one.name in nodes.names}
+
+
+def named_by(key: str, keys: Mapping[str, int], *, short: bool = True) -> int | None:
+    """Which of a chunk's names a key stands for: itself, or with ``short`` the full name it is the last or first of."""
+    if key in keys:
+        return keys[key]
+    if short and key and " " not in key:
+        return next((row for full, row in keys.items() if is_short_form(key, full)), None)
+    return None
+
+
+def _entity(nodes: Nodes, node: Node, written: Forms) -> Entity:
+    named = _in_order(nodes, node, written)
+    count = nodes.count(node)
+    homonym = node.head in nodes.senses
+    about = [one for one in nodes.titled.get(node.head, ()) if not homonym or one.qualifier == node.sense]
+    kinds = sorted(written.kinds, key=lambda kind: (-written.kinds[kind], kind))
+    name = named[0] if named else title_or_key(nodes, node, nodes.key(node))
+    qualified = f"{name} ({node.sense})" if node.sense else name
+    names = [*named, *(form for (form, _), _ in _by_number(written.short))]
+    return Entity(
+        id=nodes.id(node),
+        name=qualified,
+        kind=ENTITY_KINDS[kinds[0]] if kinds else "name",
+        names=tuple(dict.fromkeys(names or [name])),
+        chunks=count,
+        documents=tuple(dict.fromkeys(one.id for one in about)),
+    )
+
+
+def _in_order(nodes: Nodes, node: Node, written: Forms) -> list[str]:
+    """One form of each of an entity's names, the most frequent first; those that no chunk looked at has come last."""
+    ranked = []
+    for one in nodes.members.get(node.head, ()):
+        ways = _by_number(written.full.get(one.row, Counter()))
+        if ways:
+            ranked.append((-sum(written.full[one.row].values()), one.row != node.head, one.key, ways[0][0]))
+        elif not node.sense:
+            ranked.append((0, one.row != node.head, one.key, title_or_key(nodes, node, one.key)))
+    return [form for *_, form in sorted(ranked)]
+
+
+def _by_number(counted: Counter[Any]) -> list[tuple[Any, int]]:
+    return sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))
+
+
+def title_or_key(nodes: Nodes, node: Node, key: str) -> str:
+    """A name that no chunk writes, as a title writes it, else as its key."""
+    titles = (one.title.partition(" (")[0] for one in nodes.titled.get(node.head, ()))
+    return next((title for title in titles if key_of(title) == key), key)

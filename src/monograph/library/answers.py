@@ -1,0 +1,68 @@
+"""Questions to an open file: what is found, reduced, packed, and answered from."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from monograph.answer import abstain, ask, follow_up, preamble, query_terms
+from monograph.answer.cache import AnswerCache
+from monograph.answer.pack import Packing, pack
+from monograph.answer.reduce import reduce
+from monograph.answer.windows import Windows, reduce_to_windows
+from monograph.library.opened import OpenFile
+from monograph.library.searches import search
+from monograph.search.strategy import Strategy
+from monograph.values import Answer, Context, Hit, ReducedHit, Timings, Turn
+
+FOUND = 10
+"""Hits that a context is made of, unless another number is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, the turns before it, and how the file is searched for it."""
+
+    question: str
+    history: tuple[Turn, ...]
+    k: int
+    how: str | Strategy
+    where: Mapping[str, Any] | None
+
+
+def reduced(
+    file: OpenFile, query: str, hits: Sequence[Hit], cut: float, windows: Windows | None = None
+) -> list[ReducedHit]:
+    """See :meth:`monograph.Monograph.reduce`."""
+    if windows is not None:
+        return reduce_to_windows(file.embedder, query, hits, windows)
+    with file.database.read() as connection:
+        return reduce(query_terms.take_apart(connection, query), hits, cut)
+
+
+def packed(file: OpenFile, query: str, hits: Sequence[Hit], packing: Packing) -> Context:
+    """Hits as a context: see :meth:`monograph.Monograph.context`."""
+    with file.database.read() as connection:
+        question = query_terms.take_apart(connection, query)
+        names = preamble.candidates(connection, question, hits)
+    made = pack(question, hits, packing, preamble.relations(hits), names)
+    return replace(made, relevance=abstain.relevance(question, hits))
+
+
+def stream(
+    file: OpenFile, asked: Asked, packing: Packing, max_tokens: int, *, remember: bool
+) -> Iterator[str | Answer]:
+    """See :meth:`monograph.Monograph.stream`."""
+    begun = time.perf_counter()
+    query = follow_up.alone(file.model, asked.question, asked.history) if asked.history else asked.question
+    hits = search(file, query, asked.k, asked.how, asked.where)
+    found = time.perf_counter()
+    context = packed(file, query, hits, packing)
+    spent = Timings(retrieval=found - begun, reduction=time.perf_counter() - found)
+    cache = AnswerCache(file.database) if remember else None
+    for piece in ask.stream(file.model, context, cache, max_tokens):
+        yield (
+            replace(piece, query=query, seconds=ask.after(spent, piece.seconds)) if isinstance(piece, Answer) else piece
+        )

@@ -1,0 +1,80 @@
+"""What an open file holds and weighs, and what is wrong with it."""
+
+from __future__ import annotations
+
+from monograph.library.opened import OpenFile
+from monograph.store import check, stats
+from monograph.tree import verify as verify_tree
+from monograph.tree.measure import measure
+from monograph.values import Finding, Stats
+from monograph.vectors import verify
+from monograph.write import configuration, rebuild_vectors, tree
+
+
+def stats_of(file: OpenFile) -> Stats:
+    """See :meth:`monograph.Monograph.stats`."""
+    with file.database.read() as connection:
+        counts = stats.counts(connection)
+        sizes = stats.sizes(connection)
+        index = file.chunk_index.stats(connection)
+        shape = measure(connection)
+    summarizer = configuration.SUMMARIZER.known(file.database)
+    embedder = configuration.EMBEDDER.known(file.database)
+    extractor = configuration.EXTRACTOR.known(file.database)
+    return Stats(
+        path=str(file.database.path),
+        format=counts.format,
+        documents=counts.documents,
+        sources=counts.sources,
+        chunks=counts.chunks,
+        vectors=counts.vectors,
+        memo=counts.memo,
+        memo_unused=counts.memo_unused,
+        terms=counts.terms,
+        entities=counts.entities,
+        merged=counts.merged,
+        mentions=counts.mentions,
+        characters=counts.characters,
+        file_bytes=counts.file_bytes,
+        tables=sizes,
+        embedder="" if embedder is None else embedder.key,
+        embedder_spec="" if embedder is None else embedder.spec,
+        extractor="" if extractor is None else extractor.key,
+        extractor_spec="" if extractor is None else extractor.spec,
+        dimension=0 if embedder is None else embedder.dimension,
+        chunk_tokens=file.settings.chunk_tokens,
+        chunk_overlap=file.settings.chunk_overlap,
+        index=index,
+        summarizer="" if summarizer is None else summarizer.key,
+        summarizer_spec="" if summarizer is None else summarizer.spec,
+        tree=shape,
+    )
+
+
+def findings(file: OpenFile, *, repair: bool) -> list[Finding]:
+    """See :meth:`monograph.Monograph.check`."""
+    if repair:
+        configuration.adopt_embedder(file.database, file.embedder)
+        configuration.EXTRACTOR.check(file.database, file.extractor)
+        rebuild_vectors.repair(file.pipeline(), whole_tree=not _tree_faults(file))
+    stored = configuration.EMBEDDER.known(file.database)
+    with file.database.read() as connection:
+        found = list(check.findings(connection, None if stored is None else stored.dimension))
+        found += [
+            Finding("clusters", fault, repairable=True)
+            for index in file.indexes
+            for fault in verify.faults(connection, index.space)
+        ]
+    found += [Finding("nodes", fault, repairable=True) for fault in _tree_faults(file)]
+    if not file.database.read_only:
+        with file.database.write() as connection:
+            fault = check.index_fault(connection)
+        found.extend([] if fault is None else [fault])
+    return found
+
+
+def _tree_faults(file: OpenFile) -> list[str]:
+    stored = configuration.SUMMARIZER.known(file.database)
+    recipe = None if stored is None else tree.recipe(stored.key, file.settings)
+    with file.database.read() as connection:
+        return list(verify_tree.faults(connection, recipe))

@@ -1,0 +1,115 @@
+"""Files and folders that are kept in step: ``archive.files``."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from monograph.errors import InputError
+from monograph.library.opened import OpenFile
+from monograph.read.limits import DEFAULT_LIMITS, Limits
+from monograph.sync import follow, watch
+from monograph.sync import plan as planning
+from monograph.values import OnProgress, Plan, Report, SyncedSource, WatchEvent
+from monograph.write import apply
+from monograph.write import price as pricing
+
+
+class Files:
+    """Plans and follows files and folders; made by :attr:`monograph.Monograph.files`."""
+
+    def __init__(self, file: OpenFile) -> None:
+        self._file = file
+
+    def plan(
+        self,
+        *sources: str | os.PathLike[str],
+        verify: bool = False,
+        prune: bool = False,
+        price: bool = True,
+        limits: Limits = DEFAULT_LIMITS,
+        progress: OnProgress | None = None,
+    ) -> Plan:
+        """Say what :meth:`apply` would do, and what it would cost; nothing is written.
+
+        Parameters
+        ----------
+        sources:
+            Files and folders.
+        verify:
+            Compare SHA-256 even where size and time of change are as they were.
+        prune:
+            Take documents out even when a folder that held some is now empty.
+        price:
+            Read what changed, to say exactly what would be derived. Without it the plan has no cost.
+        limits:
+            Bounds on what is read.
+        progress:
+            Told of every file.
+
+        Raises
+        ------
+        SourceMissing
+            If a source does not exist.
+        """
+        made = planning.make_plan(self._file.database, _paths(sources), verify=verify, prune=prune)
+        return pricing.price(self._file.pipeline(), made, limits, progress) if price else made
+
+    def apply(
+        self,
+        plan: Plan,
+        *,
+        limits: Limits = DEFAULT_LIMITS,
+        progress: OnProgress | None = None,
+    ) -> Report:
+        """Do what a plan says. A source that cannot be read is a problem in the report; what is stored of it stays."""
+        return apply.apply(self._file.writing_pipeline(), plan, limits, progress)
+
+    def sync(
+        self,
+        *sources: str | os.PathLike[str],
+        verify: bool = False,
+        prune: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
+        progress: OnProgress | None = None,
+    ) -> Report:
+        """Plan and apply: bring the file up to date with files and folders. Parameters as for :meth:`plan`."""
+        plan = self.plan(*sources, verify=verify, prune=prune, price=False)
+        return self.apply(plan, limits=limits, progress=progress)
+
+    def sources(self) -> list[SyncedSource]:
+        """The files and folders that are synced: what is stored of each, when it was last seen, what failed."""
+        return follow.followed(self._file.database)
+
+    def retry(self, *, limits: Limits = DEFAULT_LIMITS, progress: OnProgress | None = None) -> Report:
+        """Read again every file that something failed in: an extra may be installed by now, a limit be higher."""
+        return self.apply(follow.plan_failed(self._file.database), limits=limits, progress=progress)
+
+    def watch(
+        self,
+        *sources: str | os.PathLike[str],
+        limits: Limits = DEFAULT_LIMITS,
+        stop: threading.Event | None = None,
+    ) -> Iterator[WatchEvent]:
+        """Follow folders while they change, and tell of every change once it is stored (extra ``watch``).
+
+        It begins with a sync, and goes on until ``stop`` is set or it is closed. A folder that vanishes keeps what is
+        stored of it, and is looked through when it comes back.
+
+        Raises
+        ------
+        MissingExtra
+            If watchfiles is not installed.
+        """
+        roots = [Path(os.path.abspath(path)) for path in _paths(sources)]  # noqa: PTH100 - resolve() would follow links
+        return watch.watch(
+            self._file.database, roots, lambda plan: self.apply(plan, limits=limits), stop or threading.Event()
+        )
+
+
+def _paths(sources: Sequence[str | os.PathLike[str]]) -> list[Path]:
+    if not sources:
+        raise InputError("no file or folder was given", "name at least one")
+    return [Path(source) for source in sources]

@@ -1,0 +1,123 @@
+"""An open file with what is plugged in: what Monograph and its parts work on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from monograph.models import Embedder, Extractor, LanguageModel, Summarizer
+from monograph.search.nearest_names import NearestNames
+from monograph.settings import Settings
+from monograph.store.clusters import SUMMARIES
+from monograph.store.database import Database
+from monograph.values import OnProgress, Report
+from monograph.vectors.index import EcoVectorIndex
+from monograph.write import configuration, rebuild_graph, tree
+from monograph.write.pipeline import Pipeline
+
+
+class OpenFile:
+    """A file, its vector indexes, its settings, and the models that were given or that it was built with.
+
+    A model that was not given is made when it is first wanted, the one that the file was built with.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        index: EcoVectorIndex,
+        settings: Settings,
+        model: LanguageModel | None = None,
+    ) -> None:
+        self.database = database
+        self.chunk_index = index
+        self.summary_index = EcoVectorIndex(
+            SUMMARIES, index.design, target_recall=index.target_recall, cache_bytes=index.cache_bytes
+        )
+        self.settings = settings
+        self.model = model
+        self.given_embedder: Embedder | None = None
+        self.given_extractor: Extractor | None = None
+        self.given_summarizer: Summarizer | None = None
+        self._nearest: NearestNames | None = None
+
+    def plug_in(
+        self, embedder: Embedder | None = None, extractor: Extractor | None = None, summarizer: Summarizer | None = None
+    ) -> None:
+        """Take these models for the file from now on.
+
+        Raises
+        ------
+        ModelMismatch
+            If the file was built with another.
+        """
+        if embedder is not None:
+            configuration.EMBEDDER.check(self.database, embedder)
+            self.given_embedder = embedder
+        if extractor is not None:
+            configuration.EXTRACTOR.check(self.database, extractor)
+            self.given_extractor = extractor
+        if summarizer is not None:
+            configuration.SUMMARIZER.check(self.database, summarizer)
+            self.given_summarizer = summarizer
+
+    @property
+    def indexes(self) -> tuple[EcoVectorIndex, EcoVectorIndex]:
+        """The vector indexes of chunks and of summaries."""
+        return self.chunk_index, self.summary_index
+
+    @property
+    def embedder(self) -> Embedder:
+        """See :attr:`monograph.Monograph.embedder`."""
+        if self.given_embedder is None:
+            self.given_embedder = configuration.EMBEDDER.made_again(self.database)
+        return self.given_embedder
+
+    @property
+    def extractor(self) -> Extractor:
+        """See :attr:`monograph.Monograph.extractor`."""
+        if self.given_extractor is None:
+            self.given_extractor = configuration.EXTRACTOR.made_again(self.database)
+        return self.given_extractor
+
+    @property
+    def summarizer(self) -> Summarizer:
+        """See :attr:`monograph.Monograph.summarizer`."""
+        if self.given_summarizer is None:
+            self.given_summarizer = configuration.SUMMARIZER.made_again(self.database)
+        return self.given_summarizer
+
+    def nearest_names(self) -> NearestNames:
+        """What finds names by meaning, by the file's embedder."""
+        if self._nearest is None or self._nearest.embedder is not self.embedder:
+            self._nearest = NearestNames(self.embedder)
+        return self._nearest
+
+    def pipeline(self, summarizer: Summarizer | None = None) -> Pipeline:
+        """What plans and prices, and what writes once the models are adopted."""
+        # One that was given makes a tree with the next write: a plan is to say what that takes.
+        if summarizer is None and (self.given_summarizer or configuration.SUMMARIZER.known(self.database)):
+            summarizer = self.summarizer
+        return Pipeline(self.database, *self.indexes, self.embedder, self.extractor, summarizer, self.settings)
+
+    def writing_pipeline(self, progress: OnProgress | None = None) -> Pipeline:
+        """A pipeline whose embedder and extractor the file knows, and whose graph lacks nothing."""
+        configuration.adopt_embedder(self.database, self.embedder)
+        if self.given_summarizer is not None:
+            configuration.adopt_summarizer(self.database, self.given_summarizer)
+        pipeline = self.pipeline()
+        configuration.EXTRACTOR.check(self.database, self.extractor)
+        rebuild_graph.catch_up(pipeline, progress)
+        return pipeline
+
+    def followed(self, report: Report) -> Report:
+        """A report of a change that the tree has followed, where the file has one and that could be done."""
+        if configuration.SUMMARIZER.known(self.database) is None:
+            return report
+        made, problems = tree.follow(self.pipeline())
+        return replace(report, summarized=made, problems=(*report.problems, *problems))
+
+    def close(self) -> None:
+        """Close the indexes and the file."""
+        for index in self.indexes:
+            index.close()
+        self.database.close()

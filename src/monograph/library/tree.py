@@ -1,0 +1,73 @@
+"""The tree of summaries opened, priced and made: ``archive.tree``."""
+
+from __future__ import annotations
+
+from monograph.errors import InputError
+from monograph.explore import outline
+from monograph.library.opened import OpenFile
+from monograph.models import Summarizer
+from monograph.search.summaries import need_tree
+from monograph.values import Cost, OnProgress, OutlineNode, Report
+from monograph.write import configuration, price_tree
+from monograph.write import tree as summary_tree
+
+
+class SummaryTree:
+    """Summaries over a file's chunks; made by :attr:`monograph.Monograph.tree`."""
+
+    def __init__(self, file: OpenFile) -> None:
+        self._file = file
+
+    @property
+    def summarizer(self) -> Summarizer:
+        """What makes the summaries; in a file without a tree, what would. Raises as ``Monograph.embedder``."""
+        return self._file.summarizer
+
+    def outline(self, node: str = "", layers: int = 2) -> list[OutlineNode]:
+        """The tree of summaries as a table of contents.
+
+        Parameters
+        ----------
+        node:
+            Id of a summary, or its first four digits or more; empty for the top of the tree.
+        layers:
+            How many layers are opened below it.
+
+        Returns
+        -------
+        The summary, or what stands at the top of the tree: one summary of all, as a rule.
+
+        Raises
+        ------
+        NotFound
+            If no summary has that id, or several begin so.
+        InputError
+            If the file has no tree, or ``layers`` is negative.
+        """
+        if layers < 0:
+            raise InputError(f"layers is {layers}", "give 0 or more")
+        with self._file.database.read() as connection:
+            need_tree(connection)
+            return outline.outline(connection, node, layers)
+
+    def rebuild(self, summarizer: Summarizer | None = None, *, progress: OnProgress | None = None) -> Report:
+        """Make the tree of summaries, or make it anew with another summarizer; without one, with the file's own.
+
+        Until the end the file answers with the tree it has. What was made of the same texts before is remembered.
+
+        Raises
+        ------
+        ModelError
+            If a summary cannot be made: the tree is as it was, and what was made is remembered.
+        """
+        configuration.adopt_embedder(self._file.database, self._file.embedder)
+        chosen = summarizer or self._file.summarizer
+        made = summary_tree.rebuild(self._file.pipeline(chosen), progress)
+        self._file.given_summarizer = chosen
+        return Report(summarized=made.made)
+
+    def price(self, summarizer: Summarizer | None = None) -> Cost:
+        """What :meth:`rebuild` would take: its summaries and, at most, what they ask of a language model."""
+        pipeline = self._file.pipeline(summarizer or self._file.summarizer)
+        with self._file.database.read() as connection:
+            return price_tree.price_anew(connection, pipeline)

@@ -1,0 +1,29 @@
+"""The vectors of chunks, made anew: ``archive.vectors``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from monograph.library.opened import OpenFile
+from monograph.models import Embedder
+from monograph.values import OnProgress, Report
+from monograph.write import rebuild_vectors
+
+
+class Vectors:
+    """The vectors of a file's chunks; made by :attr:`monograph.Monograph.vectors`."""
+
+    def __init__(self, file: OpenFile) -> None:
+        self._file = file
+
+    def rebuild(self, embedder: Embedder, *, progress: OnProgress | None = None) -> Report:
+        """Make every vector anew with another embedder. Until the end the file answers with the old one.
+
+        Raises
+        ------
+        ModelError
+            If the embedder fails: the file is as it was, and what was made is remembered.
+        """
+        made = rebuild_vectors.reembed(replace(self._file.pipeline(), embedder=embedder), progress)
+        self._file.given_embedder = embedder
+        return Report(embedded=made.embedded, remembered=made.remembered)

@@ -1,0 +1,154 @@
+"""Files on disk as documents: what every reader shares."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from monograph.errors import (
+    SourceChanging,
+    SourceError,
+    SourceMissing,
+    SourceTooLarge,
+    SourceUnreadable,
+    UnknownFormat,
+)
+from monograph.read import dispatch
+from monograph.read.detect import HEAD_BYTES, detect
+from monograph.read.limits import DEFAULT_LIMITS, Limits
+from monograph.read.source import Address, Clock, Opened
+from monograph.values import Document, Problem
+
+PART_CHARACTERS = 250_000
+"""A part of a file ends at this many characters: memory stays bounded."""
+
+_TRIES = 3
+_PRIVATE = 0xEF00
+"""Bytes of a file's name that are not UTF-8 are stored as private characters U+EF80 to U+EFFF."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some of what one file held when it was read; a large file comes in several parts.
+
+    ``size`` in bytes, ``modified_ns`` in nanoseconds since 1970; ``last`` marks the last part, and ``error`` says why
+    the rest cannot be read.
+    """
+
+    sha256: bytes
+    size: int
+    modified_ns: int
+    documents: tuple[Document, ...]
+    problems: tuple[Problem, ...]
+    last: bool
+    error: SourceError | None = None
+
+
+def path_to_uri(path: Path | str) -> str:
+    """A path as text that can be stored, whatever bytes it has; undone by :func:`uri_to_path`."""
+    name = str(path)
+    if name.isascii():
+        return name
+    return "".join(chr(_PRIVATE + ord(one) - 0xDC00) if 0xDC80 <= ord(one) <= 0xDCFF else one for one in name)
+
+
+def uri_to_path(uri: str) -> Path:
+    """The path that :func:`path_to_uri` was given."""
+    if uri.isascii():
+        return Path(uri)
+    return Path("".join(chr(ord(one) - _PRIVATE + 0xDC00) if 0xEF80 <= ord(one) <= 0xEFFF else one for one in uri))
+
+
+def read_file(path: Path, root: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Part]:
+    """Read a file, in parts of about PART_CHARACTERS.
+
+    Parameters
+    ----------
+    path:
+        An absolute path.
+    root:
+        The folder it was found under; documents carry their path relative to it.
+    limits:
+        What is above them is refused.
+
+    Raises
+    ------
+    SourceError
+        If nothing of it can be read, saying why. What fails after a part was read is in the last part.
+    """
+    for _ in range(_TRIES):
+        data, state = _bytes(path, limits.max_bytes)
+        if data is not None:
+            break
+    else:
+        raise SourceChanging(f"it changed each of the {_TRIES} times it was read", "sync again when it is at rest")
+    address = Address(
+        path_to_uri(path), path_to_uri(path.relative_to(root)) if path != root else path_to_uri(Path(path.name))
+    )
+    clock = Clock(limits.max_seconds)
+    opened = Opened(data, address, limits, clock)
+    of_file = hashlib.sha256(data).digest(), state.st_size, state.st_mtime_ns
+    documents: list[Document] = []
+    problems: list[Problem] = []
+    error = None
+    started = False
+    try:
+        for item in dispatch.read(opened):
+            if isinstance(item, Problem):
+                problems.append(item)
+                continue
+            documents.append(item)
+            if sum(len(document.text) for document in documents) >= PART_CHARACTERS:
+                with clock.stopped():
+                    yield Part(*of_file, tuple(documents), tuple(problems), last=False)
+                documents, problems, started = [], [], True
+    except SourceError as found:
+        if not (started or documents):
+            raise
+        error = found
+    yield Part(*of_file, tuple(documents), tuple(problems), last=True, error=error)
+
+
+def is_harmless(path: Path) -> bool:
+    """Whether a file may be read in this process: a text, or nothing that can be read at all."""
+    try:
+        with open(path, "rb", opener=_opener) as file:
+            return detect(file.read(HEAD_BYTES), path.name) in dispatch.HARMLESS
+    except (OSError, UnknownFormat):
+        return True  # Reading it says why not.
+
+
+def _opener(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _bytes(path: Path, max_bytes: int) -> tuple[bytes | None, os.stat_result]:
+    """A file's bytes and state; no bytes when it changed meanwhile."""
+    try:
+        # Opening a pipe without O_NONBLOCK would wait for someone to write into it.
+        with open(path, "rb", opener=_opener) as file:
+            before = os.fstat(file.fileno())
+            _refuse(before, max_bytes)
+            data = file.read(max_bytes + 1)
+            after = path.stat()
+    except SourceError:
+        raise
+    except FileNotFoundError as error:
+        raise SourceMissing("it vanished before it was read", "sync again") from error
+    except OSError as error:
+        raise SourceUnreadable(f"cannot be read: {error.strerror}", "check its permissions") from error
+    unchanged = (before.st_ino, before.st_size, before.st_mtime_ns) == (after.st_ino, after.st_size, after.st_mtime_ns)
+    return (data if unchanged and len(data) == before.st_size else None), after
+
+
+def _refuse(state: os.stat_result, max_bytes: int) -> None:
+    if not stat.S_ISREG(state.st_mode):
+        raise SourceUnreadable("it is a pipe, a socket or a device, not a file")
+    if state.st_size > max_bytes:
+        raise SourceTooLarge(
+            f"it has {state.st_size:,} bytes, more than the limit of {max_bytes:,}", f"--max-bytes {state.st_size}"
+        )

@@ -1,0 +1,48 @@
+"""ZIP archives: the files in them, one level deep."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+import zlib
+
+from monograph.errors import SourceError, UnknownFormat
+from monograph.read import dispatch
+from monograph.read.package import unpacked
+from monograph.read.source import Items, Opened
+from monograph.values import Problem
+
+_LEADS_OUT = re.compile(r"^[/\\]|^\w:|(?:^|[/\\])\.\.(?:[/\\]|$)")
+_HIDDEN = re.compile(r"(?:^|/)(?:\.(?!\.)|__MACOSX/|Thumbs\.db$|desktop\.ini$)")
+
+
+def read_archive(opened: Opened) -> Items:
+    """The documents of every file in an archive. A file that cannot be read is a problem; hidden ones are passed over.
+
+    Nothing is ever written out; a file whose name leads out of the archive is not read all the same.
+    """
+    if opened.depth:
+        raise UnknownFormat("an archive within another file, which is not opened", "unpack it")
+    with unpacked(opened) as archive:
+        entries = [one for one in archive.infolist() if not one.is_dir() and not _HIDDEN.search(one.filename)]
+        opened.check_pages(len(entries), "files")
+        for entry in entries:
+            opened.check_time()
+            address = opened.address.inside(entry.filename)
+            if _LEADS_OUT.search(entry.filename):
+                yield Problem(
+                    opened.address.uri, f"its file {entry.filename!r} would lie outside of it", "do not trust it"
+                )
+                continue
+            if entry.flag_bits & 1:
+                yield Problem(address.uri, "it is encrypted", "unpack it")
+                continue
+            if entry.file_size > opened.limits.max_bytes:
+                yield Problem(address.uri, f"it has {entry.file_size:,} bytes, more than the limit", "--max-bytes")
+                continue
+            try:
+                yield from dispatch.read(opened.inside(entry.filename, archive.read(entry)))
+            except SourceError as error:
+                yield Problem(address.uri, error.message, error.mend)
+            except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, ValueError) as error:
+                yield Problem(address.uri, f"it cannot be unpacked: {error}", "pack it anew")

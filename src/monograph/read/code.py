@@ -1,0 +1,78 @@
+"""Source code: its text as it is, with definitions for headings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from monograph.read.source import Items, Opened
+from monograph.read.text import Heading, decoded, sections_of
+from monograph.values import Document, content_id
+
+_LONGEST_LINE = 400
+_DEEPEST = 24
+"""Columns: what is indented further is a part of a definition, not one of its own."""
+
+_WORDS = (
+    r"(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|override|virtual|inline|unsafe"
+    r"|pub(?:\([a-z]+\))?|open|sealed|data|partial|const|extern|local|suspend|fileprivate)[ \t]+)*"
+)
+_KEYWORD = re.compile(
+    rf"[ \t]*{_WORDS}(?:class|struct|enum|interface|trait|impl|union|record|object|protocol|extension|namespace|module"
+    r"|package|def|defp|defmodule|fn|func|fun|function\*?|sub|proc|type|macro|macro_rules!|sig|instance)\b[ \t]*"
+    r"(?:\([^()]*\)[ \t]*)?(?:<[^<>]*>[ \t]*)?([\w.$?!~]+(?:::[\w~]+)*)"
+)
+_ARROW = re.compile(
+    rf"[ \t]*{_WORDS}(?:const|let|var)[ \t]+([\w$]+)[ \t]*(?::[^=]+)?=[ \t]*(?:async[ \t]*)?"
+    r"(?:function\b|\(|\w+[ \t]*=>)"
+)
+_C = re.compile(r"[ \t]{0,8}(?:[\w:*&<>,\[\]~]+[ \t]+){1,6}[*&]*([\w:~]+)[ \t]*\([^;]*$")
+_SQL = re.compile(
+    r"\s*create\s+(?:or\s+replace\s+)?(?:table|view|function|procedure|trigger|index)\s+"
+    r"(?:if\s+not\s+exists\s+)?([\w.\"`]+)",
+    re.I,
+)
+_NO_NAME = re.compile(
+    r"[ \t]*(?:return|if|else|elif|for|while|switch|case|new|throw|await|yield|in|not|and|or|do|goto)\b"
+)
+_SHELL = re.compile(r"[ \t]*([\w-]+)[ \t]*\(\)[ \t]*\{?[ \t]*$")
+_BEFORE = re.compile(r"[ \t]*(?:@|#(?!include|define|if|endif|pragma)|//|/\*|\*|\"\"\"|--|;;|%%)")
+
+
+def read_code(opened: Opened) -> Items:
+    """A source file as one document: a chunk begins where a definition does, where it may."""
+    text = yield from decoded(opened)
+    if not text:
+        return
+    address = opened.address
+    yield Document(
+        text, content_id("file", address.uri), address.name, address.uri, opened.metadata("code"),
+        sections_of(_definitions(text)),
+    )  # fmt: skip
+
+
+def _definitions(text: str) -> Iterator[Heading]:
+    """Definitions, each with the comments and decorators right above it; nested ones by their indentation."""
+    start = above = 0
+    attached = False
+    for line in text.split("\n"):
+        name = _name(line)
+        if name:
+            indent = len(line) - len(line.lstrip())
+            yield Heading(above if attached else start, indent, name)
+            attached = False
+        elif _BEFORE.match(line):
+            above, attached = (above if attached else start), True
+        else:
+            attached = False
+        start += len(line) + 1
+
+
+def _name(line: str) -> str:
+    if len(line) > _LONGEST_LINE or len(line) - len(line.lstrip()) > _DEEPEST or _NO_NAME.match(line):
+        return ""
+    for pattern in (_KEYWORD, _ARROW, _SQL, _SHELL, _C):
+        found = pattern.match(line)
+        if found:
+            return found.group(1)
+    return ""

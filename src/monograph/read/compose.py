@@ -1,0 +1,102 @@
+"""A document's text put together from paragraphs, with its headings and places."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from monograph.errors import SourceTooLarge
+from monograph.read.source import Opened
+from monograph.read.text import TITLE_CHARACTERS, Heading, sections_of
+from monograph.values import Document, Place, content_id
+
+MOST_CHARACTERS = 500_000_000
+_UNWANTED = re.compile("[\ud800-\udfff\0-\x08\x0b\x0e-\x1f\x7f\ufffe\uffff\u00ad\u200b]")
+_SEPARATOR = "\n\n"
+
+
+def clean(text: str) -> str:
+    """Text as it can be stored: plain newlines, no half characters, no controls, no soft hyphens."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\v", "\n").replace("\f", "\n")
+    return _UNWANTED.sub("", text)
+
+
+class Composer:
+    """Collects paragraphs, and where headings and places begin among them."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._length = 0
+        self._headings: list[Heading] = []
+        self._places: list[Place] = []
+        self._waiting: Place | None = None
+
+    @property
+    def length(self) -> int:
+        """Characters so far."""
+        return self._length
+
+    def add(self, text: str) -> None:
+        """Add a paragraph, which may have several lines. White space alone is passed over.
+
+        Raises
+        ------
+        SourceTooLarge
+            If the document becomes larger than any reader should make it.
+        """
+        text = clean(text).strip()
+        if not text:
+            return
+        if self._parts:
+            self._parts.append(_SEPARATOR)
+            self._length += len(_SEPARATOR)
+        if self._waiting is not None:
+            place, self._waiting = self._waiting, None
+            self._places.append(_at(place, self._length))
+        self._parts.append(text)
+        self._length += len(text)
+        if self._length > MOST_CHARACTERS:
+            raise SourceTooLarge(f"its text has more than {MOST_CHARACTERS:,} characters", "divide it")
+
+    def heading(self, level: int, title: str) -> None:
+        """Add a paragraph that is a heading, ``level`` from 1."""
+        title = " ".join(clean(title).split())
+        if title:
+            start = self._length + (len(_SEPARATOR) if self._parts else 0)
+            self._headings.append(Heading(start, level, title[:TITLE_CHARACTERS]))
+            self.add(title)
+
+    def mark(self, at: int, level: int, title: str) -> None:
+        """Say that the paragraph which begins at ``at`` is a heading. Headings are marked in their order."""
+        self._headings.append(Heading(at, level, title[:TITLE_CHARACTERS]))
+
+    def place(self, place: Place) -> None:
+        """Say where in the source the next paragraph stands. Where none follows, the place is dropped."""
+        boundary = place.boundary or (self._waiting is not None and self._waiting.boundary)
+        self._waiting = Place(0, place.page, place.slide, place.sheet, place.row, place.json, boundary)
+
+    def first_heading(self) -> str:
+        """The first heading of the first level, else the first heading, else nothing."""
+        titles = [one.title for one in self._headings if one.level == 1] + [one.title for one in self._headings]
+        return titles[0] if titles else ""
+
+    def document(self, opened: Opened, metadata: Mapping[str, Any], title: str = "", part: str = "") -> Document | None:
+        """All of it as a document, or None where there is no text.
+
+        ``part`` names one of several documents of a file. Without a title it has that of its first heading, or its
+        file's name.
+        """
+        if not self._parts:
+            return None
+        known = {key: clean(value) if isinstance(value, str) else value for key, value in metadata.items()}
+        title = " ".join(clean(title).split())[:TITLE_CHARACTERS] or self.first_heading() or opened.address.stem
+        identifier = content_id("file", opened.address.uri, *([part] if part else []))
+        return Document(
+            "".join(self._parts), identifier, title, opened.address.uri, known,
+            sections_of(sorted(self._headings, key=lambda one: one.start)), places=tuple(self._places),
+        )  # fmt: skip
+
+
+def _at(place: Place, start: int) -> Place:
+    return Place(start, place.page, place.slide, place.sheet, place.row, place.json, place.boundary)

@@ -1,0 +1,137 @@
+"""The format of a file, by its bytes; its name only chooses among formats of text."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+from typing import Literal, TypeAlias
+
+from monograph.errors import UnknownFormat
+
+Format: TypeAlias = Literal[
+    "text", "markdown", "jsonl", "json", "yaml", "table", "code", "html", "email", "rtf", "pdf", "image", "zip", "ole",
+    "docx", "pptx", "xlsx", "xls", "ods", "odt", "odp", "epub", "msg", "archive",
+]  # fmt: skip
+"""``zip`` and ``ole`` are containers: :mod:`monograph.read.package` looks into them for what they are."""
+
+HEAD_BYTES = 65_536
+"""How much of a file is looked at."""
+
+_CODE = (
+    "bash c cc clj cpp cs cxx dart el erl ex exs go groovy h hpp hs java jl js jsx kt kts lua m ml mm mjs nim php pl pm"
+    " ps1 py pyi pyx r rb rs scala sh sql swift tcl ts tsx v vb vhd zig"
+)
+_SUFFIXES: dict[str, Format] = {
+    ".md": "markdown", ".markdown": "markdown", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
+    ".geojson": "json", ".yaml": "yaml", ".yml": "yaml", ".csv": "table", ".tsv": "table", ".tab": "table",
+    ".html": "html", ".htm": "html", ".xhtml": "html", ".eml": "email",
+    **{f".{one}": "code" for one in _CODE.split()},
+}  # fmt: skip
+_READ: tuple[tuple[bytes, Format], ...] = (
+    (b"PK\x03\x04", "zip"), (b"PK\x05\x06", "zip"), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "ole"), (b"{\\rtf", "rtf"),
+    (b"\x89PNG\r\n\x1a\n", "image"), (b"\xff\xd8\xff", "image"), (b"GIF8", "image"), (b"II*\0", "image"),
+    (b"MM\0*", "image"),
+)  # fmt: skip
+_NOT_READ = {
+    b"\x1f\x8b": "a gzip archive", b"SQLite format 3": "an SQLite file", b"\x7fELF": "a program", b"MZ": "a program",
+    b"7z\xbc\xaf": "a 7-Zip archive", b"Rar!": "a RAR archive", b"BZh": "a bzip2 archive", b"\xfd7zXZ": "an xz archive",
+    b"OggS": "audio", b"ID3": "audio", b"fLaC": "audio", b"%!PS": "PostScript",
+}  # fmt: skip
+_CONVERT = "convert it to text, Markdown, PDF or an Office format"
+_PDF_WITHIN = 1024
+"""Bytes before ``%PDF-`` that readers put up with."""
+
+_BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")
+_HTML = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*|<!--.*?-->\s*)*<(?:!doctype\s+html|html|head)\b", re.I | re.S
+)
+_HEADER = re.compile(rb"^([A-Za-z][A-Za-z-]*):[ \t]", re.M)
+_MAIL_ONLY = {b"received", b"return-path", b"delivered-to", b"message-id", b"mime-version"}
+_CONTROLS = bytes(set(range(32)) - {0, 8, 9, 10, 12, 13, 26, 27})
+_MOST_CONTROLS = 0.01
+_LEAST_ZEROS = 0.3
+
+
+def detect(head: bytes, name: str) -> Format:
+    """Tell a file's format.
+
+    Parameters
+    ----------
+    head:
+        The first HEAD_BYTES of it.
+    name:
+        Its name or path.
+
+    Raises
+    ------
+    UnknownFormat
+        If no reader understands such bytes, naming what they seem to be.
+    """
+    found = _by_magic(head)
+    if found is not None:
+        return found
+    encoding = zero_width(head)
+    plain = head.decode(encoding, "ignore").encode("utf-8", "ignore") if encoding else head
+    if not head.startswith(_BYTE_ORDER_MARKS) and _looks_binary(plain):
+        raise UnknownFormat(f"{_named(head)}, which cannot be read", _CONVERT)
+    by_name = _SUFFIXES.get(PurePath(name).suffix.lower(), "text")
+    return _by_first_lines(head) or by_name if by_name == "text" else by_name
+
+
+def _by_magic(head: bytes) -> Format | None:
+    for magic, form in _READ:
+        if head.startswith(magic):
+            return form
+    if head.startswith(b"BM") and head[6:10] == b"\0\0\0\0":
+        return "image"
+    if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
+        return "image"
+    at = head.find(b"%PDF-", 0, _PDF_WITHIN)
+    # A text that speaks of PDF files has the word in a line, not at the head of one.
+    return "pdf" if at == 0 or (at > 0 and head[at - 1 : at] in b"\r\n") or (at > 0 and _looks_binary(head)) else None
+
+
+def _by_first_lines(head: bytes) -> Format | None:
+    if _HTML.match(head):
+        return "html"
+    if head.startswith(b"#!"):
+        return "code"
+    lines = re.split(rb"\r?\n\r?\n", head, maxsplit=1)[0]
+    headers = {one.lower() for one in _HEADER.findall(lines)}
+    if headers & _MAIL_ONLY and headers & {b"from", b"subject", b"to"} and head.startswith(tuple(_starts(lines))):
+        return "email"
+    return None
+
+
+def _starts(lines: bytes) -> list[bytes]:
+    """How a message may begin: with a header, or with the line that mailboxes put before one."""
+    first = _HEADER.search(lines)
+    return [b"From ", *([first.group()] if first else [])]
+
+
+def _named(head: bytes) -> str:
+    for magic, kind in _NOT_READ.items():
+        if head.startswith(magic):
+            return kind
+    try:
+        import puremagic
+
+        return f"a file of the kind {puremagic.magic_string(head)[0].name}"
+    except (ImportError, ValueError, LookupError):
+        return "binary data, not text"
+
+
+def zero_width(head: bytes) -> Literal["utf-16-le", "utf-16-be"] | None:
+    """UTF-16 without a byte order mark, told by its zero bytes: Latin text has one in nearly every pair."""
+    even, odd = head[0::2].count(0), head[1::2].count(0)
+    pairs = len(head) // 2
+    if pairs and odd >= _LEAST_ZEROS * pairs and even < odd / 10:
+        return "utf-16-le"
+    if pairs and even >= _LEAST_ZEROS * pairs and odd < even / 10:
+        return "utf-16-be"
+    return None
+
+
+def _looks_binary(head: bytes) -> bool:
+    controls = len(head) - len(head.translate(None, _CONTROLS))
+    return head.count(0) > 0 or controls > _MOST_CONTROLS * len(head)

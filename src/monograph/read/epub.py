@@ -1,0 +1,66 @@
+"""EPUB: the chapters in the order of the spine, each with the words of its pictures."""
+
+from __future__ import annotations
+
+import posixpath
+import zipfile
+from functools import partial
+from urllib.parse import unquote
+from xml.etree import ElementTree
+
+from monograph.errors import SourceDamaged
+from monograph.read.compose import Composer
+from monograph.read.package import unpacked, xml_of
+from monograph.read.pictures import Pictures, part_of
+from monograph.read.source import Items, Opened
+from monograph.read.web import add_page, parse
+from monograph.values import Problem
+
+_MOST_CHAPTERS = 20_000
+
+
+def read_epub(opened: Opened) -> Items:
+    """A book as one document, its headings those of its chapters."""
+    composer, pictures = Composer(), Pictures(opened)
+    lost = []
+    with unpacked(opened) as archive:
+        package = _package(archive)
+        root = ElementTree.fromstring(xml_of(archive, package))  # noqa: S314 - xml_of refuses entities
+        title, author = (_said(root, name) for name in ("title", "creator"))
+        hrefs = {one.get("id", ""): one.get("href", "") for one in root.iterfind("{*}manifest/{*}item")}
+        chapters = [hrefs.get(one.get("idref", ""), "") for one in root.iterfind("{*}spine/{*}itemref")]
+        for href in chapters[:_MOST_CHAPTERS]:
+            opened.check_time()
+            name = _at(package, href)
+            try:
+                data = archive.read(name)
+            except (KeyError, zipfile.BadZipFile):
+                lost.append(href)
+                continue
+            add_page(composer, parse(data), partial(_words, pictures, archive, name))
+    if lost:
+        yield Problem(opened.address.uri, f"{len(lost)} of its chapters are not in it ({lost[0]})", "fetch it anew")
+    document = composer.document(opened, opened.metadata("epub", author=author), title)
+    yield from pictures.after(document)
+
+
+def _at(part: str, href: str) -> str:
+    """What a link in a part of the book leads to."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(part), unquote(href)))
+
+
+def _words(pictures: Pictures, archive: zipfile.ZipFile, chapter: str, link: str) -> str:
+    return pictures.words(part_of(archive, _at(chapter, link)))
+
+
+def _package(archive: zipfile.ZipFile) -> str:
+    container = ElementTree.fromstring(xml_of(archive, "META-INF/container.xml"))  # noqa: S314 - no entities
+    found = container.find("{*}rootfiles/{*}rootfile")
+    if found is None or not found.get("full-path"):
+        raise SourceDamaged("a broken EPUB: it names no contents", "fetch it anew")
+    return str(found.get("full-path"))
+
+
+def _said(root: ElementTree.Element, name: str) -> str:
+    found = root.find(f"{{*}}metadata/{{http://purl.org/dc/elements/1.1/}}{name}")
+    return "" if found is None else " ".join((found.text or "").split())

@@ -1,0 +1,149 @@
+"""E-mail: messages as they are sent (.eml) and as Outlook keeps them (.msg), with their attachments."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import io
+from collections.abc import Callable, Iterator, Mapping
+from email.message import EmailMessage
+from functools import partial
+from typing import Any
+
+from monograph.errors import SourceError
+from monograph.read import dispatch
+from monograph.read.compose import Composer
+from monograph.read.source import Items, Opened, missing, text_of
+from monograph.read.text import decode
+from monograph.read.web import add_page, parse
+from monograph.values import Problem
+
+_DEEPEST = 2
+"""How far inside other files attachments are still read: a message in an archive has its own."""
+
+_HEADERS = ("from", "to", "cc", "date", "subject")
+
+
+def read_email(opened: Opened) -> Items:
+    """A message, and each of its attachments as a document of its own."""
+    data = opened.data.split(b"\n", 1)[-1] if opened.data.startswith(b"From ") else opened.data
+    message = email.message_from_bytes(data, policy=email.policy.default)
+    headers = {name: text_of(_header(message, name)) for name in _HEADERS}
+    body, html = _body(message)
+    yield from _message(opened, headers, body, html)
+    for number, part in enumerate(_attachments(message), start=1):
+        opened.check_time()
+        opened.check_pages(number, "attachments")
+        yield from _attachment(opened, _file_name(part) or f"attachment {number}", partial(_content, part))
+
+
+def read_msg(opened: Opened) -> Items:
+    """A message of Outlook, and its attachments."""
+    try:
+        from oxmsg import Message
+    except ImportError as error:
+        raise missing("an Outlook message", "documents") from error
+    message = Message.load(io.BytesIO(opened.data))
+    to = ", ".join(one.email_address or one.name for one in message.recipients)
+    headers = {
+        "from": text_of(message.sender).replace('"', ""), "to": to, "date": text_of(message.sent_date),
+        "subject": text_of(message.subject),
+    }  # fmt: skip
+    yield from _message(opened, headers, message.body or "", (message.html_body or "").encode())
+    for number, one in enumerate(message.attachments, start=1):
+        opened.check_time()
+        opened.check_pages(number, "attachments")
+        name = text_of(one.file_name).replace("/", "_")
+        yield from _attachment(opened, name or f"attachment {number}", partial(getattr, one, "file_bytes"))
+
+
+def _content(part: EmailMessage) -> bytes | None:
+    """The bytes of an attachment; nothing for a part that has none, as a report of delivery."""
+    content = part.get_content() if part.get_content_type() == "message/rfc822" else part.get_payload(decode=True)
+    inner = content.as_bytes() if isinstance(content, EmailMessage) else content
+    return inner if isinstance(inner, bytes) else None
+
+
+def _header(message: EmailMessage, name: str) -> Any:
+    try:
+        return message[name]
+    except Exception:
+        return None
+
+
+def _file_name(part: EmailMessage) -> str:
+    try:
+        return text_of(part.get_filename()).replace("/", "_")
+    except Exception:
+        return ""
+
+
+def _message(opened: Opened, headers: Mapping[str, str], body: str, html: bytes) -> Items:
+    composer = Composer()
+    composer.add("\n".join(f"{name.capitalize()}: {value}" for name, value in headers.items() if value))
+    if body.strip():
+        composer.add(body)
+    elif html:
+        add_page(composer, parse(html))
+    metadata = opened.metadata("email", **headers)
+    document = composer.document(opened, metadata, headers.get("subject", ""))
+    yield document if document is not None else Problem(opened.address.uri, "it has no text: nothing to index")
+
+
+def _body(message: EmailMessage) -> tuple[str, bytes]:
+    """The plain text of a message, and its HTML where there is no plain text."""
+    plain, html = [], b""
+    for part in _parts(message):
+        if part.is_multipart() or part.is_attachment():
+            continue
+        data = part.get_payload(decode=True)
+        if not isinstance(data, bytes):
+            continue
+        if part.get_content_type() == "text/plain":
+            plain.append(_decoded(data, part.get_content_charset() or ""))
+        elif part.get_content_type() == "text/html":
+            html = html or _decoded(data, part.get_content_charset() or "").encode()
+    return "\n\n".join(plain), html
+
+
+def _decoded(data: bytes, charset: str) -> str:
+    try:
+        return data.decode(charset)
+    except (LookupError, UnicodeDecodeError, ValueError):
+        return decode(data)[0]
+
+
+def _parts(message: EmailMessage) -> Iterator[EmailMessage]:
+    """All parts, without those of messages that are attached."""
+    stack = [message]
+    while stack:
+        part = stack.pop()
+        yield part
+        if part.get_content_maintype() == "multipart":
+            stack.extend(one for one in reversed(list(part.iter_parts())) if isinstance(one, EmailMessage))
+
+
+def _attachments(message: EmailMessage) -> Iterator[EmailMessage]:
+    for part in _parts(message):
+        named = part.is_attachment() or (part.get_filename() and part.get_content_maintype() != "multipart")
+        if named or part.get_content_type() == "message/rfc822":
+            yield part
+
+
+def _attachment(opened: Opened, name: str, take_out: Callable[[], bytes | None]) -> Items:
+    """An attachment read as a file. One that cannot be is a problem, and hides none of the others."""
+    uri = opened.address.inside(name).uri
+    if opened.depth >= _DEEPEST:
+        yield Problem(uri, "it is attached to a file within a file", "save it by itself")
+        return
+    try:
+        data = take_out()
+    except Exception as error:
+        yield Problem(uri, f"it cannot be taken out of its message: {type(error).__name__}", "save it by itself")
+        return
+    if not data:
+        return
+    try:
+        yield from dispatch.read(opened.inside(name, data))
+    except SourceError as error:
+        yield Problem(uri, error.message, error.mend)

@@ -1,0 +1,90 @@
+"""OpenDocument texts and presentations: paragraphs, headings, tables and pictures."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from xml.etree import ElementTree
+
+from monograph.read.compose import Composer
+from monograph.read.package import unpacked, xml_of
+from monograph.read.pictures import Pictures, part_of
+from monograph.read.rows import add_table
+from monograph.read.source import Items, Opened
+from monograph.values import Place
+
+_TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+_TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
+_DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
+_LINK = "{http://www.w3.org/1999/xlink}href"
+_OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
+_SHOWING = {_TEXT + "h", _TEXT + "p", _TABLE + "table", _DRAW + "image"}
+"""Elements whose pictures are looked at where they stand; others hold such elements."""
+
+_PASSED_OVER = {_TEXT + "tracked-changes", _OFFICE + "annotation", _TEXT + "note-citation"}
+
+
+def read_odt(opened: Opened) -> Items:
+    """An OpenDocument text."""
+    yield from _read(opened, "odt")
+
+
+def read_odp(opened: Opened) -> Items:
+    """An OpenDocument presentation; a place a slide."""
+    yield from _read(opened, "odp")
+
+
+def _read(opened: Opened, form: str) -> Items:
+    with unpacked(opened) as archive:
+        root = ElementTree.fromstring(xml_of(archive, "content.xml"))  # noqa: S314 - xml_of refuses entities
+        yield from _documents(opened, form, root, archive)
+
+
+def _documents(opened: Opened, form: str, root: ElementTree.Element, archive: zipfile.ZipFile) -> Items:
+    composer, pictures = Composer(), Pictures(opened)
+    slides = 0
+    stack = [root]
+    while stack:
+        opened.check_time()
+        element = stack.pop()
+        if element.tag in _PASSED_OVER:
+            continue
+        if element.tag == _TEXT + "h":
+            level = element.get(_TEXT + "outline-level", "1")
+            composer.heading(int(level) if level.isdigit() else 1, _said(element))
+        elif element.tag == _TEXT + "p":
+            composer.add(_said(element))
+        elif element.tag == _TABLE + "table":
+            add_table(composer, _cells(element))
+        else:
+            if element.tag == _DRAW + "page":
+                slides += 1
+                composer.place(Place(0, slide=slides, boundary=True))
+            stack.extend(reversed(element))
+        if element.tag in _SHOWING:
+            for image in element.iter(_DRAW + "image"):
+                composer.add(pictures.words(part_of(archive, image.get(_LINK, ""))))
+    document = composer.document(opened, opened.metadata(form))
+    yield from pictures.after(document)
+
+
+def _said(element: ElementTree.Element) -> str:
+    """The text of a paragraph, with its spaces, tabs and line breaks."""
+    parts: list[str] = []
+    stack: list[ElementTree.Element | str] = [element]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, str):
+            parts.append(one)
+            continue
+        parts.append({_TEXT + "s": " ", _TEXT + "tab": "\t", _TEXT + "line-break": "\n"}.get(one.tag, ""))
+        parts.append(one.text or "" if one.tag not in _PASSED_OVER else "")
+        if one.tag not in _PASSED_OVER:
+            for child in reversed(one):
+                stack += [child.tail or "", child]
+    return "".join(parts)
+
+
+def _cells(table: ElementTree.Element) -> Iterator[list[str]]:
+    for row in table.iter(_TABLE + "table-row"):
+        yield [" ".join(_said(part) for part in cell.iter(_TEXT + "p")) for cell in row.findall(_TABLE + "table-cell")]

@@ -1,0 +1,161 @@
+"""PDF by PDFium: the text layer page by page; pages that are only pictures go to text recognition."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from monograph.errors import SourceDamaged, SourceError, SourceLocked
+from monograph.read.compose import Composer, clean
+from monograph.read.source import Items, Opened, missing, text_of
+from monograph.values import Place, Problem
+
+if TYPE_CHECKING:
+    import pypdfium2
+
+_RECOGNISED_AT = 200 / 72
+"""Scale at which a page is drawn for recognition: 200 dots an inch."""
+
+_HYPHEN = re.compile("(?<=\\w)\ufffe\\s*|(?<=[^\\W\\d_])\u00ad\\s*\n\\s*")
+"""PDFium marks a word divided at a line's end by U+FFFE."""
+
+_NO_NAME = re.compile(r"^(?:untitled.*|unspecified|\(anonymous\)|microsoft word - .*|.*\.\w{2,4}|\W*)$", re.I)
+
+
+def read_pdf(opened: Opened) -> Items:
+    """A PDF as one document with its pages as places and its outline as headings."""
+    try:
+        import pypdfium2
+    except ImportError as error:
+        raise missing("a PDF", "documents") from error
+    try:
+        file = pypdfium2.PdfDocument(opened.data)
+    except pypdfium2.PdfiumError as error:
+        if "password" in str(error).lower():
+            raise SourceLocked("it needs a password", "save it without one") from error
+        raise SourceDamaged(f"a broken PDF: {error}", "save it anew") from error
+    with file:
+        yield from _read(file, opened)
+
+
+def _read(file: pypdfium2.PdfDocument, opened: Opened) -> Items:
+    opened.check_pages(len(file), "pages")
+    composer = Composer()
+    outline = _outline(file)
+    pictures: list[int] = []
+    broken: list[int] = []
+    waiting: SourceError | None = None
+    for number in range(1, len(file) + 1):
+        opened.check_time()
+        try:
+            text = _text(file, number - 1)
+            if not text and _has_pictures(file, number - 1):
+                if waiting is None:
+                    text = _recognised(file, number - 1, opened)
+                else:
+                    pictures.append(number)
+        except SourceError as error:  # Recognition cannot go on: no page after this one tries.
+            waiting = error
+            pictures.append(number)
+            continue
+        except Exception:
+            broken.append(number)
+            continue
+        _add_page(composer, number, text, outline.get(number, []))
+    information = file.get_metadata_dict(skip_empty=True)
+    uri = opened.address.uri
+    if broken:
+        yield Problem(uri, f"{_pages(broken)} cannot be read", "save it anew")
+    if pictures and waiting is not None:
+        yield Problem(uri, f"{_pages(pictures)}: {waiting.message}", waiting.mend)
+    title, author = (_named(information.get(name)) for name in ("Title", "Author"))
+    document = composer.document(opened, opened.metadata("pdf", pages=len(file), author=author), title)
+    if document is not None:
+        yield document
+    elif not (broken or pictures):
+        yield Problem(uri, "it has no text: nothing to index")
+
+
+def _named(said: str | None) -> str:
+    """A title or an author, unless a program filled it in."""
+    name = text_of(said)
+    return "" if _NO_NAME.match(name) else name
+
+
+def _pages(numbers: list[int]) -> str:
+    some = ", ".join(map(str, numbers[:5])) + (" …" if len(numbers) > 5 else "")
+    return f"page {some}" if len(numbers) == 1 else f"{len(numbers)} pages ({some})"
+
+
+def _text(file: pypdfium2.PdfDocument, index: int) -> str:
+    page = file[index]
+    try:
+        text = page.get_textpage()
+        try:
+            return clean(_HYPHEN.sub("", text.get_text_bounded())).strip()
+        finally:
+            text.close()
+    finally:
+        page.close()
+
+
+def _has_pictures(file: pypdfium2.PdfDocument, index: int) -> bool:
+    from pypdfium2 import raw
+
+    page = file[index]
+    try:
+        return next(iter(page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=3)), None) is not None
+    finally:
+        page.close()
+
+
+def _recognised(file: pypdfium2.PdfDocument, index: int, opened: Opened) -> str:
+    from monograph.read.image import recognise, refuse_size, refuse_when_late
+
+    refuse_when_late(opened)
+    page = file[index]
+    try:
+        width, height = (round(side * _RECOGNISED_AT) for side in page.get_size())
+        refuse_size(width, height, opened.limits)
+        return recognise(page.render(scale=_RECOGNISED_AT).to_numpy())
+    finally:
+        page.close()
+
+
+def _add_page(composer: Composer, number: int, text: str, titles: list[tuple[int, str]]) -> None:
+    if not text:
+        return
+    composer.place(Place(0, page=number, boundary=True))
+    composer.add(text)
+    start = composer.length - len(text.strip())
+    at = 0
+    for level, title in titles:
+        # A bookmark says only the page; its words mostly stand there as they are in the outline.
+        found = re.compile(r"\s+".join(map(re.escape, title.split()))).search(text, at)
+        at = found.start() if found else at
+        composer.mark(start + at, level, title)
+
+
+def _outline(file: pypdfium2.PdfDocument) -> dict[int, list[tuple[int, str]]]:
+    """(level, title) of each bookmark, by its page."""
+    found: dict[int, list[tuple[int, str]]] = {}
+    for level, title, page in _bookmarks(file):
+        if title and page:
+            found.setdefault(page, []).append((level, title))
+    return found
+
+
+def _bookmarks(file: pypdfium2.PdfDocument) -> Iterator[tuple[int, str, int]]:
+    try:
+        for bookmark in file.get_toc(max_depth=8):
+            target: Any = bookmark.get_dest()
+            index = target.get_index() if target is not None else None
+            yield (
+                bookmark.level + 1,
+                " ".join(bookmark.get_title().split()),
+                (index or 0) + 1 if index is not None else 0,
+            )
+    except (ValueError, ctypes.ArgumentError, RuntimeError):
+        return  # A broken outline is none.

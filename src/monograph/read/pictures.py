@@ -1,0 +1,129 @@
+"""Pictures that stand in documents: those that are large enough to have words, each once."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import posixpath
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+from xml.etree import ElementTree
+
+from monograph.errors import SourceDamaged, SourceError, UnknownFormat
+from monograph.read.image import is_icon, recognise, refuse_when_late, unpacked_image, upright
+from monograph.read.package import xml_of
+from monograph.read.source import Items, Opened
+from monograph.values import Document, Problem
+
+MOST = 200
+"""Pictures of one document that are recognised."""
+
+_DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_LINK = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+_ANCHOR = "{http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing}"
+
+
+class Pictures:
+    """The pictures of one document, each looked at once however often it stands there."""
+
+    def __init__(self, opened: Opened) -> None:
+        self._opened = opened
+        self._seen: set[bytes] = set()
+        self._recognised = self._unread = 0
+        self._error: SourceError | None = None
+
+    def words(self, data: bytes) -> str:
+        """The words of a picture; nothing for one that was seen before, is an icon, or is in no known format."""
+        digest = hashlib.sha256(data).digest()
+        if digest in self._seen:
+            return ""
+        self._seen.add(digest)
+        if isinstance(self._error, UnknownFormat) or self._recognised >= MOST:
+            self._unread += 1
+            return ""
+        try:
+            image = unpacked_image(data, self._opened.limits)
+            if is_icon(image):
+                return ""
+            refuse_when_late(self._opened)
+            self._recognised += 1
+            return recognise(upright(image))
+        except SourceDamaged:
+            return ""  # Drawings in formats of other systems, mostly: the document is read without them.
+        except SourceError as error:
+            self._unread, self._error = self._unread + 1, error
+            return ""
+
+    def after(self, document: Document | None) -> Items:
+        """A document, if there is one, and what is to be said of it."""
+        if document is not None:
+            yield document
+        yield from self.problems(empty=document is None)
+
+    def problems(self, *, empty: bool) -> Items:
+        """What is to be said of a document: that it is empty, or that pictures were left out.
+
+        That recognition is not installed is said only where nothing but pictures is there: else it would be a line
+        for every document with a logo.
+        """
+        uri = self._opened.address.uri
+        if self._unread and (empty or not isinstance(self._error, UnknownFormat)):
+            count = f"{self._unread} pictures in it" if self._unread > 1 else "a picture in it"
+            if self._error is None:
+                yield Problem(uri, f"{count} were not recognised: it has more than {MOST}", "divide it")
+            else:
+                yield Problem(uri, f"{count}: {self._error.message}", self._error.mend)
+        elif empty:
+            yield Problem(uri, "it has no text: nothing to index")
+
+
+def of_element(element: Any, part: Any) -> Iterator[bytes]:
+    """The pictures within an element of a Word or PowerPoint part. One that is only linked is not fetched."""
+    for one in element.iter(_DRAWING + "blip", "{urn:schemas-microsoft-com:vml}imagedata"):
+        relation = part.rels.get(one.get(_LINK + "embed") or one.get(_LINK + "id") or "")
+        if relation is not None and not relation.is_external:
+            yield relation.target_part.blob
+
+
+def of_sheet(archive: zipfile.ZipFile, sheet: str) -> Iterator[tuple[int, bytes]]:
+    """The pictures that lie on a sheet of a workbook, each with the row of its upper edge, counted from 1.
+
+    A drawing that cannot be read has none.
+    """
+    with contextlib.suppress(SourceDamaged, ElementTree.ParseError):
+        for drawing in _targets(archive, sheet).values():
+            if "/drawings/" in drawing and drawing.endswith(".xml"):
+                yield from _anchored(archive, drawing)
+
+
+def _anchored(archive: zipfile.ZipFile, drawing: str) -> Iterator[tuple[int, bytes]]:
+    files = _targets(archive, drawing)
+    for anchor in ElementTree.fromstring(xml_of(archive, drawing)):  # noqa: S314 - xml_of refuses entities
+        row = anchor.findtext(f"{_ANCHOR}from/{_ANCHOR}row", "0")
+        for one in anchor.iter(_DRAWING + "blip"):
+            data = part_of(archive, files.get(one.get(_LINK + "embed", ""), ""))
+            if data:
+                yield (int(row) + 1 if row.isdigit() else 1), data
+
+
+def part_of(archive: zipfile.ZipFile, name: str) -> bytes:
+    """A part of an archive; nothing where it is not there, or broken."""
+    try:
+        return archive.read(name)
+    except (KeyError, zipfile.BadZipFile, OSError, ValueError):
+        return b""
+
+
+def _targets(archive: zipfile.ZipFile, part: str) -> dict[str, str]:
+    """What a part of an Office file refers to within the file, by the names that it has for it."""
+    folder, name = posixpath.split(part)
+    relations = posixpath.join(folder, "_rels", f"{name}.rels")
+    if relations not in archive.namelist():
+        return {}
+    root = ElementTree.fromstring(xml_of(archive, relations))  # noqa: S314 - xml_of refuses entities
+    inner = (one for one in root if one.get("TargetMode") != "External")
+    return {
+        one.get("Id", ""): posixpath.normpath(posixpath.join(folder, one.get("Target", ""))).lstrip("/")
+        for one in inner
+    }

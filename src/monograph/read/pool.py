@@ -1,0 +1,156 @@
+"""Files read side by side in processes of their own, and handed over in order."""
+
+from __future__ import annotations
+
+import signal
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import wait
+from types import TracebackType
+
+from monograph.errors import SourceDamaged, SourceError, SourceTooSlow
+from monograph.read import Part, is_harmless, read_file
+from monograph.read.limits import Limits
+from monograph.read.process import Task
+from monograph.read.worker import Worker
+
+AHEAD = 64
+"""Files that are looked at before the first of them is done."""
+
+HELD_CHARACTERS = 8_000_000
+"""Once so much waits for its turn, only the file whose turn it is goes on."""
+
+
+@dataclass(slots=True, eq=False)
+class _Slot:
+    """A file on its way: what was read of it, and whether that is all."""
+
+    index: int
+    task: Task
+    harmless: bool
+    parts: deque[Part] = field(default_factory=deque)
+    asked: bool = False
+
+
+class _Reader(Worker):
+    """One process, and the file that it reads now."""
+
+    def __init__(self) -> None:
+        super().__init__("monograph.read.process")
+        self.slot: _Slot | None = None
+
+
+class ReaderPool:
+    """Reads files in ``processes`` processes, which are started when the first file needs one. A context manager."""
+
+    def __init__(self, processes: int) -> None:
+        self._most = max(1, processes)
+        self._workers: list[_Reader] = []
+        self._held = 0
+
+    def __enter__(self) -> ReaderPool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for worker in self._workers:
+            worker.process.kill()
+        for worker in self._workers:
+            worker.end()
+        self._workers.clear()
+
+    def read(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Part]]:
+        """The parts of every file, file after file. Texts are read here, all else in another process.
+
+        A file that cannot be read has one part, with the error.
+        """
+        slots: deque[_Slot] = deque()
+        looked_at = 0
+        while slots or looked_at < len(tasks):
+            while looked_at < len(tasks) and len(slots) < AHEAD:
+                task = tasks[looked_at]
+                slots.append(_Slot(looked_at, task, is_harmless(task.path)))
+                looked_at += 1
+            self._ask(slots)
+            slot = slots[0]
+            for part in self._here(slot) if slot.harmless else self._there(slot, slots):
+                yield slot.index, part
+            slots.popleft()
+
+    def _here(self, slot: _Slot) -> Iterator[Part]:
+        try:
+            yield from read_file(slot.task.path, slot.task.root, slot.task.limits)
+        except SourceError as error:
+            yield _failed(error)
+
+    def _there(self, slot: _Slot, slots: deque[_Slot]) -> Iterator[Part]:
+        while True:
+            while not slot.parts:
+                self._receive(slot)
+                self._ask(slots)
+            part = slot.parts.popleft()
+            self._held -= _weight(part)
+            yield part
+            if part.last:
+                return
+
+    def _ask(self, slots: deque[_Slot]) -> None:
+        """Give every idle worker the next file that waits for one."""
+        waiting = (slot for slot in slots if not slot.harmless and not slot.asked)
+        for slot in waiting:
+            idle = next((worker for worker in self._workers if worker.slot is None), None)
+            if idle is None and len(self._workers) < self._most:
+                idle = _Reader()
+                self._workers.append(idle)
+            if idle is None:
+                return
+            slot.asked, idle.slot = True, slot
+            try:
+                idle.asked.send(slot.task)
+            except OSError:
+                self._bury(idle)
+
+    def _receive(self, first: _Slot) -> None:
+        """Wait for one part or more, of any file while there is room, else of the first."""
+        busy = [one for one in self._workers if one.slot is not None]
+        if self._held > HELD_CHARACTERS:
+            busy = [one for one in busy if one.slot is first] or busy
+        ready = wait([one.answers for one in busy])
+        for worker in busy:
+            if worker.answers not in ready or worker.slot is None:
+                continue
+            try:
+                part: Part = worker.answers.recv()
+            except (EOFError, OSError):
+                self._bury(worker)
+                continue
+            worker.slot.parts.append(part)
+            self._held += _weight(part)
+            if part.last:
+                worker.slot = None
+
+    def _bury(self, worker: _Reader) -> None:
+        """Take out a worker that is gone, and say of its file what became of it."""
+        code = worker.end()
+        self._workers.remove(worker)
+        if worker.slot is not None:
+            worker.slot.parts.append(_failed(_death(code, worker.slot.task.limits)))
+
+
+def _weight(part: Part) -> int:
+    return sum(len(document.text) for document in part.documents)
+
+
+def _failed(error: SourceError) -> Part:
+    return Part(b"", 0, 0, (), (), last=True, error=error)
+
+
+def _death(code: int, limits: Limits) -> SourceError:
+    if code == -signal.SIGALRM:
+        return SourceTooSlow(f"reading it took more than {limits.max_seconds:g} s", "divide it, or give --max-seconds")
+    if code == -signal.SIGKILL:
+        return SourceTooSlow("the process that read it was killed: it may have taken all memory", "divide it")
+    name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+    return SourceDamaged(f"the reader of its format crashed over it ({name})", "save it anew")

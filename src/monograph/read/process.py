@@ -1,0 +1,79 @@
+"""A process that reads files for another, and may be killed over any of them.
+
+The kernel ends it when a file takes longer than its limit, whatever a parser is doing then, and whether or not anyone
+is left to wait for it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from monograph.errors import SourceError, SourceTooSlow
+from monograph.read import Part, read_file
+from monograph.read.limits import Limits
+from monograph.read.worker import writer
+
+GRACE_SECONDS = 2.0
+"""Readers look at the clock themselves: only one that hangs is still there so long after its time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A file to be read: see :func:`monograph.read.read_file`."""
+
+    path: Path
+    root: Path
+    limits: Limits
+
+
+def main() -> None:
+    """Read the files that the writer asks for, until it is gone."""
+    asked, answers = writer()
+    try:
+        while True:
+            task: Task = asked.recv()
+            limit_memory(task.limits.max_memory)
+            if not _read(answers, task):
+                return
+    except (EOFError, BrokenPipeError):
+        return
+    finally:
+        # Nothing here needs to be put away, and a library in C may hang or crash while it tries.
+        sys.stdout.flush()
+        os._exit(0)
+
+
+def _read(answers: Connection, task: Task) -> bool:
+    """Send the parts of a file; whether the process is fit to read another."""
+    left = task.limits.max_seconds + GRACE_SECONDS
+    try:
+        signal.setitimer(signal.ITIMER_REAL, left)
+        for part in read_file(task.path, task.root, task.limits):
+            # The time is for reading: it stands still while the one who asked is busy with what came before.
+            left, _ = signal.setitimer(signal.ITIMER_REAL, 0)
+            answers.send(part)
+            signal.setitimer(signal.ITIMER_REAL, left)
+    except SourceError as error:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        answers.send(Part(b"", 0, 0, (), (), last=True, error=error))
+    except MemoryError:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        much = SourceTooSlow(f"reading it took more than {task.limits.max_memory:,} bytes of memory", "divide it")
+        answers.send(Part(b"", 0, 0, (), (), last=True, error=much))
+        return False
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    return True
+
+
+def limit_memory(most: int) -> None:
+    """Bound this process's address space, where the system can."""
+    if sys.platform == "linux":
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))

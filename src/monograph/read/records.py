@@ -1,0 +1,128 @@
+"""JSON and YAML: every record a paragraph of ``key: value`` lines, found again by its JSON path."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from monograph.errors import SourceDamaged, SourceTooLarge
+from monograph.read.compose import Composer
+from monograph.read.source import Items, Opened, missing
+from monograph.read.text import decoded
+from monograph.values import Place, Problem
+
+_MOST_VALUES = 5_000_000
+_MOST_OF_YAML = 200_000
+"""Aliases of YAML may make few bytes into more values than any memory holds."""
+
+_DEEPEST = 100
+_NAME = re.compile(r"[^\W\d]\w*")
+_MOST_TOLD_WITH = 12
+"""An object of at most so many plain values is told with the one that holds it."""
+
+
+def read_json(opened: Opened) -> Items:
+    """A JSON file as one document."""
+    text = yield from decoded(opened)
+    if not text:
+        return
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise SourceDamaged(f"it is no JSON: {error}", "mend it, or name it .txt to have it read as text") from error
+    yield from _document(opened, value, "json")
+
+
+def read_yaml(opened: Opened) -> Items:
+    """A YAML file, all its documents as one. Only plain values: no tag makes an object."""
+    try:
+        import yaml
+    except ImportError as error:
+        raise missing("a YAML file", "documents") from error
+    text = yield from decoded(opened)
+    if not text:
+        return
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        values = list(yaml.load_all(text, loader))
+    except (yaml.YAMLError, ValueError, TypeError) as error:
+        said = " ".join(str(error).split())
+        raise SourceDamaged(f"it is no YAML: {said}", "mend it, or name it .txt to have it read as text") from error
+    yield from _document(opened, values[0] if len(values) == 1 else values, "yaml")
+
+
+def _document(opened: Opened, value: Any, form: str) -> Items:
+    composer = Composer()
+    for path, lines in _records(value, opened, _MOST_OF_YAML if form == "yaml" else _MOST_VALUES):
+        composer.place(Place(0, json=path))
+        composer.add("\n".join(lines))
+    title = value.get("title") if isinstance(value, dict) else None
+    document = composer.document(opened, opened.metadata(form), title if isinstance(title, str) else "")
+    yield document if document is not None else Problem(opened.address.uri, "it has no text: nothing to index")
+
+
+def _records(value: Any, opened: Opened, most: int) -> Iterator[tuple[str, list[str]]]:
+    """(JSON path, lines) of each record in reading order: an object with the small ones in it, or a list of values."""
+    stack: list[tuple[str, str, Any, int]] = [("$", "", value, 0)]
+    count = 0
+    while stack:
+        path, name, one, depth = stack.pop()
+        opened.check_time()
+        if depth > _DEEPEST:
+            raise SourceDamaged("it is nested too deeply", "flatten it")
+        if not _is_nested(one):
+            yield path, [_line(name, one)]
+            continue
+        items = _flattened(one, path)
+        count += len(items)
+        if count > most:
+            raise SourceTooLarge(f"it has more than {most:,} values", "divide it")
+        lines = [_line(key, item) for key, item, _ in items if not _is_nested(item)]
+        if lines:
+            yield path, lines
+        stack.extend((at, key or name, item, depth + 1) for key, item, at in reversed(items) if _is_nested(item))
+
+
+def _line(name: str, value: Any) -> str:
+    said = ", ".join(_said(item) for item in value) if isinstance(value, list) else _said(value)
+    return f"{name}: {said}" if name else said
+
+
+def _flattened(value: dict[Any, Any] | list[Any], path: str) -> list[tuple[str, Any, str]]:
+    """(name, value, path) of what an object or a list holds; of small plain objects in an object, what they hold."""
+    if isinstance(value, list):
+        return [("", item, f"{path}[{at}]") for at, item in enumerate(value)]
+    found = []
+    for key, item in value.items():
+        at = path + _step(str(key))
+        if _is_small(item):
+            found += [(f"{key}.{inner}", one, at + _step(str(inner))) for inner, one in item.items()]
+        else:
+            found.append((str(key), item, at))
+    return found
+
+
+def _is_small(value: Any) -> bool:
+    """Whether an object is so small and flat that it is told with the one that holds it."""
+    if not isinstance(value, dict) or not 0 < len(value) <= _MOST_TOLD_WITH:
+        return False
+    return not any(_is_nested(one) for one in value.values())
+
+
+def _is_nested(value: Any) -> bool:
+    """Whether a value is more than a line: an object, or a list of more than plain values."""
+    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(one, dict | list) for one in value))
+
+
+def _step(key: str) -> str:
+    return f".{key}" if _NAME.fullmatch(key) else f"[{json.dumps(key, ensure_ascii=False)}]"
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "null"}[value]
+    return str(value)

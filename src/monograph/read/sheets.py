@@ -1,0 +1,149 @@
+"""Spreadsheets: XLSX by openpyxl, which knows how numbers are shown; XLS, XLSB and ODS by calamine."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any
+
+from monograph.errors import SourceTooLarge
+from monograph.read.compose import Composer
+from monograph.read.package import unpacked
+from monograph.read.pictures import Pictures, of_sheet
+from monograph.read.rows import HEADER_WITHIN, Row, add_sheet, header_among, rows_of
+from monograph.read.source import Items, Opened, missing, text_of
+from monograph.read.table import ROWS_A_DOCUMENT
+from monograph.values import Place
+
+_MOST_CELLS = 50_000_000
+_QUOTED = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|_.|\*.')
+_CURRENCY = re.compile(r"[$€£¥]")
+
+
+def read_xlsx(opened: Opened) -> Items:
+    """The sheets of a workbook, row by row, whatever size they claim to have. Formulas give the values they had."""
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise missing("an Excel file", "documents") from error
+    book = openpyxl.load_workbook(io.BytesIO(opened.data), read_only=True, data_only=True, keep_links=False)
+    try:
+        with unpacked(opened) as archive:
+            sheets = []
+            for sheet in book.worksheets:
+                sheet.reset_dimensions()  # What a sheet says of its size may be a lie.
+                table = ([shown(cell) for cell in row] for row in sheet.iter_rows())
+                sheets.append(_Sheet(sheet.title, table, of_sheet(archive, sheet._worksheet_path.lstrip("/"))))
+            yield from _documents(opened, "xlsx", sheets, text_of(book.properties.title))
+    finally:
+        book.close()
+
+
+def read_others(opened: Opened) -> Items:
+    """The sheets of an XLS, XLSB or ODS file."""
+    try:
+        import python_calamine
+    except ImportError as error:
+        raise missing("a spreadsheet", "documents") from error
+    book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(opened.data))
+    try:
+        sheets = []
+        for name in book.sheet_names:
+            sheet = book.get_sheet_by_name(name)
+            if sheet.total_height * sheet.total_width > _MOST_CELLS:
+                raise SourceTooLarge(f"its sheet {name!r} is {sheet.total_height:,} x {sheet.total_width:,} cells")
+            sheets.append(_Sheet(name, ([_plain(value) for value in row] for row in sheet.iter_rows())))
+        yield from _documents(opened, "spreadsheet", sheets, "")
+    finally:
+        book.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Sheet:
+    """A sheet: its name, its cells row by row, and the pictures that lie on it, with the rows of their upper edges."""
+
+    name: str
+    table: Iterable[Sequence[str]]
+    pictures: Iterable[tuple[int, bytes]] = ()
+
+
+def _documents(opened: Opened, form: str, sheets: Sequence[_Sheet], title: str) -> Items:
+    """The sheets in documents of at most 10,000 rows; small ones together."""
+    composer, pictures = Composer(), Pictures(opened)
+    count = part = 0
+    for sheet in sheets:
+        name = sheet.name
+        rows = rows_of(sheet.table)
+        first = list(islice(rows, HEADER_WITHIN))
+        header = header_among(first)
+        drawn = [Row(at, (words,)) for at, data in sheet.pictures if (words := pictures.words(data))]
+        if first or drawn:
+            # The sheet's name is a heading: a chunk of its rows lies under it, and no chunk holds rows of two sheets.
+            composer.place(Place(0, sheet=name, row=(first or drawn)[0].number, boundary=True))
+            composer.heading(1, name)
+        some: list[Row]
+        rows = (row for row in chain(first, rows) if row != header)
+        while some := list(islice(rows, ROWS_A_DOCUMENT - count)):
+            opened.check_time()
+            add_sheet(composer, some, header, name)
+            count += len(some)
+            if count == ROWS_A_DOCUMENT:
+                yield from _part(composer, opened, form, title, part)
+                part, count, composer = part + 1, 0, Composer()
+                composer.heading(1, name)
+        add_sheet(composer, drawn, None, name)
+        count += len(drawn)
+    if count:
+        yield from _part(composer, opened, form, title, part)
+    yield from pictures.problems(empty=not (count or part))
+
+
+def _part(composer: Composer, opened: Opened, form: str, title: str, part: int) -> Items:
+    title = title or opened.address.stem
+    said = f"{title}, part {part + 1}" if part else title
+    document = composer.document(opened, opened.metadata(form), said, f"part {part}" if part else "")
+    if document is not None:
+        yield document
+
+
+def shown(cell: Any) -> str:
+    """A cell's value as its number format shows it, for the formats that people use."""
+    value = cell.value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return _plain(value)
+    return number(value, cell.number_format or "General")
+
+
+def number(value: float, code: str) -> str:
+    """A number by a number format: decimals, thousands, percent, currency; others as it is."""
+    section = code.split(";")[1 if value < 0 and code.count(";") and code.split(";")[1].strip() else 0]
+    literal = "".join(found.group(3) or found.group(1) or "" for found in _QUOTED.finditer(section))
+    plain = _QUOTED.sub(lambda found: " " * len(found.group()), section)
+    digits = re.search(r"[#0][#0,]*(?:\.([0#?]+))?", plain)
+    if digits is None or "E" in plain or "/" in plain:
+        return _plain(value)
+    scaled = abs(value) * 100 if "%" in plain else abs(value)
+    places = len(digits.group(1) or "")
+    text = f"{scaled:,.{places}f}" if "," in digits.group() else f"{scaled:.{places}f}"
+    currency = "".join(_CURRENCY.findall(plain)) + literal.strip()
+    sign = "-" if value < 0 else ""
+    at_start = bool(_CURRENCY.search(plain[: digits.start()]) or _QUOTED.search(section[: digits.start()]))
+    body = f"{currency}{text}" if at_start else f"{text}{' ' if currency else ''}{currency}"
+    return f"{sign}{body}{'%' if '%' in plain else ''}"
+
+
+def _plain(value: Any) -> str:
+    """A value without a format: no ``.0``, no sixteenth digit, no midnight."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.15g}"
+    if isinstance(value, datetime.datetime):
+        return value.date().isoformat() if value.time() == datetime.time() else value.isoformat(" ", "seconds")
+    return str(value)

@@ -1,0 +1,61 @@
+"""PowerPoint files: a place a slide, shapes from the top, with tables, the words of pictures, and notes."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+from monograph.read.compose import Composer
+from monograph.read.pictures import Pictures, of_element
+from monograph.read.rows import add_table
+from monograph.read.source import Items, Opened, missing, text_of
+from monograph.values import Place
+
+_DEEPEST_GROUP = 20
+
+
+def read_pptx(opened: Opened) -> Items:
+    """A presentation as one document; a slide's title is a heading, its notes follow it."""
+    try:
+        import pptx
+    except ImportError as error:
+        raise missing("a PowerPoint file", "documents") from error
+    file = pptx.Presentation(io.BytesIO(opened.data))
+    composer, pictures = Composer(), Pictures(opened)
+    opened.check_pages(len(file.slides), "slides")
+    for number, slide in enumerate(file.slides, start=1):
+        opened.check_time()
+        composer.place(Place(0, slide=number, boundary=True))
+        title = slide.shapes.title
+        named = title is not None and title.has_text_frame
+        if named:
+            composer.heading(1, title.text_frame.text)
+        for shape in _in_order(slide.shapes):
+            if not (named and shape.shape_id == title.shape_id):
+                _add(composer, shape)
+            for data in of_element(shape._element, shape.part):
+                composer.add(pictures.words(data))
+        if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
+            composer.add(slide.notes_slide.notes_text_frame.text)
+    core = file.core_properties
+    title_said = text_of(core.title)
+    metadata = opened.metadata("pptx", slides=len(file.slides), author=text_of(core.author))
+    document = composer.document(opened, metadata, "" if title_said == "PowerPoint Presentation" else title_said)
+    yield from pictures.after(document)
+
+
+def _in_order(shapes: Any, depth: int = 0) -> Iterator[Any]:
+    """Shapes from the top, those of a group in its place."""
+    for shape in sorted(shapes, key=lambda one: (one.top or 0, one.left or 0)):
+        if hasattr(shape, "shapes") and depth < _DEEPEST_GROUP:
+            yield from _in_order(shape.shapes, depth + 1)
+        else:
+            yield shape
+
+
+def _add(composer: Composer, shape: Any) -> None:
+    if shape.has_text_frame:
+        composer.add("\n".join(paragraph.text for paragraph in shape.text_frame.paragraphs))
+    elif getattr(shape, "has_table", False):
+        add_table(composer, ([cell.text for cell in row.cells] for row in shape.table.rows))

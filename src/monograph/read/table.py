@@ -1,0 +1,73 @@
+"""CSV and TSV, as large as they may be."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+
+from monograph.read.compose import Composer, clean
+from monograph.read.rows import HEADER_WITHIN, Row, add_sheet, header_among, rows_of
+from monograph.read.source import Items, Opened
+from monograph.read.text import encoding_of
+from monograph.values import Problem
+
+ROWS_A_DOCUMENT = 10_000
+"""A longer table becomes several documents, so that none has to be held whole."""
+
+_DELIMITERS = ",;\t|"
+_LONGEST_CELL = 1_000_000
+_SAMPLED_LINES = 30
+
+
+def read_table(opened: Opened) -> Items:
+    """The rows of a table, 10,000 a document. The text is never held whole."""
+    delimiter = delimiter_of(list(islice(_lines(opened.data), _SAMPLED_LINES)))
+    csv.field_size_limit(_LONGEST_CELL)
+    rows = csv.reader(_lines(opened.data), delimiter=delimiter)
+    found = False
+    for item in documents_of(opened, rows_of(rows), "csv"):
+        found = True
+        yield item
+    if not found:
+        yield Problem(opened.address.uri, "it is empty: nothing to index")
+
+
+def _lines(data: bytes) -> Iterator[str]:
+    """Lines, decoded as they are read; the buffer shares the bytes."""
+    encoding, mark = encoding_of(data)
+    buffer = io.BytesIO(data)
+    buffer.seek(mark)
+    for line in io.TextIOWrapper(buffer, encoding, errors="replace", newline=""):
+        yield clean(line) if not line.isprintable() else line
+
+
+def documents_of(opened: Opened, rows: Iterator[Row], form: str) -> Items:
+    """Rows as documents, each with the header's names in every row."""
+    first = list(islice(rows, HEADER_WITHIN))
+    header = header_among(first)
+    rows = (row for row in chain(first, rows) if row != header)
+    for part in range(10**9):
+        some = list(islice(rows, ROWS_A_DOCUMENT))
+        if not some:
+            return
+        opened.check_time()
+        composer = Composer()
+        add_sheet(composer, some, header, "")
+        title = opened.address.stem if not part else f"{opened.address.stem}, from row {some[0].number:,}"
+        document = composer.document(opened, opened.metadata(form), title, f"part {part}" if part else "")
+        if document is not None:
+            yield document
+
+
+def delimiter_of(sample: Sequence[str]) -> str:
+    """What stands between the cells: what comes equally often, and most often, in the first lines."""
+    best, most = ",", (0.0, 0)
+    for delimiter in _DELIMITERS:
+        widths = Counter(len(row) for row in csv.reader(sample, delimiter=delimiter) if row)
+        width, count = max(widths.items(), key=lambda item: (item[0] > 1, item[1]), default=(1, 0))
+        if width > 1 and (count / widths.total(), width) > most:
+            best, most = delimiter, (count / widths.total(), width)
+    return best

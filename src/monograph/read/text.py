@@ -1,0 +1,228 @@
+"""Plain text, Markdown and JSON Lines."""
+
+from __future__ import annotations
+
+import codecs
+import itertools
+import json
+import re
+from collections.abc import Generator, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from monograph.errors import InvalidDocument
+from monograph.read.detect import HEAD_BYTES, zero_width
+from monograph.read.source import Address, Items, Opened
+from monograph.values import Document, Problem, Section, content_id
+
+SAMPLE_BYTES = 100_000
+"""How much of a text of unknown encoding is looked at."""
+
+TITLE_CHARACTERS = 200
+"""A longer heading is cut: titles are embedded with every chunk."""
+
+PARSED_CHARACTERS = 2_000_000
+"""A longer Markdown text is looked through for headings line by line, not parsed."""
+
+_BLOCK = 1 << 20
+
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"),
+)  # fmt: skip
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
+
+
+def read_text(opened: Opened) -> Items:
+    """A plain text as one document, titled by its file."""
+    text = yield from decoded(opened)
+    if text:
+        yield _whole(text, opened.address, [])
+
+
+def read_markdown(opened: Opened) -> Items:
+    """A Markdown text as one document, with its headings."""
+    text = yield from decoded(opened)
+    if text:
+        yield _whole(text, opened.address, headings(text))
+
+
+def read_rows(opened: Opened) -> Items:
+    """JSON Lines: a document a line."""
+    text = yield from decoded(opened)
+    yield from _rows(text, opened.address)
+
+
+def decoded(opened: Opened) -> Generator[Problem, None, str]:
+    """A file's text; a problem where it is empty, or some of it could not be decoded."""
+    text, lost = decode(opened.data)
+    uri = opened.address.uri
+    if not text.strip():
+        yield Problem(uri, "it is empty: nothing to index")
+        return ""
+    if lost:
+        yield Problem(uri, f"{lost} characters could not be decoded and are shown as \ufffd", "save it as UTF-8")
+    return text
+
+
+def _whole(text: str, address: Address, found: list[Heading]) -> Document:
+    # The first heading of the first level names the document, else its first heading, else its file.
+    titles = [one.title for one in found if one.level == 1] + [one.title for one in found]
+    title = titles[0] if titles else address.stem
+    return Document(
+        text, content_id("file", address.uri), title, address.uri, {"path": address.path}, sections_of(found)
+    )
+
+
+def decode(data: bytes) -> tuple[str, int]:
+    """Bytes as text with plain newlines, and how many characters could not be decoded.
+
+    A byte order mark decides; else UTF-8 where it fits; else UTF-16 where every other byte is zero; else what
+    charset-normalizer finds.
+    """
+    text, lost = _decode(data)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _SURROGATE.sub("\ufffd", text.replace("\0", "")).removeprefix("\ufeff"), lost
+
+
+def _decode(data: bytes) -> tuple[str, int]:
+    encoding, mark = encoding_of(data)
+    return _lossy(data[mark:], encoding)
+
+
+def encoding_of(data: bytes) -> tuple[str, int]:
+    """The encoding of a text, and how many bytes of it are its byte order mark: as :func:`decode` has it."""
+    for mark, encoding in _BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            return encoding, len(mark)
+    wide = zero_width(data[:HEAD_BYTES])
+    if wide is not None:
+        return wide, 0
+    if _is_utf8(data):
+        return "utf-8", 0
+    # A few broken bytes in a text that is UTF-8 otherwise say more for UTF-8 than for anything else.
+    text, lost = _lossy(data, "utf-8")
+    accented = sum(not one.isascii() for one in text) - lost
+    if lost * 10 <= accented:
+        return "utf-8", 0
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(data[:SAMPLE_BYTES]).best()
+    return ("utf-8" if best is None else best.encoding), 0
+
+
+def _is_utf8(data: bytes) -> bool:
+    """Whether all bytes are UTF-8, without ever holding the whole text."""
+    decoder, view = codecs.getincrementaldecoder("utf-8")(), memoryview(data)
+    try:
+        for start in range(0, len(data), _BLOCK):
+            decoder.decode(view[start : start + _BLOCK])
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _lossy(data: bytes, encoding: str) -> tuple[str, int]:
+    try:
+        return data.decode(encoding), 0
+    except UnicodeDecodeError:
+        text = data.decode(encoding, errors="replace")
+        return text, text.count("\ufffd")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading of a Markdown text: the offset of its line, its level from 1, its words."""
+
+    start: int
+    level: int
+    title: str
+
+
+def headings(text: str) -> list[Heading]:
+    """The headings of a Markdown text, in order."""
+    found = _parsed_headings(text) if len(text) <= PARSED_CHARACTERS else _scanned_headings(text)
+    starts = _line_starts(text)
+    return [Heading(starts[line], level, title[:TITLE_CHARACTERS]) for line, level, title in found]
+
+
+def sections_of(found: Iterable[Heading]) -> tuple[Section, ...]:
+    """Headings as sections, each with the path of the headings above it."""
+    sections = []
+    above: list[Heading] = []
+    for heading in found:
+        above = [*(one for one in above if one.level < heading.level), heading]
+        sections.append(Section(heading.start, tuple(one.title for one in above)))
+    return tuple(sections)
+
+
+def _line_starts(text: str) -> list[int]:
+    starts = [0]
+    for line in text.split("\n"):
+        starts.append(starts[-1] + len(line) + 1)
+    return starts
+
+
+def _parsed_headings(text: str) -> Iterator[tuple[int, int, str]]:
+    """(line, level, title) of each heading, as CommonMark has them."""
+    from markdown_it import MarkdownIt
+
+    # Headings need no look inside paragraphs, and the rules for links there are the slow ones.
+    tokens = MarkdownIt("commonmark").disable(["inline", "reference"]).parse(text)
+    for token, content in itertools.pairwise(tokens):
+        if token.type == "heading_open" and token.map is not None:
+            title = content.content.strip()
+            if title:
+                yield token.map[0], int(token.tag[1:]), title
+
+
+def _scanned_headings(text: str) -> Iterator[tuple[int, int, str]]:
+    fence = ""
+    for number, line in enumerate(text.split("\n")):
+        opened = _FENCE.match(line)
+        if opened and (not fence or opened.group(1).startswith(fence)):
+            fence = "" if fence else opened.group(1)
+        heading = None if fence else _HEADING.match(line)
+        if heading and heading.group(2):
+            yield number, len(heading.group(1)), heading.group(2)
+
+
+def _rows(text: str, place: Address) -> Items:
+    """A document a line; a line that is none is a problem, and the others are kept."""
+    seen: dict[str, int] = {}
+    taken: dict[str, int] = {}
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            document = _row(row, place, seen)
+            if document.id in taken:
+                raise InvalidDocument(f"line {taken[document.id]} has the id {document.id!r} already")
+            taken[document.id] = number
+            yield document
+        except (ValueError, RecursionError, InvalidDocument) as error:
+            reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+            yield Problem(f"{place.uri}:{number}", f"the line is no document: {reason}", "mend the line")
+
+
+def _row(row: Any, place: Address, seen: dict[str, int]) -> Document:
+    if not isinstance(row, dict) or not isinstance(row.get("text"), str) or not row["text"].strip():
+        raise InvalidDocument('it must be an object with a "text"')
+    rest = {key: value for key, value in row.items() if key not in ("id", "title", "text", "metadata", "meta")}
+    given = row.get("metadata", row.get("meta")) or {}
+    if not isinstance(given, dict):
+        raise InvalidDocument('"metadata" must be an object')
+    text = _SURROGATE.sub("\ufffd", row["text"].replace("\0", ""))
+    identifier = row.get("id")
+    if identifier is None:
+        seen[text] = seen.get(text, 0) + 1
+        identifier = content_id("row", place.uri, text, seen[text])
+    metadata = json.loads(
+        _SURROGATE.sub("\ufffd", json.dumps({"path": place.path, **rest, **given}, ensure_ascii=False))
+    )
+    return Document(text, str(identifier), str(row.get("title") or ""), place.uri, metadata)

@@ -1,0 +1,204 @@
+"""HTML: the main text with its headings, lists and tables, without what stands around it on every page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from monograph.errors import SourceDamaged
+from monograph.read.compose import Composer
+from monograph.read.rows import add_table
+from monograph.read.source import Items, Opened, missing
+from monograph.read.text import decode
+from monograph.values import Problem
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+MOST_LINKS = 20
+_CHARSET = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?\s*([\w-]+)", re.I)
+_AROUND = (
+    "nav, aside, footer, body > header, form, button, dialog, [role=navigation], [role=banner], [role=contentinfo],"
+    " [role=complementary], [role=search], [hidden], [aria-hidden=true]"
+)
+_NEVER = "script, style, noscript, template, iframe, object, head > *:not(title)"
+_DRAWN = "svg"
+_BLOCKS = frozenset(
+    """address article aside blockquote body br center dd details div dl dt fieldset figcaption figure footer form
+    header hr li main nav ol p section summary td th tr ul""".split()  # noqa: SIM905 - a list of them is a page long
+)
+_DEEPEST = 2_000
+_MOST_OPEN = 10_000
+_NESTING = re.compile(r"<(/?)(?!(?:p|li|br|img|hr|input|meta|link|td|tr|th|dt|dd|option)\b)[a-z][^<>]*?(/?)>", re.I)
+_LISTS = "ul, ol, div, section, p, table"
+_MOST_LINKED = 0.6
+_LEAST_MAIN = 0.25
+"""A main part with a smaller share of the page's text is not believed."""
+
+
+def read_html(opened: Opened) -> Items:
+    """A page as one document. Its first links go into the metadata."""
+    parsed = parse(opened.data)
+    composer = Composer()
+    title = parsed.css_first("title")
+    said = title.text(strip=True) if title is not None else ""
+    add_page(composer, parsed)
+    metadata = opened.metadata("html", links=_links(parsed))
+    document = composer.document(opened, metadata, composer.first_heading() or said)
+    yield document if document is not None else Problem(opened.address.uri, "it has no text: nothing to index")
+
+
+def parse(data: bytes) -> LexborHTMLParser:
+    """A parsed page, its encoding by what it says of itself, else by its bytes."""
+    try:
+        from selectolax.lexbor import LexborHTMLParser
+    except ImportError as error:
+        raise missing("an HTML page", "documents") from error
+    said = _CHARSET.search(data[:4096])
+    text = None
+    if said and said.group(1).lower() not in (b"utf-16", b"utf-32"):
+        try:
+            text = data.decode(said.group(1).decode("ascii").lower().replace("iso-8859-1", "cp1252"))
+        except (LookupError, UnicodeDecodeError):
+            text = None
+    text = _guessed(data) if text is None else text
+    _refuse_unclosed(text)
+    return LexborHTMLParser(text)
+
+
+def _guessed(data: bytes) -> str:
+    """The text of a page that does not name its encoding: as HTML has it, Latin letters are then windows-1252."""
+    text, _ = decode(data)
+    if not any("\u024f" < one < "\u2000" or one > "\u2fff" for one in text):
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError:
+            return data.decode("cp1252", "replace")
+    return text
+
+
+def add_page(composer: Composer, parsed: LexborHTMLParser, picture: Callable[[str], str] | None = None) -> None:
+    """Add the main text of a page, and where ``picture`` gives the words of one by its link, those in their place."""
+    body = parsed.body
+    if body is None:
+        return
+    _refuse_depth(body)
+    for node in body.css(f"{_NEVER}, {_DRAWN}" if picture is None else _NEVER):
+        node.decompose()
+    whole = len(body.text())
+    main = _main(body, whole)
+    for node in main.css(_AROUND):
+        node.decompose()
+    kept, whole = main.html, len(main.text())
+    for node in main.css(_LISTS):
+        if _is_menu(node):
+            node.decompose()
+    if kept is not None and len(main.text().strip()) < 0.1 * whole:
+        # All of it was taken for what stands around: better too much than nothing.
+        main = type(parsed)(kept).body or main
+    _add(composer, main, picture)
+
+
+def _refuse_unclosed(text: str) -> None:
+    """What parsing takes grows with the square of the depth."""
+    open_tags = 0
+    for tag in _NESTING.finditer(text):
+        open_tags += -1 if tag.group(1) else not tag.group(2)
+        if open_tags > _MOST_OPEN:
+            raise SourceDamaged(f"it has more than {_MOST_OPEN:,} unclosed tags", "do not trust it")
+
+
+def _refuse_depth(body: LexborNode) -> None:
+    """What a selector takes grows with the square of the depth."""
+    deepest = 0
+    stack = [(body, 0)]
+    while stack:
+        node, depth = stack.pop()
+        deepest = max(deepest, depth)
+        if deepest > _DEEPEST:
+            raise SourceDamaged(f"it is nested more than {_DEEPEST:,} deep", "do not trust it")
+        stack.extend((child, depth + 1) for child in node.iter())
+
+
+def _main(body: LexborNode, whole: int) -> LexborNode:
+    for selector in ("main, [role=main]", "article"):
+        found = body.css(selector)
+        if len(found) == 1 and len(found[0].text()) >= _LEAST_MAIN * whole:
+            return found[0]
+    return body
+
+
+def _is_menu(node: LexborNode) -> bool:
+    """A list that is made of links, and says little beside."""
+    links = node.css("a")
+    if len(links) < 3 or node.css_matches("h1, h2, h3"):
+        return False
+    text = len(" ".join(node.text().split()))
+    return sum(len(" ".join(link.text().split())) for link in links) > _MOST_LINKED * text
+
+
+def _links(parsed: LexborHTMLParser) -> list[str]:
+    found = (node.attributes.get("href") or "" for node in parsed.css("a[href]"))
+    return list(dict.fromkeys(one for one in found if one.startswith(("http://", "https://"))))[:MOST_LINKS]
+
+
+def _add(composer: Composer, root: LexborNode, picture: Callable[[str], str] | None) -> None:
+    """Walk through a page without recursion, gathering the text between the borders of blocks."""
+    gathered: list[str] = []
+    for node, entering in _walk(root):
+        tag = node.tag or ""
+        if tag == "-text" and entering:
+            gathered.append(node.text_content or "")
+        elif tag == "table" and entering:
+            _flush(composer, gathered)
+            add_table(composer, _cells(node))
+        elif tag in _PICTURES and entering and picture is not None:
+            words = picture(_link(node))
+            if words:
+                _flush(composer, gathered)
+                composer.add(words)
+        elif tag == "pre" and entering:
+            _flush(composer, gathered)
+            composer.add(node.text())
+        elif tag[:1] == "h" and tag[1:].isdigit():
+            said = "".join(gathered)
+            if not entering:
+                gathered.clear()
+                composer.heading(int(tag[1:]), said)
+            else:
+                _flush(composer, gathered)
+        elif tag in _BLOCKS:
+            _flush(composer, gathered, "- " if tag == "li" and not entering else "")
+    _flush(composer, gathered)
+
+
+def _link(picture: LexborNode) -> str:
+    return next((link for name in _PICTURES[picture.tag or ""] if (link := picture.attributes.get(name))), "")
+
+
+def _flush(composer: Composer, gathered: list[str], sign: str = "") -> None:
+    text = " ".join("".join(gathered).split())
+    gathered.clear()
+    if text:
+        composer.add(sign + text)
+
+
+_PICTURES = {"img": ("src",), "image": ("xlink:href", "href")}
+_WHOLE = frozenset({"table", "pre"})
+
+
+def _walk(root: LexborNode) -> Iterator[tuple[LexborNode, bool]]:
+    """Every node below one, entered and left; tables and preformatted text are entered only."""
+    stack: list[tuple[LexborNode, bool]] = [(root, False), (root, True)]
+    while stack:
+        node, entering = stack.pop()
+        yield node, entering
+        if entering and (node.tag or "") not in _WHOLE:
+            for child in reversed(list(node.iter(include_text=True))):
+                stack += [(child, False), (child, True)]
+
+
+def _cells(table: LexborNode) -> Iterator[list[str]]:
+    for row in table.css("tr"):
+        yield [cell.text(separator=" ") for cell in row.css("td, th")]

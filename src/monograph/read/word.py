@@ -1,0 +1,90 @@
+"""Word documents: paragraphs, tables and the words of pictures in their order, headings by their styles."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from monograph.read.compose import Composer
+from monograph.read.pictures import Pictures, of_element
+from monograph.read.rows import add_table
+from monograph.read.source import Items, Opened, missing, text_of
+
+_HEADING = re.compile(r"heading (\d)$", re.I)
+
+
+def read_docx(opened: Opened) -> Items:
+    """A Word document. Deleted text of tracked changes is left out, inserted text is in; macros are never looked at."""
+    try:
+        import docx
+        from docx.text.paragraph import Paragraph
+    except ImportError as error:
+        raise missing("a Word document", "documents") from error
+    file = docx.Document(io.BytesIO(opened.data))
+    composer, pictures = Composer(), Pictures(opened)
+    title = ""
+    for item in file.iter_inner_content():
+        opened.check_time()
+        if not isinstance(item, Paragraph):
+            add_table(composer, _cells(item))
+            _add_pictures(composer, pictures, item._tbl, file.part)
+            continue
+        text = _text(item._p)
+        style = (item.style.name or "") if item.style is not None else ""
+        heading = _HEADING.match(style)
+        if heading:
+            composer.heading(int(heading.group(1)), text)
+        else:
+            title = title or (text if style == "Title" else "")
+            composer.add(f"- {text}" if style.startswith("List") and text.strip() else text)
+        _add_pictures(composer, pictures, item._p, file.part)
+    core = file.core_properties
+    metadata = opened.metadata("docx", author=text_of(core.author), created=_day(core.created))
+    document = composer.document(opened, metadata, title or text_of(core.title))
+    yield from pictures.after(document)
+
+
+def _add_pictures(composer: Composer, pictures: Pictures, element: Any, part: Any) -> None:
+    """The words of pictures after the paragraph or table they stand in."""
+    for data in of_element(element, part):
+        composer.add(pictures.words(data))
+
+
+def _day(when: Any) -> str:
+    return "" if when is None else str(when.date().isoformat())
+
+
+def _text(paragraph: Any) -> str:
+    """The text of a paragraph: of links, insertions and text boxes too."""
+    from docx.oxml.ns import qn
+
+    word, tab, stop, fallback = qn("w:t"), qn("w:tab"), (qn("w:br"), qn("w:cr")), "Fallback"
+    parts = []
+    skipped: set[Any] = set()
+    for element in paragraph.iter():
+        if not isinstance(element.tag, str):
+            continue
+        if element.getparent() in skipped or element.tag.endswith(f"}}{fallback}"):
+            skipped.add(element)  # The same text again, for older programs.
+        elif element.tag == word:
+            parts.append(element.text or "")
+        elif element.tag == tab and element.getparent().tag == qn("w:r"):
+            parts.append("\t")
+        elif element.tag in stop:
+            parts.append("\n")
+    return "".join(parts)
+
+
+def _cells(table: Any) -> Iterator[list[str]]:
+    """The rows of a table; a cell that spans several columns is named once, and a nested table is part of its cell."""
+    from docx.oxml.ns import qn
+
+    for row in table._tbl.iterchildren(qn("w:tr")):
+        cells: list[str] = []
+        for cell in row.iterchildren(qn("w:tc")):
+            span = cell.find(f"{qn('w:tcPr')}/{qn('w:gridSpan')}")
+            width = int(span.get(qn("w:val"), "1")) if span is not None else 1
+            cells += [" ".join(_text(one) for one in cell.iter(qn("w:p"))), *[""] * min(width - 1, 63)]
+        yield cells

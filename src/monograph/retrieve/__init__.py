@@ -1,1 +1,0 @@
-"""Each retriever: a query in, chunks with scores out."""

@@ -1,0 +1,1 @@
+"""A query in, hits out."""

@@ -1,0 +1,116 @@
+"""Several rankings made one.
+
+``z_score`` (the default, chosen by measurement: docs/measuring.md) standardises each retriever's scores over the
+candidates, so that a retriever that is sure of itself counts for more than one whose scores are all alike.
+``reciprocal_rank`` (Cormack et al., SIGIR 2009) looks at ranks alone. Both lift chunks with a word-for-word match
+above all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from monograph.search.ranking import Ranking
+from monograph.values import Origin
+
+Method: TypeAlias = Literal["z_score", "reciprocal_rank"]
+
+LIFTS = {"exact": 1000.0, "phrase": 2.0}
+"""What a full match of the query's codes, or of its quoted phrases, adds to a score.
+
+A code names one thing: its chunks come first, whatever the scores. A quoted phrase often names one of several things
+asked for, so it counts, and does not decide.
+"""
+
+WEIGHTS = {"lexical": 1.0, "dense": 0.5}
+"""What each retriever's standardised score counts, chosen on dev sets with the static embedder (docs/measuring.md)."""
+
+RANK_CONSTANT = 60.0
+"""The k of reciprocal rank fusion, as in its paper."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """A chunk's row number, its fused score, and what it scored where."""
+
+    row: int
+    score: float
+    origins: tuple[Origin, ...]
+
+
+def fuse(
+    rankings: Sequence[Ranking],
+    lifts: Sequence[Ranking],
+    method: Method = "z_score",
+    weights: Mapping[str, float] = WEIGHTS,
+) -> list[Fused]:
+    """Fuse rankings; chunks by fused score, highest first, ties by row number.
+
+    Parameters
+    ----------
+    rankings:
+        One a retriever. A chunk that a ranking lacks counts there as its lowest (z_score) or not
+        at all (reciprocal_rank).
+    lifts:
+        Word-for-word matches: each adds its score times LIFTS.
+    method:
+        How scores are made comparable.
+    weights:
+        What each retriever's score counts.
+    """
+    shares = [standardised(one) if method == "z_score" else reciprocal(one) for one in rankings]
+    totals = {row: 0.0 for one in (*rankings, *lifts) for row in one.rows}
+    for one, share in zip(rankings, shares, strict=True):
+        least = min(share.values(), default=0.0) if method == "z_score" else 0.0
+        for row in totals:
+            totals[row] += weights[one.retriever] * share.get(row, least)
+    return _ordered(totals, rankings, lifts)
+
+
+def alone(one: Ranking, lifts: Sequence[Ranking]) -> list[Fused]:
+    """One retriever's ranking under its own absolute scores, lifted as in :func:`fuse`."""
+    totals = dict(zip(one.rows, one.scores, strict=True))
+    return _ordered(totals, [one], lifts)
+
+
+def _ordered(totals: dict[int, float], rankings: Sequence[Ranking], lifts: Sequence[Ranking]) -> list[Fused]:
+    totals = lifted(totals, lifts)
+    origins = origins_of([*rankings, *lifts])
+    fused = (Fused(row, total, origins[row]) for row, total in totals.items())
+    return sorted(fused, key=lambda one: (-one.score, one.row))
+
+
+def lifted(totals: Mapping[int, float], lifts: Sequence[Ranking]) -> dict[int, float]:
+    """Scores by row, and what word-for-word matches add to them."""
+    result = dict(totals)
+    least = min(totals.values(), default=0.0)
+    for one in lifts:
+        for row, score in zip(one.rows, one.scores, strict=True):
+            result[row] = result.get(row, min(least, 0.0)) + LIFTS[one.retriever] * score
+    return result
+
+
+def origins_of(rankings: Sequence[Ranking]) -> dict[int, tuple[Origin, ...]]:
+    """Where each chunk was found: by row number, in the order of the rankings."""
+    found: dict[int, tuple[Origin, ...]] = {}
+    for one in rankings:
+        for rank, (row, score) in enumerate(zip(one.rows, one.scores, strict=True)):
+            found[row] = (*found.get(row, ()), Origin(one.retriever, rank, score, one.effort))
+    return found
+
+
+def standardised(one: Ranking) -> dict[int, float]:
+    """(score - mean) / standard deviation by row number; 0 where all scores are alike."""
+    scores = np.asarray(one.scores, dtype=np.float64)
+    spread = float(scores.std()) if len(scores) else 0.0
+    centred = (scores - scores.mean()) / spread if spread > 0 else np.zeros(len(scores))
+    return dict(zip(one.rows, centred.tolist(), strict=True))
+
+
+def reciprocal(one: Ranking) -> dict[int, float]:
+    """1 / (60 + rank) by row number, ranks from 1."""
+    return {row: 1.0 / (RANK_CONSTANT + rank) for rank, row in enumerate(one.rows, start=1)}

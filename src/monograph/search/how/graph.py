@@ -1,0 +1,81 @@
+"""Search along the graph of what is named together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from monograph.search import fusion, hits, minirag, nearest, paths, walk, words
+from monograph.search.question import take_apart
+from monograph.search.ranking import Ranking, pool_size
+from monograph.search.strategy import Corpus, Named, Query
+from monograph.store.database import Connection
+from monograph.values import Hit, Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Graph(Named):
+    """From what words, meaning and the question's names give, hop by hop to what is named together with it.
+
+    Parameters
+    ----------
+    faithful:
+        Search by MiniRAG's own formulas instead, which keep of the dense search's chunks those that the best paths
+        through the graph lead to. The model, if the file was opened with one, is asked once of which types the answer
+        may be.
+    """
+
+    faithful: bool = False
+
+    def search(self, corpus: Corpus, query: Query) -> list[Hit]:
+        """Every hit that the graph led to has the path to it; by MiniRAG's formulas there may be fewer than k."""
+        return by_formulas(corpus, query) if self.faithful else _by_walk(corpus, query)
+
+
+def _by_walk(corpus: Corpus, query: Query) -> list[Hit]:
+    pool = pool_size(query.k)
+    with corpus.read() as connection:
+        question = take_apart(connection, query.text)
+        if query.vector is None:
+            vector, *_ = made = corpus.embed([query.text, *question.clauses])
+            clause_vectors = made[1:]
+        else:
+            vector, clause_vectors = query.vector, corpus.embed(question.clauses)
+        rankings = [
+            words.bm25(connection, query.text, pool, query.allowed),
+            nearest.search(connection, corpus.chunks, vector, pool, query.allowed),
+        ]
+        matches = words.matches(connection, query.text, pool, query.allowed)
+        weighted = [(one, fusion.WEIGHTS[one.retriever]) for one in rankings]
+        found = walk.walk(connection, question, weighted, clause_vectors, query.allowed)
+        return _hits(connection, query.k, found, rankings, matches)
+
+
+def by_formulas(corpus: Corpus, query: Query, parameters: minirag.Parameters = minirag.DEFAULT_PARAMETERS) -> list[Hit]:
+    """Search by MiniRAG's formulas; ``parameters`` are what they leave open."""
+    types = corpus.answer_types(query.text)
+    with corpus.read() as connection:
+        vector = corpus.vector_of(query)
+        asked = minirag.Asked(take_apart(connection, query.text), vector, types)
+        pool = nearest.search(connection, corpus.chunks, vector, pool_size(query.k), query.allowed)
+        found = minirag.search(connection, corpus.nearest_names(), asked, pool, query.allowed, parameters)
+        fused = fusion.alone(found.ranking, [])[: query.k]
+        return hits.load(connection, fused, minirag.to_chunks(connection, found, (one.row for one in fused)))
+
+
+def _hits(
+    connection: Connection, k: int, found: walk.Walk, rankings: Sequence[Ranking], matches: Sequence[Ranking]
+) -> list[Hit]:
+    """The k best by the walk, those with matches word for word above all others."""
+    ordered = walk.in_order(found)
+    values = fusion.lifted(dict(ordered), matches)
+    ranks = {row: rank for rank, (row, _) in enumerate(ordered)}
+    origins = fusion.origins_of([*rankings, *matches])
+    best = sorted(values, key=lambda row: (-values[row], ranks.get(row, len(ranks)), row))[:k]
+    fused = [
+        fusion.Fused(row, values[row], (Origin("graph", ranks[row], found.total[row]), *origins.get(row, ())))
+        if row in ranks
+        else fusion.Fused(row, values[row], origins[row])
+        for row in best
+    ]
+    return hits.load(connection, fused, paths.to_chunks(connection, found, best))

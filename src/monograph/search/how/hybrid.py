@@ -1,0 +1,56 @@
+"""Search by words and by meaning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from monograph.errors import InputError
+from monograph.search import fusion, hits, nearest, words
+from monograph.search.how.dense import Dense
+from monograph.search.how.lexical import Lexical
+from monograph.search.ranking import pool_size
+from monograph.search.strategy import Corpus, Named, Query
+from monograph.values import Hit
+
+FUSION: fusion.Method = "z_score"
+"""How rankings are fused; benchmarks/fusion.py holds it against the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hybrid(Named):
+    """BM25 and cosines, fused: see :mod:`monograph.search.fusion`.
+
+    Parameters
+    ----------
+    alpha:
+        What meaning counts beside words, from 0 (words alone) to 1 (vectors alone); None for the weights that did best
+        on question sets.
+
+    Raises
+    ------
+    InputError
+        If ``alpha`` is out of range.
+    """
+
+    alpha: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.alpha is not None and not 0 <= self.alpha <= 1:
+            raise InputError(f"alpha is {self.alpha:g}", "give 0 (words alone) to 1 (vectors alone)")
+
+    def search(self, corpus: Corpus, query: Query) -> list[Hit]:
+        """Scores are fused ones; the origins have those of each retriever."""
+        if self.alpha == 0:
+            return Lexical().search(corpus, query)
+        if self.alpha == 1:
+            return Dense().search(corpus, query)
+        pool = pool_size(query.k)
+        weights = fusion.WEIGHTS if self.alpha is None else {"lexical": 1 - self.alpha, "dense": self.alpha}
+        with corpus.read() as connection:
+            vector = corpus.vector_of(query)
+            rankings = [
+                words.bm25(connection, query.text, pool, query.allowed),
+                nearest.search(connection, corpus.chunks, vector, pool, query.allowed),
+            ]
+            matches = words.matches(connection, query.text, pool, query.allowed)
+            return hits.load(connection, fusion.fuse(rankings, matches, FUSION, weights)[: query.k])

@@ -1,0 +1,23 @@
+"""Search by words alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from monograph.search import fusion, hits, words
+from monograph.search.ranking import pool_size
+from monograph.search.strategy import Corpus, Named, Query
+from monograph.values import Hit
+
+
+@dataclass(frozen=True, slots=True)
+class Lexical(Named):
+    """BM25; codes and quoted phrases that stand there word for word come first."""
+
+    def search(self, corpus: Corpus, query: Query) -> list[Hit]:
+        """Scores are BM25's, above 0, and what a match word for word adds."""
+        pool = pool_size(query.k)
+        with corpus.read() as connection:
+            found = words.bm25(connection, query.text, pool, query.allowed)
+            matches = words.matches(connection, query.text, pool, query.allowed)
+            return hits.load(connection, fusion.alone(found, matches)[: query.k])

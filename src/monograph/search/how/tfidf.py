@@ -1,0 +1,76 @@
+"""RAGdb's hybrid score: cosine of sublinear TF-IDF, lifted where codes or the whole query stand word for word.
+
+RAGdb, Sec. 4: score = alpha * cos(v_query, v_chunk) + beta * [found word for word], with tf = 1 + ln f,
+idf = ln(N / (1 + df)) + 1, vectors of unit length. The published code keeps whole vectors, which are wrong as soon as
+one document changes N or df; here only the index's counts are stored and idf is computed at query time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from monograph.search import fusion, hits, words
+from monograph.search.ranking import Ranking, ranking
+from monograph.search.strategy import Corpus, Named, Query
+from monograph.store import chunks, terms
+from monograph.store.database import Connection
+from monograph.values import Hit
+
+CANDIDATES = 64
+"""Chunks that are read and scored, or four times k if that is more: the best by BM25, and those that hold a code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tfidf(Named):
+    """RAGdb's hybrid score (Sec. 4.2).
+
+    Parameters
+    ----------
+    alpha, beta:
+        Weights of the cosine, and of a word-for-word match.
+    """
+
+    alpha: float = 1.0
+    beta: float = 1.0
+
+    def search(self, corpus: Corpus, query: Query) -> list[Hit]:
+        """Scores lie in [0, alpha + beta]."""
+        with corpus.read() as connection:
+            return hits.load(connection, fusion.alone(self._ranking(connection, query), [])[: query.k])
+
+    def _ranking(self, connection: Connection, query: Query) -> Ranking:
+        pool = max(CANDIDATES, 4 * query.k)
+        exact = words.word_for_word(connection, "exact", words.codes(query.text), pool, query.allowed)
+        lifted = dict(zip(exact.rows, exact.scores, strict=True))
+        for row in words.substring(connection, query.text, pool, query.allowed).rows:
+            lifted[row] = 1.0
+        rows = list(dict.fromkeys([*words.bm25(connection, query.text, pool, query.allowed).rows, *lifted]))
+        counts = [Counter(terms.words_of("\n".join(titled))) for titled in chunks.titled_texts(connection, rows)]
+        asked = Counter(terms.words_of(query.text))
+        vocabulary = {word for count in [asked, *counts] for word in count}
+        idf = inverse_document_frequency(terms.document_frequency(connection, vocabulary), terms.count(connection))
+        vector = unit_vector(asked, idf)
+        scored = [
+            (row, self.alpha * _cosine(vector, unit_vector(count, idf)) + self.beta * lifted.get(row, 0.0))
+            for row, count in zip(rows, counts, strict=True)
+        ]
+        return ranking("tfidf", scored, query.k)
+
+
+def inverse_document_frequency(frequency: Mapping[str, int], total: int) -> dict[str, float]:
+    """ln(N / (1 + df)) + 1 by word, for the words that stand in some chunk."""
+    return {word: math.log(total / (1 + count)) + 1 for word, count in frequency.items()}
+
+
+def unit_vector(counts: Mapping[str, int], idf: Mapping[str, float]) -> dict[str, float]:
+    """(1 + ln f) * idf by word, of length 1; words without an idf are left out."""
+    weights = {word: (1 + math.log(count)) * idf[word] for word, count in counts.items() if word in idf}
+    length = math.sqrt(sum(weight * weight for weight in weights.values()))
+    return {word: weight / length for word, weight in weights.items()} if length > 0 else {}
+
+
+def _cosine(first: Mapping[str, float], second: Mapping[str, float]) -> float:
+    return sum(weight * second.get(word, 0.0) for word, weight in first.items())

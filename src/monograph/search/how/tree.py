@@ -1,0 +1,139 @@
+"""Search through the tree: chunks and summaries of all layers side by side, by cosine.
+
+EraRAG's collapsed search (Alg. 2 of Zhang et al. 2025), and its search of two shares: so much of what is asked for
+from chunks, the rest from summaries.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from monograph.derive.tokens import count_tokens
+from monograph.errors import InputError
+from monograph.search import nearest, summaries
+from monograph.search.ranking import Ranking
+from monograph.search.strategy import Corpus, Named, Query
+from monograph.store import chunks
+from monograph.store import tree as store
+from monograph.store.database import Connection
+from monograph.store.filters import EVERYTHING, Allowed
+from monograph.values import Effort, Float32, Hit, Origin
+from monograph.vectors.index import EcoVectorIndex
+from monograph.vectors.search import Query as VectorQuery
+
+
+@dataclass(frozen=True, slots=True)
+class Tree(Named):
+    """The chunks and the summaries that lie nearest to the query.
+
+    Parameters
+    ----------
+    detail:
+        The share of chunks among the hits, from 0 (summaries alone) to 1 (chunks alone); None takes what is nearest,
+        whatever it is. Where both are asked for and there is too little of one, the other fills up.
+    budget:
+        Most tokens of all hits together, shared as ``detail`` says; a hit that would go over is passed over. None for
+        no bound.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+    """
+
+    detail: float | None = None
+    budget: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.detail is not None and not 0 <= self.detail <= 1:
+            raise InputError(f"detail is {self.detail:g}", "give a share from 0 to 1")
+        if self.budget is not None and self.budget < 0:
+            raise InputError(f"budget is {self.budget}", "give 0 or more tokens")
+
+    def search(self, corpus: Corpus, query: Query) -> list[Hit]:
+        """Scores are cosines. A summary is found only where all chunks under it are allowed.
+
+        Raises
+        ------
+        InputError
+            If the file has no tree.
+        """
+        with corpus.read() as connection:
+            summaries.need_tree(connection)
+            vector = corpus.vector_of(query)
+            near = nearest.search(connection, corpus.chunks, vector, query.k, query.allowed)
+            over = nearest_summaries(connection, corpus.summaries, vector, query.k, query.allowed)
+            found = _hits(connection, near, over, _chosen(near, over, query.k, self.detail))
+        if self.budget is not None:
+            found = _within(found, self.budget, self.detail)
+        return [replace(one, rank=rank) for rank, one in enumerate(found)]
+
+
+def nearest_summaries(
+    connection: Connection, index: EcoVectorIndex, vector: Float32, k: int, allowed: Allowed
+) -> Ranking:
+    """The k summaries of highest cosine, by node."""
+    if not vector.any():
+        return Ranking("tree", (), ())
+    bits = None if allowed == EVERYTHING else index.allowed(connection, allowed)
+    near = index.search(connection, vector, VectorQuery(k, bits))
+    barred = set() if allowed == EVERYTHING else store.barred(connection, allowed)
+    found = store.of_vectors(connection, near.items, barred)
+    pairs = [(node, score) for memo, score in zip(near.items, near.scores, strict=True) for node in found[memo]][:k]
+    effort = Effort(near.loads, near.compared, near.stopped)
+    return Ranking("tree", tuple(node for node, _ in pairs), tuple(score for _, score in pairs), effort)
+
+
+_Place = tuple[bool, int]
+"""Whether it is a summary, and its place in that ranking."""
+
+
+def _chosen(near: Ranking, over: Ranking, k: int, detail: float | None) -> list[_Place]:
+    """Places in the two rankings, best first; of equal scores the chunk."""
+    places = [(False, place) for place in range(len(near.rows))], [(True, place) for place in range(len(over.rows))]
+    if detail is not None:
+        few = round(detail * k)
+        many = k - few
+        if 0 < detail < 1:
+            few, many = few + max(0, many - len(places[1])), many + max(0, few - len(places[0]))
+        places = places[0][:few], places[1][:many]
+    scores = {False: near.scores, True: over.scores}
+    return sorted([*places[0], *places[1]], key=lambda one: (-scores[one[0]][one[1]], *one))[:k]
+
+
+def _hits(connection: Connection, near: Ranking, over: Ranking, chosen: list[_Place]) -> list[Hit]:
+    nodes = [over.rows[place] for summary, place in chosen if summary]
+    found = summaries.load(connection, nodes)
+    rows = store.load(connection, nodes)
+    hits: list[Hit] = []
+    for summary, place in chosen:
+        ranking = over if summary else near
+        row = ranking.rows[place]
+        (one,) = chunks.load(connection, [rows[row].nearest or 0 if summary else row])
+        origin = Origin(ranking.retriever, place, ranking.scores[place], ranking.effort)
+        hits.append(
+            Hit(
+                one.chunk, ranking.scores[place], len(hits), one.title, one.uri, one.metadata, (origin,),
+                summary=found[row] if summary else None,
+            )
+        )  # fmt: skip
+    return hits
+
+
+def _within(hits: list[Hit], budget: int, detail: float | None) -> list[Hit]:
+    """The hits that fit, in order: each kind in its share of the tokens first, then any in what is left."""
+    tokens = count_tokens([hit.text for hit in hits])
+    kept: set[int] = set()
+    shares: list[tuple[bool | None, int]] = [(None, budget)]
+    if detail is not None:
+        few = round(detail * budget)
+        shares = [(False, few), (True, budget - few), (None, 0)]
+    left = 0
+    for summary, share in shares:
+        left += share
+        for place, hit in enumerate(hits):
+            mine = summary is None or (hit.summary is not None) == summary
+            if mine and place not in kept and tokens[place] <= left:
+                left -= tokens[place]
+                kept.add(place)
+    return [hit for place, hit in enumerate(hits) if place in kept]

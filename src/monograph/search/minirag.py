@@ -1,0 +1,204 @@
+"""MiniRAG's search by its own formulas (Sec. 3.2), where its errata are mended: see :mod:`monograph.graph.paths`.
+
+Of the chunks that the dense search gives, those stay that name an entity on one of the best paths, in order of their
+similarity to the query. Answer nodes are looked for in all that was read around the starting nodes, not only among
+these; and paths are followed by a beam, for all of them would be too many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+from monograph.derive.extract.answer_kinds import answer_kinds, nearest_kind
+from monograph.graph.names import key_of
+from monograph.graph.paths import Beam, ScoredPath, best_paths, edge_relevance, key_edges
+from monograph.models import Embedder
+from monograph.search.entity_graph import Bounds, Surroundings, around
+from monograph.search.nearest_names import NearestNames
+from monograph.search.paths import SHOWN, written
+from monograph.search.question import Question
+from monograph.search.ranking import Ranking, ranking
+from monograph.store import chunks, extractions, graphs, names
+from monograph.store.database import Connection
+from monograph.store.filters import Allowed
+from monograph.values import Float32, Path, PathNode
+
+MOST_ASKED = 32
+"""Names of a question that are looked at, the longest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """What the formulas leave open.
+
+    Parameters
+    ----------
+    radius:
+        Steps around an edge within which Eq. 2 counts.
+    key_edges:
+        Edges of highest relevance that count in Eq. 3.
+    beam:
+        Length, width and number of the paths of each starting node.
+    alike:
+        Names nearest in meaning to each name of the question, itself among them, whose entities are starting nodes.
+    least_cosine:
+        Of the name's embedding to the question's name, to be one of them.
+    bounds:
+        How much of the graph is read.
+    """
+
+    radius: int = 2
+    key_edges: int = 100
+    beam: Beam = field(default_factory=Beam)
+    alike: int = 4
+    least_cosine: float = 0.8
+    bounds: Bounds = field(default_factory=Bounds)
+
+
+DEFAULT_PARAMETERS = Parameters()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """A question, its vector (dimension,), and what a language model says its answer is, if one was asked."""
+
+    question: Question
+    vector: Float32
+    types: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """Chunks, best first, and the way to each by row.
+
+    Where the question names no entity that leads to any of the chunks, they are the dense search's, and have no way.
+    """
+
+    ranking: Ranking
+    ways: Mapping[int, ScoredPath] = field(default_factory=dict)
+    written: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+
+
+def search(
+    connection: Connection,
+    nearest: NearestNames,
+    asked: Asked,
+    pool: Ranking,
+    allowed: Allowed,
+    parameters: Parameters = DEFAULT_PARAMETERS,
+) -> Found:
+    """Those of the pool that the best paths lead to, in order of similarity.
+
+    The graph is read as far around the starting nodes as paths or the neighbourhoods of Eq. 2 reach: what lies farther
+    is not counted.
+
+    Parameters
+    ----------
+    connection:
+        A read transaction.
+    nearest:
+        Finds names near to the question's, by the file's embedder.
+    asked:
+        The question.
+    pool:
+        The dense search's chunks, all of them allowed.
+    allowed:
+        Which chunks may be passed on the way.
+    parameters:
+        What the formulas leave open.
+    """
+    starts = _starting_nodes(connection, nearest, asked.question, parameters)
+    if not starts or not pool.rows:
+        return Found(pool)
+    hops = max(parameters.radius, parameters.beam.length)
+    part = around(connection, starts, hops, pool.rows, allowed, parameters.bounds)
+    starts = {entity: similarity for entity, similarity in starts.items() if entity in part.kinds}
+    kinds = answer_kinds(asked.question.text, asked.types) or nearest_kind(nearest.embedder, asked.vector)
+    answers = {entity for entity, kind in part.kinds.items() if kind in kinds}
+    relevance = edge_relevance(part.graph, starts.keys() | answers, parameters.radius)
+    key = key_edges(relevance, parameters.key_edges)
+    paths = [
+        path
+        for start in sorted(starts.items())
+        for path in best_paths(part.graph, start, key, answers, parameters.beam)
+    ]
+    ways = _ways(paths, part)
+    if not ways:
+        return Found(pool)
+    cosines = dict(zip(pool.rows, pool.scores, strict=True))
+    scores = {row: cosines[row] for row in ways} | _with_descriptions(connection, nearest.embedder, ways, asked.vector)
+    return Found(ranking("minirag", scores.items(), len(scores)), ways, part.written)
+
+
+def _starting_nodes(
+    connection: Connection, nearest: NearestNames, question: Question, parameters: Parameters
+) -> dict[int, float]:
+    """Entities by row, and how similar each is to a name of the question; 1 for one that has that name."""
+    known = [one.name for one in question.names[:MOST_ASKED]]
+    found = {name.head: 1.0 for name in known}
+    # With one name for each, what the file knows is itself the nearest.
+    texts = [name.key for name in known] if parameters.alike > 1 else []
+    texts = list(dict.fromkeys([*texts, *map(key_of, question.unknown)]))[:MOST_ASKED]
+    if not texts or parameters.alike <= 0:
+        return found
+    cosines: dict[int, float] = {}
+    for some in nearest.to(connection, texts, parameters.alike):
+        for one in some:
+            cosines[one.name] = max(one.cosine, cosines.get(one.name, 0.0))
+    for row, name in names.load(connection, cosines).items():
+        if cosines[row] >= parameters.least_cosine:
+            found[name.head] = max(cosines[row], found.get(name.head, 0.0))
+    return found
+
+
+def _ways(paths: Iterable[ScoredPath], part: Surroundings) -> dict[int, ScoredPath]:
+    """The shortest way to each favoured chunk, as far as the first entity on it that the chunk names; ties by score."""
+    naming: dict[int, list[int]] = {}
+    for chunk, some in part.named.items():
+        for entity in some:
+            naming.setdefault(entity, []).append(chunk)
+    ends = {(len(nodes), -path.score, nodes) for path in paths for nodes in accumulate((node,) for node in path.nodes)}
+    found: dict[int, ScoredPath] = {}
+    for _, score, nodes in sorted(ends):
+        for chunk in naming.get(nodes[-1], ()):
+            found.setdefault(chunk, ScoredPath(nodes, -score))
+    return found
+
+
+def to_chunks(connection: Connection, found: Found, rows: Iterable[int]) -> dict[int, Path]:
+    """The way from the question to each of some chunks, by row; what the dense search gave has none."""
+    ways = {row: found.ways[row] for row in rows if row in found.ways}
+    passed = {node: found.written[node] for way in ways.values() for node in way.nodes}
+    shown = written(connection, dict(passed.values()))
+    loaded = {one.row: one for one in chunks.load(connection, ways)}
+    result = {}
+    for row, way in ways.items():
+        entities = (PathNode("entity", *shown[passed[node][0]]) for node in way.nodes)
+        end = loaded[row]
+        title = end.title or " ".join(end.chunk.text[:SHOWN].split())
+        nodes = (PathNode("question", "", "question"), *entities, PathNode("chunk", end.chunk.id, title))
+        result[row] = Path(nodes, way.score)
+    return result
+
+
+def _with_descriptions(
+    connection: Connection, embedder: Embedder, rows: Iterable[int], vector: Float32
+) -> dict[int, float]:
+    """Similarity of the query to each chunk that has descriptions, and to these; a chunk's own vector says the rest."""
+    described = {}
+    for row, value in graphs.extraction_values(connection, rows).items():
+        mentions = extractions.unpack(value, "").mentions
+        said = dict.fromkeys(one.description for one in mentions if one.description)
+        if said:
+            described[row] = "\n".join(said)
+    if not described:
+        return {}
+    titled = chunks.titled_texts(connection, described)
+    texts = [
+        "\n".join(filter(None, (title, text, said)))
+        for (title, text), said in zip(titled, described.values(), strict=True)
+    ]
+    cosines = embedder.embed(texts, "document") @ vector
+    return dict(zip(described, cosines.tolist(), strict=True))

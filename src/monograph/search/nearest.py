@@ -1,0 +1,24 @@
+"""Search by meaning: chunks whose vectors lie nearest to the query's."""
+
+from __future__ import annotations
+
+from monograph.search.ranking import Ranking
+from monograph.store import vectors
+from monograph.store.database import Connection
+from monograph.store.filters import EVERYTHING, Allowed
+from monograph.values import Effort, Float32
+from monograph.vectors.index import EcoVectorIndex
+from monograph.vectors.search import Query
+
+
+def search(connection: Connection, index: EcoVectorIndex, vector: Float32, k: int, allowed: Allowed) -> Ranking:
+    """The k chunks of highest cosine; none for a query without any known word, whose vector is zero."""
+    if not vector.any():
+        return Ranking("dense", (), ())
+    bits = None if allowed == EVERYTHING else index.allowed(connection, allowed)
+    near = index.search(connection, vector, Query(k, bits))
+    found = vectors.chunks_of(connection, near.items, allowed)
+    # Chunks of one text share a vector: those come together, in order of row.
+    pairs = [(chunk, score) for memo, score in zip(near.items, near.scores, strict=True) for chunk in found[memo]][:k]
+    effort = Effort(near.loads, near.compared, near.stopped)
+    return Ranking("dense", tuple(chunk for chunk, _ in pairs), tuple(score for _, score in pairs), effort)

@@ -1,0 +1,114 @@
+"""The way from the question to each chunk that the graph led to, for people to read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from monograph.graph.names import key_of, mention_key
+from monograph.search.walk import Walk
+from monograph.store import chunks, extractions, graphs, names
+from monograph.store.database import Connection
+from monograph.values import Path, PathNode, content_id
+
+LONGEST = 4
+"""Links of a way."""
+
+SHOWN = 40
+"""Characters of a chunk without a title."""
+
+
+def to_chunks(connection: Connection, found: Walk, rows: Iterable[int]) -> dict[int, Path]:
+    """The most probable way to each chunk that the graph led to, by row; chunks found by themselves have none."""
+    ways = {row: way for row in rows if (way := _way(found, row)) is not None}
+    where = {name: chunk for way in ways.values() for name, chunk in way.links}
+    where.update({found.asked[way.head]: way.head for way in ways.values() if way.head in found.asked})
+    shown = written(connection, where)
+    seen = set(ways) | {way.head for way in ways.values()}
+    loaded = {one.row: one for one in chunks.load(connection, sorted(seen))}
+    return {
+        row: Path(_nodes(row, way, found.asked.get(way.head), shown, loaded), way.chance) for row, way in ways.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """Where a way starts, the (name, chunk that has it) of its links in order, and its chance."""
+
+    head: int
+    links: tuple[tuple[int, int], ...]
+    chance: float
+
+
+def _way(found: Walk, row: int) -> _Way | None:
+    """The best way to a chunk; None for a chunk found by itself."""
+    links: list[tuple[int, int]] = []
+    at, chance = row, found.own.get(row, 0.0)
+    passed = {row}
+    while len(links) < LONGEST:
+        best = max(found.links.get(at, {}).values(), key=lambda link: (link.chance, -link.start), default=None)
+        if best is None or best.chance <= found.own.get(at, 0.0) or best.start in passed:
+            break
+        chance = chance if links else best.chance
+        links.insert(0, (best.name, best.start))
+        passed.add(best.start)
+        at = best.start
+    return _Way(at, tuple(links), chance) if links or at in found.asked else None
+
+
+def _nodes(
+    row: int, way: _Way, asked: int | None, shown: Mapping[int, tuple[str, str]], loaded: Mapping[int, chunks.Found]
+) -> tuple[PathNode, ...]:
+    nodes = [PathNode("question", "", "question")]
+    if asked is not None:
+        nodes.append(_entity(asked, shown))
+    elif way.head != row:
+        nodes.append(_chunk(loaded[way.head]))
+    for name, _ in way.links:
+        if nodes[-1].name != shown[name][1]:
+            nodes.append(_entity(name, shown))
+    return (*nodes, _chunk(loaded[row]))
+
+
+def _entity(name: int, shown: Mapping[int, tuple[str, str]]) -> PathNode:
+    identifier, text = shown[name]
+    return PathNode("entity", identifier, text)
+
+
+def _chunk(one: chunks.Found) -> PathNode:
+    text = one.title or " ".join(one.chunk.text[:SHOWN].split())
+    return PathNode("chunk", one.chunk.id, text)
+
+
+def written(connection: Connection, where: Mapping[int, int]) -> dict[int, tuple[str, str]]:
+    """(entity id, name as it is written) of names, each looked for in one chunk, by row.
+
+    A name is written as in that chunk, else as in the title of a document about it, else as its key.
+    """
+    loaded = names.load(connection, where)
+    heads = names.load(connection, {one.head for one in loaded.values()})
+    values = graphs.extraction_values(connection, set(where.values()))
+    rows = sorted(values)
+    texts = dict(zip(rows, chunks.titled_texts(connection, rows), strict=True))
+    found = {}
+    for row, chunk in where.items():
+        key = loaded[row].key if row in loaded else ""
+        text = _as_mentioned(values.get(chunk), texts.get(chunk, ("", "")), key)
+        head = heads[loaded[row].head].key if row in loaded and loaded[row].head in heads else key
+        found[row] = (entity_id(head), text or key)
+    return found
+
+
+def _as_mentioned(value: bytes | None, titled: Sequence[str], key: str) -> str:
+    title, text = titled
+    if key_of(title.partition(" (")[0]) == key and title:
+        return title
+    if value is None:
+        return ""
+    mentions = extractions.unpack(value, text).mentions
+    return next((one.name for one in mentions if mention_key(one.name, one.kind) == key), "")
+
+
+def entity_id(key: str) -> str:
+    """The id of the entity whose head has this key: it stays while the name does."""
+    return content_id("entity", key)

@@ -1,0 +1,113 @@
+"""What a way to search is: a frozen value that carries what only it understands, and finds hits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import Field, dataclass, fields
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+
+from monograph.errors import InputError
+from monograph.search.nearest_names import NearestNames
+from monograph.store.database import Connection
+from monograph.store.filters import EVERYTHING, Allowed
+from monograph.values import Float32, Hit
+from monograph.vectors.index import EcoVectorIndex
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Query:
+    """What every strategy is asked.
+
+    Parameters
+    ----------
+    text:
+        As it was put.
+    k:
+        Most hits, at least 1.
+    allowed:
+        Which chunks may be found.
+    vector:
+        float32 (dimension,), where it came with the query.
+    """
+
+    text: str
+    k: int
+    allowed: Allowed = EVERYTHING
+    vector: Float32 | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Corpus:
+    """What is searched: a file, its vector indexes, and what is plugged in.
+
+    Parameters
+    ----------
+    read:
+        Begins a read transaction.
+    chunks, summaries:
+        The vector indexes.
+    embed:
+        float32 (n, dimension) of n texts of queries, by the file's embedder. Raises ModelError if there is none here.
+    nearest_names:
+        What finds names by meaning, made when it is first wanted.
+    answer_types:
+        Of which types a model says the answer to a question may be; none without a model. Asked outside of a
+        transaction: what the model says is remembered.
+    """
+
+    read: Callable[[], AbstractContextManager[Connection]]
+    chunks: EcoVectorIndex
+    summaries: EcoVectorIndex
+    embed: Callable[[Sequence[str]], Float32]
+    nearest_names: Callable[[], NearestNames]
+    answer_types: Callable[[str], tuple[str, ...]]
+
+    def vector_of(self, query: Query) -> Float32:
+        """The query's vector: the one that came with it, or made here."""
+        return self.embed([query.text])[0] if query.vector is None else query.vector
+
+
+@runtime_checkable
+class Strategy(Protocol):
+    """A way to search. One of your own may be given wherever the name of one may."""
+
+    def search(self, corpus: Corpus, query: Query) -> list[Hit]:
+        """At most ``query.k`` hits, best first; ranks count from 0."""
+        ...
+
+
+class Named:
+    """A strategy of this package: as a text it is what :func:`monograph.search.how.strategy` reads."""
+
+    __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    def __str__(self) -> str:
+        """The name, and what differs from its defaults: ``hybrid:alpha=0.3``."""
+        values = ((one.name, getattr(self, one.name), one.default) for one in fields(self))
+        changed = ",".join(f"{name}={json.dumps(value)}" for name, value, usual in values if value != usual)
+        name = type(self).__name__.lower()
+        return f"{name}:{changed}" if changed else name
+
+
+def given_vector(vector: Sequence[float] | Float32 | None) -> Float32 | None:
+    """A vector that came with a query, as float32 (dimension,).
+
+    Raises
+    ------
+    InputError
+        If it is not a row of numbers.
+    """
+    if vector is None:
+        return None
+    try:
+        made = np.asarray(vector, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the query's vector is not numbers: {error}", "give a list of floats") from error
+    if made.ndim != 1:
+        raise InputError(f"the query's vector has shape {made.shape}", "give one vector, a list of floats")
+    return made

@@ -1,0 +1,71 @@
+"""Summaries as values: the chunks under them, and where their sentences stand word for word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from monograph.errors import InputError
+from monograph.store import chunks, memo, summary_texts
+from monograph.store import tree as store
+from monograph.store.database import Connection, path_of
+from monograph.values import Quote, Source, Summary, SummaryText
+
+
+def need_tree(connection: Connection) -> None:
+    """Raise InputError where the file has no tree of summaries."""
+    if not store.exists(connection):
+        path = path_of(connection)
+        raise InputError(f"{path} has no tree of summaries", f"monograph resummarize {path}")
+
+
+def load(connection: Connection, nodes: Sequence[int]) -> dict[int, Summary]:
+    """Summaries by node."""
+    rows = store.load(connection, nodes)
+    texts = texts_of(connection, rows.values())
+    return {
+        node: Summary(
+            id=row.key.hex(),
+            layer=row.layer,
+            text=texts[node].text,
+            chunks=tuple(store.chunk_ids_under(connection, node)),
+            sources=tuple(_sources(connection, node, texts[node])),
+        )
+        for node, row in rows.items()
+    }
+
+
+def texts_of(connection: Connection, rows: Iterable[store.Row]) -> dict[int, SummaryText]:
+    """The gists of summaries, by node."""
+    wanted = {row.node: row.gist for row in rows if row.gist is not None}
+    values = memo.values(connection, set(wanted.values()))
+    return {node: summary_texts.unpack(values[row]) for node, row in wanted.items()}
+
+
+def _sources(connection: Connection, node: int, gist: SummaryText) -> list[Source]:
+    """Where the sentences of a summary stand in documents, found from layer to layer."""
+    if not gist.quotes:
+        return []
+    children = store.children(connection, [node])[node]
+    quoted = {quote.source: children[quote.source] for quote in gist.quotes if quote.source < len(children)}
+    held = texts_of(connection, quoted.values())
+    under: dict[int, list[Source]] = {}
+    for place, row in quoted.items():
+        if row.chunk is not None:
+            (found,) = chunks.load(connection, [row.chunk])
+            one = found.chunk
+            under[place] = [Source(0, len(one.text), one.id, one.document_id, one.start, one.end)]
+        else:
+            under[place] = _sources(connection, row.node, held[row.node])
+    return [source for quote in gist.quotes for source in _carried(quote, under.get(quote.source, ()))]
+
+
+def _carried(quote: Quote, under: Sequence[Source]) -> list[Source]:
+    """The sources of what a quote repeats, as places in the text that quotes."""
+    carried = []
+    for one in under:
+        first, last = max(one.start, quote.source_start), min(one.end, quote.source_end)
+        if first < last:
+            moved = quote.start - quote.source_start
+            at = one.document_start - one.start
+            carried.append(Source(first + moved, last + moved, one.chunk_id, one.document_id, first + at, last + at))
+    return carried

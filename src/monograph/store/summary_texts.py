@@ -1,0 +1,25 @@
+"""Summaries as the memo holds them: JSON of a text and of where its sentences stand."""
+
+from __future__ import annotations
+
+import json
+
+from monograph.values import Quote, SummaryText
+
+
+def pack(gist: SummaryText) -> bytes:
+    """A gist as bytes."""
+    stored: dict[str, object] = {"text": gist.text}
+    if gist.quotes:
+        stored["quotes"] = [[one.start, one.end, one.source, one.source_start, one.source_end] for one in gist.quotes]
+    if gist.tokens_in or gist.tokens_out:
+        stored["tokens"] = [gist.tokens_in, gist.tokens_out]
+    return json.dumps(stored, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def unpack(value: bytes) -> SummaryText:
+    """What :func:`pack` made bytes of."""
+    stored = json.loads(value)
+    quotes = tuple(Quote(*row) for row in stored.get("quotes", ()))
+    read, written = stored.get("tokens", (0, 0))
+    return SummaryText(stored["text"], quotes, read, written)

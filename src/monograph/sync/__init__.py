@@ -1,0 +1,1 @@
+"""Folders compared with what the file holds."""

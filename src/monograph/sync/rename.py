@@ -1,0 +1,60 @@
+"""Files under another name: the vectors made under the old name serve under the new one.
+
+A text without a heading is embedded under its file's name. That helps to find it (docs/reading.md), but is no reason to
+embed all of it again when only the name changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+
+from monograph.derive.embed.text import embedded_text
+from monograph.read import uri_to_path
+from monograph.store import chunks, documents, memo, sources
+from monograph.store.database import Connection, Database
+from monograph.sync.plan import sha256_of
+from monograph.values import Plan, content_hash
+
+
+def same_vectors(database: Database, embedder: str, plan: Plan) -> dict[bytes, int]:
+    """Memo keys of the chunks of files that a plan finds under another name, with the rows of the vectors they have.
+
+    A file is renamed where one is gone, and a new one holds the same bytes. ``embedder`` is the key of what makes them.
+    """
+    sizes = {change.size for change in plan.of("gone")}
+    new = {sha256_of(uri_to_path(change.uri)): change.uri for change in plan.of("new") if change.size in sizes}
+    if not new:
+        return {}
+    keys: dict[bytes, bytes] = {}
+    with database.read() as connection:
+        for change in plan.of("gone"):
+            source = sources.find(connection, change.uri)
+            uri = None if source is None else new.get(source.sha256)
+            if uri is not None:
+                keys.update(_keys(connection, embedder, change.uri, uri))
+        held = memo.rows(connection, memo.VECTOR, list(keys.values()))
+    return {key: held[old] for key, old in keys.items() if old in held}
+
+
+def _keys(connection: Connection, embedder: str, old: str, new: str) -> Iterator[tuple[bytes, bytes]]:
+    """(key under the new name, key under the old one) of every chunk whose document is titled by its file's name."""
+    before, after = PurePosixPath(old).stem, PurePosixPath(new).stem
+    source = sources.row_of(connection, old)
+    for row in documents.of_source(connection, source) if source is not None else ():
+        # A part of a table is titled by the file and by where it begins.
+        if row.title == before or row.title.startswith(f"{before}, "):
+            title = after + row.title.removeprefix(before)
+            for found in chunks.of_document(connection, row.row):
+                texts = (embedded_text(one, found.chunk.metadata, found.chunk.text) for one in (title, row.title))
+                key, known = (content_hash("embed", embedder, text) for text in texts)
+                yield key, known
+
+
+def carry_over(database: Database, vectors: Mapping[bytes, int]) -> None:
+    """Remember vectors, by row of the memo, under these keys as well."""
+    if not vectors:
+        return
+    with database.write() as connection:
+        held = memo.values(connection, vectors.values())
+        memo.put(connection, memo.VECTOR, ((key, held[row], 0) for key, row in vectors.items() if row in held))

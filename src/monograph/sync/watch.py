@@ -1,0 +1,130 @@
+"""Folders followed while they change: what the system says has changed is looked at, and nothing else."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from monograph.errors import MissingExtra
+from monograph.read import path_to_uri
+from monograph.store import sources
+from monograph.store.database import Database
+from monograph.sync.ignore import IGNORE_FILE
+from monograph.sync.plan import make_plan, plan_paths
+from monograph.values import ChangeKind, Plan, Report, WatchEvent, WatchEventKind
+
+QUIET_MS, LONGEST_MS = 100, 800
+"""Changes are gathered until none has come for so long, or for at most so long."""
+
+LOOK_MS = 1_000
+"""How often a folder that is away is looked for, and one that is there is held against what it was."""
+
+MOST_PATHS = 500
+"""Where more has changed at once, everything is looked through."""
+
+
+def watch(
+    database: Database, roots: Sequence[Path], apply: Callable[[Plan], Report], stop: threading.Event
+) -> Iterator[WatchEvent]:
+    """Keep the file in step with folders, and tell what happened there once it is stored.
+
+    A folder that vanishes keeps what is stored of it; when it comes back, everything in it is looked through.
+
+    Parameters
+    ----------
+    database:
+        The file.
+    roots:
+        Absolute paths of folders and files.
+    apply:
+        Does what a plan says.
+    stop:
+        Set by another thread to end the watch.
+
+    Raises
+    ------
+    MissingExtra
+        If watchfiles is not installed.
+    """
+    try:
+        import watchfiles
+    except ImportError as error:
+        raise MissingExtra("watching folders needs watchfiles", 'pip install "monograph[watch]"') from error
+    away: set[Path] = set()
+    while not stop.is_set():
+        seen = {root: _identity(root) for root in roots}
+        here = [root for root in roots if seen[root] is not None]
+        yield from _comings_and_goings(roots, here, away)
+        if not here:
+            stop.wait(LOOK_MS / 1000)
+            continue
+        events = watchfiles.watch(
+            *here, watch_filter=None, debounce=LONGEST_MS, step=QUIET_MS, stop_event=stop, rust_timeout=LOOK_MS,
+            yield_on_timeout=True, ignore_permission_denied=True,
+        )  # fmt: skip
+        # Looked through once events are gathered already: what changes meanwhile is not missed.
+        next(events, None)
+        yield from _do(database, apply, make_plan(database, here))
+        for changes in events:
+            if any(_identity(root) != seen[root] for root in roots):
+                break
+            paths = [Path(path) for _, path in changes]
+            for plan in _plans(database, here, paths):
+                yield from _do(database, apply, plan)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What a path leads to, or None where nothing is."""
+    try:
+        state = path.stat()
+    except OSError:
+        return None
+    return state.st_dev, state.st_ino
+
+
+def _comings_and_goings(roots: Sequence[Path], here: Sequence[Path], away: set[Path]) -> Iterator[WatchEvent]:
+    for root in roots:
+        if root in here and root in away:
+            away.discard(root)
+            yield WatchEvent("back", path_to_uri(root))
+        elif root not in here and root not in away:
+            away.add(root)
+            yield WatchEvent("away", path_to_uri(root), reason="it is not there; what is stored of it stays")
+
+
+def _plans(database: Database, roots: Sequence[Path], paths: Sequence[Path]) -> Iterator[Plan]:
+    for root in roots:
+        own = [path for path in paths if path == root or root in path.parents]
+        if len(own) > MOST_PATHS or any(path.name == IGNORE_FILE for path in own):
+            yield make_plan(database, [root])
+        elif own:
+            yield plan_paths(database, root, own)
+
+
+def _do(database: Database, apply: Callable[[Plan], Report], plan: Plan) -> Iterator[WatchEvent]:
+    """Apply a plan that has something to do, and tell of each change."""
+    if all(change.kind == "same" and not change.touched for change in plan.changes) and not plan.problems:
+        return
+    before = _hashes(database, plan, "gone")
+    report = apply(plan)
+    failed = {problem.uri for problem in report.problems}
+    for problem in report.problems:
+        yield WatchEvent("failed", problem.uri, reason=problem.reason, mend=problem.mend)
+    renamed: dict[str, str] = {}
+    for sha256, uri in _hashes(database, plan, "new").items():
+        if sha256 in before:
+            renamed[uri] = before[sha256]
+    passed_over = failed | set(renamed.values())
+    for change in plan.changes:
+        if change.kind == "same" or change.uri in passed_over:
+            continue
+        kind: WatchEventKind = "renamed" if change.uri in renamed else change.kind
+        yield WatchEvent(kind, change.uri, before=renamed.get(change.uri, ""), embedded=report.embedded)
+
+
+def _hashes(database: Database, plan: Plan, kind: ChangeKind) -> dict[bytes, str]:
+    """Files by what they hold, of those in a plan that are stored now."""
+    with database.read() as connection:
+        known = [sources.find(connection, change.uri) for change in plan.of(kind)]
+    return {source.sha256: source.uri for source in known if source is not None}

@@ -1,0 +1,100 @@
+"""Bringing the file up to date with documents, or with a plan.
+
+Model work comes first, and each result is remembered as soon as it exists; then one transaction stores a batch of
+documents with their chunks, index rows and vectors. Killed at any moment, the file holds whole batches, and the next
+run finds in the memo what was made.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import fields
+
+from monograph.read.limits import Limits
+from monograph.store import documents, sources
+from monograph.sync import rename
+from monograph.sync.follow import remember
+from monograph.values import Change, Document, OnProgress, Plan, Progress, Report
+from monograph.write.batch import BATCH_DOCUMENTS, Parcel, batches, readings
+from monograph.write.commit import Tally, remove_row, store
+from monograph.write.parallel import with_precomputed
+from monograph.write.pipeline import Pipeline
+from monograph.write.transaction import write
+from monograph.write.tree import follow
+
+
+def add(pipeline: Pipeline, given: Iterable[Document], on_progress: OnProgress | None = None) -> Report:
+    """Store documents that a caller hands over; one that is there already, unchanged, costs nothing.
+
+    Raises
+    ------
+    InvalidDocument
+        If one cannot be stored. The documents of the batches before it are stored, its own batch is not.
+    """
+    started = time.perf_counter()
+    tally = Tally()
+    listed = list(given)
+    done = 0
+    for batch, made in with_precomputed(pipeline, batches(Parcel(None, (document,)) for document in listed)):
+        tally.include(store(pipeline, batch, made, strict=True))
+        done += len(batch)
+        if on_progress is not None:
+            on_progress(Progress("add", done, len(listed), "documents", batch[-1].documents[0].id))
+    grow_tree(pipeline, tally, on_progress)
+    return report(tally, started)
+
+
+def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgress | None = None) -> Report:
+    """Do what a plan says. A source that cannot be read is a problem in the report, and what is stored of it stays."""
+    started = time.perf_counter()
+    tally = Tally(problems=list(plan.problems))
+    rename.carry_over(pipeline.database, rename.same_vectors(pipeline.database, pipeline.embedder.key, plan))
+    _apply_gone(pipeline, plan.of("gone"), tally)
+    _apply_same(pipeline, plan.of("same"), tally)
+    for batch, made in with_precomputed(
+        pipeline, batches(readings(to_read(plan), limits, tally.problems, on_progress))
+    ):
+        tally.include(store(pipeline, batch, made, strict=False))
+    grow_tree(pipeline, tally, on_progress)
+    remember(pipeline.database, plan, tally.problems)
+    return report(tally, started)
+
+
+def grow_tree(pipeline: Pipeline, tally: Tally, on_progress: OnProgress | None = None) -> None:
+    """Bring the tree of summaries up to date with what was stored."""
+    made, problems = follow(pipeline, on_progress)
+    tally.summarized += made
+    tally.problems.extend(problems)
+
+
+def report(tally: Tally, started: float) -> Report:
+    """A tally as a report; ``started`` by ``time.perf_counter``."""
+    counts = {one.name: getattr(tally, one.name) for one in fields(tally) if one.name != "problems"}
+    return Report(**counts, seconds=time.perf_counter() - started, problems=tuple(tally.problems))
+
+
+def to_read(plan: Plan) -> list[Change]:
+    """The changes of a plan whose files are to be read."""
+    return [change for change in plan.changes if change.kind in ("new", "changed")]
+
+
+def _apply_gone(pipeline: Pipeline, gone: tuple[Change, ...], tally: Tally) -> None:
+    for first in range(0, len(gone), BATCH_DOCUMENTS):
+        with write(pipeline.database, pipeline.indexes) as connection:
+            for change in gone[first : first + BATCH_DOCUMENTS]:
+                source = sources.row_of(connection, change.uri)
+                if source is None:
+                    continue
+                for row in documents.of_source(connection, source):
+                    tally.chunks_removed += remove_row(connection, row)
+                    tally.removed += 1
+                sources.remove(connection, source)
+
+
+def _apply_same(pipeline: Pipeline, same: tuple[Change, ...], tally: Tally) -> None:
+    tally.same += len(same)
+    touched = [(change.uri, change.size, change.modified_ns) for change in same if change.touched]
+    if touched:
+        with pipeline.database.write() as connection:
+            sources.touch(connection, touched)

@@ -1,0 +1,88 @@
+"""Documents on their way in, in batches of bounded size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from monograph.read import uri_to_path
+from monograph.read.limits import Limits
+from monograph.read.pool import ReaderPool
+from monograph.read.process import Task
+from monograph.read.worker import PROCESSES
+from monograph.settings import Settings
+from monograph.store import documents, sources
+from monograph.store.database import Connection
+from monograph.values import Change, Document, OnProgress, Problem, Progress
+from monograph.write.prepare import document_hash
+
+BATCH_CHARACTERS = 2_000_000
+BATCH_DOCUMENTS = 1_024
+"""A batch ends at either bound: memory stays bounded, and a crash costs little."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """What one source holds, or a part of it; ``source`` is None for documents that a caller handed over.
+
+    ``before`` are the ids of the documents in earlier parts, and ``last`` marks the last part of a source. A source of
+    which a part is ``broken`` is read again at the next sync, and keeps what is stored of it.
+    """
+
+    source: sources.Source | None
+    documents: tuple[Document, ...]
+    before: frozenset[str] = frozenset()
+    last: bool = True
+    broken: bool = False
+
+
+def batches(parcels: Iterable[Parcel]) -> Iterator[list[Parcel]]:
+    """Group parcels, in order, until a batch is large enough."""
+    batch: list[Parcel] = []
+    characters = count = 0
+    for parcel in parcels:
+        batch.append(parcel)
+        characters += sum(len(document.text) for document in parcel.documents)
+        count += max(1, len(parcel.documents))
+        if characters >= BATCH_CHARACTERS or count >= BATCH_DOCUMENTS:
+            yield batch
+            batch, characters, count = [], 0, 0
+    if batch:
+        yield batch
+
+
+def readings(
+    work: Sequence[Change], limits: Limits, problems: list[Problem], on_progress: OnProgress | None
+) -> Iterator[Parcel]:
+    """Read files; what cannot be read becomes a problem. The watcher hears of each file once its turn comes."""
+    tasks = [Task(uri_to_path(change.uri), uri_to_path(change.root), limits) for change in work]
+    total = sum(change.size for change in work)
+    done = -1
+    read = 0
+    before: frozenset[str] = frozenset()
+    with ReaderPool(PROCESSES) as crew:
+        for at, part in crew.read(tasks):
+            change = work[at]
+            if at != done:
+                if on_progress is not None:
+                    on_progress(Progress("sync", at, len(work), "files", change.uri, read, total))
+                done, before, read = at, frozenset(), read + change.size
+            problems.extend(part.problems)
+            if part.error is not None:
+                problems.append(Problem(change.uri, part.error.message, part.error.mend))
+                if not (part.documents or before):
+                    continue
+            state = sources.Source(change.uri, change.root, part.sha256, part.size, part.modified_ns)
+            yield Parcel(state, part.documents, before, part.last, part.error is not None)
+            before |= {document.id for document in part.documents}
+    if on_progress is not None and work:
+        on_progress(Progress("sync", len(work), len(work), "files", "", total, total))
+
+
+def changed(connection: Connection, parcel: Parcel, settings: Settings) -> Iterator[tuple[Document, bytes]]:
+    """The documents of a parcel that are not stored as they are, with their hashes."""
+    for document in parcel.documents:
+        sha256 = document_hash(document, settings)
+        row = documents.find(connection, document.id)
+        if row is None or row.sha256 != sha256:
+            yield document, sha256

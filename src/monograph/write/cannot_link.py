@@ -1,0 +1,86 @@
+"""Names that were taken for one entity and are not, and taking that back."""
+
+from __future__ import annotations
+
+from monograph.errors import InputError, NotFound
+from monograph.graph.names import key_of
+from monograph.graph.short_names import is_short_form
+from monograph.store import graphs, names
+from monograph.store.database import Connection
+from monograph.write.pipeline import Pipeline
+from monograph.write.rebuild_graph import make
+from monograph.write.transaction import settle
+
+Pairs = set[tuple[str, str]]
+
+
+def set_apart(pipeline: Pipeline, name: str, other: str) -> None:
+    """Say that two names are not one entity: they never become one again, whatever the file holds.
+
+    The documents that name them are done again from what is remembered. Killed before the end, it is to be said again.
+
+    Raises
+    ------
+    InputError
+        If they are one but for case, accents, signs or an article.
+    NotFound
+        If no chunk and no title has one of them.
+    """
+    with pipeline.database.write() as connection:
+        pairs = _pairs(connection, pipeline, name, other)
+        names.set_apart(connection, pairs)
+    _again(pipeline, pairs)
+
+
+def unite(pipeline: Pipeline, name: str, other: str) -> None:
+    """Take back that two names are not one entity. Whether they become one is for the rules to say, as before.
+
+    A short name is taken back from every name that the entity has now.
+
+    Raises
+    ------
+    InputError
+        As :func:`set_apart`.
+    NotFound
+        If they were not set apart.
+    """
+    with pipeline.database.write() as connection:
+        pairs = _pairs(connection, pipeline, name, other, known_only=False) & names.cannot_link(connection)
+        if not pairs:
+            raise NotFound(
+                f"{name!r} and {other!r} were not set apart", f"monograph entities {pipeline.database.path} --why"
+            )
+        names.unite(connection, pairs)
+    _again(pipeline, pairs)
+
+
+def _pairs(connection: Connection, pipeline: Pipeline, name: str, other: str, *, known_only: bool = True) -> Pairs:
+    """The keys to be held apart, a short one from every name of the entity that it may stand for."""
+    keys = key_of(name), key_of(other)
+    if not all(keys) or keys[0] == keys[1]:
+        raise InputError(
+            f"{name!r} and {other!r} are one name but for case, accents, signs or an article",
+            "give two names that differ in more",
+        )
+    known = names.known(connection, keys)
+    pairs: Pairs = {keys}
+    for full, short in (keys, keys[::-1]):
+        members = names.members(connection, [known[full].head])[known[full].head] if full in known else []
+        pairs.update((one.key, short) for one in members if is_short_form(short, one.key))
+    lacking = [one for one in keys if one not in known and not any(one == short for _, short in pairs - {keys})]
+    if lacking and known_only:
+        written = name if lacking[0] == keys[0] else other
+        raise NotFound(
+            f"{pipeline.database.path} names nothing like {written!r}", f"monograph entities {pipeline.database.path}"
+        )
+    return pairs
+
+
+def _again(pipeline: Pipeline, pairs: Pairs) -> None:
+    """Do the documents again that name any of some keys."""
+    with pipeline.database.read() as connection:
+        rows = names.rows(connection, {key for pair in pairs for key in pair})
+        touched = graphs.documents_naming(connection, rows.values())
+    make(pipeline, touched)
+    with pipeline.database.write() as connection:
+        settle(connection, pipeline.indexes)  # Where no document names them.

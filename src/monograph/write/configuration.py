@@ -1,0 +1,174 @@
+"""What a file was built with, and must go on being built with: its settings and its models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from monograph.derive.embed import GivenVectors, load_embedder
+from monograph.derive.extract import load_extractor
+from monograph.derive.summarize import load_summarizer
+from monograph.errors import InputError, ModelMismatch
+from monograph.models import Embedder, Extractor, Summarizer
+from monograph.settings import Settings
+from monograph.store import clusters
+from monograph.store import settings as stored_settings
+from monograph.store.database import Database
+from monograph.values import Document
+from monograph.vectors.index import EcoVectorIndex
+
+
+def settle(database: Database, given: Settings | None) -> Settings:
+    """The settings a file was built with; a new file gets the ones given.
+
+    Raises
+    ------
+    InputError
+        If it was built with others than the ones given.
+    """
+    with database.read() as connection:
+        stored = stored_settings.load(connection)
+    if stored is None and not database.read_only:
+        with database.write() as connection:
+            stored = stored_settings.load(connection)
+            if stored is None:
+                stored = given or Settings()
+                stored_settings.save(connection, stored)
+    built = stored or Settings()
+    if given is not None and given != built:
+        mend = "open it without settings, or make a new file"
+        raise InputError(f"{database.path} was built with {built}, not with {given}", mend)
+    return built
+
+
+def catch_up(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
+    """Bring the vector indexes up to date: after a migration, the vectors of the older file wait for it."""
+    if not database.read_only:
+        with database.read() as connection:
+            waiting = [index for index in indexes if clusters.has_stale(connection, index.space)]
+        if waiting:
+            with database.write() as connection:
+                for index in waiting:
+                    index.settle(connection)
+
+
+class _Named(Protocol):
+    @property
+    def key(self) -> str: ...
+    @property
+    def spec(self) -> str: ...
+
+
+Given = TypeVar("Given", bound=_Named)
+
+
+@dataclass(frozen=True, slots=True)
+class PluggedIn(Generic[Given, stored_settings.StoredModel]):
+    """One kind of what is plugged in: how a file says with which one it was made, and how that is made again.
+
+    Parameters
+    ----------
+    kind:
+        What is stored of it.
+    make:
+        Makes it from its spec.
+    usual:
+        The spec of what a file gets that has none.
+    difference, mend:
+        What is said where a file has another, with ``path``, ``stored`` and ``given``.
+    """
+
+    kind: type[stored_settings.StoredModel]
+    make: Callable[[str], Given]
+    usual: str
+    difference: str
+    mend: str
+
+    def known(self, database: Database) -> stored_settings.StoredModel | None:
+        """What the file was made with, or None where it holds nothing of the kind yet."""
+        with database.read() as connection:
+            return stored_settings.load_model(connection, self.kind)
+
+    def check(self, database: Database, given: Given) -> None:
+        """Raise ModelMismatch if the file was made with another."""
+        stored = self.known(database)
+        if stored is not None and stored.key != given.key:
+            said = {"path": database.path, "stored": stored, "given": given}
+            raise ModelMismatch(self.difference.format_map(said), self.mend.format_map(said))
+
+    def made_again(self, database: Database) -> Given:
+        """What the file was made with, made again; the usual for a file without.
+
+        Raises
+        ------
+        ModelUnavailable, MissingExtra
+            If it cannot be made here.
+        ModelMismatch
+            If its model is another by now.
+        """
+        stored = self.known(database)
+        made = self.make(self.usual if stored is None else stored.spec)
+        self.check(database, made)
+        return made
+
+    def adopt(self, database: Database, given: Given, record: Callable[[Given], stored_settings.StoredModel]) -> None:
+        """Make it the file's own, unless that has one; ``record`` says what is then stored of it.
+
+        Raises
+        ------
+        ModelMismatch
+            If the file has another.
+        """
+        if self.known(database) is None:
+            with database.write() as connection:
+                if stored_settings.load_model(connection, self.kind) is None:
+                    stored_settings.save_model(connection, record(given))
+        self.check(database, given)
+
+
+EMBEDDER: PluggedIn[Embedder, stored_settings.StoredEmbedder] = PluggedIn(
+    stored_settings.StoredEmbedder,
+    load_embedder,
+    "static",
+    "{path} holds vectors of {stored.key!r} ({stored.dimension} values), not of {given.key!r}",
+    "open it without an embedder, or make its vectors anew: monograph reembed {path} {given.spec}",
+)
+EXTRACTOR: PluggedIn[Extractor, stored_settings.StoredExtractor] = PluggedIn(
+    stored_settings.StoredExtractor,
+    load_extractor,
+    "pattern",
+    "the graph of {path} is made with {stored.key!r}, not with {given.key!r}",
+    "open it without an extractor, or make it anew: monograph reextract {path} {given.spec}",
+)
+SUMMARIZER: PluggedIn[Summarizer, stored_settings.StoredSummarizer] = PluggedIn(
+    stored_settings.StoredSummarizer,
+    load_summarizer,
+    "extractive",
+    "the tree of {path} is made with {stored.key!r}, not with {given.key!r}",
+    "open it without a summarizer, or make it anew: monograph resummarize {path} {given.spec}",
+)
+
+
+def outside_embedder(database: Database, given: Iterable[Document]) -> Embedder | None:
+    """What stands for the embedder of a new file all of whose passages bring their vectors; None for any other."""
+    passages = [passage for document in given for passage in document.passages]
+    if not passages or EMBEDDER.known(database) is not None or any(one.vector is None for one in passages):
+        return None
+    return GivenVectors(len(passages[0].vector)) if passages[0].vector is not None else None
+
+
+def adopt_embedder(database: Database, embedder: Embedder) -> None:
+    """Make an embedder the file's own, unless it has one. Raises ModelMismatch if that is another."""
+    EMBEDDER.adopt(database, embedder, lambda one: stored_settings.StoredEmbedder(one.key, one.spec, one.dimension))
+
+
+def adopt_summarizer(database: Database, summarizer: Summarizer) -> None:
+    """Make a summarizer the file's own, unless it has one: from now on the file has a tree.
+
+    Raises
+    ------
+    ModelMismatch
+        If it has another.
+    """
+    SUMMARIZER.adopt(database, summarizer, lambda one: stored_settings.StoredSummarizer(one.key, one.spec))

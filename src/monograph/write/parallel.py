@@ -1,0 +1,259 @@
+"""What documents need, made in other processes before the writer comes to them.
+
+Only for the word vectors and the patterns that come with the package: what is plugged in otherwise is asked here, and
+knows best how to be quick. What is made ahead and not needed, because the memo has it, costs nothing but its making.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from queue import Empty, SimpleQueue
+from typing import TypeAlias
+
+from monograph.derive.embed import StaticEmbedder
+from monograph.derive.extract.pattern import PatternExtractor
+from monograph.graph.build import DocumentPart, document_part
+from monograph.read.worker import PROCESSES, Worker, writer
+from monograph.settings import Settings
+from monograph.store import extractions, names
+from monograph.values import Document, Problem
+from monograph.write.batch import Parcel, changed
+from monograph.write.graph import NO_PARTS, Parts, codes, embedded_keys, extraction_key
+from monograph.write.pipeline import Pipeline
+from monograph.write.prepare import Prepared, prepare
+from monograph.write.vectors import embedded
+
+MODULE = "monograph.write.parallel"
+WORTHWHILE = 400_000
+"""Characters of a batch for which processes are started: to start takes each of them half a second."""
+
+AT_ONCE = 130_000
+"""Characters after which no more documents are given to a process together."""
+
+MOST_CODED = 200_000
+"""Names of which a process remembers that it sent their codes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Precomputed:
+    """What was made ahead for a batch: documents cut, by id and hash; packed vectors and extractions by key; parts."""
+
+    prepared: Mapping[tuple[str, bytes], Prepared] = field(default_factory=dict)
+    vectors: Mapping[bytes, bytes] = field(default_factory=dict)
+    extractions: Mapping[bytes, bytes] = field(default_factory=dict)
+    parts: Parts = NO_PARTS
+
+
+_Group: TypeAlias = tuple[tuple[Document, bytes], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Documents with their hashes, how they are cut, and the names that someone set apart."""
+
+    documents: _Group
+    settings: Settings
+    cannot_link: frozenset[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What a process sends back for a document: all but what the writer has, its text and its vectors' texts."""
+
+    prepared: Prepared
+    vectors: tuple[bytes, ...]
+    extractions: tuple[tuple[bytes, bytes], ...]
+    part: DocumentPart
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """What a process sends back: for each document what was made, if it can be stored, and the codes of names."""
+
+    documents: list[_Made | None]
+    codes: dict[str, bytes]
+
+
+def with_precomputed(pipeline: Pipeline, batches: Iterable[list[Parcel]]) -> Iterator[tuple[list[Parcel], Precomputed]]:
+    """Every batch with what was made for it; while the caller has one, the next is made."""
+    if (
+        PROCESSES == 1
+        or type(pipeline.embedder) is not StaticEmbedder
+        or type(pipeline.extractor) is not PatternExtractor
+    ):
+        yield from ((batch, Precomputed()) for batch in batches)
+        return
+    with closing(_Makers()) as makers:
+        waiting: deque[tuple[list[Parcel], _Begun]] = deque()
+        for batch in batches:
+            begun = makers.begin(pipeline, batch)
+            waiting.append((batch, begun))
+            # What is not made elsewhere need not wait, and what is waits for one batch only.
+            while len(waiting) > (1 if begun.results else 0):
+                yield _done(*waiting.popleft())
+        while waiting:
+            yield _done(*waiting.popleft())
+
+
+def _done(batch: list[Parcel], begun: _Begun) -> tuple[list[Parcel], Precomputed]:
+    return batch, begun.done()
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A batch on its way."""
+
+    cannot_link: frozenset[tuple[str, str]]
+    groups: Sequence[_Group]
+    results: Sequence[Future[bytes]]
+
+    def done(self) -> Precomputed:
+        """Wait for it. What a process could not make is left out: the writer makes it, and says what is wrong."""
+        prepared: dict[tuple[str, bytes], Prepared] = {}
+        vectors: dict[bytes, bytes] = {}
+        extracted: dict[bytes, bytes] = {}
+        parts: dict[tuple[str, bytes], DocumentPart] = {}
+        named: dict[str, bytes] = {}
+        for group, result in zip(self.groups, self.results, strict=True):
+            sent = _unpacked(result.result())
+            named.update(sent.codes)
+            for (document, sha256), made in zip(group, sent.documents, strict=False):
+                if made is not None:
+                    prepared[document.id, sha256] = replace(made.prepared, document=document)
+                    vectors.update(_pairs(made))
+                    extracted.update(made.extractions)
+                    parts[document.id, sha256] = made.part
+        return Precomputed(prepared, vectors, extracted, Parts(self.cannot_link, parts, named))
+
+
+_NOTHING_BEGUN = _Begun(frozenset(), (), ())
+
+
+def _worthwhile(documents: Iterable[Document]) -> bool:
+    return sum(len(document.text) for document in documents) >= WORTHWHILE
+
+
+def _unpacked(sent: bytes) -> _Sent:
+    """What a process of ours sent: read by the writer, for a thread that does so would stand in its way."""
+    return pickle.loads(sent) if sent else _Sent([], {})  # noqa: S301
+
+
+def _pairs(made: _Made) -> Iterator[tuple[bytes, bytes]]:
+    wanted = (one.key for one in made.prepared.vectors if one.given is None)
+    return zip(wanted, made.vectors, strict=True)
+
+
+def _groups(pairs: Sequence[tuple[Document, bytes]]) -> Iterator[_Group]:
+    group: list[tuple[Document, bytes]] = []
+    characters = 0
+    for pair in pairs:
+        group.append(pair)
+        characters += len(pair[0].text)
+        if characters >= AT_ONCE:
+            yield tuple(group)
+            group, characters = [], 0
+    if group:
+        yield tuple(group)
+
+
+class _Makers:
+    """Processes, each with a thread that speaks to it. Started when there is work, to be closed at the end."""
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(PROCESSES, thread_name_prefix="ahead")
+        self._idle: SimpleQueue[Worker] = SimpleQueue()
+        self._workers: list[Worker] = []
+
+    def close(self) -> None:
+        """End them, whatever they do."""
+        for worker in self._workers:
+            worker.process.kill()
+        self._threads.shutdown(cancel_futures=True)
+        for worker in self._workers:
+            worker.end()
+
+    def begin(self, pipeline: Pipeline, batch: Sequence[Parcel]) -> _Begun:
+        """Have a batch made, if it is worth it."""
+        if not _worthwhile(document for parcel in batch for document in parcel.documents):
+            return _NOTHING_BEGUN
+        with pipeline.database.read() as connection:
+            cannot_link = frozenset(names.cannot_link(connection))
+            pairs = [pair for parcel in batch for pair in changed(connection, parcel, pipeline.settings)]
+        if not _worthwhile(document for document, _ in pairs):
+            return _NOTHING_BEGUN
+        groups = list(_groups(pairs))
+        asked = [_Asked(group, pipeline.settings, cannot_link) for group in groups]
+        return _Begun(cannot_link, groups, [self._threads.submit(self._make, pickle.dumps(one)) for one in asked])
+
+    def _make(self, asked: bytes) -> bytes:
+        """Have documents made by a process that has nothing to do; empty where that fails."""
+        try:
+            worker = self._free()
+            worker.asked.send_bytes(asked)
+            made = worker.answers.recv_bytes()
+        except (EOFError, OSError):
+            return b""
+        self._idle.put(worker)
+        return made
+
+    def _free(self) -> Worker:
+        try:
+            return self._idle.get_nowait()
+        except Empty:
+            worker = Worker(MODULE)
+            self._workers.append(worker)
+            return worker
+
+
+def main() -> None:
+    """Make what the writer asks for, until it is gone."""
+    asked, answers = writer()
+    coded: set[str] = set()
+    try:
+        while True:
+            answers.send(_make(asked.recv(), coded))
+    except (EOFError, BrokenPipeError):
+        return
+
+
+def _make(asked: _Asked, coded: set[str]) -> _Sent:
+    """Make what is asked for; ``coded`` are names whose codes were sent already."""
+    embedder, extractor = StaticEmbedder(), PatternExtractor()
+    cut = [None if isinstance(one, Problem) else one for one in prepare(asked.documents, embedder, asked.settings)]
+    wanted = [[one for one in prepared.vectors if one.given is None] if prepared else [] for prepared in cut]
+    vectors = iter(embedded(embedder, [one.text for some in wanted for one in some]))
+    made = [
+        None
+        if prepared is None
+        else _of_document(prepared, tuple(islice(vectors, len(some))), extractor, asked.cannot_link)
+        for prepared, some in zip(cut, wanted, strict=True)
+    ]
+    named = sorted({key for one in made if one is not None for key in embedded_keys(one.part)} - coded)
+    coded.update(named)
+    if len(coded) > MOST_CODED:
+        coded.clear()
+    return _Sent(made, dict(zip(named, codes(embedder, named), strict=True)))
+
+
+def _of_document(
+    prepared: Prepared, vectors: tuple[bytes, ...], extractor: PatternExtractor, cannot_link: frozenset[tuple[str, str]]
+) -> _Made:
+    texts = [chunk.text for chunk in prepared.chunks]
+    found = list(extractor.extract(prepared.chunks))
+    packed = (extractions.pack(one, text) for one, text in zip(found, texts, strict=True))
+    return _Made(
+        replace(
+            prepared,
+            document=Document(id=prepared.document.id),
+            vectors=tuple(one if one.given is not None else replace(one, text="") for one in prepared.vectors),
+        ),
+        vectors,
+        tuple(zip((extraction_key(extractor, text) for text in texts), packed, strict=True)),
+        document_part(prepared.document.title, texts, found, cannot_link),
+    )

@@ -1,0 +1,189 @@
+"""Single chunks in and out of documents that stay, as frameworks hand them over.
+
+A document's chunks are then its ready-made passages, and its text is what they join to. What a document holds is read,
+changed and stored again; if another writer came between, all of that is done anew.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from monograph.errors import InvalidDocument
+from monograph.store import chunks, documents, vectors
+from monograph.store.database import Connection
+from monograph.store.filters import Allowed
+from monograph.values import Document, OnProgress, Passage, Progress, Report, content_id
+from monograph.write.apply import grow_tree, report
+from monograph.write.batch import Parcel, batches
+from monograph.write.commit import Overtaken, Seen, Tally, store
+from monograph.write.pipeline import Pipeline
+from monograph.write.prepare import given_key, normalised
+
+_TRIES = 50
+_LONGEST_PAUSE = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """Documents as they are to be, in the order in which they can be stored, and what they were made from."""
+
+    documents: tuple[Document, ...]
+    seen: Seen
+
+
+def put(pipeline: Pipeline, given: Iterable[Document], on_progress: OnProgress | None = None) -> Report:
+    """Store passages beside those that their documents hold: see :meth:`monograph.Monograph.put`.
+
+    Raises
+    ------
+    InvalidDocument
+        If a document has no passages, is part of a synced file, or cannot be stored. The batches before it are stored.
+    """
+    started = time.perf_counter()
+    tally = Tally()
+    listed = list(_grouped(given))
+    done = 0
+    for batch in batches(Parcel(None, (document,)) for document in listed):
+        laid = [document for parcel in batch for document in parcel.documents]
+        tally.include(_carry_out(pipeline, lambda connection, laid=laid: _laid(connection, laid)))  # type: ignore[misc]
+        done += len(laid)
+        if on_progress is not None:
+            on_progress(Progress("put", done, len(listed), "documents", laid[-1].id))
+    grow_tree(pipeline, tally, on_progress)
+    return report(tally, started)
+
+
+def remove(pipeline: Pipeline, ids: Sequence[str] | None, allowed: Allowed) -> Report:
+    """Take single chunks out: see :meth:`monograph.Monograph.remove_chunks`.
+
+    Raises
+    ------
+    InvalidDocument
+        If a chunk is part of a synced file of which other chunks are to stay.
+    """
+    started = time.perf_counter()
+    tally = _carry_out(pipeline, lambda connection: _without(connection, _asked(connection, ids, allowed)))
+    grow_tree(pipeline, tally)
+    return report(tally, started)
+
+
+def _carry_out(pipeline: Pipeline, compose: Callable[[Connection], _Change]) -> Tally:
+    tries = 0
+    while True:
+        tries += 1
+        with pipeline.database.read() as connection:
+            change = compose(connection)
+        if not change.documents and not change.seen.gone:
+            return Tally()
+        try:
+            parcels = [Parcel(None, (document,)) for document in change.documents]
+            return store(pipeline, parcels, strict=True, seen=change.seen)
+        except Overtaken:
+            if tries == _TRIES:
+                raise
+            time.sleep(random.uniform(0, _LONGEST_PAUSE))  # noqa: S311 - only so that two do not meet again
+
+
+def _grouped(given: Iterable[Document]) -> Iterator[Document]:
+    """Each document once, its passages with ids; of two passages of one id the later stands."""
+    found: dict[str, Document] = {}
+    owner: dict[str, str] = {}
+    for document in given:
+        if not document.passages:
+            raise InvalidDocument(f"document {document.id!r} has no passages", "add it whole: Monograph.add")
+        named = [_named(document.id, one) for one in document.passages]
+        for one in named:
+            before = owner.setdefault(one.id, document.id)
+            if before != document.id:
+                found[before] = _without_some(found[before], {one.id})
+                owner[one.id] = document.id
+        above = replace(document, text="", passages=tuple(named))
+        found[document.id] = _over(found.get(document.id, above), above)
+    return (document for document in found.values() if document.passages)
+
+
+def _named(document_id: str, passage: Passage) -> Passage:
+    vector = None if passage.vector is None else normalised(np.asarray(passage.vector, dtype=np.float32))
+    return replace(passage, id=passage.id or content_id("chunk", document_id, passage.text, 1), vector=vector)
+
+
+def _over(below: Document, above: Document) -> Document:
+    """A document laid over another state of it."""
+    return replace(
+        below,
+        text="",
+        title=above.title or below.title,
+        uri=above.uri or below.uri,
+        metadata={**below.metadata, **above.metadata},
+        passages=tuple({one.id: one for one in (*below.passages, *above.passages)}.values()),
+    )
+
+
+def _without_some(document: Document, ids: set[str]) -> Document:
+    return replace(document, text="", passages=tuple(one for one in document.passages if one.id not in ids))
+
+
+def _laid(connection: Connection, given: Sequence[Document]) -> _Change:
+    """Documents with passages laid over them, and before them those that passages leave."""
+    target = {passage.id: document.id for document in given for passage in document.passages}
+    leaving: dict[str, set[str]] = {}
+    for name, owner in chunks.owners(connection, target).items():
+        if owner != target[name]:
+            leaving.setdefault(owner, set()).add(name)
+    laid_over = set(target.values())
+    change = _without(connection, {name: some for name, some in leaving.items() if name not in laid_over})
+    hashes = dict(change.seen.hashes)
+    made = []
+    for document in given:
+        row = documents.find(connection, document.id)
+        hashes[document.id] = None if row is None else row.sha256
+        if row is None:
+            made.append(document)
+            continue
+        stored = _without_some(_as_passages(connection, row), leaving.get(document.id, set()))
+        made.append(_over(stored, document))
+    # One that gives a passage away is stored before the one that takes it.
+    made.sort(key=lambda document: document.id not in leaving)
+    return _Change((*change.documents, *made), Seen(hashes, change.seen.gone))
+
+
+def _asked(connection: Connection, ids: Sequence[str] | None, allowed: Allowed) -> dict[str, set[str]]:
+    return chunks.by_document(connection, chunks.asked(connection, ids, allowed))
+
+
+def _without(connection: Connection, leaving: dict[str, set[str]]) -> _Change:
+    """Documents without some of their chunks; one that has none left is gone."""
+    hashes: dict[str, bytes | None] = {}
+    gone, made = [], []
+    for name, some in leaving.items():
+        row = documents.find(connection, name)
+        if row is None:
+            continue
+        hashes[name] = row.sha256
+        if chunks.ids_of_document(connection, row.row) <= some:
+            gone.append(name)
+            continue
+        made.append(_without_some(_as_passages(connection, row), some))
+    return _Change(tuple(made), Seen(hashes, gone))
+
+
+def _as_passages(connection: Connection, row: documents.Row) -> Document:
+    """A stored document with its chunks as passages; a vector that came with its chunk comes with it again."""
+    if row.source is not None:
+        raise InvalidDocument(
+            f"document {row.id!r} is part of the file {row.uri}, so that its chunks cannot change one by one",
+            "remove the whole document, or change the file and sync",
+        )
+    stored = documents.load(connection, row)
+    held = vectors.with_keys(connection, row.row)
+    passages = []
+    for found in chunks.of_document(connection, row.row):
+        key, value = held.get(found.chunk.id, (b"", b""))
+        given = np.frombuffer(value, dtype=vectors.STORED).astype(np.float32) if key == given_key(value) else None
+        passages.append(Passage(found.chunk.text, found.chunk.id, found.chunk.metadata, given))
+    return replace(stored, text="", sections=(), passages=tuple(passages))

@@ -1,0 +1,128 @@
+"""A document's chunks, and the keys of what is to be derived from them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from monograph.derive.breaks import count_blocks
+from monograph.derive.chunk import cut
+from monograph.derive.embed.given import GivenVectors
+from monograph.derive.embed.text import embedded_text
+from monograph.errors import InvalidDocument
+from monograph.models import Embedder
+from monograph.settings import Settings
+from monograph.store.vectors import pack
+from monograph.values import Chunk, Document, Float32, Problem, content_hash
+
+CUTTER = 1
+"""Raised when chunks are cut otherwise than before, so that documents are cut anew at their next sync."""
+
+ROUNDING = 1e-6
+"""How far from 1 the length of a unit vector in float32 may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vectored:
+    """A chunk's vector to be: the memo key, and the text to embed, or the vector that came with the chunk."""
+
+    key: bytes
+    text: str
+    given: Float32 | None
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A document ready to be stored once the memo holds its vectors. ``sha256`` is :func:`document_hash`."""
+
+    document: Document
+    sha256: bytes
+    chunks: tuple[Chunk, ...]
+    vectors: tuple[Vectored, ...]
+
+    @property
+    def keys(self) -> list[bytes]:
+        """Memo keys of the chunks' vectors, in the order of the chunks."""
+        return [vector.key for vector in self.vectors]
+
+
+def document_hash(document: Document, settings: Settings) -> bytes:
+    """SHA-256 of all that a document's rows are made of: equal hashes mean that nothing is to be done."""
+    passages = [
+        (passage.id, passage.text, dict(passage.metadata), _vector_hash(passage.vector))
+        for passage in document.passages
+    ]
+    return content_hash(
+        "document", CUTTER, settings.chunk_tokens, settings.chunk_overlap, document.uri, document.title, document.text,
+        dict(document.metadata), [(section.start, section.path) for section in document.sections], passages,
+        [(place.start, place.boundary, place.metadata()) for place in document.places],
+    )  # fmt: skip
+
+
+def _vector_hash(vector: Float32 | None) -> str:
+    return "" if vector is None else hashlib.sha256(pack(np.asarray(vector, dtype=np.float32))).hexdigest()
+
+
+def prepare(work: Sequence[tuple[Document, bytes]], embedder: Embedder, settings: Settings) -> list[Prepared | Problem]:
+    """Cut documents and name what must be derived for them.
+
+    Parameters
+    ----------
+    work:
+        Documents with their hashes.
+    embedder:
+        Makes the vectors.
+    settings:
+        How chunks are cut.
+
+    Returns
+    -------
+    In the order of ``work``; a problem for a document that cannot be stored: a passage is empty, or came with a
+    vector of another length than the embedder's, or not finite.
+    """
+    counted = count_blocks(["" if document.passages else document.text for document, _ in work])
+    result: list[Prepared | Problem] = []
+    for (document, sha256), blocks in zip(work, counted, strict=True):
+        try:
+            chunks = tuple(cut(document, settings, blocks))
+            given = [passage.vector for passage in document.passages] or [None] * len(chunks)
+            vectors = (_vectored(document, *pair, embedder) for pair in zip(chunks, given, strict=True))
+            result.append(Prepared(document, sha256, chunks, tuple(vectors)))
+        except InvalidDocument as error:
+            result.append(Problem(document.uri, error.message, error.mend))
+    return result
+
+
+def _vectored(document: Document, chunk: Chunk, given: Float32 | None, embedder: Embedder) -> Vectored:
+    if given is None:
+        if isinstance(embedder, GivenVectors):
+            raise InvalidDocument(
+                f"chunk {chunk.id!r} came without a vector, and nothing here can make one: the file's are all given",
+                "give its vector, or make all anew: monograph reembed FILE static",
+            )
+        text = embedded_text(document.title, chunk.metadata, chunk.text)
+        return Vectored(content_hash("embed", embedder.key, text), text, None)
+    vector = np.asarray(given, dtype=np.float32)
+    if vector.shape != (embedder.dimension,):
+        raise InvalidDocument(
+            f"the vector of chunk {chunk.id!r} has shape {vector.shape}; the file's have {embedder.dimension} values",
+            "give vectors of one model only, or leave them out to have them made",
+        )
+    if not np.isfinite(vector).all():
+        raise InvalidDocument(f"the vector of chunk {chunk.id!r} is not finite", "leave it out to have it made")
+    unit = normalised(vector)
+    return Vectored(given_key(pack(unit)), "", unit)
+
+
+def given_key(packed: bytes) -> bytes:
+    """The memo key of a vector that came with its chunk."""
+    return content_hash("given", hashlib.sha256(packed).hexdigest())
+
+
+def normalised(vector: Float32) -> Float32:
+    """A vector made to unit length; one that has it already, or has none, stays as it is to the bit."""
+    length = float(np.linalg.norm(vector.astype(np.float64)))
+    return vector if length == 0 or abs(length - 1) < ROUNDING else (vector / length).astype(np.float32)

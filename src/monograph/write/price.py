@@ -1,0 +1,78 @@
+"""What applying a plan would derive, before it does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from monograph.derive.tokens import count_tokens
+from monograph.read.limits import Limits
+from monograph.store import chunks, documents
+from monograph.sync import rename
+from monograph.values import Cost, OnProgress, Plan, Problem
+from monograph.write import price_tree
+from monograph.write.apply import to_read
+from monograph.write.batch import Parcel, batches, changed, readings
+from monograph.write.graph import price_extractions
+from monograph.write.pipeline import Pipeline
+from monograph.write.prepare import Prepared, prepare
+from monograph.write.vectors import missing
+
+
+def price(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgress | None = None) -> Plan:
+    """Add to a plan what it would derive: exact, because it reads and cuts all that changed, and writes nothing.
+
+    Of the summaries, only the number of those over chunks is exact: see :mod:`monograph.write.price_tree`.
+    """
+    problems: list[Problem] = list(plan.problems)
+    cost = Cost()
+    priced = _Priced(vectors=set(rename.same_vectors(pipeline.database, pipeline.embedder.key, plan)))
+    for batch in batches(readings(to_read(plan), limits, problems, on_progress)):
+        cost = _price(pipeline, batch, cost, priced)
+    with pipeline.database.read() as connection:
+        if pipeline.summarizer is not None:
+            priced.seen.take(connection, plan.of("gone"))
+        above = price_tree.price(connection, pipeline, priced.seen)
+    whole = replace(
+        cost,
+        summaries=above.summaries,
+        model_calls=cost.model_calls + above.model_calls,
+        model_tokens=cost.model_tokens + above.model_tokens,
+    )
+    return Plan(plan.changes, tuple(problems), whole, plan.roots)
+
+
+@dataclass(slots=True)
+class _Priced:
+    """What is in a cost already: keys of vectors and of extractions; and the chunks that would come and go."""
+
+    vectors: set[bytes] = field(default_factory=set)
+    extractions: set[bytes] = field(default_factory=set)
+    seen: price_tree.Forecast = field(default_factory=price_tree.Forecast)
+
+
+def _price(pipeline: Pipeline, batch: list[Parcel], cost: Cost, priced: _Priced) -> Cost:
+    fresh = 0
+    with pipeline.database.read() as connection:
+        pairs = [pair for parcel in batch for pair in changed(connection, parcel, pipeline.settings)]
+        made = prepare(pairs, pipeline.embedder, pipeline.settings)
+        work = [one for one in made if isinstance(one, Prepared)]
+        lacking = [one for one in missing(connection, work) if one.key not in priced.vectors and one.given is None]
+        for prepared in work:
+            row = documents.find(connection, prepared.document.id)
+            held = set() if row is None else chunks.ids_of_document(connection, row.row)
+            fresh += sum(chunk.id not in held for chunk in prepared.chunks)
+        given = [chunk for prepared in work for chunk in prepared.chunks]
+        extracting = price_extractions(connection, pipeline.extractor, given, priced.extractions)
+        if pipeline.summarizer is not None:
+            priced.seen.bring(connection, pipeline, work)
+            priced.seen.leave_out(connection, batch)
+    priced.vectors.update(vector.key for vector in lacking)
+    return Cost(
+        documents=cost.documents + len(work),
+        chunks=cost.chunks + fresh,
+        embeddings=cost.embeddings + len(lacking),
+        embedding_tokens=cost.embedding_tokens + sum(count_tokens([vector.text for vector in lacking])),
+        extractions=cost.extractions + extracting.chunks,
+        model_calls=cost.model_calls + extracting.calls,
+        model_tokens=cost.model_tokens + extracting.tokens,
+    )

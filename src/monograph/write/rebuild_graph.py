@@ -1,0 +1,140 @@
+"""The graph for chunks that are stored already: an older file, another extractor, a repair."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from monograph.errors import BusyFile
+from monograph.graph.build import GRAPH
+from monograph.store import chunks, documents, graphs, memo, names, settings
+from monograph.store.database import Connection
+from monograph.values import Document, OnProgress, Progress
+from monograph.write.configuration import EXTRACTOR
+from monograph.write.graph import (
+    Extracted,
+    Related,
+    keys_of,
+    relate,
+    remember_extractions,
+    store_part,
+)
+from monograph.write.pipeline import Pipeline
+from monograph.write.prepare import Prepared
+from monograph.write.transaction import write
+
+DOCUMENTS_AT_ONCE = 256
+
+UNDER_WAY = 0
+"""Stands for the number of a graph that is being made: killed before the end, the next write goes on from there."""
+
+
+def catch_up(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
+    """Give the graph what it lacks, and note which extractor makes it; nothing to do in a file that is up to date.
+
+    A file of an older version, or whose graph was made otherwise than today, gets its graph here.
+    """
+    stored = EXTRACTOR.known(pipeline.database)
+    same = stored is not None and stored.key == pipeline.extractor.key
+    if stored is not None and same and stored.graph == GRAPH:
+        return
+    with pipeline.database.write() as connection:
+        if stored is None or not same or stored.graph != UNDER_WAY:
+            graphs.clear(connection)
+        _note(connection, pipeline, UNDER_WAY)
+        lacking = graphs.documents_without_graph(connection)
+    make(pipeline, lacking, on_progress)
+    _finish(pipeline)
+
+
+def reextract(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Extracted:
+    """Make the graph anew with the pipeline's extractor, which becomes the file's own.
+
+    Extractions that failed are asked for again. All are made and remembered first; then the graph is exchanged.
+    """
+    with pipeline.database.write() as connection:
+        memo.drop_failed(connection)
+        rows = [row.row for row in documents.every(connection)]
+    total = Extracted()
+    for first in range(0, len(rows), DOCUMENTS_AT_ONCE):
+        with pipeline.database.read() as connection:
+            some = _stored(connection, rows[first : first + DOCUMENTS_AT_ONCE])
+        done = remember_extractions(pipeline, (chunk for one, _ in some for chunk in one.chunks))
+        total = Extracted(total.extracted + done.extracted, total.known + done.known, total.fell_back + done.fell_back)
+        _tell(on_progress, "reextract", first + len(some), len(rows))
+    with pipeline.database.write() as connection:
+        graphs.clear(connection)
+        _note(connection, pipeline, UNDER_WAY)
+    make(pipeline, rows, on_progress)
+    _finish(pipeline)
+    return total
+
+
+def rebuild(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
+    """Make the graph anew from what is remembered; what is not is extracted again."""
+    with pipeline.database.write() as connection:
+        graphs.clear(connection)
+        _note(connection, pipeline, UNDER_WAY)
+        rows = [row.row for row in documents.every(connection)]
+    make(pipeline, rows, on_progress)
+    _finish(pipeline)
+
+
+def _note(connection: Connection, pipeline: Pipeline, graph: int) -> None:
+    stored = settings.StoredExtractor(pipeline.extractor.key, pipeline.extractor.spec, graph)
+    settings.save_model(connection, stored)
+
+
+def _finish(pipeline: Pipeline) -> None:
+    with pipeline.database.write() as connection:
+        _note(connection, pipeline, GRAPH)
+
+
+def make(pipeline: Pipeline, rows: Sequence[int], on_progress: OnProgress | None = None) -> None:
+    """Make the parts of some documents anew, by row."""
+    for first in range(0, len(rows), DOCUMENTS_AT_ONCE):
+        _make_some(pipeline, rows[first : first + DOCUMENTS_AT_ONCE])
+        _tell(on_progress, "graph", min(first + DOCUMENTS_AT_ONCE, len(rows)), len(rows))
+
+
+def _make_some(pipeline: Pipeline, rows: Sequence[int]) -> None:
+    for _ in range(5):
+        with pipeline.database.read() as connection:
+            some = _stored(connection, rows)
+        remember_extractions(pipeline, (chunk for one, _ in some for chunk in one.chunks))
+        related = relate(pipeline, [one for one, _ in some])
+        if related is not None and _store(pipeline, rows, some, related):
+            return
+    raise BusyFile(f"another process keeps changing {pipeline.database.path}", "try again when it is done")
+
+
+def _stored(connection: Connection, rows: Sequence[int]) -> list[tuple[Prepared, list[int]]]:
+    """Documents as they are stored, with the rows of their chunks."""
+    result = []
+    for row in rows:
+        found = chunks.of_document(connection, row)
+        title = found[0].title if found else ""
+        prepared = Prepared(Document(id=str(row), title=title), b"", tuple(one.chunk for one in found), ())
+        result.append((prepared, [one.row for one in found]))
+    return result
+
+
+def _store(
+    pipeline: Pipeline, rows: Sequence[int], some: Sequence[tuple[Prepared, list[int]]], related: Sequence[Related]
+) -> bool:
+    """Store the parts of documents, unless one of them, or a name, changed meanwhile."""
+    named = {key for one in related for key in keys_of(one.part)}
+    with write(pipeline.database, pipeline.indexes) as connection:
+        known = names.rows(connection, named)
+        same = all(chunks.rows_of_document(connection, row) == held for row, (_, held) in zip(rows, some, strict=True))
+        if not same or len(known) < len(named):
+            return False
+        uses = graphs.Uses()
+        for row, one in zip(rows, related, strict=True):
+            store_part(connection, row, one, known, uses)
+        names.use(connection, uses.uses, uses.persons)
+    return True
+
+
+def _tell(on_progress: OnProgress | None, phase: str, done: int, total: int) -> None:
+    if on_progress is not None:
+        on_progress(Progress(phase, done, total, "documents"))

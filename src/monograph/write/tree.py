@@ -1,0 +1,299 @@
+"""Bringing the tree of summaries up to date: what is missing is made and remembered, then the tree is exchanged."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from time import monotonic
+
+from monograph.derive.summarize import workers_of
+from monograph.errors import BusyFile, ModelError, ModelUnavailable
+from monograph.models import Summarizer
+from monograph.settings import Settings
+from monograph.store import memo, settings, summary_texts, vectors
+from monograph.store import tree as store
+from monograph.store.database import Connection
+from monograph.tree import build
+from monograph.tree.hash import LEARNED_AT, Planes, learn, random_planes
+from monograph.tree.segment import Bounds
+from monograph.values import Document, Float32, OnProgress, Problem, Progress, SummaryText, content_hash
+from monograph.write.pipeline import Pipeline
+from monograph.write.prepare import Prepared, Vectored
+from monograph.write.transaction import write
+from monograph.write.vectors import remember_vectors
+
+SUMMARIZED_AT_ONCE = 2_048
+"""Segments whose summaries are asked for before their vectors are made."""
+REMEMBERED_AT_ONCE = 64
+PATIENCE = 0.5
+"""Summaries are written together, so many, or those of so many seconds: what a crash can cost."""
+LEARNING_SAMPLE = 16_384
+
+_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class TreeUpdate:
+    """Summaries that the summarizer was asked for, and tokens that a model read and wrote for them."""
+
+    made: int = 0
+    tokens: int = 0
+
+
+def recipe(summarizer: str, chosen: Settings) -> build.Recipe:
+    """What a file's tree is a function of, by the summarizer's key."""
+    bounds = Bounds(chosen.segment_least, chosen.segment_most)
+    return build.Recipe(summarizer, chosen.summary_tokens, bounds, chosen.summary_layers)
+
+
+def update(pipeline: Pipeline, on_progress: OnProgress | None = None, *, anew: bool = False) -> TreeUpdate:
+    """Make the tree what its chunks imply; nothing to do in a file without one, or where no chunk came or went.
+
+    With ``anew`` every summary is made with the pipeline's summarizer, which becomes the file's own.
+
+    Each summary is remembered as it comes. Killed, or failed, the tree is as it was, and the next time only what is
+    missing is made.
+
+    Raises
+    ------
+    ModelError
+        If a summary cannot be made.
+    BusyFile
+        If another process keeps changing the file.
+    """
+    summarizer = pipeline.summarizer
+    if summarizer is None or not (anew or _waiting(pipeline)):
+        return TreeUpdate()
+    total = TreeUpdate()
+    for _ in range(_TRIES):
+        draft, planes = _begun(pipeline, anew=anew)
+        while True:
+            with pipeline.database.read() as connection:
+                cuts = build.cut(connection, recipe(summarizer.key, pipeline.settings), draft)
+            if cuts is None:
+                break
+            total = _add_layer(pipeline, draft, planes, cuts, total, on_progress)
+        with write(pipeline.database, pipeline.indexes) as connection:
+            done = build.store_draft(connection, draft)
+            if done:
+                settings.save_model(connection, settings.StoredSummarizer(summarizer.key, summarizer.spec))
+                settings.count_summaries(connection, total.made, total.tokens)
+        if done:
+            return total
+    raise BusyFile(f"another process keeps changing {pipeline.database.path}", "try again when it is done")
+
+
+def follow(pipeline: Pipeline, on_progress: OnProgress | None = None) -> tuple[int, tuple[Problem, ...]]:
+    """Update; a summary that fails is a problem, and leaves the tree as it was: how many were made, what went wrong."""
+    try:
+        return update(pipeline, on_progress).made, ()
+    except ModelError as error:
+        path = str(pipeline.database.path)
+        reason = f"the tree of summaries is as it was, and lacks what changed: {error.message}"
+        return 0, (Problem(path, reason, error.mend or f"monograph resummarize {path}"),)
+
+
+def _waiting(pipeline: Pipeline) -> bool:
+    with pipeline.database.read() as connection:
+        whole = (
+            store.exists(connection)
+            and not store.count_stale_segments(connection)
+            and not store.stale_leaves(connection)
+        )
+        return not whole
+
+
+def _begun(pipeline: Pipeline, *, anew: bool) -> tuple[build.Draft, Planes]:
+    """A draft of the tree, and its planes: those of the file, or others if it is time to learn them."""
+    with pipeline.database.read() as connection:
+        if not store.stale_leaves(connection):
+            return _drafted(connection, pipeline, anew=anew)
+    with write(pipeline.database, pipeline.indexes):
+        pass  # A writer left it to the end of the next transaction to update the leaves.
+    with pipeline.database.read() as connection:
+        return _drafted(connection, pipeline, anew=anew)
+
+
+def _drafted(connection: Connection, pipeline: Pipeline, *, anew: bool) -> tuple[build.Draft, Planes]:
+    held, count = build.planes_of(connection), vectors.count(connection)
+    draft = build.Draft(store.version(connection), anew=anew)
+    if held is not None and not due_planes(held, count, pipeline):
+        return draft, held
+    found = vectors.first_by_id(connection, LEARNING_SAMPLE, pipeline.embedder.dimension)
+    planes = random_or_learned(pipeline, found, count)
+    build.lay_all_leaves(connection, draft, planes)
+    return draft, planes
+
+
+def random_or_learned(pipeline: Pipeline, sample: Float32, count: int) -> Planes:
+    """The planes for a file of so many chunks, of which some are a sample."""
+    if pipeline.settings.planes == "random" or count < LEARNED_AT[0]:
+        return random_planes(pipeline.embedder.dimension)
+    return replace(learn(sample), learned_from=count)
+
+
+def due_planes(held: Planes | None, count: int, pipeline: Pipeline) -> bool:
+    """Whether a file of so many chunks is to have other planes than it has."""
+    if held is None or held.dimension != pipeline.embedder.dimension:
+        return True
+    due = max((least for least in LEARNED_AT if least <= count), default=0)
+    return pipeline.settings.planes == "learned" and held.learned_from < due
+
+
+def _add_layer(
+    pipeline: Pipeline,
+    draft: build.Draft,
+    planes: Planes,
+    cuts: Sequence[build.Cut],
+    total: TreeUpdate,
+    on_progress: OnProgress | None,
+) -> TreeUpdate:
+    """Make the summaries of a layer, their vectors, and the next layer of the draft of them."""
+    made: list[build.Made] = []
+    for first in range(0, len(cuts), SUMMARIZED_AT_ONCE):
+        some = cuts[first : first + SUMMARIZED_AT_ONCE]
+        done = _Layer(draft.layer + 1, first, len(cuts), on_progress)
+        total = _made(pipeline, some, made, total, done)
+    with pipeline.database.read() as connection:
+        build.add_layer(connection, draft, planes, made)
+    return total
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """How far the summaries of a layer have come."""
+
+    layer: int
+    before: int
+    total: int
+    on_progress: OnProgress | None
+
+    def tell(self, done: int) -> None:
+        if self.on_progress is not None:
+            self.on_progress(Progress(f"summaries, layer {self.layer}", self.before + done, self.total, "summaries"))
+
+
+def _made(
+    pipeline: Pipeline, cuts: Sequence[build.Cut], made: list[build.Made], total: TreeUpdate, told: _Layer
+) -> TreeUpdate:
+    keys = [summary_key(pipeline, one.texts) for one in cuts]
+    for _ in range(_TRIES):
+        total = _remember_summaries(pipeline, dict(zip(keys, (one.texts for one in cuts), strict=True)), total, told)
+        with pipeline.database.read() as connection:
+            rows = memo.rows(connection, memo.SUMMARY, keys)
+            values = memo.values(connection, rows.values())
+        texts = {key: summary_texts.unpack(values[row]).text for key, row in rows.items()}
+        embedded = {key: content_hash("embed", pipeline.embedder.key, text) for key, text in texts.items()}
+        wanted = tuple(Vectored(embedded[key], text, None) for key, text in texts.items())
+        remember_vectors(pipeline, [Prepared(Document(id="summaries"), b"", (), wanted)])
+        with pipeline.database.read() as connection:
+            held = memo.rows(connection, memo.VECTOR, list(embedded.values()))
+        if len(rows) == len(set(keys)) and len(held) == len(set(embedded.values())):
+            made += [
+                build.Made(one, texts[key], rows[key], held[embedded[key]]) for one, key in zip(cuts, keys, strict=True)
+            ]
+            return total
+    raise BusyFile(f"another process keeps emptying the memo of {pipeline.database.path}", "try again when it is done")
+
+
+def summary_key(pipeline: Pipeline, texts: Sequence[str]) -> bytes:
+    """The memo key of a summary: the same texts in the same order give the same."""
+    key = "" if pipeline.summarizer is None else pipeline.summarizer.key
+    return content_hash("summarize", key, pipeline.settings.summary_tokens, list(texts))
+
+
+def _remember_summaries(
+    pipeline: Pipeline, wanted: dict[bytes, tuple[str, ...]], total: TreeUpdate, told: _Layer
+) -> TreeUpdate:
+    """Ask for the summaries that the memo lacks, and remember them as they come."""
+    with pipeline.database.read() as connection:
+        held = memo.rows(connection, memo.SUMMARY, list(wanted))
+    lacking = [(key, texts) for key, texts in wanted.items() if key not in held]
+    made, tokens = total.made, total.tokens
+    for group in _groups(_summaries(pipeline, lacking)):
+        with pipeline.database.write() as connection:
+            memo.put(
+                connection,
+                memo.SUMMARY,
+                ((key, summary_texts.pack(summary), summary.tokens_in + summary.tokens_out) for key, summary in group),
+            )
+        made += len(group)
+        tokens += sum(summary.tokens_in + summary.tokens_out for _, summary in group)
+        told.tell(len(held) + made - total.made)
+    return TreeUpdate(made, tokens)
+
+
+def _groups(found: Iterable[tuple[bytes, SummaryText]]) -> Iterator[list[tuple[bytes, SummaryText]]]:
+    """Summaries as they come, as many together as come in time; what came before an error is given before it."""
+    group: list[tuple[bytes, SummaryText]] = []
+    since = monotonic()
+    error: ModelError | None = None
+    waiting = iter(found)
+    while error is None:
+        try:
+            one = next(waiting, None)
+        except ModelError as raised:
+            one, error = None, raised
+        if one is not None:
+            group.append(one)
+        if group and (one is None or len(group) >= REMEMBERED_AT_ONCE or monotonic() - since > PATIENCE):
+            yield group
+            group, since = [], monotonic()
+        if one is None:
+            break
+    if error is not None:
+        raise error
+
+
+def _summaries(
+    pipeline: Pipeline, work: Sequence[tuple[bytes, tuple[str, ...]]]
+) -> Iterator[tuple[bytes, SummaryText]]:
+    """Summaries in order, several asked for at once. At the first failure no more are begun; those begun come yet."""
+    summarizer, most = pipeline.summarizer, pipeline.settings.summary_tokens
+    if summarizer is None:
+        return
+    count = workers_of(summarizer)
+    if count == 1:
+        yield from ((key, _checked(summarizer, texts, most)) for key, texts in work)
+        return
+    begun: deque[Future[SummaryText]] = deque()
+    error: ModelError | None = None
+    pool = ThreadPoolExecutor(count, thread_name_prefix="summarize")
+    try:
+        for place, (key, _) in enumerate(work):
+            if error is None:
+                for _, texts in work[place + len(begun) : place + 2 * count]:
+                    begun.append(pool.submit(_checked, summarizer, texts, most))
+            if not begun:
+                break
+            try:
+                yield key, begun.popleft().result()
+            except ModelError as raised:
+                error = error or raised
+    finally:
+        pool.shutdown(cancel_futures=True)
+    if error is not None:
+        raise error
+
+
+def _checked(summarizer: Summarizer, texts: Sequence[str], most: int) -> SummaryText:
+    summary = summarizer.summarize(texts, most)
+    if not summary.text.strip() and any(text.strip() for text in texts):
+        raise ModelUnavailable(f"the summarizer {summarizer.key!r} gave an empty summary", "it must say something")
+    return summary
+
+
+def rebuild(pipeline: Pipeline, on_progress: OnProgress | None = None) -> TreeUpdate:
+    """Make the tree anew with the pipeline's summarizer, which becomes the file's own.
+
+    All summaries are made and remembered first, with the tree that is there standing. What was made of the same texts
+    before is remembered.
+
+    Raises
+    ------
+    ModelError, BusyFile
+        As :func:`update`.
+    """
+    return update(pipeline, on_progress, anew=True)

@@ -1,0 +1,79 @@
+"""The vectors of chunks, made where the memo lacks them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from monograph.errors import InvalidDocument
+from monograph.models import Embedder
+from monograph.store import memo
+from monograph.store.database import Connection, Database
+from monograph.store.vectors import pack
+from monograph.write.pipeline import Pipeline
+from monograph.write.prepare import Prepared, Vectored
+
+NONE: Mapping[bytes, bytes] = MappingProxyType({})
+
+EMBEDDED_AT_ONCE = 256
+"""Texts given to the embedder before their vectors are remembered: what a crash can cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """How many texts the embedder was given, and how many vectors the memo held already."""
+
+    embedded: int
+    remembered: int
+
+
+def missing(connection: Connection, batch: Sequence[Prepared]) -> list[Vectored]:
+    """The vectors of a batch that the memo does not hold, each key once."""
+    wanted = {vector.key: vector for prepared in batch for vector in prepared.vectors}
+    held = memo.rows(connection, memo.VECTOR, list(wanted))
+    return [vector for key, vector in wanted.items() if key not in held]
+
+
+def remember_vectors(pipeline: Pipeline, batch: Sequence[Prepared], made: Mapping[bytes, bytes] = NONE) -> Embedded:
+    """Make the vectors that the memo lacks, and remember each group of them as soon as it exists.
+
+    ``made`` are packed vectors by key that were made ahead.
+    """
+    with pipeline.database.read() as connection:
+        lacking = missing(connection, batch)
+    asked = len({vector.key for prepared in batch for vector in prepared.vectors})
+    given = [(vector.key, pack(vector.given)) for vector in lacking if vector.given is not None]
+    ready = [(vector.key, made[vector.key]) for vector in lacking if vector.given is None and vector.key in made]
+    texts = [vector for vector in lacking if vector.given is None and vector.key not in made]
+    _remember(pipeline.database, given + ready)
+    for first in range(0, len(texts), EMBEDDED_AT_ONCE):
+        group = texts[first : first + EMBEDDED_AT_ONCE]
+        vectors = embedded(pipeline.embedder, [vector.text for vector in group])
+        _remember(pipeline.database, [(one.key, value) for one, value in zip(group, vectors, strict=True)])
+    return Embedded(embedded=len(ready) + len(texts), remembered=asked - len(lacking))
+
+
+def embedded(embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
+    """The packed vectors of texts.
+
+    Raises
+    ------
+    InvalidDocument
+        If the embedder gives anything but a finite vector of its dimension for each.
+    """
+    made = embedder.embed(texts, "document")
+    if made.shape != (len(texts), embedder.dimension) or not np.isfinite(made).all():
+        raise InvalidDocument(
+            f"the embedder {embedder.key!r} returned shape {made.shape}, or values that are not finite",
+            f"it must return {len(texts)} finite rows of {embedder.dimension}",
+        )
+    return [pack(vector) for vector in made]
+
+
+def _remember(database: Database, vectors: Sequence[tuple[bytes, bytes]]) -> None:
+    if vectors:
+        with database.write() as connection:
+            memo.put(connection, memo.VECTOR, ((key, value, 0) for key, value in vectors))
