@@ -26,7 +26,7 @@ from machine import console, machine
 from monograph import Limits, Monograph
 from monograph.read.pool import ReaderPool
 from monograph.read.process import Task
-from monograph.values import WatchEvent, cite
+from monograph.values import Root, WatchEvent, cite
 from reading_headings import headings
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,6 +35,11 @@ SAMPLES = SHARED / "data" / "ingest-files"
 PROSE = ("multihop-rag", "ultradomain-mix", "popqa-rebuilt")
 PAGE = ROOT / "docs" / "benchmarks" / "reading.md"
 WORDS = 300
+
+
+def at(folder: Path) -> Root:
+    """A folder as the root that it is when it is synced for the first time."""
+    return Root(folder.name, str(folder), folder.name)
 
 
 def words() -> Iterator[str]:
@@ -68,7 +73,7 @@ def expected_strings() -> list[list[Any]]:
         for entry in samples():
             for _ in range(reading_rivals.TRIES):
                 started = time.perf_counter()
-                parts = [part for _, part in crew.read([Task(SAMPLES / entry["file"], SAMPLES, Limits())])]
+                parts = [part for _, part in crew.read([Task(SAMPLES / entry["file"], at(SAMPLES), Limits())])]
                 seconds = time.perf_counter() - started
             text = "\n".join(document.text for part in parts for document in part.documents)
             error = next((part.error.message for part in parts if part.error is not None), "")
@@ -114,10 +119,10 @@ def pdf_pages(seconds: float) -> float:
     names = ["pdf-outline.pdf", "pdf-scan-with-text-layer.pdf", "pdf-receipt.pdf", "pdf-borderless-table.pdf"]
     pages, started = 0, time.perf_counter()
     with ReaderPool(1) as crew:
-        list(crew.read([Task(SAMPLES / names[0], SAMPLES, Limits())]))
+        list(crew.read([Task(SAMPLES / names[0], at(SAMPLES), Limits())]))
         started = time.perf_counter()
         while time.perf_counter() - started < seconds:
-            for _, part in crew.read([Task(SAMPLES / name, SAMPLES, Limits()) for name in names * 8]):
+            for _, part in crew.read([Task(SAMPLES / name, at(SAMPLES), Limits()) for name in names * 8]):
                 pages += sum(len(document.places) for document in part.documents)
         return pages / (time.perf_counter() - started)
 
@@ -170,7 +175,7 @@ def read_only(place: Path) -> dict[str, float]:
         started = time.perf_counter()
         with ReaderPool(1) as crew:
             held = sum(
-                len(part.documents) for _, part in crew.read([Task(path, path.parent, Limits()) for path in paths])
+                len(part.documents) for _, part in crew.read([Task(path, at(path.parent), Limits()) for path in paths])
             )
         rates.append(held / (time.perf_counter() - started))
     found = {"Monograph": max(rates)}
@@ -227,9 +232,11 @@ def reaction(place: Path) -> float:
             path = folder / f"{number}.txt"
             path.write_text(f"a note of number {number}")
             started = time.perf_counter()
-            while not any(uri == str(path) for uri, _ in told) and time.perf_counter() - started < 20:
+            while (
+                not any(path.name == uri.rpartition("/")[2] for uri, _ in told) and time.perf_counter() - started < 20
+            ):
                 time.sleep(0.01)
-            times += [at - started for uri, at in told if uri == str(path)]
+            times += [at - started for uri, at in told if path.name == uri.rpartition("/")[2]]
             time.sleep(0.5)
         stop.set()
         thread.join()

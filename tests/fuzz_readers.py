@@ -22,6 +22,7 @@ from monograph import Limits
 from monograph.read.pool import ReaderPool
 from monograph.read.process import Task
 from old_office import msg, ods, xls
+from rooted import root_at
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 SLOW = ("scan-no-text", ".png", ".jpg")
@@ -116,7 +117,7 @@ def survive(cases: Iterator[tuple[str, bytes]], folder: Path, seconds: float) ->
             for name, data in itertools.islice(cases, 20):
                 paths.append(folder / name)
                 paths[-1].write_bytes(data)
-            for at, part in crew.read([Task(path, folder, limits) for path in paths]):
+            for at, part in crew.read([Task(path, root_at(folder), limits) for path in paths]):
                 if part.error is not None:
                     assert part.error.message, paths[at]
                     assert "more than 20 s" not in part.error.message, f"{paths[at]} hung"

@@ -20,7 +20,7 @@ from monograph.values import WatchEvent
 
 
 def paths(monograph: Monograph, folder: Path) -> set[str]:
-    return {str(Path(one.uri).relative_to(folder)) for one in monograph.documents()}
+    return {str(Path(one.uri).relative_to(folder.name)) for one in monograph.documents()}
 
 
 def put(folder: Path, **texts: str) -> None:
@@ -71,7 +71,7 @@ def test_sources_remember_what_failed(tmp_path: Path, folder: Path) -> None:
         assert len(monograph.sync(folder).problems) == 2
     with Monograph.open(path, HashEmbedder()) as monograph:
         (source,) = monograph.files.sources()
-        assert (source.root, source.files, source.documents) == (str(folder), 3, 3)
+        assert (source.root, source.place, source.files, source.documents) == (folder.name, str(folder), 3, 3)
         assert before <= source.synced <= time.time()
         assert [Path(one.uri).name for one in source.failures] == ["bad.zip", "rows.jsonl:2"]
         # A sync that does not read a file again forgets nothing of it.
@@ -131,7 +131,7 @@ def test_changes_are_followed(follower: tuple[Follower, Monograph, HashEmbedder]
     embedded = len(embedder.texts)
     (folder / "first.md").rename(folder / "renamed.md")
     told = watch.wait(lambda one: one.kind == "renamed")
-    assert told.before == str(folder / "first.md")
+    assert told.before == f"{folder.name}/first.md"
     assert len(embedder.texts) == embedded
     put(folder, second_txt="Another text, changed.")
     watch.wait(lambda one: one.uri.endswith("second.txt") and one.kind == "changed")
@@ -164,7 +164,7 @@ def test_the_watch_command(tmp_path: Path, folder: Path) -> None:
     path = str(tmp_path / "x.mono")
     child = subprocess.Popen([*command, "watch", path, str(folder), "--json"], stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
-    assert json.loads(child.stdout.readline())["uri"] == str(folder / "first.txt")
+    assert json.loads(child.stdout.readline())["uri"] == f"{folder.name}/first.txt"
     put(folder, second_txt="The second text.")
     assert json.loads(child.stdout.readline())["kind"] == "new"
     child.send_signal(signal.SIGINT)

@@ -33,12 +33,13 @@ from monograph.read.rows import Row, header_among, said
 from monograph.read.sheets import number
 from monograph.read.source import Address, Clock, Opened
 from monograph.values import Place, Problem, cite
+from rooted import root_at
 
 RECOGNISED = {"pdf-scan-no-text-layer.pdf", "png-paper-page.png", "jpg-picture-with-text.jpg"}
 
 
 def read(path: Path, limits: Limits | None = None) -> tuple[list[Document], list[Problem]]:
-    parts = list(read_file(path, path.parent, limits or Limits()))
+    parts = list(read_file(path, root_at(path.parent), limits or Limits()))
     return [one for part in parts for one in part.documents], [one for part in parts for one in part.problems]
 
 
@@ -363,7 +364,7 @@ def test_no_chunk_goes_across_two_pages(pages: list[list[str]]) -> None:
     for page, sentences in enumerate(pages, start=1):
         composer.place(Place(0, page=page, boundary=True))
         composer.add(" ".join(sentences))
-    document = composer.document(Opened(b"", Address("d.pdf", "d.pdf")), {})
+    document = composer.document(Opened(b"", Address("d.pdf", "d.pdf", "d.pdf")), {})
     assert document is not None
     chunks = cut(document, Settings(chunk_tokens=32, chunk_overlap=8))
     starts = [one.start for one in document.places]
@@ -527,7 +528,10 @@ def test_a_reader_that_takes_too_long_is_killed(shared: Path) -> None:
     pytest.importorskip("rapidocr", reason="the extra ocr is not installed")
     samples = shared / "data/ingest-files"
     limits = Limits(max_seconds=0.05)
-    tasks = [Task(samples / "png-paper-page.png", samples, limits), Task(samples / "csv-emoji.csv", samples, Limits())]
+    tasks = [
+        Task(samples / "png-paper-page.png", root_at(samples), limits),
+        Task(samples / "csv-emoji.csv", root_at(samples), Limits()),
+    ]
     started = time.monotonic()
     with ReaderPool(1) as crew:
         parts = list(crew.read(tasks))
@@ -538,7 +542,7 @@ def test_a_reader_that_takes_too_long_is_killed(shared: Path) -> None:
 
 def test_a_reader_that_is_killed_is_a_line(shared: Path) -> None:
     samples = shared / "data/ingest-files"
-    tasks = [Task(samples / "docx-tables.docx", samples, Limits())] * 6
+    tasks = [Task(samples / "docx-tables.docx", root_at(samples), Limits())] * 6
     with ReaderPool(1) as crew:
         parts: list[Part] = []
         for _, part in crew.read(tasks):
@@ -564,7 +568,7 @@ def test_the_clock_of_a_file_stands_still_while_its_parts_wait() -> None:
 def test_too_little_memory_is_a_line(shared: Path) -> None:
     samples = shared / "data/ingest-files"
     with ReaderPool(1) as crew:
-        (pair,) = crew.read([Task(samples / "docx-tables.docx", samples, Limits(max_memory=60_000_000))])
+        (pair,) = crew.read([Task(samples / "docx-tables.docx", root_at(samples), Limits(max_memory=60_000_000))])
     assert pair[1].error is not None
 
 
@@ -583,10 +587,10 @@ def test_files_come_in_order_whoever_reads_them(shared: Path, tmp_path: Path) ->
         "docx-tables.docx",
         "json-small.json",
     ] * 12
-    tasks = [Task(samples / name, samples, Limits()) for name in names]
+    tasks = [Task(samples / name, root_at(samples), Limits()) for name in names]
     with ReaderPool(2) as crew:
         found = [(at, part.documents[0].uri) for at, part in crew.read(tasks)]
-    assert found == [(at, str(samples / name)) for at, name in enumerate(names)]
+    assert found == [(at, f"ingest-files/{name}") for at, name in enumerate(names)]
 
 
 def test_a_large_table_is_stored_part_by_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

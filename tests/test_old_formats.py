@@ -16,11 +16,12 @@ from monograph.read.pool import ReaderPool
 from monograph.read.process import Task
 from monograph.values import Document, Place, Problem
 from old_office import msg, ods, xls
+from rooted import root_at
 
 
 def read(path: Path, data: bytes) -> tuple[list[Document], list[Problem]]:
     path.write_bytes(data)
-    parts = list(read_file(path, path.parent))
+    parts = list(read_file(path, root_at(path.parent)))
     return [one for part in parts for one in part.documents], [one for part in parts for one in part.problems]
 
 
@@ -79,7 +80,8 @@ def test_a_sheet_that_claims_to_be_vast(tmp_path: Path) -> None:
     path.write_bytes(made.getvalue())
     with ReaderPool(1) as crew:
         parts = [
-            part for _, part in crew.read([Task(path, tmp_path, Limits(max_seconds=20, max_memory=1_000_000_000))])
+            part
+            for _, part in crew.read([Task(path, root_at(tmp_path), Limits(max_seconds=20, max_memory=1_000_000_000))])
         ]
     assert parts[-1].error is not None
     assert parts[-1].error.message

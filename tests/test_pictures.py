@@ -14,6 +14,7 @@ from monograph.read import image as images
 from monograph.read import pictures, read_file
 from monograph.read.source import missing
 from monograph.values import Document, Problem, cite
+from rooted import root_at
 
 pytest.importorskip("rapidocr", reason="the extra ocr is not installed")
 Pillow = pytest.importorskip("PIL.Image", reason="the extra ocr is not installed")
@@ -37,7 +38,7 @@ def png(image: Any) -> bytes:
 
 
 def read(path: Path) -> tuple[list[Document], list[Problem]]:
-    parts = list(read_file(path, path.parent))
+    parts = list(read_file(path, root_at(path.parent)))
     return [one for part in parts for one in part.documents], [one for part in parts for one in part.problems]
 
 

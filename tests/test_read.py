@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 
 from monograph import read as reading
 from monograph.errors import SourceChanging, SourceMissing, SourceTooLarge, SourceUnreadable, UnknownFormat
-from monograph.read import path_to_uri, read_file, uri_to_path
+from monograph.read import path_to_text, read_file, text_to_path
 from monograph.read.detect import detect
 from monograph.read.text import decode, headings, sections_of
+from rooted import root_at
 
 
 def document(path: Path):  # type: ignore[no-untyped-def]
-    (part,) = read_file(path, path.parent)
+    (part,) = read_file(path, root_at(path.parent))
     (one,) = part.documents
     return one
 
@@ -136,7 +137,7 @@ def test_rows(tmp_path: Path) -> None:
         '{"id": "7", "text": "seven again"}',
     ]
     path.write_text("\n".join(lines))
-    (result,) = read_file(path, tmp_path)
+    (result,) = read_file(path, root_at(tmp_path))
     assert [one.text for one in result.documents] == ["seven", "twin", "twin", "half \ufffd"]
     assert result.documents[0].id == "7"
     assert result.documents[0].metadata == {"path": "rows.jsonl", "year": 2020, "a": 1}
@@ -148,27 +149,27 @@ def test_rows(tmp_path: Path) -> None:
 @given(raw=st.binary(min_size=1, max_size=40).filter(lambda raw: b"\0" not in raw))
 def test_any_path_can_be_stored_and_found_again(raw: bytes) -> None:
     path = Path("/tmp") / os.fsdecode(raw).replace("/", "_")
-    uri = path_to_uri(path)
-    uri.encode("utf-8")
-    assert uri_to_path(uri) == path
+    text = path_to_text(path)
+    text.encode("utf-8")
+    assert text_to_path(text) == path
 
 
 def test_a_missing_file_and_a_large_one(tmp_path: Path) -> None:
     with pytest.raises(SourceMissing):
-        list(read_file(tmp_path / "x", tmp_path))
+        list(read_file(tmp_path / "x", root_at(tmp_path)))
     path = tmp_path / "huge.txt"
     with path.open("wb") as file:
         file.truncate(200_000_000)
     with pytest.raises(SourceTooLarge, match="200,000,000"):
-        list(read_file(path, tmp_path))
+        list(read_file(path, root_at(tmp_path)))
 
 
 def test_a_pipe_and_a_folder_do_not_wait(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(SourceUnreadable, match="pipe"):
-        list(read_file(tmp_path / "pipe", tmp_path))
+        list(read_file(tmp_path / "pipe", root_at(tmp_path)))
     with pytest.raises(SourceUnreadable):
-        list(read_file(tmp_path, tmp_path))
+        list(read_file(tmp_path, root_at(tmp_path)))
 
 
 def test_a_file_that_never_rests(tmp_path: Path) -> None:
@@ -187,7 +188,7 @@ def test_a_file_that_never_rests(tmp_path: Path) -> None:
     begun.wait()
     try:
         with pytest.raises(SourceChanging, match="3 times"):
-            list(read_file(path, tmp_path))
+            list(read_file(path, root_at(tmp_path)))
     finally:
         stop.set()
         writer.join()
@@ -228,7 +229,7 @@ def test_no_permission(tmp_path: Path) -> None:
     path.chmod(0)
     if os.geteuid() != 0:
         with pytest.raises(SourceUnreadable, match="denied"):
-            list(read_file(path, tmp_path))
+            list(read_file(path, root_at(tmp_path)))
         return
     for parent in [tmp_path, *tmp_path.parents][:-2]:
         parent.chmod(0o755)
@@ -236,7 +237,7 @@ def test_no_permission(tmp_path: Path) -> None:
     if child == 0:
         os.setuid(65534)
         try:
-            list(read_file(path, tmp_path))
+            list(read_file(path, root_at(tmp_path)))
         except SourceUnreadable as error:
             os._exit(7 if "denied" in error.message else 8)
         os._exit(9)

@@ -169,7 +169,7 @@ def show(
             return
         found = monograph.fetch([name])
         if not found:
-            document = monograph.document(_stored_name(monograph, name))
+            document = monograph.document(name)
             output.print_json(document) if json_output else output.print_document(document)
             return
         chunk = found[0].chunk
@@ -193,7 +193,7 @@ def remove(
     """
     with outcome(as_json=json_output):
         with Monograph.open(file, create=False) as monograph:
-            report = monograph.remove([_stored_name(monograph, name) for name in names], forget=forget)
+            report = monograph.remove(names, forget=forget)
         output.print_json(report) if json_output else output.print_report(report, str(file))
 
 
@@ -325,13 +325,6 @@ def evaluate(
 
             save_plot(results, name, plot)
         output.print_json(results) if json_output else measure.print_results(results, name)
-
-
-def _stored_name(monograph: Monograph, name: str) -> str:
-    """A document's id as given, or the path a person typed as the file holds it."""
-    absolute = str(Path(name).absolute())
-    known = {document.uri for document in monograph.documents()} if Path(name).name else set()
-    return absolute if absolute in known else name
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ from monograph.values import (
     Document,
     Finding,
     Hit,
+    Move,
     OnProgress,
     Plan,
     Problem,
@@ -119,6 +120,7 @@ def print_problems(problems: Sequence[Problem]) -> None:
 def print_plan(plan: Plan) -> None:
     """What an apply would do, and its cost."""
     out = console()
+    print_moves(plan.moved)
     for kind, sign in zip(_KINDS, "+~-", strict=False):
         changes = plan.of(kind)
         for change in changes[:SHOWN_LINES]:
@@ -137,9 +139,16 @@ def print_plan(plan: Plan) -> None:
         )
 
 
+def print_moves(moves: Sequence[Move]) -> None:
+    """A line a root that lies in another place than before."""
+    for one in moves:
+        console().print(f"{visible(one.root)} was moved: {visible(one.old)} is now {visible(one.new)}")
+
+
 def print_report(report: Report, path: str) -> None:
     """What an apply did."""
     out = console()
+    print_moves(report.moved)
     extracted = f"{report.extracted} extracted" + (
         f" ({report.fell_back} by patterns: the model failed)" if report.fell_back else ""
     )

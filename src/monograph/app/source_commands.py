@@ -21,15 +21,37 @@ SecondsOption = Annotated[float, typer.Option("--max-seconds", help="Give up on 
 BytesOption = Annotated[int, typer.Option("--max-bytes", help="Pass over files larger than this.")]
 
 
-def sources(file: FileArgument, json_output: JsonOption = False) -> None:
+def sources(
+    file: FileArgument,
+    move: Annotated[
+        tuple[str, Path] | None,
+        typer.Option(
+            "--move", metavar="OLD NEW", help="Say where a folder that was moved lies now.", show_default=False
+        ),
+    ] = None,
+    remove: Annotated[
+        str, typer.Option("--remove", metavar="ROOT", help="Follow it no longer, and take its documents out.")
+    ] = "",
+    json_output: JsonOption = False,
+) -> None:
     """List the folders that are synced: what is stored of each, when it was last looked through, and what failed.
 
     monograph sources notes.mono
+    monograph sources notes.mono --move notes /media/disk/notes
     """
     with outcome(as_json=json_output):
         with Monograph.open(file, create=False) as monograph:
+            moved = None if move is None else monograph.files.move(*move)
+            removed = monograph.files.remove(remove) if remove else None
             found = monograph.files.sources()
-        output.print_json(found) if json_output else _print_sources(found)
+        if json_output:
+            output.print_json(removed or found)
+            return
+        if moved is not None:
+            output.print_moves([moved])
+        if removed is not None:
+            output.print_report(removed, str(file))
+        _print_sources(found)
 
 
 def retry(
@@ -90,12 +112,12 @@ def _line(happening: WatchEvent) -> str:
 
 def _print_sources(found: Sequence[SyncedSource]) -> None:
     made = output.table(
-        "source", "files", "documents", "size", "last sync", "failed",
-        right=["files", "documents", "size", "failed"], folding=["source"],
+        "source", "place", "files", "documents", "size", "last sync", "failed",
+        right=["files", "documents", "size", "failed"], folding=["source", "place"],
     )  # fmt: skip
     for one in found:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(one.synced)) if one.synced else "-"
         counts = (f"{one.files:,}", f"{one.documents:,}", output.in_bytes(one.size), when, f"{len(one.failures):,}")
-        made.add_row(output.visible(one.root), *counts)
+        made.add_row(output.visible(one.root), output.visible(one.place), *counts)
     output.console().print(made)
     output.print_problems([failure for one in found for failure in one.failures])

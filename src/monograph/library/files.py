@@ -10,11 +10,12 @@ from pathlib import Path
 from monograph.errors import InputError
 from monograph.library.opened import OpenFile
 from monograph.read.limits import DEFAULT_LIMITS, Limits
-from monograph.sync import follow, watch
+from monograph.sync import follow, roots, watch
 from monograph.sync import plan as planning
-from monograph.values import OnProgress, Plan, Report, SyncedSource, WatchEvent
+from monograph.values import Move, OnProgress, Plan, Report, SyncedSource, WatchEvent
 from monograph.write import apply
 from monograph.write import price as pricing
+from monograph.write import remove as removal
 
 
 class Files:
@@ -86,6 +87,47 @@ class Files:
     def retry(self, *, limits: Limits = DEFAULT_LIMITS, progress: OnProgress | None = None) -> Report:
         """Read again every file that something failed in: an extra may be installed by now, a limit be higher."""
         return self.apply(follow.plan_failed(self._file.database), limits=limits, progress=progress)
+
+    def move(self, root: str, place: str | os.PathLike[str]) -> Move:
+        """Say where a file or folder lies now that was moved. Nothing is made anew; the next sync finds what changed.
+
+        A sync of the new place finds by itself that it was moved, if most of its files are as they were and nothing is
+        left in the old place.
+
+        Parameters
+        ----------
+        root:
+            Its name, or the place where it was.
+        place:
+            Where it is.
+
+        Raises
+        ------
+        NotFound
+            If it is not followed.
+        InputError
+            If nothing is there, or another root is.
+        """
+        return roots.move(self._file.database, root, place)
+
+    def remove(self, root: str, *, forget: bool = False) -> Report:
+        """Follow a file or folder no longer, and take all its documents out.
+
+        Parameters
+        ----------
+        root:
+            Its name, or its place.
+        forget:
+            As for :meth:`monograph.Monograph.remove`.
+
+        Raises
+        ------
+        NotFound
+            If it is not followed.
+        """
+        name = roots.named(self._file.database, root).name
+        report = removal.remove_root(self._file.database, self._file.indexes, name, forget=forget)
+        return self._file.followed(report)
 
     def watch(
         self,

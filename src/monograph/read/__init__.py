@@ -21,7 +21,7 @@ from monograph.read import dispatch
 from monograph.read.detect import HEAD_BYTES, detect
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.read.source import Address, Clock, Opened
-from monograph.values import Document, Problem
+from monograph.values import Document, Problem, Root
 
 PART_CHARACTERS = 250_000
 """A part of a file ends at this many characters: memory stays bounded."""
@@ -48,22 +48,31 @@ class Part:
     error: SourceError | None = None
 
 
-def path_to_uri(path: Path | str) -> str:
-    """A path as text that can be stored, whatever bytes it has; undone by :func:`uri_to_path`."""
+def path_to_text(path: Path | str) -> str:
+    """A path as text that can be stored, whatever bytes it has; undone by :func:`text_to_path`."""
     name = str(path)
     if name.isascii():
         return name
     return "".join(chr(_PRIVATE + ord(one) - 0xDC00) if 0xDC80 <= ord(one) <= 0xDCFF else one for one in name)
 
 
-def uri_to_path(uri: str) -> Path:
-    """The path that :func:`path_to_uri` was given."""
-    if uri.isascii():
-        return Path(uri)
-    return Path("".join(chr(ord(one) - _PRIVATE + 0xDC00) if 0xEF80 <= ord(one) <= 0xEFFF else one for one in uri))
+def text_to_path(text: str) -> Path:
+    """The path that :func:`path_to_text` was given."""
+    if text.isascii():
+        return Path(text)
+    return Path("".join(chr(ord(one) - _PRIVATE + 0xDC00) if 0xEF80 <= ord(one) <= 0xEFFF else one for one in text))
 
 
-def read_file(path: Path, root: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Part]:
+def sha256_of(path: Path) -> bytes | None:
+    """Hash of a file's bytes, or None when it cannot be read: reading it later says why."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").digest()
+    except OSError:
+        return None
+
+
+def read_file(path: Path, root: Root, limits: Limits = DEFAULT_LIMITS) -> Iterator[Part]:
     """Read a file, in parts of about PART_CHARACTERS.
 
     Parameters
@@ -71,7 +80,7 @@ def read_file(path: Path, root: Path, limits: Limits = DEFAULT_LIMITS) -> Iterat
     path:
         An absolute path.
     root:
-        The folder it was found under; documents carry their path relative to it.
+        What it was found under; documents carry their path relative to it.
     limits:
         What is above them is refused.
 
@@ -86,9 +95,9 @@ def read_file(path: Path, root: Path, limits: Limits = DEFAULT_LIMITS) -> Iterat
             break
     else:
         raise SourceChanging(f"it changed each of the {_TRIES} times it was read", "sync again when it is at rest")
-    address = Address(
-        path_to_uri(path), path_to_uri(path.relative_to(root)) if path != root else path_to_uri(Path(path.name))
-    )
+    uri = root.uri(path_to_text(path))
+    below = uri[len(root.name) + 1 :] or path_to_text(path.name)
+    address = Address(uri, below, root.identity(uri))
     clock = Clock(limits.max_seconds)
     opened = Opened(data, address, limits, clock)
     of_file = hashlib.sha256(data).digest(), state.st_size, state.st_mtime_ns

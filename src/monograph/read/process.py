@@ -17,6 +17,7 @@ from monograph.errors import SourceError, SourceTooSlow
 from monograph.read import Part, read_file
 from monograph.read.limits import Limits
 from monograph.read.worker import writer
+from monograph.values import Root
 
 GRACE_SECONDS = 2.0
 """Readers look at the clock themselves: only one that hangs is still there so long after its time."""
@@ -27,7 +28,7 @@ class Task:
     """A file to be read: see :func:`monograph.read.read_file`."""
 
     path: Path
-    root: Path
+    root: Root
     limits: Limits
 
 

@@ -22,10 +22,11 @@ INSIDE = "!/"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where bytes came from: the whole uri, and the path below the folder that is synced."""
+    """Where bytes came from: the uri, the path below the root, and what the ids of documents are made from."""
 
     uri: str
     path: str
+    identity: str
 
     @property
     def name(self) -> str:
@@ -39,7 +40,7 @@ class Address:
 
     def inside(self, name: str) -> Address:
         """The address of a file within this one."""
-        return Address(self.uri + INSIDE + name, self.path + INSIDE + name)
+        return Address(*(one + INSIDE + name for one in (self.uri, self.path, self.identity)))
 
 
 class Clock:

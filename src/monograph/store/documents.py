@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from monograph.errors import InvalidDocument
 from monograph.store import graphs
 from monograph.store.database import Connection
+from monograph.store.places import owner_of
+from monograph.store.roots import every as every_root
 from monograph.values import Document, Section
 
 BLOCK_CHARACTERS = 4096
@@ -150,7 +153,7 @@ def remove(connection: Connection, row: int) -> None:
 
 
 def resolve(connection: Connection, names: Sequence[str]) -> tuple[list[Row], list[str]]:
-    """Documents by id or by uri.
+    """Documents by id, by uri, or by the path of a file that is followed.
 
     Returns
     -------
@@ -160,8 +163,14 @@ def resolve(connection: Connection, names: Sequence[str]) -> tuple[list[Row], li
     unknown = []
     for name in names:
         one = find(connection, name)
-        rows = [one] if one is not None else by_uri(connection, name)
+        rows = [one] if one is not None else by_uri(connection, name) or _by_path(connection, name)
         if not rows:
             unknown.append(name)
         found.update((row.row, row) for row in rows)
     return list(found.values()), unknown
+
+
+def _by_path(connection: Connection, name: str) -> list[Row]:
+    path = os.path.abspath(name)  # noqa: PTH100 - resolve() would follow links
+    root = owner_of(every_root(connection), path)
+    return [] if root is None else by_uri(connection, root.uri(path))

@@ -44,6 +44,12 @@ def save_synced(connection: Connection, times: Mapping[str, float]) -> None:
     _put(connection, "synced", json.dumps(times, ensure_ascii=False))
 
 
+def drop(connection: Connection, root: str) -> None:
+    """Remember nothing of a root any more."""
+    save(connection, (one for one in load(connection) if one.root != root))
+    save_synced(connection, {name: time for name, time in synced(connection).items() if name != root})
+
+
 def _get(connection: Connection, name: str, default: str) -> str:
     row = connection.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
     return default if row is None else str(row[0])

@@ -10,6 +10,8 @@ import sqlite3
 from collections.abc import Callable
 from typing import TypeAlias
 
+from monograph.store.portable import name_roots
+
 APPLICATION_ID = int.from_bytes(b"MONO", "big")
 PAGE_SIZE = 16_384
 """Bytes; a 96 KB blob reads as fast as with 64 KB pages, and a small write costs a quarter (benchmarks/pages.py)."""
@@ -229,3 +231,14 @@ FORMAT_4 = (
     """CREATE TRIGGER summary_went AFTER DELETE ON nodes WHEN OLD.vector IS NOT NULL BEGIN
         INSERT OR IGNORE INTO unplaced VALUES (2, OLD.vector); END""",
 )
+
+
+@migration
+def portable(connection: sqlite3.Connection) -> None:
+    """Format 5: synced folders by a name and a place, and what lies in them by the name and the path below."""
+    connection.execute(
+        # place is absolute, or relative to the file's folder; seed is what the ids of documents are made from.
+        """CREATE TABLE roots (
+            root INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, place TEXT NOT NULL, seed TEXT NOT NULL)"""
+    )
+    name_roots(connection)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from monograph.read import uri_to_path
+from monograph.read import text_to_path
 from monograph.read.source import INSIDE
-from monograph.store import failures, sources
+from monograph.store import failures, roots, sources
 from monograph.store.database import Database
 from monograph.store.failures import Failure
-from monograph.values import Change, Plan, Problem, SyncedSource
+from monograph.values import Change, Plan, Problem, Root, SyncedSource
 
 
 def remember(database: Database, plan: Plan, problems: Sequence[Problem]) -> None:
@@ -18,42 +18,44 @@ def remember(database: Database, plan: Plan, problems: Sequence[Problem]) -> Non
 
     What failed before in a file that is still there, and was not read again, stays noted.
     """
-    roots = {change.uri: change.root for change in plan.changes}
+    owners = {change.uri: change.root for change in plan.changes}
     unread = {change.uri for change in plan.changes if change.kind == "same"}
     with database.read() as connection:
         known, times = failures.load(connection), failures.synced(connection)
-    kept = [one for one in known if one.file in unread or (one.file not in roots and not _under(one.file, plan.roots))]
-    fresh = [_failure(problem, roots, plan.roots) for problem in problems]
+    kept = [one for one in known if one.file in unread or (one.file not in owners and not _under(one.file, plan.seen))]
+    fresh = [_failure(problem, owners, plan.roots) for problem in problems]
     now = time.time()
     with database.write() as connection:
         if known or fresh:
             failures.save(connection, [*kept, *fresh])
-        failures.save_synced(connection, times | dict.fromkeys(plan.roots, now))
+        whole = (root.name for root in plan.roots if root.name in plan.seen)
+        failures.save_synced(connection, times | dict.fromkeys(whole, now))
 
 
 def _under(uri: str, roots: Iterable[str]) -> bool:
-    return any(uri == root or uri.startswith(root.rstrip("/") + "/") for root in roots)
+    return any(uri == root or uri.startswith(root + "/") for root in roots)
 
 
-def _failure(problem: Problem, roots: dict[str, str], looked_through: Sequence[str]) -> Failure:
+def _failure(problem: Problem, owners: Mapping[str, str], known: Sequence[Root]) -> Failure:
     """A problem with the file it is in: it may speak of a part of that file, or of a line."""
     for file in (problem.uri, problem.uri.split(INSIDE)[0], problem.uri.rpartition(":")[0]):
-        if file in roots:
-            return Failure(file, roots[file], problem)
-    root = next((one for one in looked_through if _under(problem.uri, [one])), problem.uri)
+        if file in owners:
+            return Failure(file, owners[file], problem)
+    root = next((one.name for one in known if _under(problem.uri, [one.name])), problem.uri)
     return Failure(problem.uri, root, problem)
 
 
 def followed(database: Database) -> list[SyncedSource]:
-    """Every file and folder that is synced, in order."""
+    """Every file and folder that is synced, in order of name."""
     with database.read() as connection:
+        places = {root.name: root.place for root in roots.every(connection)}
         counts = {root: (files, held, size) for root, files, held, size in sources.by_root(connection)}
         times, failed = failures.synced(connection), failures.load(connection)
     found = []
-    for root in sorted({*counts, *times, *(one.root for one in failed)}):
+    for root in sorted({*places, *counts, *times, *(one.root for one in failed)}):
         files, held, size = counts.get(root, (0, 0, 0))
         own = tuple(one.problem for one in failed if one.root == root)
-        found.append(SyncedSource(root, files, held, size, times.get(root, 0.0), own))
+        found.append(SyncedSource(root, places.get(root, ""), files, held, size, times.get(root, 0.0), own))
     return found
 
 
@@ -61,12 +63,17 @@ def plan_failed(database: Database) -> Plan:
     """Read again every file that something failed in, and that is still there."""
     with database.read() as connection:
         failed = {one.file: one.root for one in failures.load(connection)}
+        known = {root.name: root for root in roots.every(connection)}
     changes = []
-    for uri, root in sorted(failed.items()):
+    for uri, name in sorted(failed.items()):
+        if name not in known:
+            continue
+        path = text_to_path(known[name].path(uri))
         try:
-            state = uri_to_path(uri).stat()
+            state = path.stat()
         except OSError:
             continue  # The next sync sees that it is gone.
-        if uri_to_path(uri).is_file():
-            changes.append(Change("changed", uri, root, state.st_size, state.st_mtime_ns))
-    return Plan(tuple(changes))
+        if path.is_file():
+            changes.append(Change("changed", uri, name, state.st_size, state.st_mtime_ns))
+    used = tuple(known[name] for name in dict.fromkeys(one.root for one in changes))
+    return Plan(tuple(changes), roots=used)

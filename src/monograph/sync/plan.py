@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
 from monograph.errors import SourceMissing
-from monograph.read import path_to_uri, uri_to_path
+from monograph.read import path_to_text, sha256_of, text_to_path
 from monograph.store import sources
 from monograph.store.database import Database
+from monograph.store.places import owner_of
+from monograph.sync import roots
 from monograph.sync.ignore import IGNORE_FILE, Rules
-from monograph.values import Change, Plan, Problem
+from monograph.values import Change, Move, Plan, Problem, Root
 
 FileState: TypeAlias = tuple[str, int, int]
-"""A file found on disk: its uri, bytes, and time of change in nanoseconds since 1970. A plain tuple: there are many."""
+"""A file found on disk: its absolute path, bytes, and time of change in nanoseconds since 1970. There are many."""
 
 
-def make_plan(database: Database, roots: Sequence[Path], *, verify: bool = False, prune: bool = False) -> Plan:
+def make_plan(database: Database, paths: Sequence[Path], *, verify: bool = False, prune: bool = False) -> Plan:
     """Compare files on disk with what is stored.
 
     Parameters
     ----------
     database:
         The file.
-    roots:
+    paths:
         Files and folders. Hidden files, those of systems and editors, .mono files and what .monographignore names are
-        passed over; links to folders are followed, once each.
+        passed over; links to folders are followed, once each. A folder that is a known root in another place, while
+        nothing is left in the old one, is that root, moved.
     verify:
         Compare SHA-256 even where size and time of change are as they were.
     prune:
@@ -44,59 +46,86 @@ def make_plan(database: Database, roots: Sequence[Path], *, verify: bool = False
     Raises
     ------
     SourceMissing
-        If a root does not exist.
+        If a path does not exist.
     """
-    changes: dict[str, Change] = {}
-    problems: list[Problem] = []
-    absolute = list(dict.fromkeys(Path(os.path.abspath(root)) for root in roots))  # noqa: PTH100 - resolve() would follow links
-    for root in absolute:
-        uri = path_to_uri(root)
-        walk = _Walk(problems)
-        before = len(problems)
-        files = walk.all(root)
-        with database.read() as connection:
-            known = sources.states(connection, uri)
-        if known and not files and len(problems) == before and not prune:
-            problems.append(_emptied(root, len(known)))
+    made = _Made()
+    for path in dict.fromkeys(map(roots.absolute, paths)):
+        walk = _Walk()
+        files = walk.all(text_to_path(path))
+        found = roots.find(database, path, files, tuple(made.roots.values()))
+        seen = _Seen(found, path, files, walk)
+        made.include(seen)
+        known = seen.known(database)
+        if known and not files and not walk.problems and not prune:
+            made.problems.append(_emptied(found.root, path, len(known)))
             continue
-        changes |= _compare(database, _Seen(uri, files, walk.unseen), known, verify=verify)
-    looked_through = tuple(path_to_uri(root) for root in absolute)
-    return Plan(tuple(changes[uri] for uri in sorted(changes)), tuple(dict.fromkeys(problems)), roots=looked_through)
+        made.seen.append(found.root.uri(path))
+        made.changes |= _compare(database, seen, known, verify=verify)
+    return made.plan()
 
 
-def plan_paths(database: Database, root: Path, paths: Sequence[Path]) -> Plan:
-    """Compare single files and folders below a root with what is stored of them; what is not there any more is gone.
+def plan_paths(database: Database, folder: Path, paths: Sequence[Path]) -> Plan:
+    """Compare single files and folders below a folder with what is stored of them; what is gone there is gone.
 
     Parameters
     ----------
     database:
         The file.
-    root:
-        The folder that is synced, absolute.
+    folder:
+        That is synced, absolute.
     paths:
-        Below the root, or the root itself.
+        Below it, or the folder itself.
     """
-    changes: dict[str, Change] = {}
-    problems: list[Problem] = []
+    made = _Made()
     for path in sorted(set(paths)):
-        rules = _rules_at(root, path)
+        rules = _rules_at(folder, path)
         if rules is None:
             continue
-        walk = _Walk(problems)
+        text = path_to_text(path)
+        found = roots.find(database, path_to_text(folder), (), tuple(made.roots.values()))
+        walk = _Walk()
+        seen = _Seen(found, text, [], walk)
         try:
             state = path.stat()
         except (FileNotFoundError, NotADirectoryError):
-            found: list[FileState] = []
+            pass
         except OSError as error:
-            problems.append(Problem(path_to_uri(path), f"cannot be read: {error.strerror}", "check its permissions"))
+            made.problems.append(Problem(seen.uri(text), f"cannot be read: {error.strerror}", "check its permissions"))
             continue
         else:
-            file = (path_to_uri(path), state.st_size, state.st_mtime_ns)
-            found = list(walk.below(path, rules)) if stat.S_ISDIR(state.st_mode) else [file]
-        with database.read() as connection:
-            known = sources.states(connection, path_to_uri(path))
-        changes |= _compare(database, _Seen(path_to_uri(root), found, walk.unseen), known, verify=False)
-    return Plan(tuple(changes[uri] for uri in sorted(changes)), tuple(dict.fromkeys(problems)))
+            is_folder = stat.S_ISDIR(state.st_mode)
+            seen.files.extend(walk.below(path, rules) if is_folder else [(text, state.st_size, state.st_mtime_ns)])
+        made.include(seen)
+        made.changes |= _compare(database, seen, seen.known(database), verify=False)
+    return made.plan()
+
+
+@dataclass(slots=True)
+class _Made:
+    """A plan in the making: roots and changes by name and uri."""
+
+    changes: dict[str, Change] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    roots: dict[str, Root] = field(default_factory=dict)
+    moved: list[Move] = field(default_factory=list)
+    seen: list[str] = field(default_factory=list)
+
+    def include(self, seen: _Seen) -> None:
+        """Note a root, and what could not be seen of it."""
+        self.roots[seen.found.root.name] = seen.found.root
+        if seen.found.move is not None:
+            self.moved.append(seen.found.move)
+        self.problems += [replace(one, uri=seen.uri(one.uri)) for one in seen.walk.problems]
+
+    def plan(self) -> Plan:
+        """The plan."""
+        return Plan(
+            tuple(self.changes[uri] for uri in sorted(self.changes)),
+            tuple(dict.fromkeys(self.problems)),
+            roots=tuple(self.roots.values()),
+            moved=tuple(dict.fromkeys(self.moved)),
+            seen=tuple(self.seen),
+        )
 
 
 def _rules_at(root: Path, path: Path) -> Rules | None:
@@ -112,9 +141,9 @@ def _rules_at(root: Path, path: Path) -> Rules | None:
     return rules
 
 
-def _emptied(root: Path, count: int) -> Problem:
+def _emptied(root: Root, path: str, count: int) -> Problem:
     return Problem(
-        path_to_uri(root),
+        root.uri(path),
         f"the folder is empty now, but {count} files of it are stored: nothing was removed",
         "give --prune if they are really gone",
     )
@@ -126,11 +155,31 @@ def _lies_under(uri: str, folders: Sequence[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What was found of a root, or of a path below it. Nothing is known about what lies under ``unseen``."""
+    """What was found at a path of a root. Nothing is known about what the walk could not see."""
 
-    root: str
-    files: Sequence[FileState]
-    unseen: Sequence[str]
+    found: roots.Found
+    path: str
+    files: list[FileState]
+    walk: _Walk
+
+    def known(self, database: Database) -> dict[str, tuple[int, int]]:
+        """Bytes and time of change of what is stored of it, by uri; of roots that lie within it as well."""
+        within = [one for one in self.found.others if _lies_under(one.place, [self.path])]
+        with database.read() as connection:
+            held = sources.states(connection, self.found.root.uri(self.path))
+            for one in within:
+                held |= sources.states(connection, one.name)
+        return held
+
+    def root_of(self, path: str) -> Root:
+        """The innermost root that holds a path."""
+        inner = owner_of(self.found.others, path)
+        return self.found.root if inner is None or len(inner.place) < len(self.found.root.place) else inner
+
+    def uri(self, path: str) -> str:
+        """The uri of a path; of one that lies elsewhere, where a link leads, the path."""
+        root = self.root_of(path)
+        return root.uri(path) if root.holds(path) else path
 
 
 def _compare(database: Database, seen: _Seen, known: dict[str, tuple[int, int]], *, verify: bool) -> dict[str, Change]:
@@ -139,47 +188,41 @@ def _compare(database: Database, seen: _Seen, known: dict[str, tuple[int, int]],
     What is found is taken out of ``known``.
     """
     changes: dict[str, Change] = {}
-    suspect: list[FileState] = []
-    for file in seen.files:
-        uri, size, modified_ns = file
+    suspect: dict[str, Change] = {}
+    nested = any(_lies_under(one.place, [seen.path]) for one in seen.found.others)
+    for path, size, modified_ns in seen.files:
+        root = seen.root_of(path) if nested else seen.found.root
+        uri = root.uri(path)
         state = known.pop(uri, None)
         if state is None:
-            changes[uri] = Change("new", uri, seen.root, size, modified_ns)
+            changes[uri] = Change("new", uri, root.name, size, modified_ns)
         elif state == (size, modified_ns) and not verify:
-            changes[uri] = Change("same", uri, seen.root, size, modified_ns)
+            changes[uri] = Change("same", uri, root.name, size, modified_ns)
         else:
-            suspect.append(file)
-    gone = [uri for uri in known if not _lies_under(uri, seen.unseen)]
+            suspect[path] = Change("changed", uri, root.name, size, modified_ns)
+    unseen = [seen.uri(path) for path in seen.walk.unseen]
+    gone = [uri for uri in known if not _lies_under(uri, unseen)]
     with database.read() as connection:
-        stored = {uri: sources.find(connection, uri) for uri in (*(uri for uri, *_ in suspect), *gone)}
-    for uri, size, modified_ns in suspect:
-        source = stored[uri]
-        same = source is not None and size == source.size and sha256_of(uri_to_path(uri)) == source.sha256
-        touched = same and source is not None and modified_ns != source.modified_ns
-        changes[uri] = Change("same" if same else "changed", uri, seen.root, size, modified_ns, touched)
+        stored = {uri: sources.find(connection, uri) for uri in (*(one.uri for one in suspect.values()), *gone)}
+    for path, change in suspect.items():
+        source = stored[change.uri]
+        same = source is not None and change.size == source.size and sha256_of(text_to_path(path)) == source.sha256
+        touched = same and source is not None and change.modified_ns != source.modified_ns
+        changes[change.uri] = replace(change, kind="same" if same else "changed", touched=touched)
     for source in (stored[uri] for uri in gone):
         if source is not None:
             changes[source.uri] = Change("gone", source.uri, source.root, source.size, source.modified_ns)
     return changes
 
 
-def sha256_of(path: Path) -> bytes | None:
-    """Hash of a file's bytes, or None when it cannot be read: reading it later says why."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").digest()
-    except OSError:
-        return None
-
-
 @dataclass(slots=True)
 class _Walk:
     """A walk through folders that enters each real folder once, however many links lead to it.
 
-    What could not be seen is ``unseen``: it counts as unchanged.
+    What could not be seen is ``unseen``: it counts as unchanged. Problems name absolute paths.
     """
 
-    problems: list[Problem]
+    problems: list[Problem] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
     entered: set[tuple[int, int]] = field(default_factory=set)
 
@@ -196,7 +239,7 @@ class _Walk:
         except OSError as error:
             raise SourceMissing(f"{root} cannot be read: {error.strerror}", "check the path") from error
         if not stat.S_ISDIR(state.st_mode):
-            return [(path_to_uri(root), state.st_size, state.st_mtime_ns)]
+            return [(path_to_text(root), state.st_size, state.st_mtime_ns)]
         self.entered.add((state.st_dev, state.st_ino))
         return list(self.below(root, Rules()))
 
@@ -224,7 +267,7 @@ class _Walk:
                         folders.extend(self._enter(entry))
                     elif entry.is_file():
                         state = entry.stat()
-                        yield path_to_uri(entry.path), state.st_size, state.st_mtime_ns
+                        yield path_to_text(entry.path), state.st_size, state.st_mtime_ns
                     elif entry.is_symlink():
                         self._broken(entry.path)
                 except OSError as error:
@@ -238,16 +281,16 @@ class _Walk:
             if entry.is_symlink():
                 target = os.path.realpath(entry.path)
                 self.problems.append(
-                    Problem(path_to_uri(Path(entry.path)), f"a link to {target}, which is read already: passed over")
+                    Problem(path_to_text(Path(entry.path)), f"a link to {target}, which is read already: passed over")
                 )
             return []
         self.entered.add(identity)
         return [entry.path]
 
     def _broken(self, path: str) -> None:
-        self.problems.append(Problem(path_to_uri(Path(path)), "a link that leads nowhere", "mend or delete the link"))
+        self.problems.append(Problem(path_to_text(Path(path)), "a link that leads nowhere", "mend or delete the link"))
 
     def _cannot_see(self, path: str, error: OSError) -> None:
-        uri = path_to_uri(Path(path))
+        uri = path_to_text(Path(path))
         self.unseen.append(uri)
         self.problems.append(Problem(uri, f"cannot be read: {error.strerror}", "check its permissions"))

@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
 from monograph.derive.embed.text import embedded_text
-from monograph.read import uri_to_path
+from monograph.read import sha256_of, text_to_path
 from monograph.store import chunks, documents, memo, sources
 from monograph.store.database import Connection, Database
-from monograph.sync.plan import sha256_of
 from monograph.values import Plan, content_hash
 
 
@@ -23,7 +22,12 @@ def same_vectors(database: Database, embedder: str, plan: Plan) -> dict[bytes, i
     A file is renamed where one is gone, and a new one holds the same bytes. ``embedder`` is the key of what makes them.
     """
     sizes = {change.size for change in plan.of("gone")}
-    new = {sha256_of(uri_to_path(change.uri)): change.uri for change in plan.of("new") if change.size in sizes}
+    roots = {root.name: root for root in plan.roots}
+    new = {
+        sha256_of(text_to_path(roots[change.root].path(change.uri))): change.uri
+        for change in plan.of("new")
+        if change.size in sizes
+    }
     if not new:
         return {}
     keys: dict[bytes, bytes] = {}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from monograph.errors import MissingExtra
-from monograph.read import path_to_uri
+from monograph.read import path_to_text
 from monograph.store import sources
 from monograph.store.database import Database
 from monograph.sync.ignore import IGNORE_FILE
@@ -87,10 +87,10 @@ def _comings_and_goings(roots: Sequence[Path], here: Sequence[Path], away: set[P
     for root in roots:
         if root in here and root in away:
             away.discard(root)
-            yield WatchEvent("back", path_to_uri(root))
+            yield WatchEvent("back", path_to_text(root))
         elif root not in here and root not in away:
             away.add(root)
-            yield WatchEvent("away", path_to_uri(root), reason="it is not there; what is stored of it stays")
+            yield WatchEvent("away", path_to_text(root), reason="it is not there; what is stored of it stays")
 
 
 def _plans(database: Database, roots: Sequence[Path], paths: Sequence[Path]) -> Iterator[Plan]:

@@ -16,6 +16,52 @@ class Problem:
     mend: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A file or folder that is synced.
+
+    Parameters
+    ----------
+    name:
+        Its folder's, made unique in the file, and kept when it moves. The uri of what lies in it is this name, and the
+        path below it: ``notes/boiler.md``.
+    place:
+        Where it lies now: an absolute path, as text that can be stored.
+    seed:
+        What the ids of its documents are made from, instead of the place: its name; in a file of an older format the
+        place it had then.
+    """
+
+    name: str
+    place: str
+    seed: str
+
+    def holds(self, path: str) -> bool:
+        """Whether a path is this root's place, or lies below it."""
+        return path == self.place or path.startswith(self.place.rstrip("/") + "/")
+
+    def uri(self, path: str) -> str:
+        """The uri of a path that this root holds."""
+        return self.name + path[len(self.place.rstrip("/")) :]
+
+    def path(self, uri: str) -> str:
+        """The path of a uri that begins with this root's name."""
+        return (self.place.rstrip("/") + uri[len(self.name) :]) or "/"
+
+    def identity(self, uri: str) -> str:
+        """What the id of a document with a uri is made from."""
+        return self.seed.rstrip("/") + uri[len(self.name) :]
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A root that was found in another place: its name, and the absolute paths."""
+
+    root: str
+    old: str
+    new: str
+
+
 ChangeKind: TypeAlias = Literal["new", "changed", "gone", "same"]
 
 
@@ -23,8 +69,9 @@ ChangeKind: TypeAlias = Literal["new", "changed", "gone", "same"]
 class Change:
     """What happened to one file since the last sync.
 
-    ``size`` in bytes and ``modified_ns`` (nanoseconds since 1970) are those of the file on disk; of the stored state
-    for ``gone``. ``touched`` marks a file that is the same to the byte under a new time of change.
+    ``uri`` begins with the name of its ``root``. ``size`` in bytes and ``modified_ns`` (nanoseconds since 1970) are
+    those of the file on disk; of the stored state for ``gone``. ``touched`` marks a file that is the same to the byte
+    under a new time of change.
     """
 
     kind: ChangeKind
@@ -60,13 +107,16 @@ class Cost:
 class Plan:
     """What an apply would do: changes in order of uri, sources that cannot be read, and, when priced, the cost.
 
-    ``roots`` are the files and folders that were looked through as a whole.
+    ``roots`` are those that the changes belong to, where they lie now; ``moved`` those of them that lay elsewhere.
+    ``seen`` are the uris of files and folders that were looked through as a whole.
     """
 
     changes: tuple[Change, ...]
     problems: tuple[Problem, ...] = ()
     cost: Cost | None = None
-    roots: tuple[str, ...] = ()
+    roots: tuple[Root, ...] = ()
+    moved: tuple[Move, ...] = ()
+    seen: tuple[str, ...] = ()
 
     def of(self, kind: ChangeKind) -> tuple[Change, ...]:
         """The changes of one kind."""
@@ -80,7 +130,8 @@ class Report:
     Documents ``added``, ``changed``, ``removed`` and left the ``same``; ``chunks_added`` and ``chunks_removed``;
     ``embedded`` counts texts that the embedder was given, ``remembered`` those whose vector the memo already held;
     ``extracted`` chunks that the extractor was given, ``fell_back`` those of them that a model failed on, so that
-    patterns were used; ``summarized`` counts summaries that were made.
+    patterns were used; ``summarized`` counts summaries that were made; ``moved`` are roots that were
+    found in another place.
     """
 
     added: int = 0
@@ -96,16 +147,18 @@ class Report:
     seconds: float = 0.0
     problems: tuple[Problem, ...] = ()
     summarized: int = 0
+    moved: tuple[Move, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SyncedSource:
-    """A file or folder that is synced: what is stored of it, when it was last looked through, and what failed.
+    """A root: what is stored of it, when it was last looked through, and what failed; ``place`` is where it lies.
 
     ``size`` counts bytes on disk; ``synced`` is in seconds since 1970, 0 where it is not known.
     """
 
     root: str
+    place: str
     files: int
     documents: int
     size: int

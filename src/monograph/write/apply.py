@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from dataclasses import fields
 
 from monograph.read.limits import Limits
-from monograph.store import documents, sources
+from monograph.store import documents, roots, sources
+from monograph.store.database import Database
 from monograph.sync import rename
 from monograph.sync.follow import remember
 from monograph.values import Change, Document, OnProgress, Plan, Progress, Report
@@ -48,17 +49,26 @@ def add(pipeline: Pipeline, given: Iterable[Document], on_progress: OnProgress |
 def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgress | None = None) -> Report:
     """Do what a plan says. A source that cannot be read is a problem in the report, and what is stored of it stays."""
     started = time.perf_counter()
-    tally = Tally(problems=list(plan.problems))
+    tally = Tally(problems=list(plan.problems), moved=list(plan.moved))
+    _place_roots(pipeline.database, plan)
     rename.carry_over(pipeline.database, rename.same_vectors(pipeline.database, pipeline.embedder.key, plan))
     _apply_gone(pipeline, plan.of("gone"), tally)
     _apply_same(pipeline, plan.of("same"), tally)
-    for batch, made in with_precomputed(
-        pipeline, batches(readings(to_read(plan), limits, tally.problems, on_progress))
-    ):
+    for batch, made in with_precomputed(pipeline, batches(readings(plan, limits, tally.problems, on_progress))):
         tally.include(store(pipeline, batch, made, strict=False))
     grow_tree(pipeline, tally, on_progress)
     remember(pipeline.database, plan, tally.problems)
     return report(tally, started)
+
+
+def _place_roots(database: Database, plan: Plan) -> None:
+    """Store the roots that are new or were moved, before anything that belongs to them."""
+    with database.read() as connection:
+        known = roots.every(connection)
+    if any(root not in known for root in plan.roots):
+        with database.write() as connection:
+            for root in plan.roots:
+                roots.put(connection, root)
 
 
 def grow_tree(pipeline: Pipeline, tally: Tally, on_progress: OnProgress | None = None) -> None:
@@ -70,13 +80,9 @@ def grow_tree(pipeline: Pipeline, tally: Tally, on_progress: OnProgress | None =
 
 def report(tally: Tally, started: float) -> Report:
     """A tally as a report; ``started`` by ``time.perf_counter``."""
-    counts = {one.name: getattr(tally, one.name) for one in fields(tally) if one.name != "problems"}
-    return Report(**counts, seconds=time.perf_counter() - started, problems=tuple(tally.problems))
-
-
-def to_read(plan: Plan) -> list[Change]:
-    """The changes of a plan whose files are to be read."""
-    return [change for change in plan.changes if change.kind in ("new", "changed")]
+    counts = {one.name: getattr(tally, one.name) for one in fields(tally) if one.name not in ("problems", "moved")}
+    problems, moved = tuple(tally.problems), tuple(tally.moved)
+    return Report(**counts, seconds=time.perf_counter() - started, problems=problems, moved=moved)
 
 
 def _apply_gone(pipeline: Pipeline, gone: tuple[Change, ...], tally: Tally) -> None:

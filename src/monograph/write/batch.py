@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from monograph.read import uri_to_path
+from monograph.read import text_to_path
 from monograph.read.limits import Limits
 from monograph.read.pool import ReaderPool
 from monograph.read.process import Task
@@ -13,7 +13,7 @@ from monograph.read.worker import PROCESSES
 from monograph.settings import Settings
 from monograph.store import documents, sources
 from monograph.store.database import Connection
-from monograph.values import Change, Document, OnProgress, Problem, Progress
+from monograph.values import Document, OnProgress, Plan, Problem, Progress
 from monograph.write.prepare import document_hash
 
 BATCH_CHARACTERS = 2_000_000
@@ -51,11 +51,14 @@ def batches(parcels: Iterable[Parcel]) -> Iterator[list[Parcel]]:
         yield batch
 
 
-def readings(
-    work: Sequence[Change], limits: Limits, problems: list[Problem], on_progress: OnProgress | None
-) -> Iterator[Parcel]:
-    """Read files; what cannot be read becomes a problem. The watcher hears of each file once its turn comes."""
-    tasks = [Task(uri_to_path(change.uri), uri_to_path(change.root), limits) for change in work]
+def readings(plan: Plan, limits: Limits, problems: list[Problem], on_progress: OnProgress | None) -> Iterator[Parcel]:
+    """Read the new and changed files of a plan; what cannot be read becomes a problem.
+
+    Progress is told of each file once its turn comes.
+    """
+    work = [change for change in plan.changes if change.kind in ("new", "changed")]
+    roots = {root.name: root for root in plan.roots}
+    tasks = [Task(text_to_path(roots[one.root].path(one.uri)), roots[one.root], limits) for one in work]
     total = sum(change.size for change in work)
     done = -1
     read = 0

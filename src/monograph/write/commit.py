@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from monograph.errors import BusyFile, InvalidDocument, MonographError
 from monograph.store import chunks, documents, graphs, memo, names, sources, terms
 from monograph.store.database import Connection, savepoint
-from monograph.values import Problem
+from monograph.values import Move, Problem
 from monograph.write.batch import Parcel, changed
 from monograph.write.configuration import EMBEDDER
 from monograph.write.graph import Related, keys_of, relate, remember_extractions, store_part
@@ -37,6 +37,7 @@ class Tally:
     fell_back: int = 0
     summarized: int = 0
     problems: list[Problem] = field(default_factory=list)
+    moved: list[Move] = field(default_factory=list)
 
     def include(self, other: Tally) -> None:
         """Add another tally to this one."""

@@ -10,7 +10,6 @@ from monograph.store import chunks, documents
 from monograph.sync import rename
 from monograph.values import Cost, OnProgress, Plan, Problem
 from monograph.write import price_tree
-from monograph.write.apply import to_read
 from monograph.write.batch import Parcel, batches, changed, readings
 from monograph.write.graph import price_extractions
 from monograph.write.pipeline import Pipeline
@@ -26,7 +25,7 @@ def price(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
     problems: list[Problem] = list(plan.problems)
     cost = Cost()
     priced = _Priced(vectors=set(rename.same_vectors(pipeline.database, pipeline.embedder.key, plan)))
-    for batch in batches(readings(to_read(plan), limits, problems, on_progress)):
+    for batch in batches(readings(plan, limits, problems, on_progress)):
         cost = _price(pipeline, batch, cost, priced)
     with pipeline.database.read() as connection:
         if pipeline.summarizer is not None:
@@ -38,7 +37,7 @@ def price(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
         model_calls=cost.model_calls + above.model_calls,
         model_tokens=cost.model_tokens + above.model_tokens,
     )
-    return Plan(plan.changes, tuple(problems), whole, plan.roots)
+    return replace(plan, problems=tuple(problems), cost=whole)
 
 
 @dataclass(slots=True)
