@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import shutil
 import subprocess
 import sys
@@ -177,6 +178,15 @@ def test_no_module_imports_itself_round_a_corner() -> None:
 def test_no_two_rooms_import_each_other() -> None:
     graph = rooms(ROOT)
     assert [(one, other) for one in graph for other in graph[one] if one < other and one in graph.get(other, ())] == []
+
+
+def test_the_map_names_every_folder_in_one_line() -> None:
+    source = ROOT / "src" / "monograph"
+    folders = {path.parent.relative_to(source).as_posix() for path in source.rglob("*.py")} - {"."}
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    told = dict(re.findall(r"^\| `([a-z_/]+)/` \| (.+) \|$", page, re.MULTILINE))
+    assert folders == {name for name in told if not name.startswith("integrations")}
+    assert [line for line in told.values() if re.search(r"\band\b", line)] == []
 
 
 @pytest.mark.parametrize(
