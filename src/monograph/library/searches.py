@@ -30,8 +30,6 @@ def search(
         raise InputError(f"k is {k}", "give 0 or more")
     chosen = strategy(how)
     query = Query(text, k, allowed(where), given_vector(vector))
-    with file.database.read():  # A closed file says so, whatever is asked.
-        pass
     return chosen.search(corpus(file), query) if k else []
 
 
