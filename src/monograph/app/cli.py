@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-from monograph.app import ask_commands, graph_commands, output, serve_commands, source_commands, tree_commands
+from monograph.app import (
+    ask_commands,
+    file_commands,
+    graph_commands,
+    output,
+    serve_commands,
+    source_commands,
+    tree_commands,
+)
 from monograph.app.command import (
     DONE_WITH_PROBLEMS,
     ApiKeyOption,
@@ -234,6 +242,7 @@ def check(
             raise typer.Exit(DONE_WITH_PROBLEMS)
 
 
+app.command()(file_commands.backup)
 app.command()(ask_commands.ask)
 app.command()(ask_commands.chat)
 app.command()(ask_commands.context)

@@ -8,7 +8,7 @@ import struct
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -24,7 +24,7 @@ from monograph.errors import (
     ReadOnlyFile,
     StorageFull,
 )
-from monograph.store import schema
+from monograph.store import place, schema
 
 Connection: TypeAlias = sqlite3.Connection
 
@@ -223,6 +223,10 @@ class Database:
         self._open.append(self._local.held)
         return connection
 
+    def connect(self, path: Path) -> Connection:
+        """A connection to another file of the same kind, as a copy of this one is."""
+        return _connect(path, read_only=False)
+
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """One consistent view of the file: writes committed meanwhile are not seen. May be nested."""
@@ -329,31 +333,11 @@ def _casefold(text: str | bytes | int | float | None) -> str | bytes | int | flo
 
 
 def _make(path: Path) -> None:
-    """Make an empty monograph in a temporary file, then link it into place."""
-    if not path.parent.is_dir():
-        raise NotAMonograph(f"the folder {path.parent} does not exist", f"mkdir -p {path.parent}")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.new")
-    try:
-        with our_errors(path):
-            connection = sqlite3.connect(temporary, isolation_level=None)
-            try:
-                connection.execute(f"PRAGMA page_size = {schema.PAGE_SIZE:d}")
-                connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID:d}")
-                schema.migrate(connection)
-                connection.execute("PRAGMA journal_mode = WAL")
-            finally:
-                connection.close()
-        _link(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _link(temporary: Path, path: Path) -> None:
-    try:
-        path.hardlink_to(temporary)
-    except FileExistsError:
-        pass  # Another process was faster: its file is as good as ours.
-    except OSError:
-        # A file system without hard links: the gap between the check and the rename is the best there is.
-        if not path.exists():
-            temporary.rename(path)
+    """Make an empty monograph beside its place, then put it there."""
+    with place.beside(path) as made:
+        with our_errors(path), closing(sqlite3.connect(made, isolation_level=None)) as connection:
+            connection.execute(f"PRAGMA page_size = {schema.PAGE_SIZE:d}")
+            connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID:d}")
+            schema.migrate(connection)
+            connection.execute("PRAGMA journal_mode = WAL")
+        place.link(made, path)  # Where another process was faster, its file is as good as ours.
