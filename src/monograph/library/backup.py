@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from monograph.errors import DamagedFile, InputError
-from monograph.library.contents import findings
+from monograph.errors import InputError
+from monograph.library.contents import require_whole
 from monograph.library.opened import OpenFile
 from monograph.store import backup as copying
 from monograph.store import place
-from monograph.store.database import Database
 from monograph.values import OnProgress, Progress
-from monograph.vectors.index import EcoVectorIndex
 
 
 def backup(file: OpenFile, path: Path, *, overwrite: bool, progress: OnProgress | None) -> Path:
@@ -47,7 +45,7 @@ def backup(file: OpenFile, path: Path, *, overwrite: bool, progress: OnProgress 
     with place.beside(path) as made:
         place.same_eyes(file.database.path, made)
         copying.copy(file.database, made, _told(progress))
-        _check(file, made)
+        require_whole(made, file.database.raw_key, file.database.path, "back up again")
         if not place.put(made, path, overwrite=overwrite):
             raise _is_there(path)
     return path
@@ -74,18 +72,3 @@ def _told(progress: OnProgress | None) -> copying.OnPages:
             progress(Progress("backup", done, total, "pages"))
 
     return tell
-
-
-def _check(file: OpenFile, made: Path) -> None:
-    """Raise DamagedFile if the copy has a fault."""
-    copy = OpenFile(Database(made, create=False), EcoVectorIndex(), file.settings)
-    try:
-        found = findings(copy, repair=False)
-    finally:
-        copy.close()
-    if found:
-        original = file.database.path
-        faults = found[0].fault + (f", and {len(found) - 1} more" if len(found) > 1 else "")
-        raise DamagedFile(
-            f"a copy of {original} has faults: {faults}", f"monograph check {original} --repair, then back up again"
-        )

@@ -60,6 +60,7 @@ class Monograph(Lookups):
         settings: Settings | None = None,
         create: bool = True,
         read_only: bool = False,
+        key: str | None = None,
         target_recall: float = DEFAULT_TARGET_RECALL,
         cache_bytes: int = DEFAULT_CACHE_BYTES,
     ) -> Monograph:
@@ -79,6 +80,8 @@ class Monograph(Lookups):
             The numbers a new file is built with.
         create, read_only:
             Make the file if it is missing; never write.
+        key:
+            What the file is encrypted with, or a new one is to be (extra ``encrypt``); kept nowhere.
         target_recall:
             Share of the nearest vectors that a search finds on average before it stops, above 0, at most 1. What that
             takes is measured on the file's own vectors; in a file of few, every vector is compared.
@@ -88,7 +91,7 @@ class Monograph(Lookups):
         Raises
         ------
         FileError
-            If it is not a monograph, newer than this version, or damaged: the file is left as it was.
+            If it is not a monograph, newer than this version, damaged, or of another key: the file is left as it was.
         ModelMismatch
             If the file was built with another model than one given; ``vectors.rebuild``, ``graph.rebuild`` and
             ``tree.rebuild`` make anew what that made.
@@ -96,13 +99,12 @@ class Monograph(Lookups):
             If the file was built with other settings, or a number is out of range.
         """
         index = EcoVectorIndex(target_recall=target_recall, cache_bytes=cache_bytes)
-        database = Database(Path(path), create=create, read_only=read_only)
+        database = Database(Path(path), create=create, read_only=read_only, key=key)
+        file = OpenFile.of(database, index, settings, model)
         try:
-            file = OpenFile(database, index, configuration.settle(database, settings), model)
-            configuration.catch_up(database, file.indexes)
             file.plug_in(embedder, extractor, summarizer)
         except BaseException:
-            database.close()
+            file.close()
             raise
         return cls(file)
 
