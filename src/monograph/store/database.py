@@ -212,7 +212,8 @@ class Database:
         header, salt = None, _salts.get(identity)
         if not _opened[identity] and key is not None:
             salt = encryption.salt_of(self.path)
-        self.raw_key = encryption.unlock(self.path, key, salt, made) if salt or key else None
+        if salt is not None or key is not None:
+            self.raw_key = encryption.unlock(self.path, key, salt, made)
         if self.raw_key is not None:
             header = self._header_by_sql()
         elif not _opened[identity]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sqlite3
 import sys
 from dataclasses import dataclass
@@ -59,7 +60,7 @@ def salt_of(path: Path) -> bytes | None:
         If it is shorter than a salt.
     """
     if not path.is_file():
-        raise NotAMonograph(f"{path} is not a file", "give another name, or a .mono file")
+        raise NotAMonograph(f"{path} is no file" if path.exists() else f"{path} does not exist", "give another name")
     try:
         with path.open("rb") as file:
             head = file.read(len(MAGIC))
@@ -72,7 +73,7 @@ def salt_of(path: Path) -> bytes | None:
 
 def may_be_encrypted(path: Path) -> bool:
     """Whether a file is worth asking a key for: whole pages, and not SQLite's own."""
-    size = path.stat().st_size if path.is_file() else 0
+    size = path.stat().st_size if path.is_file() and os.access(path, os.R_OK) else 0
     return size > 0 and size % PAGE_SIZE == 0 and salt_of(path) is not None
 
 
