@@ -5,6 +5,7 @@ The tree::
     MonographError
     ├── FileError            the .mono file itself
     │   ├── NotAMonograph    some other file, or none at all
+    │   ├── WrongKey         encrypted with another key, or not encrypted
     │   ├── NewerFormat      written by a later version of Monograph
     │   ├── DamagedFile      truncated or corrupt
     │   ├── ReadOnlyFile     a write was asked of a file that cannot be written
@@ -65,6 +66,10 @@ class FileError(MonographError):
 
 class NotAMonograph(FileError):
     """The file is something else, or there is none."""
+
+
+class WrongKey(FileError):
+    """The file does not open with the key that was given, or is not encrypted at all."""
 
 
 class NewerFormat(FileError):

@@ -21,10 +21,13 @@ class MonographLoader(BaseLoader):
         An open file, which stays the caller's to close; or the path of one, which is opened while it is read.
     names:
         Ids or uris; all documents without them.
+    key:
+        Of an encrypted file; with a path only.
     """
 
-    def __init__(self, monograph: Given, names: Iterable[str] | None = None) -> None:
+    def __init__(self, monograph: Given, names: Iterable[str] | None = None, *, key: str | None = None) -> None:
         self._given = monograph
+        self._key = key
         self._names = None if names is None else list(names)
 
     def lazy_load(self) -> Iterator[Document]:
@@ -35,6 +38,6 @@ class MonographLoader(BaseLoader):
         NotFound
             If a name fits no document, or several.
         """
-        for found in whole_documents(self._given, self._names):
+        for found in whole_documents(self._given, self._names, self._key):
             own = {"title": found.title, "source": found.uri or found.id}
             yield Document(id=found.id, page_content=found.text, metadata={**own, **found.metadata})

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from langchain_core.load.serializable import Serializable
-from pydantic import ConfigDict, PrivateAttr
+from pydantic import ConfigDict, PrivateAttr, SecretStr
 
 from monograph import Monograph
 from monograph_tools import HeldFile
@@ -20,13 +20,16 @@ class OverFile(Serializable):
     monograph: Monograph | Path
     """An open file, which stays the caller's to close; or the path of one, which is opened with the first question and
     closed by :meth:`close`."""
+    key: SecretStr | None = None
+    """Of an encrypted file; with a path only. It is never written down."""
     _file: HeldFile = PrivateAttr()
     _reads_only: ClassVar[bool] = True
 
     def model_post_init(self, context: Any, /) -> None:
         """Hold the file."""
         super().model_post_init(context)
-        self._file = HeldFile(self.monograph, read_only=self._reads_only)
+        key = None if self.key is None else self.key.get_secret_value()
+        self._file = HeldFile(self.monograph, read_only=self._reads_only, key=key)
 
     def close(self) -> None:
         """Close the file if it was given as a path; the next question opens it again."""
@@ -36,6 +39,11 @@ class OverFile(Serializable):
     def is_lc_serializable(cls) -> bool:
         """True: where its file is goes with it, and it is opened there again."""
         return True
+
+    @property
+    def lc_secrets(self) -> dict[str, str]:
+        """Where the key is looked for when the component is read back."""
+        return {"key": "MONOGRAPH_KEY"}
 
     @property
     def lc_attributes(self) -> dict[str, Any]:

@@ -39,11 +39,13 @@ class EcoVectorStore(VectorStore):
         Makes the vectors; with a path only. Without it the file's own embedder does.
     how:
         How searches are done that do not say it themselves.
+    key:
+        Of an encrypted file; with a path only.
 
     Raises
     ------
     InputError
-        If both an open file and an embedding are given, or documents cannot be searched for so.
+        If an embedding or a key is given besides an open file, or documents cannot be searched for so.
     """
 
     def __init__(
@@ -52,8 +54,9 @@ class EcoVectorStore(VectorStore):
         embedding: Embeddings | None = None,
         *,
         how: How = "dense",
+        key: str | None = None,
     ) -> None:
-        self.monograph = opened(monograph, embedding, LangChainEmbedder)
+        self.monograph = opened(monograph, embedding, LangChainEmbedder, key)
         self._own = self.monograph is not monograph
         self._embedding = embedding
         self._how = _checked(how)

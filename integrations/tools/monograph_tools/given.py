@@ -17,16 +17,19 @@ Given: TypeAlias = Monograph | str | os.PathLike[str]
 Model = TypeVar("Model")
 
 
-def opened(given: Given, model: Model | None, borrowed: Callable[[Model], Embedder]) -> Monograph:
+def opened(
+    given: Given, model: Model | None, borrowed: Callable[[Model], Embedder], key: str | None = None
+) -> Monograph:
     """The open file itself, or one that is opened with a framework's embedding model, or with its own.
 
     Raises
     ------
     InputError
-        If both an open file and a model are given.
+        If a model or a key is given besides an open file.
     """
     if not isinstance(given, Monograph):
-        return Monograph.open(given, None if model is None else borrowed(model))
+        return Monograph.open(given, None if model is None else borrowed(model), key=key)
+    _refuse_key(key)
     if model is not None:
         name = getattr(borrowed, "__name__", "embedder")
         raise InputError(
@@ -44,10 +47,20 @@ class HeldFile:
         An open file stays the caller's to close.
     read_only:
         Whether a path is opened for reading only.
+    key:
+        Of an encrypted file; with a path only.
+
+    Raises
+    ------
+    InputError
+        If a key is given besides an open file.
     """
 
-    def __init__(self, given: Given, *, read_only: bool = True) -> None:
+    def __init__(self, given: Given, *, read_only: bool = True, key: str | None = None) -> None:
+        if isinstance(given, Monograph):
+            _refuse_key(key)
         self._given = given
+        self._key = key
         self._read_only = read_only
         self._opened: Monograph | None = None
         self._opening = threading.Lock()
@@ -70,7 +83,7 @@ class HeldFile:
             return self._given
         with self._opening:
             if self._opened is None:
-                self._opened = Monograph.open(self._given, create=False, read_only=self._read_only)
+                self._opened = Monograph.open(self._given, create=False, read_only=self._read_only, key=self._key)
             return self._opened
 
     def close(self) -> None:
@@ -81,7 +94,12 @@ class HeldFile:
                 self._opened = None
 
 
-def whole_documents(given: Given, names: Iterable[str] | None = None) -> Iterator[Document]:
+def _refuse_key(key: str | None) -> None:
+    if key is not None:
+        raise InputError("the file is open, and a key was given", "give its path, or Monograph.open(path, key=...)")
+
+
+def whole_documents(given: Given, names: Iterable[str] | None = None, key: str | None = None) -> Iterator[Document]:
     """Documents one by one, in order of uri, then id; a path is open while they are read.
 
     Parameters
@@ -90,13 +108,15 @@ def whole_documents(given: Given, names: Iterable[str] | None = None) -> Iterato
         The file.
     names:
         Ids or uris; all documents without them.
+    key:
+        Of an encrypted file; with a path only.
 
     Raises
     ------
     NotFound
         If a name fits no document, or several.
     """
-    with contextlib.closing(HeldFile(given)) as file:
+    with contextlib.closing(HeldFile(given, key=key)) as file:
         monograph = file.open()
         for name in [one.id for one in monograph.documents()] if names is None else names:
             yield monograph.document(name)

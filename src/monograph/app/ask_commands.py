@@ -18,6 +18,7 @@ from monograph.app.command import (
     outcome,
     where_of,
 )
+from monograph.app.keys import key_of
 from monograph.errors import InputError
 from monograph.library import Monograph
 from monograph.library.answers import FOUND
@@ -58,7 +59,7 @@ def ask(  # noqa: PLR0913, PLR0917 - options are arguments
     """
     with outcome(as_json=json_output):
         chosen = load(model, api_key)
-        with Monograph.open(file, create=False, model=chosen) as monograph:
+        with Monograph.open(file, create=False, model=chosen, key=key_of(file)) as monograph:
             choices: dict[str, Any] = {"k": k, "how": how, "where": where_of(where or [])}
             if json_output:
                 output.print_json(answer_output.as_object(monograph.ask(question, budget, **choices)))
@@ -90,7 +91,7 @@ def context(  # noqa: PLR0913, PLR0917 - options are arguments
     monograph context notes.mono "who repaired the generator?" --budget 500
     monograph context notes.mono "who repaired the generator?" --prompt | llm
     """
-    with outcome(as_json=json_output), Monograph.open(file, create=False) as monograph:
+    with outcome(as_json=json_output), Monograph.open(file, create=False, key=key_of(file)) as monograph:
         found = monograph.context(
             question, budget, k=k, how=how, where=where_of(where or []), cut=cut, order=_order(order)
         )
@@ -119,7 +120,7 @@ def chat(  # noqa: PLR0913, PLR0917 - options are arguments
     """
     with (
         outcome(as_json=json_output),
-        Monograph.open(file, create=False, model=load(model, api_key)) as monograph,
+        Monograph.open(file, create=False, model=load(model, api_key), key=key_of(file)) as monograph,
     ):
         Chat(monograph, {"budget": budget, "k": k, "how": how}, with_model=bool(model)).run(as_json=json_output)
 

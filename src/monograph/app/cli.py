@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-from monograph.app import ask_commands, graph_commands, output, serve_commands, source_commands, tree_commands
+from monograph.app import (
+    ask_commands,
+    file_commands,
+    graph_commands,
+    output,
+    serve_commands,
+    source_commands,
+    tree_commands,
+)
 from monograph.app.command import (
     DONE_WITH_PROBLEMS,
     ApiKeyOption,
@@ -20,6 +28,7 @@ from monograph.app.command import (
     unseen,
     where_of,
 )
+from monograph.app.keys import key_of
 from monograph.app.stats_output import print_stats
 from monograph.library import Monograph
 from monograph.read.limits import DEFAULT_LIMITS, Limits
@@ -99,7 +108,7 @@ def sync(
         names = load_extractor(extractor, api_key) if extractor else None
         sums = load_summarizer(summarizer, api_key) if summarizer else None
         with (
-            Monograph.open(file, extractor=names, summarizer=sums) as monograph,
+            Monograph.open(file, extractor=names, summarizer=sums, key=key_of(file)) as monograph,
             output.progress_bar("sync", quiet=unseen(json_output)) as on_progress,
         ):
             plan = monograph.files.plan(
@@ -137,7 +146,7 @@ def search(
     monograph search notes.mono "what was the year like?" --how tree:detail=0.3
     """
     with outcome(as_json=json_output):
-        with Monograph.open(file, create=False) as monograph:
+        with Monograph.open(file, create=False, key=key_of(file)) as monograph:
             allowed = where_of(where or [])
             hits = monograph.search(query, k, how, allowed)
             if html is not None:
@@ -162,7 +171,7 @@ def show(
     monograph show notes.mono
     monograph show notes.mono ~/notes/boiler.md
     """
-    with outcome(as_json=json_output), Monograph.open(file, create=False) as monograph:
+    with outcome(as_json=json_output), Monograph.open(file, create=False, key=key_of(file)) as monograph:
         if name is None:
             listed = monograph.documents()
             output.print_json(listed) if json_output else output.print_documents(listed)
@@ -192,7 +201,7 @@ def remove(
     A file that is still in a synced folder comes back with the next sync: delete or move it as well.
     """
     with outcome(as_json=json_output):
-        with Monograph.open(file, create=False) as monograph:
+        with Monograph.open(file, create=False, key=key_of(file)) as monograph:
             report = monograph.remove(names, forget=forget)
         output.print_json(report) if json_output else output.print_report(report, str(file))
 
@@ -214,7 +223,7 @@ def forget(
 def stats(file: FileArgument, json_output: JsonOption = False) -> None:
     """Count and weigh what the file holds."""
     with outcome(as_json=json_output):
-        with Monograph.open(file, create=False) as monograph:
+        with Monograph.open(file, create=False, key=key_of(file)) as monograph:
             found = monograph.stats()
         output.print_json(found) if json_output else print_stats(found)
 
@@ -227,13 +236,16 @@ def check(
 ) -> None:
     """Hold every table against every other, and report faults."""
     with outcome(as_json=json_output):
-        with Monograph.open(file, create=False) as monograph:
+        with Monograph.open(file, create=False, key=key_of(file)) as monograph:
             findings = monograph.check(repair=repair)
         output.print_json(findings) if json_output else output.print_findings(findings)
         if findings:
             raise typer.Exit(DONE_WITH_PROBLEMS)
 
 
+app.command()(file_commands.backup)
+app.command()(file_commands.encrypt)
+app.command()(file_commands.decrypt)
 app.command()(ask_commands.ask)
 app.command()(ask_commands.chat)
 app.command()(ask_commands.context)
@@ -264,7 +276,7 @@ def reembed(
         from monograph.derive.embed import load_embedder
 
         with (
-            Monograph.open(file, create=False) as monograph,
+            Monograph.open(file, create=False, key=key_of(file)) as monograph,
             output.progress_bar("reembed", quiet=unseen(json_output)) as on_progress,
         ):
             report = monograph.vectors.rebuild(load_embedder(embedder), progress=on_progress)
@@ -275,7 +287,7 @@ def reembed(
 def compact(file: FileArgument, json_output: JsonOption = False) -> None:
     """Drop remembered values that nothing uses any more, and give free space back to the disk."""
     with outcome(as_json=json_output):
-        with Monograph.open(file, create=False) as monograph:
+        with Monograph.open(file, create=False, key=key_of(file)) as monograph:
             before = monograph.stats().file_bytes
             monograph.compact()
             after = monograph.stats().file_bytes

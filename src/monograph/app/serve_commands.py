@@ -10,6 +10,7 @@ import typer
 
 from monograph.app import output
 from monograph.app.command import FileArgument, JsonOption, outcome
+from monograph.app.keys import key_of
 from monograph.library import Monograph
 
 
@@ -41,7 +42,7 @@ def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
     with outcome(as_json=json_output):
         from monograph_mcp import serve_http, serve_stdio
 
-        with Monograph.open(file, create=False, read_only=not notes) as monograph:
+        with Monograph.open(file, create=False, read_only=not notes, key=key_of(file)) as monograph:
             if not http:
                 serve_stdio(monograph, notes=notes)
                 return

@@ -13,6 +13,7 @@ import typer
 
 from monograph.app import output
 from monograph.app.command import DONE_WITH_PROBLEMS, FileArgument, JsonOption, outcome, unseen
+from monograph.app.keys import key_of
 from monograph.library import Monograph
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.values import SyncedSource, WatchEvent
@@ -40,7 +41,7 @@ def sources(
     monograph sources notes.mono --move notes /media/disk/notes
     """
     with outcome(as_json=json_output):
-        with Monograph.open(file, create=False) as monograph:
+        with Monograph.open(file, create=False, key=key_of(file)) as monograph:
             moved = None if move is None else monograph.files.move(*move)
             removed = monograph.files.remove(remove) if remove else None
             found = monograph.files.sources()
@@ -66,7 +67,7 @@ def retry(
     """
     with outcome(as_json=json_output):
         with (
-            Monograph.open(file, create=False) as monograph,
+            Monograph.open(file, create=False, key=key_of(file)) as monograph,
             output.progress_bar("retry", quiet=unseen(json_output)) as on_progress,
         ):
             report = monograph.files.retry(limits=Limits(max_bytes, max_seconds), progress=on_progress)
@@ -92,7 +93,7 @@ def watch(
 
       monograph watch notes.mono ~/notes
     """
-    with outcome(as_json=json_output), Monograph.open(file) as monograph:
+    with outcome(as_json=json_output), Monograph.open(file, key=key_of(file)) as monograph:
         if not json_output:
             output.console(stderr=True).print(f"{file} follows {', '.join(map(str, sources))}; Ctrl-C ends it")
         for happening in monograph.files.watch(*sources, limits=Limits(max_bytes, max_seconds)):

@@ -8,6 +8,7 @@ import typer
 
 from monograph.app import output, tree_output
 from monograph.app.command import ApiKeyOption, FileArgument, JsonOption, outcome, unseen
+from monograph.app.keys import key_of
 from monograph.library import Monograph
 
 
@@ -25,7 +26,7 @@ def outline(
     monograph outline notes.mono 3f9a --layers 2
     """
     with outcome(as_json=json_output):
-        with Monograph.open(file, create=False) as monograph:
+        with Monograph.open(file, create=False, key=key_of(file)) as monograph:
             found = monograph.tree.outline(node, layers)
         output.print_json(found) if json_output else tree_output.print_outline(found)
 
@@ -56,7 +57,7 @@ def resummarize(
 
         chosen = load_summarizer(summarizer, api_key) if summarizer else None
         with (
-            Monograph.open(file, create=False) as monograph,
+            Monograph.open(file, create=False, key=key_of(file)) as monograph,
             output.progress_bar("resummarize", quiet=unseen(json_output)) as on_progress,
         ):
             cost = monograph.tree.price(chosen)

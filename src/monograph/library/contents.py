@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from monograph.errors import DamagedFile
 from monograph.library.opened import OpenFile
 from monograph.store import check, stats
+from monograph.store.database import Database
+from monograph.store.encryption import RawKey
 from monograph.tree import verify as verify_tree
 from monograph.tree.measure import measure
 from monograph.values import Finding, Stats
@@ -71,6 +76,26 @@ def findings(file: OpenFile, *, repair: bool) -> list[Finding]:
             fault = check.index_fault(connection)
         found.extend([] if fault is None else [fault])
     return found
+
+
+def require_whole(path: Path, key: RawKey | None, original: Path, then: str) -> None:
+    """Check a copy of a file that is about to get its name.
+
+    Raises
+    ------
+    DamagedFile
+        If it has a fault; ``then`` says what to do once the original is mended.
+    """
+    copy = OpenFile.of(Database(path, create=False, key=key))
+    try:
+        found = findings(copy, repair=False)
+    finally:
+        copy.close()
+    if found:
+        faults = found[0].fault + (f", and {len(found) - 1} more" if len(found) > 1 else "")
+        raise DamagedFile(
+            f"a copy of {original} has faults: {faults}", f"monograph check {original} --repair, then {then}"
+        )
 
 
 def _tree_faults(file: OpenFile) -> list[str]:

@@ -12,10 +12,11 @@ from monograph.answer.pack import BUDGET, Counter, Packing
 from monograph.answer.windows import Windows
 from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError
-from monograph.explore import lookup
-from monograph.library import answers, contents, searches
+from monograph.library import answers, searches
+from monograph.library import backup as backups
 from monograph.library.files import Files
 from monograph.library.graph import EntityGraph
+from monograph.library.lookups import Lookups
 from monograph.library.opened import OpenFile
 from monograph.library.searches import allowed
 from monograph.library.tree import SummaryTree
@@ -28,18 +29,14 @@ from monograph.store.database import Database
 from monograph.values import (
     DEFAULT_CUT,
     Answer,
-    Chunk,
     Context,
     Document,
-    Finding,
     Float32,
     Hit,
     OnProgress,
     PassageOrder,
     ReducedHit,
     Report,
-    Stats,
-    StoredChunk,
     Turn,
 )
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL, EcoVectorIndex
@@ -48,11 +45,8 @@ from monograph.write import passages as single
 from monograph.write import remove as removal
 
 
-class Monograph:
+class Monograph(Lookups):
     """One open .mono file. Safe for use by many threads; a context manager. Made by :meth:`open`."""
-
-    def __init__(self, file: OpenFile) -> None:
-        self._file = file
 
     @classmethod
     def open(  # noqa: PLR0913 - each is a choice of its own
@@ -66,6 +60,7 @@ class Monograph:
         settings: Settings | None = None,
         create: bool = True,
         read_only: bool = False,
+        key: str | None = None,
         target_recall: float = DEFAULT_TARGET_RECALL,
         cache_bytes: int = DEFAULT_CACHE_BYTES,
     ) -> Monograph:
@@ -85,6 +80,8 @@ class Monograph:
             The numbers a new file is built with.
         create, read_only:
             Make the file if it is missing; never write.
+        key:
+            What the file is encrypted with, or a new one is to be (extra ``encrypt``); kept nowhere.
         target_recall:
             Share of the nearest vectors that a search finds on average before it stops, above 0, at most 1. What that
             takes is measured on the file's own vectors; in a file of few, every vector is compared.
@@ -94,7 +91,7 @@ class Monograph:
         Raises
         ------
         FileError
-            If it is not a monograph, newer than this version, or damaged: the file is left as it was.
+            If it is not a monograph, newer than this version, damaged, or of another key: the file is left as it was.
         ModelMismatch
             If the file was built with another model than one given; ``vectors.rebuild``, ``graph.rebuild`` and
             ``tree.rebuild`` make anew what that made.
@@ -102,13 +99,12 @@ class Monograph:
             If the file was built with other settings, or a number is out of range.
         """
         index = EcoVectorIndex(target_recall=target_recall, cache_bytes=cache_bytes)
-        database = Database(Path(path), create=create, read_only=read_only)
+        database = Database(Path(path), create=create, read_only=read_only, key=key)
+        file = OpenFile.of(database, index, settings, model)
         try:
-            file = OpenFile(database, index, configuration.settle(database, settings), model)
-            configuration.catch_up(database, file.indexes)
             file.plug_in(embedder, extractor, summarizer)
         except BaseException:
-            database.close()
+            file.close()
             raise
         return cls(file)
 
@@ -224,6 +220,12 @@ class Monograph:
     def compact(self) -> None:
         """Drop remembered values that nothing uses, merge the index and give free space back to the disk."""
         removal.erase(self._file.database, self._file.indexes)
+
+    def backup(
+        self, path: str | os.PathLike[str], *, overwrite: bool = False, progress: OnProgress | None = None
+    ) -> Path:
+        """Copy the file as it is now, while others read and write it: see :mod:`monograph.library.backup`."""
+        return backups.backup(self._file, Path(path), overwrite=overwrite, progress=progress)
 
     def search(
         self,
@@ -363,38 +365,3 @@ class Monograph:
         """
         asked = answers.Asked(question, tuple(history), k, how, where)
         return answers.stream(self._file, asked, Packing(budget), max_tokens, remember=remember)
-
-    def document(self, name: str) -> Document:
-        """A stored document by id or uri, with its text. Raises NotFound where none, or several, are meant."""
-        with self._file.database.read() as connection:
-            return lookup.document(connection, name)
-
-    def documents(self) -> list[Document]:
-        """All stored documents without their texts, in order of uri, then id."""
-        with self._file.database.read() as connection:
-            return lookup.every_document(connection)
-
-    def chunks(self, name: str) -> list[Chunk]:
-        """The chunks of a document, by its id or uri, in reading order. Raises as :meth:`document`."""
-        with self._file.database.read() as connection:
-            return lookup.chunks_of(connection, name)
-
-    def fetch(
-        self, ids: Sequence[str] | None = None, *, where: Mapping[str, Any] | None = None, vectors: bool = False
-    ) -> list[StoredChunk]:
-        """Stored chunks by id, or all that meet a filter.
-
-        Those of given ids that are there come in the order of the ids, all others in reading order, document by
-        document; ``where`` as for :meth:`search`; with ``vectors`` their vectors come with them.
-        """
-        stored = configuration.EMBEDDER.known(self._file.database) if vectors else None
-        with self._file.database.read() as connection:
-            return lookup.fetch(connection, ids, allowed(where), None if stored is None else stored.dimension)
-
-    def stats(self) -> Stats:
-        """Count and weigh what the file holds."""
-        return contents.stats_of(self._file)
-
-    def check(self, *, repair: bool = False) -> list[Finding]:
-        """The faults of the file, each table held against every other; with ``repair`` those left after mending."""
-        return contents.findings(self._file, repair=repair)

@@ -40,6 +40,29 @@ class OpenFile:
         self.given_summarizer: Summarizer | None = None
         self._nearest: NearestNames | None = None
 
+    @classmethod
+    def of(
+        cls,
+        database: Database,
+        index: EcoVectorIndex | None = None,
+        settings: Settings | None = None,
+        model: LanguageModel | None = None,
+    ) -> OpenFile:
+        """An open file with its settings, or for a new one those given, and its vector indexes up to date.
+
+        Raises
+        ------
+        InputError
+            If it was built with other settings; it is closed then.
+        """
+        try:
+            file = cls(database, index or EcoVectorIndex(), configuration.settle(database, settings), model)
+            configuration.catch_up(database, file.indexes)
+        except BaseException:
+            database.close()
+            raise
+        return file
+
     def plug_in(
         self, embedder: Embedder | None = None, extractor: Extractor | None = None, summarizer: Summarizer | None = None
     ) -> None:

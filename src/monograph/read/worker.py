@@ -11,6 +11,8 @@ PROCESSES = min(4, os.cpu_count() or 1)
 """How many of one kind work for the writer at once."""
 
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+_SECRETS = {"MONOGRAPH_KEY", "MONOGRAPH_API_KEY", "MONOGRAPH_TOKEN"}
+"""What a process that reads strangers' files is not to know."""
 _START = "import sys; sys.path[:] = sys.argv[3:]; from {} import main; main()"
 
 
@@ -36,7 +38,7 @@ class Worker:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env={**os.environ, **_ONE_THREAD},
+                env={name: value for name, value in os.environ.items() if name not in _SECRETS} | _ONE_THREAD,
                 start_new_session=True,
             )
         finally:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 
-from monograph.store import check_graph, chunks, documents, memo, terms
+from monograph.store import check_graph, chunks, documents, encryption, memo, terms
 from monograph.store.database import Connection
 from monograph.values import Finding
 
@@ -80,7 +79,7 @@ def index_fault(connection: Connection) -> Finding | None:
     for table in ("words", "trigrams"):
         try:
             connection.execute(f"INSERT INTO {table} ({table}) VALUES ('integrity-check')")  # noqa: S608 - two constants
-        except sqlite3.DatabaseError as error:
+        except encryption.errors() as error:
             return Finding(table, f"the index is damaged: {error}", repairable=True)
     return None
 

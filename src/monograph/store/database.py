@@ -8,11 +8,10 @@ import struct
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
-from urllib.parse import quote
 
 from monograph.errors import (
     BusyFile,
@@ -24,16 +23,18 @@ from monograph.errors import (
     ReadOnlyFile,
     StorageFull,
 )
-from monograph.store import schema
+from monograph.store import connections, encryption, place, schema
+from monograph.store.connections import BUSY_SECONDS
+from monograph.store.encryption import RawKey
 
 Connection: TypeAlias = sqlite3.Connection
 
-BUSY_SECONDS = 30.0
-MAGIC = b"SQLite format 3\x00"
 _abandoned: list[Connection] = []
 """Connections that a fork copied: closing one would release its parent's locks, so they are kept and never used."""
 _opened: Counter[tuple[int, int]] = Counter()
 """How often each file, by device and inode, is open here: to read its bytes beside SQLite would drop its locks."""
+_salts: dict[tuple[int, int], bytes] = {}
+"""The salts of those that are encrypted."""
 _opening = threading.Lock()
 
 
@@ -65,8 +66,8 @@ def read_header(path: Path) -> Header:
         size = path.stat().st_size
     except OSError as error:
         raise NotAMonograph(f"{path} cannot be read: {error.strerror}", "check the path and its permissions") from error
-    if not head.startswith(MAGIC[: len(head)]):
-        raise NotAMonograph(f"{path} is not a Monograph file", "give another name, or a .mono file")
+    if not head.startswith(encryption.MAGIC[: len(head)]):
+        raise encryption.locked(path)
     if len(head) < 100:
         raise DamagedFile(f"{path} is cut off after {len(head)} bytes", "restore it from a copy, or sync a new file")
     (page_size,) = struct.unpack(">H", head[16:18])
@@ -75,13 +76,7 @@ def read_header(path: Path) -> Header:
     (application_id,) = struct.unpack(">I", head[68:72])
     (valid_for,) = struct.unpack(">I", head[92:96])
     header = Header(application_id, format_number, 65_536 if page_size == 1 else page_size, pages)
-    if application_id != schema.APPLICATION_ID:
-        raise NotAMonograph(f"{path} is an SQLite file of another application", "give another name, or a .mono file")
-    if format_number > schema.newest_format():
-        raise NewerFormat(
-            f"{path} has format {format_number}; this version of Monograph reads up to {schema.newest_format()}",
-            "pip install --upgrade monograph",
-        )
+    _check_header(path, header)
     # Pages that are still in the write-ahead log may be missing from the main file: that is no damage.
     try:
         pending = path.with_name(path.name + "-wal").stat().st_size > 0
@@ -95,19 +90,29 @@ def read_header(path: Path) -> Header:
     return header
 
 
+def _check_header(path: Path, header: Header) -> None:
+    if header.application_id != schema.APPLICATION_ID:
+        raise NotAMonograph(f"{path} is an SQLite file of another application", "give another name, or a .mono file")
+    if header.format > schema.newest_format():
+        raise NewerFormat(
+            f"{path} has format {header.format}; this version of Monograph reads up to {schema.newest_format()}",
+            "pip install --upgrade monograph",
+        )
+
+
 @contextmanager
 def our_errors(path: Path) -> Iterator[None]:
     """Turn SQLite's errors into ours, naming the file and the mend."""
     try:
         yield
-    except sqlite3.Error as error:
+    except encryption.errors() as error:
         translated = _translate(path, error)
         if translated is None:
             raise
         raise translated from error
 
 
-def _translate(path: Path, error: sqlite3.Error) -> FileError | None:
+def _translate(path: Path, error: Exception) -> FileError | None:
     name = getattr(error, "sqlite_errorname", "") or ""
     text = str(error)
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
@@ -167,6 +172,8 @@ class Database:
         Make it if it is missing.
     read_only:
         Never write. A file or folder that cannot be written is opened so by itself.
+    key:
+        What the file is encrypted with, or is to be, where it is made here.
 
     Raises
     ------
@@ -174,14 +181,18 @@ class Database:
         One of its kinds, as :func:`read_header` says; the file is left as it was.
     """
 
-    def __init__(self, path: Path, *, create: bool = True, read_only: bool = False) -> None:
+    def __init__(
+        self, path: Path, *, create: bool = True, read_only: bool = False, key: str | RawKey | None = None
+    ) -> None:
         self.path = path
+        made = None
         if path.is_dir():
             raise NotAMonograph(f"{path} is a folder", f"name a file, such as {path / 'notes.mono'}")
         if not path.exists():
             if not create or read_only:
                 raise NotAMonograph(f"{path} does not exist", f"monograph sync {path} FOLDER")
-            _make(path)
+            made = _make(path, key)
+        self.raw_key: RawKey | None = None
         self.read_only = read_only or not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK)
         self._local = threading.local()
         self._write_lock = threading.RLock()
@@ -190,14 +201,23 @@ class Database:
         self._file: tuple[int, int] | None = None
         with _opening:
             try:
-                self._enter()
+                self._enter(key, made)
             except BaseException:
                 self.close()
                 raise
 
-    def _enter(self) -> None:
+    def _enter(self, key: str | RawKey | None, made: RawKey | None) -> None:
         """Look at the file, unless it is open here already, and bring it to the newest format."""
-        header = None if _opened[_identity(self.path)] else read_header(self.path)
+        identity = _identity(self.path)
+        header, salt = None, _salts.get(identity)
+        if not _opened[identity] and key is not None:
+            salt = encryption.salt_of(self.path)
+        if salt is not None or key is not None:
+            self.raw_key = encryption.unlock(self.path, key, salt, made)
+        if self.raw_key is not None:
+            header = self._header_by_sql()
+        elif not _opened[identity]:
+            header = read_header(self.path)
         if header is not None and header.format < schema.newest_format():
             if self.read_only:
                 raise ReadOnlyFile(f"{self.path} has the older format {header.format} and cannot be written", "copy it")
@@ -205,8 +225,24 @@ class Database:
                 schema.migrate(self.connection())
         with our_errors(self.path):
             self.connection().execute("SELECT value FROM settings WHERE name = 'generation'").fetchone()
-        self._file = _identity(self.path)
-        _opened[self._file] += 1
+        if identity != _identity(self.path):
+            raise BusyFile(f"{self.path} was replaced while it was being opened", "run the same command again")
+        self._file = identity
+        _opened[identity] += 1
+        if salt is not None:
+            _salts[identity] = salt
+
+    def _header_by_sql(self) -> Header:
+        """What an encrypted file says of itself. Raises WrongKey if its key is another."""
+
+        def value(name: str) -> int:
+            return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+        with our_errors(self.path):
+            connection = self.connection()
+            header = Header(value("application_id"), value("user_version"), value("page_size"), value("page_count"))
+        _check_header(self.path, header)
+        return header
 
     def connection(self) -> Connection:
         """The connection of this thread. For transactions use :meth:`read` and :meth:`write`."""
@@ -218,10 +254,16 @@ class Database:
         if held is not None:
             _abandoned.append(held[1])
             self._write_lock = threading.RLock()
-        connection = _connect(self.path, read_only=self.read_only)
+        with our_errors(self.path):
+            connection = connections.connect(self.path, self.raw_key, read_only=self.read_only)
         self._local.held = (os.getpid(), connection)
         self._open.append(self._local.held)
         return connection
+
+    def connect(self, path: Path) -> Connection:
+        """A connection to another file of the same kind, as a copy of this one is."""
+        with our_errors(path):
+            return connections.connect(path, self.raw_key)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -267,8 +309,10 @@ class Database:
         """
         with self._write_lock, our_errors(self.path):
             connection = self.connection()
-            # The whole file goes through a temporary one, which may be larger than the memory.
-            connection.execute("PRAGMA temp_store = FILE")
+            # The whole file goes through a temporary one, which may be larger than the memory; not so where it is
+            # encrypted, since SQLCipher gives the temporary one pages of another size, and so ruins the file.
+            if self.raw_key is None:
+                connection.execute("PRAGMA temp_store = FILE")
             connection.execute("VACUUM")
             connection.execute("PRAGMA temp_store = MEMORY")
             busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -287,6 +331,8 @@ class Database:
         self._open.clear()
         if self._file is not None:
             _opened[self._file] -= 1
+            if not _opened[self._file]:
+                _salts.pop(self._file, None)
             self._file = None
 
 
@@ -298,62 +344,19 @@ def _identity(path: Path) -> tuple[int, int]:
     return (state.st_dev, state.st_ino)
 
 
-def _connect(path: Path, *, read_only: bool) -> Connection:
-    mode = "rw"
-    if read_only:
-        mode = "ro"
-        log = path.with_name(path.name + "-wal")
-        # A file in write-ahead mode needs its index file; where that cannot be made, the file cannot be changing
-        # either.
-        if not os.access(path.parent, os.W_OK) and not log.exists():
-            mode = "ro&immutable=1"
-    uri = f"file:{quote(str(path.absolute()))}?mode={mode}"
-    with our_errors(path):
-        connection = sqlite3.connect(
-            uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256
-        )
-        connection.create_function("casefold", 1, _casefold, deterministic=True)
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA secure_delete = ON")
-        # Else every savepoint that changes more than four pages opens a file of its own: 0.2 ms a document.
-        connection.execute("PRAGMA temp_store = MEMORY")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA mmap_size = 2147418112")
-        connection.execute("PRAGMA cache_size = -8192")
-    return connection
+def is_open(path: Path) -> bool:
+    """Whether this process has a file open."""
+    return _opened[_identity(path)] > 0
 
 
-def _casefold(text: str | bytes | int | float | None) -> str | bytes | int | float | None:
-    """SQLite's own lower() knows only ASCII."""
-    return text.casefold() if isinstance(text, str) else text
-
-
-def _make(path: Path) -> None:
-    """Make an empty monograph in a temporary file, then link it into place."""
-    if not path.parent.is_dir():
-        raise NotAMonograph(f"the folder {path.parent} does not exist", f"mkdir -p {path.parent}")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.new")
-    try:
-        with our_errors(path):
-            connection = sqlite3.connect(temporary, isolation_level=None)
-            try:
-                connection.execute(f"PRAGMA page_size = {schema.PAGE_SIZE:d}")
-                connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID:d}")
-                schema.migrate(connection)
-                connection.execute("PRAGMA journal_mode = WAL")
-            finally:
-                connection.close()
-        _link(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _link(temporary: Path, path: Path) -> None:
-    try:
-        path.hardlink_to(temporary)
-    except FileExistsError:
-        pass  # Another process was faster: its file is as good as ours.
-    except OSError:
-        # A file system without hard links: the gap between the check and the rename is the best there is.
-        if not path.exists():
-            temporary.rename(path)
+def _make(path: Path, key: str | RawKey | None) -> RawKey | None:
+    """Make an empty monograph beside its place, then put it there; returns what it is encrypted with."""
+    raw = encryption.derive(key, os.urandom(16)) if isinstance(key, str) else key
+    with place.beside(path) as made:
+        with our_errors(path), closing(connections.raw(made, raw)) as connection:
+            connection.execute(f"PRAGMA page_size = {schema.PAGE_SIZE:d}")
+            connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID:d}")
+            schema.migrate(connection)
+            connection.execute("PRAGMA journal_mode = WAL")
+        place.link(made, path)  # Where another process was faster, its file is as good as ours.
+    return raw

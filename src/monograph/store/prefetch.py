@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from urllib.parse import quote
 
+from monograph.store import encryption
 from monograph.store.database import Connection, path_of
 
 _ROWS = 8
@@ -57,6 +58,8 @@ class Prefetcher:
             self._read(connection, "SELECT value FROM memo WHERE memo = ?", ((row,) for row in fresh))
 
     def _read(self, connection: Connection, query: str, parameters: Iterable[tuple[int, ...]]) -> None:
+        if encryption.is_encrypted(connection):
+            return  # It is never mapped: what is wanted is read in whole pages as it is.
         if self._connection is None or self._process != os.getpid():
             # After a fork the parent's connection is left alone: to close it would release the parent's locks.
             uri = f"file:{quote(path_of(connection))}?mode=ro"

@@ -55,13 +55,15 @@ class EraRAGIndex(BaseIndex[EraRAGStruct]):
         missing, and closed by :meth:`close`. Not needed where an index is loaded.
     embed_model:
         Makes the vectors; with a path only. Without it the file's own embedder does.
+    key:
+        Of an encrypted file; with a path only. It is not persisted: ``load_index_from_storage(..., key=...)``.
     options:
         As for LlamaIndex's ``BaseIndex``: ``storage_context``, ``transformations``, …
 
     Raises
     ------
     InputError
-        If no file is named, or both an open file and a model are given.
+        If no file is named, or a model or a key is given besides an open file.
     """
 
     index_struct_cls = EraRAGStruct
@@ -72,13 +74,14 @@ class EraRAGIndex(BaseIndex[EraRAGStruct]):
         monograph: Given | None = None,
         *,
         embed_model: BaseEmbedding | None = None,
+        key: str | None = None,
         index_struct: EraRAGStruct | None = None,
         **options: Any,
     ) -> None:
         given = monograph if monograph is not None or index_struct is None else index_struct.path
         if given is None:
             raise InputError("an index needs a file", 'EraRAGIndex(nodes, "notes.mono")')
-        self._monograph = opened(given, embed_model, LlamaIndexEmbedder)
+        self._monograph = opened(given, embed_model, LlamaIndexEmbedder, key)
         self._own = self._monograph is not given
         begun = list(nodes or []) if index_struct is None else None
         super().__init__(nodes=begun, index_struct=index_struct, **options)

@@ -20,10 +20,13 @@ class MonographReader(BaseReader):
     ----------
     monograph:
         An open file, which stays the caller's to close; or the path of one, which is opened while it is read.
+    key:
+        Of an encrypted file; with a path only.
     """
 
-    def __init__(self, monograph: Given) -> None:
+    def __init__(self, monograph: Given, *, key: str | None = None) -> None:
         self._given = monograph
+        self._key = key
 
     def lazy_load_data(self, names: Iterable[str] | None = None, **load_kwargs: Any) -> Iterable[Document]:
         """Documents one by one, in order of uri, then id.
@@ -38,7 +41,7 @@ class MonographReader(BaseReader):
         NotFound
             If a name fits no document, or several.
         """
-        for found in whole_documents(self._given, names):
+        for found in whole_documents(self._given, names, self._key):
             own = {"monograph_title": found.title, "monograph_uri": found.uri}
             yield Document(
                 id_=found.id,

@@ -37,6 +37,8 @@ class FileRetriever(BaseRetriever):
         Only chunks whose metadata meet this filter.
     callback_manager:
         LlamaIndex's.
+    key:
+        Of an encrypted file; with a path only.
     """
 
     def __init__(
@@ -46,8 +48,9 @@ class FileRetriever(BaseRetriever):
         similarity_top_k: int = 5,
         where: Mapping[str, Any] | None = None,
         callback_manager: CallbackManager | None = None,
+        key: str | None = None,
     ) -> None:
-        self._file = HeldFile(monograph)
+        self._file = HeldFile(monograph, key=key)
         self._similarity_top_k = similarity_top_k
         self._where = where
         super().__init__(callback_manager=callback_manager)

@@ -60,11 +60,13 @@ class EcoVectorStore(BasePydanticVectorStore):
     embed_model:
         Makes the vectors of nodes and queries that bring none; with a path only. Without it the file's own embedder
         does; a file whose first nodes bring their vectors takes only such.
+    key:
+        Of an encrypted file; with a path only. It is no setting of the store, and is never persisted.
 
     Raises
     ------
     InputError
-        If both an open file and a model are given.
+        If a model or a key is given besides an open file.
     """
 
     stores_text: bool = True
@@ -75,8 +77,8 @@ class EcoVectorStore(BasePydanticVectorStore):
     _monograph: Monograph = PrivateAttr()
     _own: bool = PrivateAttr()
 
-    def __init__(self, monograph: Given, embed_model: BaseEmbedding | None = None) -> None:
-        file = opened(monograph, embed_model, LlamaIndexEmbedder)
+    def __init__(self, monograph: Given, embed_model: BaseEmbedding | None = None, *, key: str | None = None) -> None:
+        file = opened(monograph, embed_model, LlamaIndexEmbedder, key)
         super().__init__(path=str(file.path), stores_text=True, is_embedding_query=True)  # type: ignore[call-arg]
         self._monograph = file
         self._own = file is not monograph
@@ -87,17 +89,19 @@ class EcoVectorStore(BasePydanticVectorStore):
         return "EcoVectorStore"
 
     @classmethod
-    def from_params(cls, path: str | os.PathLike[str], embed_model: BaseEmbedding | None = None) -> EcoVectorStore:
+    def from_params(
+        cls, path: str | os.PathLike[str], embed_model: BaseEmbedding | None = None, *, key: str | None = None
+    ) -> EcoVectorStore:
         """Open a file, or make it."""
-        return cls(path, embed_model)
+        return cls(path, embed_model, key=key)
 
     @classmethod
     def from_persist_dir(
-        cls, persist_dir: str = DEFAULT_PERSIST_DIR, embed_model: BaseEmbedding | None = None
+        cls, persist_dir: str = DEFAULT_PERSIST_DIR, embed_model: BaseEmbedding | None = None, *, key: str | None = None
     ) -> EcoVectorStore:
         """Open ``vector_store.mono`` in a folder, or make both: to keep beside a persisted storage context."""
         Path(persist_dir).mkdir(parents=True, exist_ok=True)
-        return cls(Path(persist_dir) / FILE_NAME, embed_model)
+        return cls(Path(persist_dir) / FILE_NAME, embed_model, key=key)
 
     @property
     def client(self) -> Monograph:

@@ -1,0 +1,74 @@
+"""Commands about the file as a whole: ``backup``, ``encrypt`` and ``decrypt``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from monograph.app import output
+from monograph.app.command import FileArgument, JsonOption, outcome, unseen
+from monograph.app.keys import key_of, key_to_decrypt, new_key
+from monograph.library import Monograph, convert
+
+
+def backup(
+    file: FileArgument,
+    copy: Annotated[Path, typer.Argument(metavar="COPY", help="The copy.", show_default=False)],
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Put it into the place of a file that is there.")
+    ] = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Copy FILE as it is now, while other programs read and write it, and check the copy.
+
+    A plain copy of FILE lacks what is still in its write-ahead log (FILE-wal): the last commits, or all of them.
+
+      monograph backup notes.mono /media/disk/notes.mono
+    """
+    with outcome(as_json=json_output):
+        with (
+            Monograph.open(file, create=False, key=key_of(file)) as monograph,
+            output.progress_bar("backup", quiet=unseen(json_output)) as on_progress,
+        ):
+            made = monograph.backup(copy, overwrite=overwrite, progress=on_progress)
+        size = made.stat().st_size
+        if json_output:
+            output.print_json({"copy": str(made), "bytes": size})
+        else:
+            output.console().print(f"{made}: {output.in_bytes(size)}, checked")
+
+
+def encrypt(file: FileArgument, json_output: JsonOption = False) -> None:
+    """Encrypt FILE with the key in MONOGRAPH_KEY, or one that is asked for (extra encrypt).
+
+    From then on every command needs the key: lost, it opens the file never again. No program may have FILE open.
+
+      monograph encrypt notes.mono
+    """
+    with outcome(as_json=json_output):
+        convert.require_plain(file)
+        convert.encrypt(file, new_key(file))
+        if json_output:
+            output.print_json({"file": str(file), "encrypted": True})
+        else:
+            output.console().print(
+                f"{file}: encrypted. Copies and backups made before are as they were, and what the disk keeps of the "
+                "old bytes is beyond reach"
+            )
+
+
+def decrypt(file: FileArgument, json_output: JsonOption = False) -> None:
+    """Write encrypted FILE as a plain one, with the key in MONOGRAPH_KEY, or one that is asked for.
+
+    No program may have FILE open.
+
+      monograph decrypt notes.mono
+    """
+    with outcome(as_json=json_output):
+        convert.decrypt(file, key_to_decrypt(file))
+        if json_output:
+            output.print_json({"file": str(file), "encrypted": False})
+        else:
+            output.console().print(f"{file}: not encrypted any more")

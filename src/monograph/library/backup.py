@@ -1,0 +1,74 @@
+"""A backup: one state of an open file, copied while others use it, checked, and only then given its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from monograph.errors import InputError
+from monograph.library.contents import require_whole
+from monograph.library.opened import OpenFile
+from monograph.store import backup as copying
+from monograph.store import place
+from monograph.values import OnProgress, Progress
+
+
+def backup(file: OpenFile, path: Path, *, overwrite: bool, progress: OnProgress | None) -> Path:
+    """Copy a file: what was committed when this began is in the copy, and nothing else.
+
+    Parameters
+    ----------
+    file:
+        It may be open for reading only.
+    path:
+        The copy.
+    overwrite:
+        Put the copy into the place of a file that is there.
+    progress:
+        Told of every few megabytes; an exception raised in it leaves no copy.
+
+    Returns
+    -------
+    The copy's path.
+
+    Raises
+    ------
+    InputError
+        If the path is the file itself, a folder, or, without ``overwrite``, there already.
+    BusyFile
+        If the file that is to be overwritten is open.
+    DamagedFile
+        If a check finds a fault in the copy: nothing is left of it.
+    StorageFull
+        If there is no room for it.
+    """
+    _refuse(file.database.path, path, overwrite=overwrite)
+    with place.beside(path) as made:
+        place.same_eyes(file.database.path, made)
+        copying.copy(file.database, made, _told(progress))
+        require_whole(made, file.database.raw_key, file.database.path, "back up again")
+        if not place.put(made, path, overwrite=overwrite):
+            raise _is_there(path)
+    return path
+
+
+def _refuse(original: Path, path: Path, *, overwrite: bool) -> None:
+    if path.exists():
+        if path.samefile(original):
+            raise InputError(f"{path} is the file itself", "give the copy another name")
+        if path.is_dir():
+            raise InputError(f"{path} is a folder", f"name a file, such as {path / original.name}")
+        if not overwrite:
+            raise _is_there(path)
+    place.refuse_log(path)
+
+
+def _is_there(path: Path) -> InputError:
+    return InputError(f"{path} is there already", "give another name, or say that it may go: --overwrite")
+
+
+def _told(progress: OnProgress | None) -> copying.OnPages:
+    def tell(done: int, total: int) -> None:
+        if progress is not None:
+            progress(Progress("backup", done, total, "pages"))
+
+    return tell

@@ -1,0 +1,55 @@
+"""What a file holds, as it is stored: the part of the public class that neither searches nor writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from monograph.explore import lookup
+from monograph.library import contents
+from monograph.library.opened import OpenFile
+from monograph.library.searches import allowed
+from monograph.values import Chunk, Document, Finding, Stats, StoredChunk
+from monograph.write import configuration
+
+
+class Lookups:
+    """Documents, chunks and counts of an open file; :class:`monograph.Monograph` is one."""
+
+    def __init__(self, file: OpenFile) -> None:
+        self._file = file
+
+    def document(self, name: str) -> Document:
+        """A stored document by id or uri, with its text. Raises NotFound where none, or several, are meant."""
+        with self._file.database.read() as connection:
+            return lookup.document(connection, name)
+
+    def documents(self) -> list[Document]:
+        """All stored documents without their texts, in order of uri, then id."""
+        with self._file.database.read() as connection:
+            return lookup.every_document(connection)
+
+    def chunks(self, name: str) -> list[Chunk]:
+        """The chunks of a document, by its id or uri, in reading order. Raises as :meth:`document`."""
+        with self._file.database.read() as connection:
+            return lookup.chunks_of(connection, name)
+
+    def fetch(
+        self, ids: Sequence[str] | None = None, *, where: Mapping[str, Any] | None = None, vectors: bool = False
+    ) -> list[StoredChunk]:
+        """Stored chunks by id, or all that meet a filter.
+
+        Those of given ids that are there come in the order of the ids, all others in reading order, document by
+        document; ``where`` as for :meth:`search`; with ``vectors`` their vectors come with them.
+        """
+        stored = configuration.EMBEDDER.known(self._file.database) if vectors else None
+        with self._file.database.read() as connection:
+            return lookup.fetch(connection, ids, allowed(where), None if stored is None else stored.dimension)
+
+    def stats(self) -> Stats:
+        """Count and weigh what the file holds."""
+        return contents.stats_of(self._file)
+
+    def check(self, *, repair: bool = False) -> list[Finding]:
+        """The faults of the file, each table held against every other; with ``repair`` those left after mending."""
+        return contents.findings(self._file, repair=repair)

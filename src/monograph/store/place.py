@@ -1,0 +1,84 @@
+"""A new file is made beside its place, under another name, and takes the place when it is whole."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from monograph.errors import BusyFile, NotAMonograph
+
+_BESIDE = ("", "-wal", "-shm", "-journal")
+"""What SQLite calls the files of a database: itself, its write-ahead log and that one's index, its rollback journal."""
+
+
+@contextmanager
+def beside(path: Path) -> Iterator[Path]:
+    """A name beside a file for what is to take its place; whatever lies under it in the end is removed.
+
+    Raises
+    ------
+    NotAMonograph
+        If there is no such folder.
+    """
+    if not path.parent.is_dir():
+        raise NotAMonograph(f"the folder {path.parent} does not exist", f"mkdir -p {path.parent}")
+    made = path.with_name(f".{path.name[:40]}.{os.getpid()}.{threading.get_ident()}.new")
+    try:
+        yield made
+    finally:
+        for suffix in _BESIDE:
+            made.with_name(made.name + suffix).unlink(missing_ok=True)
+
+
+def link(made: Path, path: Path) -> bool:
+    """Put a whole file into its place, unless another is there; whether it was."""
+    try:
+        path.hardlink_to(made)
+    except FileExistsError:
+        return False
+    except OSError:
+        # A file system without hard links: the gap between the check and the rename is the best there is.
+        if path.exists():
+            return False
+        made.rename(path)
+    return True
+
+
+def put(made: Path, path: Path, *, overwrite: bool) -> bool:
+    """Put a whole file into its place for good, so that a power cut leaves all of it; False if another is there."""
+    _to_disk(made)
+    if overwrite:
+        made.replace(path)
+    elif not link(made, path):
+        return False
+    _to_disk(path.parent)
+    return True
+
+
+def _to_disk(path: Path) -> None:
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def same_eyes(original: Path, made: Path) -> None:
+    """Make an empty file that the same people may read and write as another."""
+    made.touch()
+    shutil.copymode(original, made)
+
+
+def refuse_log(path: Path) -> None:
+    """Raise BusyFile if a log lies beside a place: SQLite would replay it into whatever is put there."""
+    for suffix in ("-wal", "-journal"):
+        log = path.with_name(path.name + suffix)
+        if log.exists():
+            raise BusyFile(
+                f"{log} lies there: {path} is open, or a program that had it open broke off",
+                f"close it; monograph stats {path} brings the log into it; or give another name",
+            )
