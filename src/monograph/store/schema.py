@@ -10,6 +10,8 @@ import sqlite3
 from collections.abc import Callable
 from typing import TypeAlias
 
+from monograph.store import checksums
+
 APPLICATION_ID = int.from_bytes(b"MONO", "big")
 PAGE_SIZE = 16_384
 """Bytes; a 96 KB blob reads as fast as with 64 KB pages, and a small write costs a quarter (benchmarks/pages.py)."""
@@ -228,4 +230,38 @@ FORMAT_4 = (
         INSERT OR IGNORE INTO unplaced VALUES (2, NEW.vector); END""",
     """CREATE TRIGGER summary_went AFTER DELETE ON nodes WHEN OLD.vector IS NOT NULL BEGIN
         INSERT OR IGNORE INTO unplaced VALUES (2, OLD.vector); END""",
+)
+
+
+@migration
+def row_checksums(connection: sqlite3.Connection) -> None:
+    """Format 5: checksums of what a file cannot make again. What is there now is taken to be right."""
+    for statement in FORMAT_5:
+        connection.execute(statement)
+    connection.create_function("checksum", -1, checksums.checksum, deterministic=True)
+    connection.execute("UPDATE memo SET checksum = checksum(CAST(kind AS BLOB), key, value)")
+    connection.execute("UPDATE names SET checksum = checksum(CAST(key AS BLOB), code) WHERE code IS NOT NULL")
+    for (row,) in connection.execute("SELECT document FROM documents").fetchall():
+        checksums.seal(connection, row)
+    connection.execute(
+        """INSERT INTO checksums SELECT 'settings/' || name, checksum(CAST(value AS BLOB)) FROM settings
+        WHERE name IN ('build', 'embedder', 'extractor', 'summarizer', 'summaries')"""
+    )
+    connection.execute(
+        """INSERT INTO checksums
+        SELECT 'vector_indexes/' || space, checksum(dimension, CAST(design AS BLOB), CAST(calibration AS BLOB))
+        FROM vector_indexes"""
+    )
+    connection.execute("INSERT INTO checksums SELECT 'trees', checksum(planes) FROM trees")
+
+
+FORMAT_5 = (
+    # Of kind, key and value.
+    "ALTER TABLE memo ADD COLUMN checksum INTEGER",
+    # Of all that is stored of a document: see store.checksums.of_contents.
+    "ALTER TABLE documents ADD COLUMN checksum INTEGER",
+    # Of key and code, where there is a code.
+    "ALTER TABLE names ADD COLUMN checksum INTEGER",
+    # Of single rows: settings/NAME, vector_indexes/SPACE, trees.
+    "CREATE TABLE checksums (name TEXT PRIMARY KEY, checksum INTEGER NOT NULL) WITHOUT ROWID",
 )
