@@ -157,7 +157,7 @@ def graph_rows(monograph: Monograph) -> dict[str, object]:
     return {
         "names": {
             name: (signature, code, uses, persons, keys.get(head), reason)
-            for _, name, signature, code, uses, persons, head, reason in rows["names"]
+            for _, name, signature, code, uses, persons, head, reason, _ in rows["names"]
             if uses
         },
         "mentions": {(keys[name], ids[chunk]) for name, chunk in rows["mentions"]},

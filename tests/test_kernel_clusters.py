@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,7 @@ class Implementation:
     walk: Callable[..., Any]
     graph_insert: Callable[..., Any]
     graph_remove: Callable[..., Any]
+    graph_check: Callable[..., Any]
     checksum: Callable[..., Any]
 
     @contextmanager
@@ -48,6 +51,7 @@ IMPLEMENTATIONS = [
         reference_graph.walk,
         reference_graph.graph_insert,
         reference_graph.graph_remove,
+        reference_graph.graph_check,
         reference.checksum,
     )
 ]
@@ -62,6 +66,7 @@ if kernel.IMPLEMENTATION == "compiled":
             _kernel.walk,
             _kernel.graph_insert,
             _kernel.graph_remove,
+            _kernel.graph_check,
             _kernel.checksum,
         )
         for level in _kernel.levels()
@@ -415,3 +420,114 @@ def test_codes_are_within_half_a_step() -> None:
             assert off.max() <= (1e-3 * np.abs(vectors).max() if precision == "float16" else 0)
     zero = encode(np.array([5]), np.zeros((1, 4), dtype=np.float32), "l2", "int8")
     assert (zero.vectors() == 0).all()
+
+
+def stored(graph: reference_graph.Graph, rows: list[int] | None = None) -> bytes:
+    """A graph with a right checksum, whatever it holds; ``rows`` in place of the first rows of upper links."""
+    data = bytearray(reference_graph._freeze(graph))
+    if rows is not None:
+        struct.pack_into(f"<{len(rows)}I", data, 20, *rows)
+        struct.pack_into("<I", data, 16, reference.checksum(bytes(data[20:])))
+    return bytes(data)
+
+
+def hostile(body: bytes, graph: bytes) -> dict[str, bytes]:
+    """Graphs that no one builds, each with a right checksum, by what is wrong with them."""
+    n = len(unpack(body))
+
+    def changed(change: Callable[[reference_graph.Graph], Any]) -> bytes:
+        made = reference_graph._thaw(graph, n)
+        change(made)
+        return stored(made)
+
+    whole = reference_graph._thaw(graph, n)
+    high = next(node for node, links in enumerate(whole.links) if len(links) > 1)
+    low = next(node for node, links in enumerate(whole.links) if len(links) == 1)
+    rows = [0, *accumulate(len(links) - 1 for links in whole.links)]
+    last = max(node for node, links in enumerate(whole.links) if len(links) == 1)
+    return {
+        "itself": changed(lambda made: made.links[whole.entry][0].__setitem__(0, whole.entry)),
+        "each itself": changed(lambda made: [links[0].__setitem__(0, node) for node, links in enumerate(made.links)]),
+        "beyond": changed(lambda made: made.links[whole.entry][0].__setitem__(0, n)),
+        "far beyond": changed(lambda made: made.links[whole.entry][0].__setitem__(0, 2**31 - 1)),
+        "twice": changed(lambda made: made.links[low][0].__setitem__(-1, made.links[low][0][0])),
+        "a level up": changed(lambda made: made.links[high][1].append(low)),
+        "itself, a level up": changed(lambda made: made.links[high][1].append(high)),
+        "another entry": changed(lambda made: setattr(made, "entry", last)),
+        "levels that sink": stored(whole, [rows[0], rows[-1], *rows[2:]]),
+        "levels that begin late": stored(whole, [1, *rows[1:]]),
+    }
+
+
+KINDS_OF_HOSTILE = (
+    "itself", "each itself", "beyond", "far beyond", "twice", "a level up", "itself, a level up", "another entry",
+    "levels that sink", "levels that begin late",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_HOSTILE)
+def test_graphs_with_a_right_checksum_that_are_none_are_refused_alike(kind: str) -> None:
+    body = cluster(120, 8, "cosine", "int8")
+    graph = kernel.graph_insert(body, None, m=4, ef=20)
+    bodies = {"more": cluster(150, 8, "cosine", "int8"), "same": body}
+    hurt = hostile(body, graph)[kind]
+    calls: dict[str, Callable[[Implementation], object]] = {
+        "remove": lambda one: one.graph_remove(body, hurt, list(range(0, 120, 3)), 20, 1.0),
+        "remove nothing": lambda one: one.graph_remove(body, hurt, [], 20, 1.0),
+        "insert": lambda one: one.graph_insert(bodies["more"], hurt, 4, 20, 1.0),
+        "insert nothing": lambda one: one.graph_insert(body, hurt, 4, 20, 1.0),
+        "check": lambda one: one.graph_check(body, hurt),
+    }
+    said = set()
+    for call in calls.values():
+        for one in IMPLEMENTATIONS:
+            with pytest.raises(RuntimeError, match=r"damaged: .* of its graph") as caught:
+                call(one)
+            said.add(str(caught.value))
+    assert len(said) == 1
+    with pytest.raises(kernel.DamagedBytes):
+        kernel.graph_check(body, hurt)
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_HOSTILE)
+def test_a_walk_tells_alike_of_links_that_lead_astray(kind: str) -> None:
+    body = cluster(120, 8, "cosine", "int8")
+    hurt = hostile(body, kernel.graph_insert(body, None, m=4, ef=20))[kind]
+    said = []
+    for one in IMPLEMENTATIONS:
+        with one.used():
+            try:
+                said.append(repr(walked(one, body, hurt, drawn(1, 8, "cosine", 7)[0])))
+            except RuntimeError as error:
+                said.append(str(error))
+    assert len(set(said)) == 1
+    astray = kind in ("itself", "each itself", "beyond", "far beyond")
+    assert not astray or said[0] == "damaged: a link of its graph leads astray"
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    changes=st.lists(st.tuples(st.integers(0, 10_000), st.integers(-2, 40)), max_size=6),
+    gone=st.sets(st.integers(0, 29)),
+)
+def test_any_links_are_refused_or_served_alike(changes: list[tuple[int, int]], gone: set[int]) -> None:
+    body = cluster(30, 4, "l2", "int8")
+    data = bytearray(kernel.graph_insert(body, None, m=2, ef=10))
+    for place, value in changes:
+        struct.pack_into("<i", data, 20 + 4 * (place % ((len(data) - 20) // 4)), value)
+    struct.pack_into("<I", data, 16, reference.checksum(bytes(data[20:])))
+    hurt = bytes(data)
+    calls: tuple[Callable[[Implementation], object], ...] = (
+        lambda one: one.graph_remove(body, hurt, sorted(gone), 10, 1.0),
+        lambda one: one.graph_insert(cluster(36, 4, "l2", "int8"), hurt, 2, 10, 1.0),
+        lambda one: one.graph_check(body, hurt),
+        lambda one: walked(one, body, hurt, drawn(1, 4, "l2")[0]),
+    )
+    for call in calls:
+        said = set()
+        for one in (IMPLEMENTATIONS[0], IMPLEMENTATIONS[-1]):
+            try:
+                said.add(repr(call(one)))
+            except RuntimeError as error:
+                said.add(str(error))
+        assert len(said) == 1

@@ -8,6 +8,7 @@ The tree::
     │   ├── WrongKey         encrypted with another key, or not encrypted
     │   ├── NewerFormat      written by a later version of Monograph
     │   ├── DamagedFile      truncated or corrupt
+    │   │   └── DamagedDocument  in the rows of one document: searches leave it out, and warn (DamageWarning)
     │   ├── ReadOnlyFile     a write was asked of a file that cannot be written
     │   ├── BusyFile         another process held the write lock for too long
     │   ├── StorageFull      no room left on the disk
@@ -78,6 +79,14 @@ class NewerFormat(FileError):
 
 class DamagedFile(FileError):
     """The file is truncated or corrupt."""
+
+
+class DamagedDocument(DamagedFile):
+    """The rows of one document cannot be read."""
+
+
+class DamageWarning(UserWarning):
+    """What a search left out because it cannot be read: the warning names the document, the row and the mend."""
 
 
 class ReadOnlyFile(FileError):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 
+from monograph.errors import DamagedFile
 from monograph.models import Completion
-from monograph.store import memo
-from monograph.store.database import Database
+from monograph.store import memo, readable
+from monograph.store.database import Database, decoding
 from monograph.values import content_hash
 
 
@@ -26,9 +27,13 @@ class AnswerCache:
         with self._database.read() as connection:
             held = memo.rows(connection, memo.ANSWER, [key])
             values = memo.values(connection, held.values())
-        for value in values.values():
-            made = json.loads(value)
-            return Completion(made["text"], made["tokens_in"], made["tokens_out"])
+            for row, value in values.items():
+                try:
+                    with decoding(connection, f"row {row} of memo, an answer,"):
+                        made = json.loads(value)
+                        return Completion(made["text"], made["tokens_in"], made["tokens_out"])
+                except DamagedFile as error:
+                    readable.warn(error)
         return None
 
     def keep(self, key: bytes, made: Completion) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from monograph.answer.query_terms import QueryTerms
 from monograph.derive.extract.answer_kinds import answer_kinds
-from monograph.store import chunks, extractions, graphs
+from monograph.store import chunks, graphs, readable
 from monograph.store.database import Connection
 from monograph.store.terms import words_of
 from monograph.values import Hit, Mention
@@ -35,14 +35,14 @@ def candidates(connection: Connection, asked: QueryTerms, hits: Sequence[Hit]) -
     if not kinds:
         return ()
     found = {
-        row.row: hit
+        row: hit
         for hit in hits[:_LOOKED_AT]
-        if hit.summary is None and (row := chunks.find(connection, hit.chunk.id)) is not None
+        if hit.summary is None and (row := chunks.row_of(connection, hit.chunk.id)) is not None
     }
     weights: dict[str, float] = {}
     for at, value in graphs.extraction_values(connection, found).items():
         hit = found[at]
-        mentions = extractions.unpack(value, hit.chunk.text).mentions
+        mentions = readable.extraction(connection, at, value, hit.chunk.text).mentions
         for name in {
             " ".join(one.name.split()) for one in mentions if one.kind in kinds and _may_answer(one, hit.text)
         }:

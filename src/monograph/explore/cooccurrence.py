@@ -10,7 +10,7 @@ from monograph.explore.nodes import Node, Nodes, Seen
 from monograph.explore.surface_forms import keys_in, named_by
 from monograph.graph.build import NO_SENTENCE
 from monograph.graph.names import asked_keys
-from monograph.store import extractions, graphs, neighbours
+from monograph.store import graphs, neighbours, readable
 from monograph.values import Link, Relation
 
 CROWDED = 24
@@ -145,11 +145,15 @@ class CooccurrenceGraph:
         for chunk in chunks:
             keys = keys_in(self.nodes, chunk)
             seen = {one.name: one.node for one in self.nodes.seen[chunk]}
-            for one in extractions.unpack(values[chunk], "").relations if chunk in values else ():
+            for one in _relations_in(self.nodes, chunk, values):
                 source, target = (_end(name, keys) for name in (one.source, one.target))
                 if source is not None and target is not None:
                     found.setdefault((chunk, seen[source], seen[target]), []).append(one)
         return found
+
+
+def _relations_in(nodes: Nodes, chunk: int, values: Mapping[int, bytes]) -> Sequence[Relation]:
+    return readable.extraction(nodes.connection, chunk, values[chunk], "").relations if chunk in values else ()
 
 
 def _end(name: str, keys: Mapping[str, int]) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from monograph.errors import NotFound
-from monograph.store import chunks, documents, vectors
+from monograph.store import chunks, documents, readable, vectors
 from monograph.store.database import Connection, path_of
 from monograph.store.filters import Allowed
 from monograph.values import Chunk, Document, StoredChunk
@@ -32,10 +32,9 @@ def fetch(
     if dimension is not None:
         numbers, values = vectors.of_chunks(connection, rows, dimension)
         held = dict(zip(numbers.tolist(), values, strict=True))
-    return [
-        StoredChunk(one.chunk, one.title, one.uri, one.metadata, held.get(one.row))
-        for one in chunks.load(connection, rows)
-    ]
+    # One that is asked for by name is not left out.
+    found = readable.chunks(connection, rows).values() if ids is None else chunks.load(connection, rows)
+    return [StoredChunk(one.chunk, one.title, one.uri, one.metadata, held.get(one.row)) for one in found]
 
 
 def document(connection: Connection, name: str) -> Document:
@@ -44,14 +43,14 @@ def document(connection: Connection, name: str) -> Document:
 
 
 def every_document(connection: Connection) -> list[Document]:
-    """All documents without their texts, in order of uri, then id."""
-    listed = [Document(id=row.id, title=row.title, uri=row.uri) for row in documents.every(connection)]
+    """All documents without their texts, in order of uri, then id; what cannot be read is left out, with a warning."""
+    listed = [Document(id=row.id, title=row.title, uri=row.uri) for row in readable.documents(connection)]
     return sorted(listed, key=lambda one: (one.uri, one.id))
 
 
 def chunks_of(connection: Connection, name: str) -> list[Chunk]:
     """The chunks of a document in reading order. Raises as :func:`document`."""
-    return [found.chunk for found in chunks.of_document(connection, _only(connection, name).row)]
+    return [found.chunk for found in chunks.of_document(connection, _only(connection, name).row, strict=True)]
 
 
 def _only(connection: Connection, name: str) -> documents.Row:

@@ -8,7 +8,7 @@ from monograph.errors import InputError
 from monograph.explore.cooccurrence import CooccurrenceGraph
 from monograph.explore.nodes import Node, Nodes
 from monograph.explore.surface_forms import entities
-from monograph.store import chunks, neighbours
+from monograph.store import neighbours, readable
 from monograph.store.database import Connection
 from monograph.values import Chunk, Link, Neighbourhood
 
@@ -124,16 +124,16 @@ def _telling(
 def _made(
     nodes: Nodes, centre: Sequence[Node], shown: Sequence[Node], links: Sequence[Link], rows: Sequence[int], cut: int
 ) -> Neighbourhood:
-    loaded: dict[int, Chunk] = {one.row: one.chunk for one in chunks.load(nodes.connection, rows)}
+    loaded: dict[int, Chunk] = {row: one.chunk for row, one in readable.chunks(nodes.connection, rows).items()}
     wanted = set(shown)
     return Neighbourhood(
         centre=tuple(nodes.id(one) for one in centre),
         entities=tuple(entities(nodes, shown)),
         links=tuple(links),
-        chunks=tuple(loaded[row] for row in rows),
+        chunks=tuple(loaded.values()),
         mentions=tuple(
             (nodes.id(node), loaded[row].id)
-            for row in rows
+            for row in loaded
             for node in dict.fromkeys(one.node for one in nodes.seen[row])
             if node in wanted
         ),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from monograph.errors import NotFound
 from monograph.search import summaries
-from monograph.store import chunks
+from monograph.store import readable
 from monograph.store import tree as store
 from monograph.store.database import Connection, path_of
 from monograph.values import OutlineNode
@@ -43,10 +43,8 @@ def branches(connection: Connection, nodes: Sequence[int], layers: int) -> list[
     rows = store.load(connection, nodes)
     texts = {node: gist.text for node, gist in summaries.texts_of(connection, rows.values()).items()}
     leaves = [row for row in rows.values() if row.chunk is not None]
-    found = {
-        row.node: one
-        for row, one in zip(leaves, chunks.load(connection, (row.chunk or 0 for row in leaves)), strict=True)
-    }
+    loaded = readable.chunks(connection, (row.chunk or 0 for row in leaves))
+    found = {row.node: loaded[row.chunk] for row in leaves if row.chunk in loaded}
     made = []
     children = store.children(connection, nodes) if layers > 0 else {}
     for node in nodes:
@@ -55,7 +53,7 @@ def branches(connection: Connection, nodes: Sequence[int], layers: int) -> list[
         if node in found:
             one = found[node]
             made.append(OutlineNode(one.chunk.id, 0, one.chunk.text, 1, one.title))
-        else:
+        elif node in texts:
             count = store.count_under(connection, node)
             made.append(OutlineNode(rows[node].key.hex(), rows[node].layer, texts[node], count, "", opened))
     return made

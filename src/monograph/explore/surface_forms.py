@@ -10,7 +10,7 @@ from typing import Any
 from monograph.explore.nodes import Node, Nodes
 from monograph.graph.names import key_of, mention_key
 from monograph.graph.short_names import is_short_form
-from monograph.store import chunks, extractions, graphs
+from monograph.store import graphs, readable
 from monograph.values import ENTITY_KINDS, Entity
 
 MOST_LOOKED_AT = 64
@@ -70,9 +70,9 @@ def writings(nodes: Nodes, rows: Sequence[int]) -> Iterator[Writing]:
     """Every different way in which chunks that were read write their names."""
     values = graphs.extraction_values(nodes.connection, rows)
     held = [row for row in rows if row in values]
-    for row, (_, text) in zip(held, chunks.titled_texts(nodes.connection, held), strict=True):
+    for row, (_, text) in zip(held, readable.titled_texts(nodes.connection, held), strict=True):
         keys = keys_in(nodes, row)
-        mentions = extractions.unpack(values[row], text).mentions
+        mentions = readable.extraction(nodes.connection, row, values[row], text).mentions
         seen = {one.name: one.node for one in nodes.seen[row]}
         ways = dict.fromkeys((" ".join(one.name.split()), one.kind) for one in mentions)
         told = set()

@@ -20,7 +20,7 @@ from monograph.search.nearest_names import NearestNames
 from monograph.search.paths import SHOWN, written
 from monograph.search.question import Question
 from monograph.search.ranking import Ranking, ranking
-from monograph.store import chunks, extractions, graphs, names
+from monograph.store import graphs, names, readable
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
 from monograph.values import Float32, Path, PathNode
@@ -172,9 +172,9 @@ def to_chunks(connection: Connection, found: Found, rows: Iterable[int]) -> dict
     ways = {row: found.ways[row] for row in rows if row in found.ways}
     passed = {node: found.written[node] for way in ways.values() for node in way.nodes}
     shown = written(connection, dict(passed.values()))
-    loaded = {one.row: one for one in chunks.load(connection, ways)}
+    loaded = readable.chunks(connection, ways)
     result = {}
-    for row, way in ways.items():
+    for row, way in ((row, way) for row, way in ways.items() if row in loaded):
         entities = (PathNode("entity", *shown[passed[node][0]]) for node in way.nodes)
         end = loaded[row]
         title = end.title or " ".join(end.chunk.text[:SHOWN].split())
@@ -189,13 +189,13 @@ def _with_descriptions(
     """Similarity of the query to each chunk that has descriptions, and to these; a chunk's own vector says the rest."""
     described = {}
     for row, value in graphs.extraction_values(connection, rows).items():
-        mentions = extractions.unpack(value, "").mentions
+        mentions = readable.extraction(connection, row, value, "").mentions
         said = dict.fromkeys(one.description for one in mentions if one.description)
         if said:
             described[row] = "\n".join(said)
     if not described:
         return {}
-    titled = chunks.titled_texts(connection, described)
+    titled = readable.titled_texts(connection, described)
     texts = [
         "\n".join(filter(None, (title, text, said)))
         for (title, text), said in zip(titled, described.values(), strict=True)

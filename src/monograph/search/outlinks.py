@@ -15,7 +15,7 @@ from monograph.graph.build import NO_SENTENCE
 from monograph.graph.names import key_of
 from monograph.graph.text import sentence_starts
 from monograph.search.question import Question
-from monograph.store import chunks, graphs, names
+from monograph.store import graphs, names, readable
 from monograph.store.database import Connection
 from monograph.store.terms import words_of
 
@@ -46,7 +46,7 @@ def outlinks(connection: Connection, question: Question, starts: Sequence[int]) 
     """The names in the texts of some chunks, as far as they can lead on."""
     named = graphs.named(connection, starts)
     own = graphs.own_subjects(connection, starts)
-    texts = dict(zip(starts, chunks.titled_texts(connection, starts), strict=True))
+    texts = dict(zip(starts, readable.titled_texts(connection, starts), strict=True))
     titles = _titles_within(connection, {start: text for start, (_, text) in texts.items()})
     rows = {int(name) for some in named.values() for name in some["name"]}
     rows.update(row for some in own.values() for row in some)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from monograph.graph.names import key_of, mention_key
 from monograph.search.walk import Walk
-from monograph.store import chunks, extractions, graphs, names
+from monograph.store import chunks, graphs, names, readable
 from monograph.store.database import Connection
-from monograph.values import Path, PathNode, content_id
+from monograph.store.readable import NOTHING
+from monograph.values import Extraction, Path, PathNode, content_id
 
 LONGEST = 4
 """Links of a way."""
@@ -25,9 +26,11 @@ def to_chunks(connection: Connection, found: Walk, rows: Iterable[int]) -> dict[
     where.update({found.asked[way.head]: way.head for way in ways.values() if way.head in found.asked})
     shown = written(connection, where)
     seen = set(ways) | {way.head for way in ways.values()}
-    loaded = {one.row: one for one in chunks.load(connection, sorted(seen))}
+    loaded = readable.chunks(connection, sorted(seen))
     return {
-        row: Path(_nodes(row, way, found.asked.get(way.head), shown, loaded), way.chance) for row, way in ways.items()
+        row: Path(_nodes(row, way, found.asked.get(way.head), shown, loaded), way.chance)
+        for row, way in ways.items()
+        if row in loaded and way.head in loaded
     }
 
 
@@ -89,24 +92,23 @@ def written(connection: Connection, where: Mapping[int, int]) -> dict[int, tuple
     heads = names.load(connection, {one.head for one in loaded.values()})
     values = graphs.extraction_values(connection, set(where.values()))
     rows = sorted(values)
-    texts = dict(zip(rows, chunks.titled_texts(connection, rows), strict=True))
+    texts = dict(zip(rows, readable.titled_texts(connection, rows), strict=True))
     found = {}
     for row, chunk in where.items():
         key = loaded[row].key if row in loaded else ""
-        text = _as_mentioned(values.get(chunk), texts.get(chunk, ("", "")), key)
+        titled = texts.get(chunk, ("", ""))
+        extraction = readable.extraction(connection, chunk, values[chunk], titled[1]) if chunk in values else NOTHING
+        text = _as_mentioned(extraction, titled, key)
         head = heads[loaded[row].head].key if row in loaded and loaded[row].head in heads else key
         found[row] = (entity_id(head), text or key)
     return found
 
 
-def _as_mentioned(value: bytes | None, titled: Sequence[str], key: str) -> str:
-    title, text = titled
+def _as_mentioned(extraction: Extraction, titled: Sequence[str], key: str) -> str:
+    title, _ = titled
     if key_of(title.partition(" (")[0]) == key and title:
         return title
-    if value is None:
-        return ""
-    mentions = extractions.unpack(value, text).mentions
-    return next((one.name for one in mentions if mention_key(one.name, one.kind) == key), "")
+    return next((one.name for one in extraction.mentions if mention_key(one.name, one.kind) == key), "")
 
 
 def entity_id(key: str) -> str:

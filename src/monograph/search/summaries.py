@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from monograph.errors import InputError
-from monograph.store import chunks, memo, summary_texts
+from monograph.store import memo, readable
 from monograph.store import tree as store
 from monograph.store.database import Connection, path_of
 from monograph.values import Quote, Source, Summary, SummaryText
@@ -19,7 +19,7 @@ def need_tree(connection: Connection) -> None:
 
 
 def load(connection: Connection, nodes: Sequence[int]) -> dict[int, Summary]:
-    """Summaries by node."""
+    """Summaries by node, without those that cannot be read."""
     rows = store.load(connection, nodes)
     texts = texts_of(connection, rows.values())
     return {
@@ -31,14 +31,16 @@ def load(connection: Connection, nodes: Sequence[int]) -> dict[int, Summary]:
             sources=tuple(_sources(connection, node, texts[node])),
         )
         for node, row in rows.items()
+        if node in texts
     }
 
 
 def texts_of(connection: Connection, rows: Iterable[store.Row]) -> dict[int, SummaryText]:
-    """The gists of summaries, by node."""
+    """The gists of summaries, by node, without those that cannot be read."""
     wanted = {row.node: row.gist for row in rows if row.gist is not None}
     values = memo.values(connection, set(wanted.values()))
-    return {node: summary_texts.unpack(values[row]) for node, row in wanted.items()}
+    found = {node: readable.summary(connection, node, values.get(row, b"")) for node, row in wanted.items()}
+    return {node: gist for node, gist in found.items() if gist is not None}
 
 
 def _sources(connection: Connection, node: int, gist: SummaryText) -> list[Source]:
@@ -51,10 +53,9 @@ def _sources(connection: Connection, node: int, gist: SummaryText) -> list[Sourc
     under: dict[int, list[Source]] = {}
     for place, row in quoted.items():
         if row.chunk is not None:
-            (found,) = chunks.load(connection, [row.chunk])
-            one = found.chunk
-            under[place] = [Source(0, len(one.text), one.id, one.document_id, one.start, one.end)]
-        else:
+            found = (one.chunk for one in readable.chunks(connection, [row.chunk]).values())
+            under[place] = [Source(0, len(one.text), one.id, one.document_id, one.start, one.end) for one in found]
+        elif row.node in held:
             under[place] = _sources(connection, row.node, held[row.node])
     return [source for quote in gist.quotes for source in _carried(quote, under.get(quote.source, ()))]
 

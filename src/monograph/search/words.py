@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from monograph.search.ranking import Ranking, ranking
-from monograph.store import chunks, terms
+from monograph.store import readable, terms
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
 
@@ -73,7 +73,7 @@ def word_for_word(connection: Connection, retriever: str, wanted: Sequence[str],
     found: dict[int, float] = {}
     for text in wanted:
         rows = terms.phrase(connection, text, CANDIDATES, allowed)
-        for row, titled in zip(rows, chunks.titled_texts(connection, rows), strict=True):
+        for row, titled in zip(rows, readable.titled_texts(connection, rows), strict=True):
             worth = _worth(text, "\n".join(titled))
             if worth > 0:
                 found[row] = found.get(row, 0.0) + worth / len(wanted)
@@ -92,7 +92,7 @@ def substring(connection: Connection, query: str, k: int, allowed: Allowed) -> R
     """Chunks whose text holds the whole query as a substring, case and accents aside; each scores 1."""
     needle = terms.fold(query.strip())
     rows = terms.containing(connection, needle, CANDIDATES, allowed)
-    texts = chunks.titled_texts(connection, rows)
+    texts = readable.titled_texts(connection, rows)
     return ranking(
         "substring", ((row, 1.0) for row, (_, text) in zip(rows, texts, strict=True) if needle in terms.fold(text)), k
     )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from monograph.errors import InvalidDocument
 from monograph.store import documents, graphs, terms, vectors
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
+from monograph.store.unreadable import UNDECODABLE
 from monograph.values import Chunk, Metadata
 
 
@@ -153,14 +156,28 @@ _SELECT = """SELECT c.chunk, c.id, c.ordinal, c.start, c."end", c.metadata, COAL
 
 
 def load(connection: Connection, rows: Iterable[int]) -> list[Found]:
-    """Chunks by row number, in the order asked for."""
-    return [_found(connection, f"{_SELECT} WHERE c.chunk = ?", (row,))[0] for row in rows]
+    """Chunks by row number, in the order asked for. Raises DamagedDocument if one cannot be read, or is not there."""
+    result = []
+    for row in rows:
+        try:
+            found = connection.execute(f"{_SELECT} WHERE c.chunk = ?", (row,)).fetchone()
+        except sqlite3.OperationalError as error:
+            raise documents.undecodable(connection, _document_of(connection, row), error) from error
+        if found is None:
+            raise documents.damaged(connection, None, f"row {row} of chunks, or its document, is not there")
+        result.append(_found(connection, found, strict=True))
+    return result
 
 
-def find(connection: Connection, chunk_id: str) -> Found | None:
-    """A chunk by its id."""
-    found = _found(connection, f"{_SELECT} WHERE c.id = ?", (chunk_id,))
-    return found[0] if found else None
+def _document_of(connection: Connection, row: int) -> int:
+    found = connection.execute("SELECT document FROM chunks WHERE chunk = ?", (row,)).fetchone()
+    return 0 if found is None else int(found[0])
+
+
+def row_of(connection: Connection, chunk_id: str) -> int | None:
+    """The row number of a chunk by its id."""
+    found = connection.execute("SELECT chunk FROM chunks WHERE id = ?", (chunk_id,)).fetchone()
+    return None if found is None else int(found[0])
 
 
 def owners(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
@@ -205,18 +222,39 @@ def by_document(connection: Connection, rows: Sequence[int]) -> dict[str, set[st
     return found
 
 
-def of_document(connection: Connection, document: int) -> list[Found]:
-    """The chunks of a document, in reading order."""
-    return _found(connection, f"{_SELECT} WHERE c.document = ? ORDER BY c.ordinal", (document,))
+def of_document(connection: Connection, document: int, *, strict: bool = False) -> list[Found]:
+    """The chunks of a document, in reading order.
+
+    Raises DamagedDocument if one cannot be decoded; with ``strict`` also if it reaches beyond the document's text.
+    """
+    try:
+        rows = connection.execute(f"{_SELECT} WHERE c.document = ? ORDER BY c.ordinal", (document,)).fetchall()
+    except sqlite3.OperationalError as error:
+        raise documents.undecodable(connection, document, error) from error
+    return [_found(connection, row, strict=strict) for row in rows]
+
+
+def spans_of(connection: Connection, document: int) -> list[tuple[int, int, int]]:
+    """(row, start, end) of the chunks of a document, in reading order."""
+    return connection.execute(
+        'SELECT chunk, start, "end" FROM chunks WHERE document = ? ORDER BY ordinal', (document,)
+    ).fetchall()
 
 
 def titled_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, str]]:
-    """(title of the document, text) of chunks by row number, in the order asked for."""
+    """(title of the document, text) of chunks by row number, in the order asked for. Raises as :func:`load`."""
     result = []
     for row in rows:
-        document, title, start, end = connection.execute(
-            'SELECT document, title, start, "end" FROM chunks JOIN documents USING (document) WHERE chunk = ?', (row,)
-        ).fetchone()
+        try:
+            found = connection.execute(
+                'SELECT document, title, start, "end" FROM chunks JOIN documents USING (document) WHERE chunk = ?',
+                (row,),
+            ).fetchone()
+        except sqlite3.OperationalError as error:
+            raise documents.undecodable(connection, _document_of(connection, row), error) from error
+        if found is None:
+            raise documents.damaged(connection, None, f"row {row} of chunks, or its document, is not there")
+        document, title, start, end = found
         result.append((title, documents.text(connection, document, start, end)))
     return result
 
@@ -246,18 +284,13 @@ def count(connection: Connection) -> int:
     return int(number)
 
 
-def _found(connection: Connection, query: str, parameters: tuple[object, ...]) -> list[Found]:
-    result = []
-    for row in connection.execute(query, parameters).fetchall():
-        number, name, ordinal, start, end, metadata, merged, document, document_id, title, uri = row
-        chunk = Chunk(
-            id=name,
-            document_id=document_id,
-            text=documents.text(connection, document, start, end),
-            start=start,
-            end=end,
-            ordinal=ordinal,
-            metadata=json.loads(metadata),
-        )
-        result.append(Found(number, chunk, title, uri, json.loads(merged)))
-    return result
+def _found(connection: Connection, row: tuple[Any, ...], *, strict: bool) -> Found:
+    number, name, ordinal, start, end, metadata, merged, document, document_id, title, uri = row
+    try:
+        text = documents.text(connection, document, start, end)
+        if strict and not (0 <= start < end and len(text) == end - start):
+            raise ValueError(f"it reaches from {start} to {end}, beyond its document's text")
+        chunk = Chunk(name, document_id, text, start, end, ordinal, documents.loaded_object(metadata))
+        return Found(number, chunk, title, uri, documents.loaded_object(merged))
+    except UNDECODABLE as error:
+        raise documents.damaged(connection, document, f"row {number} of chunks: {error}") from error

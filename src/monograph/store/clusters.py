@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from monograph.store import checksums
 from monograph.store.database import Connection
 from monograph.store.vectors import STORED
 from monograph.values import Float32
@@ -81,6 +82,7 @@ def put_header(connection: Connection, space: int, dimension: int, design: str, 
         "INSERT INTO vector_indexes VALUES (?, ?, ?, ?, random(), random())",
         (space, dimension, design, calibration),
     )
+    _seal(connection, space)
 
 
 def put_calibration(connection: Connection, space: int, calibration: str) -> None:
@@ -88,6 +90,25 @@ def put_calibration(connection: Connection, space: int, calibration: str) -> Non
     connection.execute(
         "UPDATE vector_indexes SET calibration = ?, structure = random() WHERE space = ?", (calibration, space)
     )
+    _seal(connection, space)
+
+
+def _seal(connection: Connection, space: int) -> None:
+    checksums.put(connection, f"vector_indexes/{space}", *_written(connection, space))
+
+
+def _written(connection: Connection, space: int) -> tuple[int, bytes, bytes]:
+    """What is kept of how an index is built."""
+    found: tuple[int, bytes, bytes] = connection.execute(
+        "SELECT dimension, CAST(design AS BLOB), CAST(calibration AS BLOB) FROM vector_indexes WHERE space = ?",
+        (space,),
+    ).fetchone()
+    return found
+
+
+def is_as_written(connection: Connection, space: int) -> bool:
+    """Whether what is kept of how an index is built is what was written."""
+    return checksums.holds(connection, f"vector_indexes/{space}", *_written(connection, space))
 
 
 def touch(connection: Connection, space: int, *, structure: bool) -> None:
@@ -289,6 +310,7 @@ def clear(connection: Connection, space: int) -> None:
         connection.execute(f"DELETE FROM {table} (SELECT cluster FROM clusters WHERE space = ?)", (space,))  # noqa: S608
     for table in ("clusters", "centroids", "placements", "unplaced", "vector_indexes"):
         connection.execute(f"DELETE FROM {table} WHERE space = ?", (space,))  # noqa: S608 - constants
+    checksums.drop(connection, f"vector_indexes/{space}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import sqlite3
 import struct
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,14 +18,16 @@ from monograph.errors import (
     ClosedFile,
     DamagedFile,
     FileError,
+    MonographError,
     NewerFormat,
     NotAMonograph,
     ReadOnlyFile,
     StorageFull,
 )
-from monograph.store import connections, encryption, place, schema
+from monograph.store import connections, encryption, place, schema, unreadable
 from monograph.store.connections import BUSY_SECONDS
 from monograph.store.encryption import RawKey
+from monograph.store.unreadable import UNDECODABLE, damaged, is_own
 
 Connection: TypeAlias = sqlite3.Connection
 
@@ -101,15 +103,37 @@ def _check_header(path: Path, header: Header) -> None:
 
 
 @contextmanager
-def our_errors(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into ours, naming the file and the mend."""
+def our_errors(
+    path: Path, connection: Connection | None = None, diagnosis: Callable[[], str | None] = lambda: None
+) -> Iterator[None]:
+    """Turn SQLite's errors into ours, naming the file, the row where one cannot be read, and the mend.
+
+    What Python raises in our own code over rows that contradict each other is the file's fault if ``diagnosis`` finds
+    one, and else a fault of the code, which stays as it is.
+    """
     try:
         yield
     except encryption.errors() as error:
         translated = _translate(path, error)
+        fault = None if translated is not None or connection is None else unreadable.fault_of(connection, error)
+        if fault is not None:
+            translated = damaged(path, fault)
         if translated is None:
             raise
         raise translated from error
+    except UNDECODABLE as error:
+        if not is_own(error) or (fault := diagnosis()) is None:
+            raise
+        raise damaged(path, fault) from error
+
+
+@contextmanager
+def decoding(connection: Connection, row: str) -> Iterator[None]:
+    """Turn what is raised over a row that cannot be decoded into an error of ours that names it."""
+    try:
+        yield
+    except UNDECODABLE as error:
+        raise damaged(path_of(connection), f"{row} cannot be read: {error or type(error).__name__}") from error
 
 
 def _translate(path: Path, error: Exception) -> FileError | None:
@@ -126,9 +150,7 @@ def _translate(path: Path, error: Exception) -> FileError | None:
     if name.startswith("SQLITE_READONLY") or name == "SQLITE_CANTOPEN":
         return ReadOnlyFile(f"{path} cannot be written: {text}", "check the permissions of the file and its folder")
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR")):
-        return DamagedFile(
-            f"{path} is damaged: {text} ({name})", f"monograph check {path} --repair, or restore it from a copy"
-        )
+        return damaged(path, f"{text} ({name})")
     return None
 
 
@@ -185,6 +207,8 @@ class Database:
         self, path: Path, *, create: bool = True, read_only: bool = False, key: str | RawKey | None = None
     ) -> None:
         self.path = path
+        self.diagnose: Callable[[], str | None] | None = None
+        """Says what is wrong with the rows, for an error that contradicting rows have led to."""
         made = None
         if path.is_dir():
             raise NotAMonograph(f"{path} is a folder", f"name a file, such as {path / 'notes.mono'}")
@@ -269,7 +293,7 @@ class Database:
     def read(self) -> Iterator[Connection]:
         """One consistent view of the file: writes committed meanwhile are not seen. May be nested."""
         connection = self.connection()
-        with our_errors(self.path):
+        with our_errors(self.path, connection, self._diagnosis):
             if connection.in_transaction:
                 yield connection
                 return
@@ -285,8 +309,8 @@ class Database:
         """One transaction: all of it is committed, or, on any exception, nothing. Not to be nested."""
         if self.read_only:
             raise ReadOnlyFile(f"{self.path} is open for reading only", "check its permissions, or copy it")
-        with self._write_lock, our_errors(self.path):
-            connection = self.connection()
+        connection = self.connection()
+        with self._write_lock, our_errors(self.path, connection, self._diagnosis):
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -295,6 +319,18 @@ class Database:
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
+
+    def _diagnosis(self) -> str | None:
+        """What is wrong with the rows; nothing where that is being found out already."""
+        if self.diagnose is None or getattr(self._local, "diagnosing", False):
+            return None
+        self._local.diagnosing = True
+        try:
+            return self.diagnose()
+        except MonographError as error:
+            return error.message
+        finally:
+            self._local.diagnosing = False
 
     def rewrite(self) -> None:
         """Write the file anew without its free space, and empty the write-ahead log.

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from monograph.errors import InvalidDocument
-from monograph.store import graphs
-from monograph.store.database import Connection
+from monograph.errors import DamagedDocument, InvalidDocument
+from monograph.store import graphs, unreadable
+from monograph.store.checksums import BLOCK_BITS
+from monograph.store.database import Connection, path_of
 from monograph.store.places import owner_of
 from monograph.store.roots import every as every_root
+from monograph.store.unreadable import UNDECODABLE
 from monograph.values import Document, Section
 
 BLOCK_CHARACTERS = 4096
 """A text is cut into blocks of this many characters: a row of them fits a page, and a chunk is read from one or two."""
 
-_BLOCK_BITS = 24
-_MOST_BLOCKS = 1 << _BLOCK_BITS
+_MOST_BLOCKS = 1 << BLOCK_BITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,26 +42,67 @@ _COLUMNS = "document, id, source, uri, title, sha256, characters"
 
 def find(connection: Connection, document_id: str) -> Row | None:
     """A document by its id."""
-    found = connection.execute(f"SELECT {_COLUMNS} FROM documents WHERE id = ?", (document_id,)).fetchone()  # noqa: S608
-    return None if found is None else Row(*found)
+    return next(iter(_rows(connection, "WHERE id = ?", document_id)), None)
 
 
 def by_uri(connection: Connection, uri: str) -> list[Row]:
     """The documents that came from a uri, in order of id."""
-    query = f"SELECT {_COLUMNS} FROM documents WHERE uri = ? ORDER BY id"  # noqa: S608
-    return [Row(*found) for found in connection.execute(query, (uri,))]
+    return _rows(connection, "WHERE uri = ? ORDER BY id", uri)
 
 
 def of_source(connection: Connection, source: int) -> list[Row]:
     """The documents that one file holds, in order of id."""
-    query = f"SELECT {_COLUMNS} FROM documents WHERE source = ? ORDER BY id"  # noqa: S608
-    return [Row(*found) for found in connection.execute(query, (source,))]
+    return _rows(connection, "WHERE source = ? ORDER BY id", source)
 
 
-def every(connection: Connection) -> Iterator[Row]:
+def every(connection: Connection) -> list[Row]:
     """All documents, by row number."""
-    query = f"SELECT {_COLUMNS} FROM documents ORDER BY document"  # noqa: S608
-    return (Row(*found) for found in connection.execute(query))
+    return _rows(connection, "ORDER BY document")
+
+
+def numbers(connection: Connection) -> list[int]:
+    """Row numbers of all documents, ascending."""
+    return [int(row) for (row,) in connection.execute("SELECT document FROM documents ORDER BY document")]
+
+
+def by_number(connection: Connection, row: int) -> Row:
+    """A document by its row number."""
+    return _rows(connection, "WHERE document = ?", row)[0]
+
+
+def _rows(connection: Connection, which: str, *parameters: str | int) -> list[Row]:
+    query = f"SELECT {_COLUMNS} FROM documents {which}"  # noqa: S608 - constants
+    try:
+        return [Row(*found) for found in connection.execute(query, parameters)]
+    except sqlite3.OperationalError as error:
+        if not unreadable.is_undecodable(error):
+            raise
+        fault = unreadable.fault_of(connection, error)
+        raise damaged(connection, None, str(fault)) from error
+
+
+def damaged(connection: Connection, row: int | None, fault: str) -> DamagedDocument:
+    """The error of a document, if it is known which, that cannot be read."""
+    path = path_of(connection)
+    name = "" if row is None else f"document {name_of(connection, row)!r} cannot be read: "
+    return DamagedDocument(f"{path} is damaged: {name}{fault}", f"monograph check {path} --repair")
+
+
+def name_of(connection: Connection, row: int) -> str:
+    """A document's id, whatever its bytes are."""
+    found = connection.execute("SELECT CAST(id AS BLOB) FROM documents WHERE document = ?", (row,)).fetchone()
+    return f"row {row}" if found is None else bytes(found[0]).decode("utf-8", "replace")
+
+
+def undecodable(connection: Connection, row: int, error: sqlite3.OperationalError) -> Exception:
+    """What to raise over an error that SQLite met in the texts of a document."""
+    if not unreadable.is_undecodable(error):
+        return error
+    faults = (
+        f"the {column} of row {number} of {table} is no UTF-8"
+        for table, column, number, _ in unreadable.in_document(connection, row)
+    )
+    return damaged(connection, row, next(faults, str(error)))
 
 
 def put(connection: Connection, document: Document, sha256: bytes, source: int | None) -> int:
@@ -103,7 +147,7 @@ def put(connection: Connection, document: Document, sha256: bytes, source: int |
 
 def _put_text(connection: Connection, row: int, text: str) -> None:
     first, last = _blocks(row, 0, max(len(text), 1))
-    connection.execute("DELETE FROM texts WHERE block > ? AND block < ?", (last, (row + 1) << _BLOCK_BITS))
+    connection.execute("DELETE FROM texts WHERE block > ? AND block < ?", (last, (row + 1) << BLOCK_BITS))
     for block in range(first, last + 1):
         at = (block - first) * BLOCK_CHARACTERS
         # An unchanged block is not written again: an edit in a long document writes a few pages.
@@ -116,39 +160,59 @@ def _put_text(connection: Connection, row: int, text: str) -> None:
 
 def _blocks(row: int, start: int, end: int) -> tuple[int, int]:
     """First and last block that hold text[start:end]."""
-    first = row << _BLOCK_BITS
+    first = row << BLOCK_BITS
     return first + start // BLOCK_CHARACTERS, first + max(start, end - 1) // BLOCK_CHARACTERS
 
 
 def text(connection: Connection, row: int, start: int, end: int) -> str:
-    """``document.text[start:end]``, reading only the blocks that hold it."""
-    first, last = _blocks(row, start, end)
-    blocks = connection.execute("SELECT text FROM texts WHERE block BETWEEN ? AND ? ORDER BY block", (first, last))
+    """``document.text[start:end]``, reading only the blocks that hold it. Raises DamagedDocument."""
+    start = min(max(start, 0), BLOCK_CHARACTERS * _MOST_BLOCKS - 1)
+    first, last = _blocks(row, start, min(end, BLOCK_CHARACTERS * _MOST_BLOCKS))
     skipped = start - start % BLOCK_CHARACTERS
-    return "".join(block for (block,) in blocks)[start - skipped : end - skipped]
+    try:
+        blocks = connection.execute(
+            "SELECT text FROM texts WHERE block BETWEEN ? AND ? ORDER BY block", (first, last)
+        ).fetchall()
+        return "".join(block for (block,) in blocks)[start - skipped : max(end - skipped, 0)]
+    except sqlite3.OperationalError as error:
+        raise undecodable(connection, row, error) from error
 
 
 def load(connection: Connection, row: Row) -> Document:
-    """A whole document, with its text and sections."""
-    metadata, sections = connection.execute(
-        "SELECT metadata, sections FROM documents WHERE document = ?", (row.row,)
-    ).fetchone()
-    return Document(
-        text=text(connection, row.row, 0, row.characters),
-        id=row.id,
-        title=row.title,
-        uri=row.uri,
-        metadata=json.loads(metadata),
-        sections=tuple(Section(start, tuple(path)) for start, *path in json.loads(sections)),
-    )
+    """A whole document, with its text and sections. Raises DamagedDocument if a part of it cannot be read."""
+    try:
+        metadata, sections = connection.execute(
+            "SELECT metadata, sections FROM documents WHERE document = ?", (row.row,)
+        ).fetchone()
+        found = text(connection, row.row, 0, row.characters)
+        if len(found) != row.characters:
+            raise ValueError(f"{len(found):,} of the {row.characters:,} characters of its text are there")
+        return Document(
+            text=found,
+            id=row.id,
+            title=row.title,
+            uri=row.uri,
+            metadata=loaded_object(metadata),
+            sections=tuple(Section(int(start), tuple(map(str, path))) for start, *path in json.loads(sections)),
+        )
+    except sqlite3.OperationalError as error:
+        raise undecodable(connection, row.row, error) from error
+    except (InvalidDocument, *UNDECODABLE) as error:
+        raise damaged(connection, row.row, f"row {row.row} of documents: {error}") from error
+
+
+def loaded_object(text: str) -> dict[str, Any]:
+    """A JSON object. Raises ValueError if it is none."""
+    found = json.loads(text)
+    if not isinstance(found, dict):
+        raise ValueError(f"{text[:40]!r} is no JSON object")
+    return found
 
 
 def remove(connection: Connection, row: int) -> None:
     """Take out a document whose chunks are gone already."""
     graphs.remove_document(connection, row)
-    connection.execute(
-        "DELETE FROM texts WHERE block >= ? AND block < ?", (row << _BLOCK_BITS, (row + 1) << _BLOCK_BITS)
-    )
+    connection.execute("DELETE FROM texts WHERE block >= ? AND block < ?", (row << BLOCK_BITS, (row + 1) << BLOCK_BITS))
     connection.execute("DELETE FROM documents WHERE document = ?", (row,))
 
 

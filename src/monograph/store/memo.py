@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
+from monograph.store.checksums import checksum
 from monograph.store.database import Connection
 
 VECTOR = "vector"
@@ -51,8 +52,8 @@ def put(connection: Connection, kind: str, values: Iterable[tuple[bytes, bytes, 
         (key, value, tokens spent to make it).
     """
     connection.executemany(
-        "INSERT INTO memo (kind, key, value, tokens) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        ((kind, key, value, tokens) for key, value, tokens in values),
+        "INSERT INTO memo (kind, key, value, tokens, checksum) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        ((kind, key, value, tokens, checksum(kind.encode(), key, value)) for key, value, tokens in values),
     )
 
 

@@ -9,6 +9,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
+from monograph.store.checksums import checksum
 from monograph.store.database import Connection
 
 _ENTITY = "COALESCE(h.head, n.head, n.name)"
@@ -134,12 +135,17 @@ def without_code(connection: Connection, keys: Iterable[str]) -> list[str]:
 
 def set_codes(connection: Connection, codes: Iterable[tuple[bytes, str]]) -> None:
     """Store the signs of names' embeddings: (code, key)."""
-    connection.executemany("UPDATE names SET code = ? WHERE key = ?", codes)
+    connection.executemany(
+        "UPDATE names SET code = ?, checksum = ? WHERE key = ?",
+        ((code, checksum(key.encode(), code), key) for code, key in codes),
+    )
 
 
 def drop_codes(connection: Connection) -> list[str]:
     """Forget all codes, as when the embedder becomes another; returns the keys of the names that had one."""
-    found = connection.execute("UPDATE names SET code = NULL WHERE code IS NOT NULL RETURNING key").fetchall()
+    found = connection.execute(
+        "UPDATE names SET code = NULL, checksum = NULL WHERE code IS NOT NULL RETURNING key"
+    ).fetchall()
     return sorted(str(key) for (key,) in found)
 
 

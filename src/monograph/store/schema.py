@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Callable
 from typing import TypeAlias
 
+from monograph.store import checksums
 from monograph.store.portable import name_roots
 
 APPLICATION_ID = int.from_bytes(b"MONO", "big")
@@ -234,11 +235,41 @@ FORMAT_4 = (
 
 
 @migration
-def portable(connection: sqlite3.Connection) -> None:
-    """Format 5: synced folders by a name and a place, and what lies in them by the name and the path below."""
-    connection.execute(
-        # place is absolute, or relative to the file's folder; seed is what the ids of documents are made from.
-        """CREATE TABLE roots (
-            root INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, place TEXT NOT NULL, seed TEXT NOT NULL)"""
-    )
+def names_and_checksums(connection: sqlite3.Connection) -> None:
+    """Format 5: synced folders by a name and a place; checksums of what a file cannot make again.
+
+    What is there now is taken to be right.
+    """
+    for statement in FORMAT_5:
+        connection.execute(statement)
     name_roots(connection)
+    connection.create_function("checksum", -1, checksums.checksum, deterministic=True)
+    connection.execute("UPDATE memo SET checksum = checksum(CAST(kind AS BLOB), key, value)")
+    connection.execute("UPDATE names SET checksum = checksum(CAST(key AS BLOB), code) WHERE code IS NOT NULL")
+    for (row,) in connection.execute("SELECT document FROM documents").fetchall():
+        checksums.seal(connection, row)
+    connection.execute(
+        """INSERT INTO checksums SELECT 'settings/' || name, checksum(CAST(value AS BLOB)) FROM settings
+        WHERE name IN ('build', 'embedder', 'extractor', 'summarizer', 'summaries')"""
+    )
+    connection.execute(
+        """INSERT INTO checksums
+        SELECT 'vector_indexes/' || space, checksum(dimension, CAST(design AS BLOB), CAST(calibration AS BLOB))
+        FROM vector_indexes"""
+    )
+    connection.execute("INSERT INTO checksums SELECT 'trees', checksum(planes) FROM trees")
+
+
+FORMAT_5 = (
+    # place is absolute, or relative to the file's folder; seed is what the ids of documents are made from.
+    """CREATE TABLE roots (
+        root INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, place TEXT NOT NULL, seed TEXT NOT NULL)""",
+    # Of kind, key and value.
+    "ALTER TABLE memo ADD COLUMN checksum INTEGER",
+    # Of all that is stored of a document: see store.checksums.of_contents.
+    "ALTER TABLE documents ADD COLUMN checksum INTEGER",
+    # Of key and code, where there is a code.
+    "ALTER TABLE names ADD COLUMN checksum INTEGER",
+    # Of single rows: settings/NAME, vector_indexes/SPACE, trees.
+    "CREATE TABLE checksums (name TEXT PRIMARY KEY, checksum INTEGER NOT NULL) WITHOUT ROWID",
+)

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TypeVar
 
 from monograph.settings import Settings
+from monograph.store import checksums
 from monograph.store.database import Connection
 
 
@@ -92,6 +93,7 @@ def _get(connection: Connection, name: str) -> str | None:
 
 def _put(connection: Connection, name: str, value: str) -> None:
     connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, value))
+    checksums.put(connection, f"settings/{name}", value)
 
 
 def generation(connection: Connection) -> int:

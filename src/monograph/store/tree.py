@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from monograph.store import documents, filters, memo
+from monograph.store import checksums, documents, filters, memo
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
 
@@ -66,6 +66,7 @@ def begin(connection: Connection, planes: bytes) -> None:
     """Take out the tree that there is, and begin one with these planes: all chunks wait for their leaves."""
     clear(connection)
     connection.execute("INSERT INTO trees VALUES (1, ?, random())", (planes,))
+    checksums.put(connection, "trees", planes)
     connection.execute("INSERT INTO unplanted SELECT chunk FROM vectors")
 
 
@@ -73,6 +74,7 @@ def clear(connection: Connection) -> None:
     """Take out the tree."""
     for table in ("nodes", "trees", "unplanted", "uncut"):
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 - constants
+    checksums.drop(connection, "trees")
 
 
 def version(connection: Connection) -> int:

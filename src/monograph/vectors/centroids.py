@@ -76,9 +76,10 @@ def load(body: bytes, graph: bytes | None) -> Centroids:
     DamagedBytes
         If they are not what was written.
     """
-    dimension = unpack(body).codes.shape[1]
     if graph is not None:
-        kernel.walk(kernel.Cluster(body, graph), np.zeros(dimension, dtype=np.float32), kernel.Pool(0), 0, 1)
+        kernel.graph_check(body, graph)
+    else:
+        unpack(body)
     return Centroids(body, graph)
 
 

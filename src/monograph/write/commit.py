@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 from monograph.errors import BusyFile, InvalidDocument, MonographError
-from monograph.store import chunks, documents, graphs, memo, names, sources, terms
+from monograph.store import checksums, chunks, documents, graphs, memo, names, sources, terms
 from monograph.store.database import Connection, savepoint
 from monograph.values import Move, Problem
 from monograph.write.batch import Parcel, changed
@@ -263,6 +263,7 @@ def _store_document(
     store_part(connection, number, derived.parts[document.id, prepared.sha256], derived.names, derived.uses)
     if known is not None:
         documents.put(connection, document, prepared.sha256, source)
+    checksums.seal(connection, number)
     tally.added += known is None
     tally.changed += known is not None
     tally.chunks_added += swap.added

@@ -15,6 +15,7 @@ import numpy as np
 
 from monograph.errors import InvalidDocument
 from monograph.store import chunks, documents, vectors
+from monograph.store.checksums import given_key
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
 from monograph.values import Document, OnProgress, Passage, Progress, Report, content_id
@@ -22,7 +23,7 @@ from monograph.write.apply import grow_tree, report
 from monograph.write.batch import Parcel, batches
 from monograph.write.commit import Overtaken, Seen, Tally, store
 from monograph.write.pipeline import Pipeline
-from monograph.write.prepare import given_key, normalised
+from monograph.write.prepare import normalised
 
 _TRIES = 50
 _LONGEST_PAUSE = 0.02

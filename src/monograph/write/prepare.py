@@ -15,6 +15,7 @@ from monograph.derive.embed.text import embedded_text
 from monograph.errors import InvalidDocument
 from monograph.models import Embedder
 from monograph.settings import Settings
+from monograph.store.checksums import given_key
 from monograph.store.vectors import pack
 from monograph.values import Chunk, Document, Float32, Problem, content_hash
 
@@ -115,11 +116,6 @@ def _vectored(document: Document, chunk: Chunk, given: Float32 | None, embedder:
         raise InvalidDocument(f"the vector of chunk {chunk.id!r} is not finite", "leave it out to have it made")
     unit = normalised(vector)
     return Vectored(given_key(pack(unit)), "", unit)
-
-
-def given_key(packed: bytes) -> bytes:
-    """The memo key of a vector that came with its chunk."""
-    return content_hash("given", hashlib.sha256(packed).hexdigest())
 
 
 def normalised(vector: Float32) -> Float32:

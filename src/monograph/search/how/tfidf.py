@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from monograph.search import fusion, hits, words
 from monograph.search.ranking import Ranking, ranking
 from monograph.search.strategy import Corpus, Named, Query
-from monograph.store import chunks, terms
+from monograph.store import readable, terms
 from monograph.store.database import Connection
 from monograph.values import Hit
 
@@ -48,7 +48,7 @@ class Tfidf(Named):
         for row in words.substring(connection, query.text, pool, query.allowed).rows:
             lifted[row] = 1.0
         rows = list(dict.fromkeys([*words.bm25(connection, query.text, pool, query.allowed).rows, *lifted]))
-        counts = [Counter(terms.words_of("\n".join(titled))) for titled in chunks.titled_texts(connection, rows)]
+        counts = [Counter(terms.words_of("\n".join(titled))) for titled in readable.titled_texts(connection, rows)]
         asked = Counter(terms.words_of(query.text))
         vocabulary = {word for count in [asked, *counts] for word in count}
         idf = inverse_document_frequency(terms.document_frequency(connection, vocabulary), terms.count(connection))

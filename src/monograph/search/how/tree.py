@@ -13,7 +13,7 @@ from monograph.errors import InputError
 from monograph.search import nearest, summaries
 from monograph.search.ranking import Ranking
 from monograph.search.strategy import Corpus, Named, Query
-from monograph.store import chunks
+from monograph.store import readable
 from monograph.store import tree as store
 from monograph.store.database import Connection
 from monograph.store.filters import EVERYTHING, Allowed
@@ -109,7 +109,10 @@ def _hits(connection: Connection, near: Ranking, over: Ranking, chosen: list[_Pl
     for summary, place in chosen:
         ranking = over if summary else near
         row = ranking.rows[place]
-        (one,) = chunks.load(connection, [rows[row].nearest or 0 if summary else row])
+        read = readable.chunks(connection, [rows[row].nearest or 0 if summary else row])
+        if not read or (summary and row not in found):
+            continue
+        (one,) = read.values()
         origin = Origin(ranking.retriever, place, ranking.scores[place], ranking.effort)
         hits.append(
             Hit(

@@ -18,6 +18,7 @@ from monograph.vectors.kernel import reference, reference_graph
 
 _top_k, _scan, _checksum = reference.top_k, reference.scan, reference.checksum
 _walk, _graph_insert, _graph_remove = reference_graph.walk, reference_graph.graph_insert, reference_graph.graph_remove
+_graph_check = reference_graph.graph_check
 IMPLEMENTATION: Literal["compiled", "numpy"] = "numpy"
 try:
     from monograph.vectors.kernel import _kernel
@@ -27,12 +28,14 @@ else:
     IMPLEMENTATION = "compiled"
     _top_k, _scan, _checksum = _kernel.top_k, _kernel.scan, _kernel.checksum
     _walk, _graph_insert, _graph_remove = _kernel.walk, _kernel.graph_insert, _kernel.graph_remove
+    _graph_check = _kernel.graph_check
 
 __all__ = [
     "IMPLEMENTATION",
     "DamagedBytes",
     "Pool",
     "checksum",
+    "graph_check",
     "graph_insert",
     "graph_remove",
     "scan",
@@ -179,6 +182,11 @@ def walk(  # noqa: PLR0913 - one more than a scan has
         As for :func:`scan`.
     ef:
         Nodes kept in view, 1 or more: more finds more and takes longer.
+
+    Raises
+    ------
+    InputError, DamagedBytes
+        As :func:`scan`; also if a link that is met leads to its own node, to none, or to a level that is not there.
     """
     try:
         pool.filled, ranks, compared = _walk(
@@ -187,6 +195,21 @@ def walk(  # noqa: PLR0913 - one more than a scan has
     except _KERNEL_ERRORS as error:
         raise _ours(error, "walk", _SEARCHED, cluster.body, query, k, ef, allowed) from None
     return Found(ranks, compared)
+
+
+def graph_check(body: bytes, graph: bytes) -> None:
+    """Hold a cluster and its graph against their checksums, and every link against the nodes that there are.
+
+    Raises
+    ------
+    DamagedBytes
+        If a checksum does not match, a link leads to its own node, to none, twice to one, or to a level that is not
+        there, or the entry is not the first of the highest nodes.
+    """
+    try:
+        _graph_check(body, graph)
+    except _KERNEL_ERRORS as error:
+        raise _ours(error, "graph_check", "bytes", body, graph) from None
 
 
 def graph_insert(body: bytes, graph: bytes | None, *, m: int, ef: int, alpha: float = 1.0) -> bytes:
@@ -212,7 +235,7 @@ def graph_insert(body: bytes, graph: bytes | None, *, m: int, ef: int, alpha: fl
     InputError
         If a number is out of range.
     DamagedBytes
-        If a checksum does not match.
+        As :func:`graph_check`.
     """
     try:
         return _graph_insert(body, graph, m, ef, alpha)
@@ -237,7 +260,7 @@ def graph_remove(body: bytes, graph: bytes, rows: Sequence[int], *, ef: int, alp
     InputError
         If a number is out of range, or a row is not there.
     DamagedBytes
-        If a checksum does not match.
+        As :func:`graph_check`.
     """
     try:
         return _graph_remove(body, graph, list(rows), ef, alpha)

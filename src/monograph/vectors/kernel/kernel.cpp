@@ -602,6 +602,40 @@ struct GraphView {
         return height ? above + 4 * m * (row(node) + static_cast<std::size_t>(height) - 1) : base + 8 * m * node;
     }
     bool reaches(std::size_t node, int level) const { return height(node) >= level; }
+    // Calls visit with the links of a node at a level that it has. A checksum says that these are the bytes that someone
+    // wrote, not that they are a graph: a link must lead to another node of it, which has that level.
+    template <typename Visit> void each(std::size_t node, int height, Visit visit) const {
+        std::size_t count;
+        const std::uint8_t *found = at(node, height, count);
+        for (std::size_t place = 0; place < count; ++place) {
+            const auto link = read<std::int32_t>(found + 4 * place);
+            if (link < 0) return;
+            const auto other = static_cast<std::size_t>(link);
+            if (other >= n || other == node || (height && !reaches(other, height))) damaged("a link of its graph leads astray");
+            visit(other);
+        }
+    }
+    // All that changes to a graph count on: its levels, that its entry is the first of the highest nodes, and that no
+    // node has one link twice.
+    void require_links() const {
+        bool wrong = row(0) != 0;
+        for (std::size_t node = 0; node < n; ++node) wrong |= row(node + 1) < row(node) || row(node + 1) - row(node) > MOST_LEVELS;
+        if (wrong) damaged("a level of its graph cannot be");
+        std::size_t highest = 0;
+        for (std::size_t node = 0; node < n; ++node)
+            if (height(node) > height(highest)) highest = node;
+        if (n && static_cast<std::size_t>(entry) != highest) damaged("the entry of its graph is another");
+        std::vector<std::size_t> last(n);
+        std::size_t turn = 0;
+        for (std::size_t node = 0; node < n; ++node)
+            for (int level = 0; level <= height(node); ++level) {
+                ++turn;
+                each(node, level, [&](std::size_t other) {
+                    if (last[other] == turn) damaged("a link of its graph leads astray");
+                    last[other] = turn;
+                });
+            }
+    }
 };
 
 // Whom a node knows, alike for a stored graph and one that is being changed.
@@ -614,14 +648,7 @@ struct Neighbours {
             for (std::int32_t other : grown->links[node][static_cast<std::size_t>(height)]) visit(static_cast<std::size_t>(other));
             return;
         }
-        if (!stored->reaches(node, height)) return;
-        std::size_t count;
-        const std::uint8_t *found = stored->at(node, height, count);
-        for (std::size_t at = 0; at < count; ++at) {
-            const auto other = read<std::int32_t>(found + 4 * at);
-            if (other < 0) return;
-            if (static_cast<std::size_t>(other) < stored->n) visit(static_cast<std::size_t>(other));
-        }
+        if (stored->reaches(node, height)) stored->each(node, height, visit);
     }
 };
 
@@ -811,12 +838,12 @@ Graph thaw(const GraphView &view, std::size_t nodes) {
     graph.m = view.m;
     graph.entry = view.entry;
     graph.links.resize(nodes);
-    const Neighbours neighbours{nullptr, &view};
+    view.require_links();
     for (std::size_t node = 0; node < view.n; ++node) {
         graph.links[node].resize(static_cast<std::size_t>(view.height(node)) + 1);
         for (int height = 0; height <= view.height(node); ++height)
-            neighbours.each(node, height, [&](std::size_t other) {
-                if (view.reaches(other, height)) graph.links[node][static_cast<std::size_t>(height)].push_back(static_cast<std::int32_t>(other));
+            view.each(node, height, [&](std::size_t other) {
+                graph.links[node][static_cast<std::size_t>(height)].push_back(static_cast<std::int32_t>(other));
             });
     }
     return graph;
@@ -913,6 +940,11 @@ nb::bytes graph_remove(const nb::bytes &given, const nb::bytes &stored, const nb
     return freeze(left);
 }
 
+void graph_check(const nb::bytes &given, const nb::bytes &stored) {
+    const Body body(given.data(), given.size(), true);
+    GraphView(stored.data(), stored.size(), body.n, true).require_links();
+}
+
 nb::tuple walk(const nb::bytes &given, const nb::bytes &stored, const Vector &query, const Floats &scores, const Ids &ids, std::int64_t filled,
                std::int64_t k, std::int64_t ef, const nb::object &allowed, bool trusted) {
     require_growth(2, ef, 1);
@@ -955,6 +987,7 @@ NB_MODULE(_kernel, module) {
                "See monograph.vectors.kernel.graph_insert.");
     module.def("graph_remove", &graph_remove, nb::arg("body"), nb::arg("graph"), nb::arg("rows"), nb::arg("ef"), nb::arg("alpha"),
                "See monograph.vectors.kernel.graph_remove.");
+    module.def("graph_check", &graph_check, nb::arg("body"), nb::arg("graph"), "See monograph.vectors.kernel.graph_check.");
     module.def("walk", &walk, nb::arg("body"), nb::arg("graph"), nb::arg("query").noconvert(), nb::arg("scores").noconvert(), nb::arg("ids").noconvert(),
                nb::arg("filled"), nb::arg("k"), nb::arg("ef"), nb::arg("allowed").none(), nb::arg("trusted"), "See monograph.vectors.kernel.walk.");
 }

@@ -70,6 +70,7 @@ def graph_insert(body: bytes, graph: bytes | None, m: int, ef: int, alpha: float
         if first > nodes:
             raise RuntimeError("damaged: the graph is of another cluster")
         grown = _thaw(graph, first)
+        _require_links(graph, grown)
         grown.links.extend([] for _ in range(nodes - first))
     growth = _Growth(parsed, grown, ef, np.float32(alpha))
     for node in range(first, nodes):
@@ -83,6 +84,7 @@ def graph_remove(body: bytes, graph: bytes, rows: Sequence[int], ef: int, alpha:
     parsed = parse(body)
     nodes = len(parsed.ids)
     grown = _thaw(graph, nodes)
+    _require_links(graph, grown)
     gone: set[int] = set()
     for row in rows:
         if not 0 <= row < nodes or row in gone:
@@ -96,6 +98,11 @@ def graph_remove(body: bytes, graph: bytes, rows: Sequence[int], ef: int, alpha:
     left = Graph(grown.m, place.get(grown.entry, -1))
     left.links = [[[place[other] for other in links] for links in grown.links[row]] for row in staying]
     return _freeze(left)
+
+
+def graph_check(body: bytes, graph: bytes) -> None:
+    """See :func:`monograph.vectors.kernel.graph_check`."""
+    _require_links(graph, _thaw(graph, len(parse(body).ids)))
 
 
 def walk(  # noqa: PLR0913, PLR0917 - the compiled twin has them
@@ -142,7 +149,11 @@ class _Walk:
 
     def _neighbours(self, node: int, level: int) -> list[int]:
         links = self._graph.links[node]
-        return links[level] if level < len(links) else []
+        if level >= len(links):
+            return []
+        if any(_leads_astray(self._graph, node, level, other) for other in links[level]):
+            raise RuntimeError("damaged: a link of its graph leads astray")
+        return links[level]
 
     def descend(self, here: Scored, level: int) -> Scored:
         """Step to the best neighbour until none is better."""
@@ -287,27 +298,39 @@ def _thaw(data: bytes, nodes: int, *, trusted: bool = False) -> Graph:
     if not trusted and checksum(data[GRAPH_HEADER:]) != found:
         raise RuntimeError("damaged: the checksum of its graph does not match")
     rows = struct.unpack_from(f"<{n + 1}I", data, GRAPH_HEADER)
-    levels = [end - start if 0 <= end - start <= MOST_LEVELS else 0 for start, end in pairwise(rows)]
     if len(data) != above + 4 * m * rows[n] or not (0 if n else -1) <= entry < n:
         raise RuntimeError("damaged: the graph is of another length")
     graph = Graph(m, entry)
-    for level in levels:
-        links = [_links(data, base, 2 * m, n)]
-        base += 8 * m
-        for _ in range(level):
-            links.append(_links(data, above, m, n))
-            above += 4 * m
-        graph.links.append(links)
-    for links in graph.links:
-        for level, row in enumerate(links):
-            row[:] = [other for other in row if levels[other] >= level]
+    for node, (start, end) in enumerate(pairwise(rows)):
+        levels = range(start, end if start <= end <= rows[n] and end - start <= MOST_LEVELS else start)
+        links = [_links(data, base + 8 * m * node, 2 * m)]
+        graph.links.append(links + [_links(data, above + 4 * m * row, m) for row in levels])
     return graph
 
 
-def _links(data: bytes, at: int, room: int, nodes: int) -> list[int]:
+def _links(data: bytes, at: int, room: int) -> list[int]:
     found = struct.unpack_from(f"<{room}i", data, at)
     count = next((place for place, other in enumerate(found) if other < 0), room)
-    return [other for other in found[:count] if other < nodes]
+    return list(found[:count])
+
+
+def _leads_astray(graph: Graph, node: int, level: int, other: int) -> bool:
+    """Whether a link leads to no other node that has its level: a right checksum does not say that it does."""
+    return other >= len(graph.links) or other == node or (level > 0 and level >= len(graph.links[other]))
+
+
+def _require_links(data: bytes, graph: Graph) -> None:
+    """All that changes count on: levels, the entry as the first of the highest nodes, and no link twice."""
+    rows = struct.unpack_from(f"<{len(graph.links) + 1}I", data, GRAPH_HEADER)
+    if rows[0] or any(not 0 <= end - start <= MOST_LEVELS for start, end in pairwise(rows)):
+        raise RuntimeError("damaged: a level of its graph cannot be")
+    heights = [len(links) for links in graph.links]
+    if heights and graph.entry != heights.index(max(heights)):
+        raise RuntimeError("damaged: the entry of its graph is another")
+    for node, links in enumerate(graph.links):
+        for level, row in enumerate(links):
+            if len(set(row)) < len(row) or any(_leads_astray(graph, node, level, other) for other in row):
+                raise RuntimeError("damaged: a link of its graph leads astray")
 
 
 def _freeze(graph: Graph) -> bytes:

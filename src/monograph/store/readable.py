@@ -1,0 +1,77 @@
+"""What searches read: they leave out a row that cannot be decoded, with a warning that names it, and go on."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+
+from monograph.errors import DamagedDocument, DamagedFile, DamageWarning
+from monograph.store import chunks as stored
+from monograph.store import documents as stored_documents
+from monograph.store import extractions, summary_texts
+from monograph.store.database import Connection, decoding
+from monograph.values import Extraction, SummaryText
+
+NOTHING = Extraction()
+
+
+def warn(error: DamagedFile) -> None:
+    """Say what is left out."""
+    warnings.warn(f"left out: {error}", DamageWarning, stacklevel=2)
+
+
+def documents(connection: Connection) -> list[stored_documents.Row]:
+    """All documents that can be read, by row number."""
+    try:
+        return stored_documents.every(connection)
+    except DamagedDocument:
+        found = []
+        for number in stored_documents.numbers(connection):
+            try:
+                found.append(stored_documents.by_number(connection, number))
+            except DamagedDocument as error:
+                warn(error)
+        return found
+
+
+def chunks(connection: Connection, rows: Iterable[int]) -> dict[int, stored.Found]:
+    """Those of some chunks that can be read, by row number, in the order asked for."""
+    found = {}
+    for row in rows:
+        try:
+            (found[row],) = stored.load(connection, [row])
+        except DamagedDocument as error:
+            warn(error)
+    return found
+
+
+def titled_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, str]]:
+    """(title of the document, text) of chunks by row number, in the order asked for; empty for one that is left out."""
+    found = []
+    for row in rows:
+        try:
+            found += stored.titled_texts(connection, [row])
+        except DamagedDocument as error:
+            warn(error)
+            found.append(("", ""))
+    return found
+
+
+def extraction(connection: Connection, chunk: int, value: bytes, text: str) -> Extraction:
+    """What was found in a chunk of that text; nothing where that cannot be read."""
+    try:
+        with decoding(connection, f"what was extracted from row {chunk} of chunks"):
+            return extractions.unpack(value, text)
+    except DamagedFile as error:
+        warn(error)
+        return NOTHING
+
+
+def summary(connection: Connection, node: int, value: bytes) -> SummaryText | None:
+    """The text of a summary; None where it cannot be read."""
+    try:
+        with decoding(connection, f"the summary of row {node} of nodes"):
+            return summary_texts.unpack(value)
+    except DamagedFile as error:
+        warn(error)
+        return None

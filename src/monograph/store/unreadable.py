@@ -1,0 +1,111 @@
+"""Which row it is that cannot be decoded: SQLite and Python say what is wrong with a value, and not where it lies."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import struct
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+
+from monograph.errors import DamagedFile
+
+UNDECODABLE = (ValueError, TypeError, LookupError, ArithmeticError, struct.error, RecursionError)
+"""What Python raises over values that are not what they should be."""
+
+_NOT_UTF8 = re.compile(r"Could not decode to UTF-8 column '(?P<column>[^']*)'")
+_OF_FTS = ("invalid fts5 file format", "vtable constructor failed", "malformed inverted index")
+_SHADOWS = ("words_", "trigrams_", "sqlite_")
+_JSON = (("documents", "metadata"), ("documents", "sections"), ("chunks", "metadata"), ("chunks", "merged"))
+TEXTS = (
+    ("documents", "document", "document = ?1", ("id", "uri", "title", "metadata", "sections")),
+    ("chunks", "chunk", "document = ?1", ("id", "metadata", "merged")),
+    ("texts", "block", "block >> 24 = ?1", ("text",)),
+)
+"""(table, what numbers its rows, which belong to a document, columns of text)."""
+
+
+def damaged(path: Path | str, fault: str) -> DamagedFile:
+    """The error of a file of which a part cannot be read."""
+    return DamagedFile(f"{path} is damaged: {fault}", f"monograph check {path} --repair, or restore it from a copy")
+
+
+def is_own(error: BaseException) -> bool:
+    """Whether an error comes from this package, and not from what is plugged in."""
+    name = ""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        name = str(frame.f_globals.get("__name__", ""))
+    return name.partition(".")[0] in ("monograph", "json", "numpy")
+
+
+def is_undecodable(error: Exception) -> bool:
+    """Whether SQLite failed over a text that is no UTF-8."""
+    return _NOT_UTF8.search(str(error)) is not None
+
+
+def in_document(connection: sqlite3.Connection, document: int) -> Iterator[tuple[str, str, int, bytes]]:
+    """(table, column, row, value) of every text of a document that is no UTF-8."""
+    for table, row, condition, columns in TEXTS:
+        for column in columns:
+            query = f"SELECT {row}, CAST({column} AS BLOB) FROM {table} WHERE {condition}"  # noqa: S608 - constants
+            for number, value in connection.execute(query, (document,)):
+                if not _decodes(value):
+                    yield table, column, number, value
+
+
+def _decodes(value: bytes | None) -> bool:
+    try:
+        return value is None or value.decode() is not None
+    except UnicodeDecodeError:
+        return False
+
+
+def fault_of(connection: sqlite3.Connection, error: Exception) -> str | None:
+    """What is damaged, and in which row, where that is why SQLite failed; None where it failed for another reason."""
+    said = str(error)
+    if any(one in said for one in _OF_FTS):
+        return f"the inverted index: {said}"
+    found = _NOT_UTF8.search(said)
+    if found is not None:
+        return next(_not_utf8(connection, found["column"]), f"a row whose {found['column']} is no UTF-8")
+    if "malformed JSON" in said:
+        return next(_not_json(connection), None)
+    if "user-defined function raised" in said:
+        return next(_not_utf8(connection, ""), None)
+    return None
+
+
+def _not_utf8(connection: sqlite3.Connection, column: str) -> Iterator[str]:
+    """Rows with a text that is no UTF-8: those where a column of that name is, else any."""
+    held = list(_texts(connection))
+    for table, row, name in [one for one in held if one[2] == column] or held:
+        query = f"SELECT {row}, CAST({name} AS BLOB) FROM {table} WHERE typeof({name}) = 'text'"  # noqa: S608 - names
+        for number, value in connection.execute(query):
+            if not _decodes(value):
+                yield f"row {_shown(number)} of {table}: its {name} is no UTF-8"
+
+
+def _texts(connection: sqlite3.Connection) -> Iterator[tuple[str, str, str]]:
+    """(table, what names its rows, column) of every column of text."""
+    tables = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
+    for table, made_by in tables:
+        if table.startswith(_SHADOWS) or str(made_by).startswith("CREATE VIRTUAL"):
+            continue
+        columns = connection.execute("SELECT name, type, pk FROM pragma_table_info(?)", (table,)).fetchall()
+        row = "rowid"
+        if "WITHOUT ROWID" in str(made_by):
+            row = f"CAST({next(name for name, _, place in columns if place == 1)} AS BLOB)"
+        yield from ((table, row, name) for name, kind, _ in columns if kind == "TEXT")
+
+
+def _shown(row: int | bytes) -> str:
+    return repr(row.decode("utf-8", "replace")) if isinstance(row, bytes) else str(row)
+
+
+def _not_json(connection: sqlite3.Connection) -> Iterator[str]:
+    for table, column in _JSON:
+        for (row,) in connection.execute(
+            f"SELECT rowid FROM {table} WHERE {column} IS NOT NULL AND NOT json_valid({column})"  # noqa: S608 - names
+        ):
+            yield f"row {row} of {table}: its {column} is no JSON"
