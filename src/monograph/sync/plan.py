@@ -5,17 +5,18 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
 from monograph.errors import SourceMissing
 from monograph.read import path_to_uri, uri_to_path
-from monograph.store import sources
+from monograph.read.source import is_installed
+from monograph.store import failures, sources
 from monograph.store.database import Database
 from monograph.sync.ignore import IGNORE_FILE, Rules
-from monograph.values import Change, Plan, Problem
+from monograph.values import Change, ChangeKind, Plan, Problem
 
 FileState: TypeAlias = tuple[str, int, int]
 """A file found on disk: its uri, bytes, and time of change in nanoseconds since 1970. A plain tuple: there are many."""
@@ -48,6 +49,7 @@ def make_plan(database: Database, roots: Sequence[Path], *, verify: bool = False
     """
     changes: dict[str, Change] = {}
     problems: list[Problem] = []
+    unread = {} if verify else _unread(database)
     absolute = list(dict.fromkeys(Path(os.path.abspath(root)) for root in roots))  # noqa: PTH100 - resolve() would follow links
     for root in absolute:
         uri = path_to_uri(root)
@@ -59,7 +61,7 @@ def make_plan(database: Database, roots: Sequence[Path], *, verify: bool = False
         if known and not files and len(problems) == before and not prune:
             problems.append(_emptied(root, len(known)))
             continue
-        changes |= _compare(database, _Seen(uri, files, walk.unseen), known, verify=verify)
+        changes |= _compare(database, _Seen(uri, files, walk.unseen, unread), known, verify=verify)
     looked_through = tuple(path_to_uri(root) for root in absolute)
     return Plan(tuple(changes[uri] for uri in sorted(changes)), tuple(dict.fromkeys(problems)), roots=looked_through)
 
@@ -78,6 +80,7 @@ def plan_paths(database: Database, root: Path, paths: Sequence[Path]) -> Plan:
     """
     changes: dict[str, Change] = {}
     problems: list[Problem] = []
+    unread = _unread(database)
     for path in sorted(set(paths)):
         rules = _rules_at(root, path)
         if rules is None:
@@ -95,7 +98,7 @@ def plan_paths(database: Database, root: Path, paths: Sequence[Path]) -> Plan:
             found = list(walk.below(path, rules)) if stat.S_ISDIR(state.st_mode) else [file]
         with database.read() as connection:
             known = sources.states(connection, path_to_uri(path))
-        changes |= _compare(database, _Seen(path_to_uri(root), found, walk.unseen), known, verify=False)
+        changes |= _compare(database, _Seen(path_to_uri(root), found, walk.unseen, unread), known, verify=False)
     return Plan(tuple(changes[uri] for uri in sorted(changes)), tuple(dict.fromkeys(problems)))
 
 
@@ -126,11 +129,23 @@ def _lies_under(uri: str, folders: Sequence[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What was found of a root, or of a path below it. Nothing is known about what lies under ``unseen``."""
+    """What was found of a root, or of a path below it. Nothing is known about what lies under ``unseen``.
+
+    ``unread`` has (bytes, time of change), by uri, of files that could not be read, and cannot be now.
+    """
 
     root: str
     files: Sequence[FileState]
     unseen: Sequence[str]
+    unread: Mapping[str, tuple[int, int]]
+
+
+def _unread(database: Database) -> dict[str, tuple[int, int]]:
+    """(bytes, time of change), by uri, of the files that cannot be read for want of an extra, then and now."""
+    with database.read() as connection:
+        waiting = failures.unread(connection)
+    absent = {needs for needs in {one[2] for one in waiting.values()} if not is_installed(needs)}
+    return {uri: (size, modified_ns) for uri, (size, modified_ns, needs) in waiting.items() if needs in absent}
 
 
 def _compare(database: Database, seen: _Seen, known: dict[str, tuple[int, int]], *, verify: bool) -> dict[str, Change]:
@@ -144,7 +159,9 @@ def _compare(database: Database, seen: _Seen, known: dict[str, tuple[int, int]],
         uri, size, modified_ns = file
         state = known.pop(uri, None)
         if state is None:
-            changes[uri] = Change("new", uri, seen.root, size, modified_ns)
+            # A file that nothing here can read is the same as long as it is the same: it is not told of again.
+            kind: ChangeKind = "same" if seen.unread.get(uri) == (size, modified_ns) else "new"
+            changes[uri] = Change(kind, uri, seen.root, size, modified_ns)
         elif state == (size, modified_ns) and not verify:
             changes[uri] = Change("same", uri, seen.root, size, modified_ns)
         else:
