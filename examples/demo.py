@@ -38,7 +38,7 @@ with Monograph.open(FILE) as monograph:
     )
     for question in QUESTIONS:
         console.print(f"\n? {question}", style="bold green")
-        output.print_hits(monograph.search(question, k=2), explain=True)
+        output.print_hits(monograph.search(question, k=2), explain=False)
 
 console.print("Next, type:", style="bold")
 for command in (

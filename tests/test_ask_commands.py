@@ -96,6 +96,24 @@ def test_context(file: Path) -> None:
     assert "orders are" in run("context", file, QUESTION, "--order", "best", code=1)[1]
 
 
+def test_context_says_on_standard_error_that_it_is_not_relevant(file: Path) -> None:
+    text, said = run("context", file, "What did the king of Denmark eat?")
+    assert text.startswith("=====")
+    assert said.startswith("nothing relevant was found; what is nearest:")
+    assert run("context", file, QUESTION)[1] == ""
+
+
+@pytest.mark.parametrize("command", ["search", "ask", "context"])
+def test_a_query_from_standard_input(command: str, file: Path) -> None:
+    assert COMET in run(command, file, "-", said=f"\ufeff{QUESTION}\n")[0]
+    assert "standard input is empty" in run(command, file, "-", code=1, said=" \n")[1]
+    program = [sys.executable, "-m", "monograph.app.cli", command, str(file), "-"]
+    done = subprocess.run(program, input=b"\xff\xfe", capture_output=True, check=False)
+    assert done.returncode == 1
+    assert b"no text in UTF-8" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
 def test_chat_with_a_model(file: Path, server: ModelServer) -> None:
     lines = [
         "/why",

@@ -74,6 +74,29 @@ def test_search(file: Path, texts: Path) -> None:
     assert run("search", file, "zebra", "--how", "lexical").strip() == "nothing found"
 
 
+def test_what_is_not_relevant_is_called_so(file: Path) -> None:
+    said = run("search", file, "zebra quantum", "-n", 2)
+    assert said.startswith("nothing relevant was found; what is nearest:\n\n1. ")
+    assert "\n2. " in said
+    hits = json.loads(run("search", file, "zebra quantum", "-n", 2, "--json"))
+    assert len(hits) == 2
+    assert hits[0]["score"] != 0
+    assert hits[0]["origins"][0]["retriever"] == "graph"
+    assert run("search", file, "payment", "-k", 1).startswith("perhaps nothing relevant: ")
+    for query in ("boilers", "who services the boiler?", "INV-2024", "apple"):
+        assert run("search", file, query, "-k", 1).startswith("1. ")
+
+
+@pytest.mark.parametrize("how", ["auto", "lexical", "tfidf", "dense", "hybrid", "graph", "graph:faithful=true"])
+def test_raw_scores_are_only_explained(how: str, file: Path) -> None:
+    raw = [f"{hit['score']:.3f}" for hit in json.loads(run("search", file, "INV-2024 boiler", "--how", how, "--json"))]
+    plain, explained = (run("search", file, "INV-2024 boiler", "--how", how, *more) for more in ((), ("--explain",)))
+    assert raw
+    for score in raw:
+        assert score not in plain
+        assert f"{score} = " in explained
+
+
 @pytest.fixture
 def people(folder: Path, tmp_path: Path) -> Path:
     (folder / "okafor.md").write_text("# Bruno Okafor\n\nBruno Okafor met Anna Lindqvist. She wrote <b>letters</b>.")

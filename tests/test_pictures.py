@@ -170,7 +170,7 @@ def test_without_recognition_only_what_has_nothing_else_is_a_line(
     docx = pytest.importorskip("docx", reason="the extra documents is not installed")
 
     def absent() -> None:
-        raise missing("a picture of text", "ocr")
+        raise missing("a picture of text", "ocr", ImportError(name="rapidocr"))
 
     monkeypatch.setattr(images, "_engine", absent)
     for name, text in (("scan.docx", ""), ("letter.docx", "A letter with a photograph.")):

@@ -18,6 +18,7 @@ The tree::
     │   ├── SourceUnreadable no permission, or the device failed
     │   ├── SourceChanging   it kept changing while it was read
     │   ├── UnknownFormat    nothing here can read these bytes
+    │   │   └── ReaderMissing    what reads them is not installed
     │   ├── SourceDamaged    its bytes are broken, or made to do harm
     │   ├── SourceLocked     it is encrypted
     │   ├── SourceTooSlow    reading it took too long, or too much memory
@@ -57,7 +58,7 @@ class MonographError(Exception):
     def __str__(self) -> str:
         return f"{self.message} ({self.mend})" if self.mend else self.message
 
-    def __reduce__(self) -> tuple[type[MonographError], tuple[str, str]]:
+    def __reduce__(self) -> tuple[type[MonographError], tuple[str, ...]]:
         return type(self), (self.message, self.mend)
 
 
@@ -106,7 +107,12 @@ class ClosedFile(FileError):
 
 
 class SourceError(MonographError):
-    """One file or folder that was to be read."""
+    """One file or folder that was to be read.
+
+    ``needs`` is the module that would read it and is not installed; empty where that is not the fault.
+    """
+
+    needs: str = ""
 
 
 class SourceMissing(SourceError):
@@ -123,6 +129,17 @@ class SourceChanging(SourceError):
 
 class UnknownFormat(SourceError):
     """No reader understands the bytes of the source."""
+
+
+class ReaderMissing(UnknownFormat):
+    """What reads the source is in an extra that is not installed."""
+
+    def __init__(self, message: str, mend: str = "", needs: str = "") -> None:
+        super().__init__(message, mend)
+        self.needs = needs
+
+    def __reduce__(self) -> tuple[type[ReaderMissing], tuple[str, ...]]:
+        return type(self), (self.message, self.mend, self.needs)
 
 
 class SourceDamaged(SourceError):

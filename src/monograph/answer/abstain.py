@@ -15,8 +15,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from monograph.answer.overlap import nearness
-from monograph.answer.query_terms import QueryTerms
+from monograph.answer.query_terms import QueryTerms, telling_words
 from monograph.graph.evidence import Float64
+from monograph.graph.names import stem
+from monograph.store.terms import words_of
 from monograph.values import Hit
 
 LEAST = 0.53
@@ -50,6 +52,12 @@ def relevance(asked: QueryTerms, hits: Sequence[Hit]) -> float:
         return _covered(asked, _with(near, range(len(near))))
     led = [place for place, hit in enumerate(looked_at) if _is_led(hit)]
     return max(_covered(asked, near), LED * _covered(asked, _with(near, led)))
+
+
+def shares_words(asked: str, hits: Sequence[Hit]) -> bool:
+    """Whether any telling word of a question stands, in whatever form, in what was found."""
+    stems = set(map(stem, telling_words(asked)))
+    return any(not stems.isdisjoint(map(stem, words_of(f"{hit.title}\n{hit.text}"))) for hit in hits[:LOOKED_AT])
 
 
 def _is_led(hit: Hit) -> bool:

@@ -5,11 +5,24 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from monograph.answer.abstain import LEAST_FOR_A_MODEL, shares_words
 from monograph.app import output
 from monograph.values import Answer, Citation, Context
 
 NO_MODEL = "No model is set: these are the passages that may hold the answer. --model openai:URL#MODEL lets one answer."
+NOTHING_RELEVANT = "nothing relevant was found; what is nearest:"
+OTHER_WORDS = "perhaps nothing relevant: no word of it stands in these, the nearest in meaning:"
 NEAREST = 3
+
+
+def print_doubt(found: Context, *, stderr: bool = False) -> None:
+    """What is to be said ahead of passages that may have nothing to do with the question; nothing where they have."""
+    if not found.hits:
+        return
+    if found.relevance < LEAST_FOR_A_MODEL:
+        output.console(stderr=stderr).print(f"{NOTHING_RELEVANT}\n")
+    elif not shares_words(found.question, found.hits):
+        output.console(stderr=stderr).print(f"{OTHER_WORDS}\n")
 
 
 def print_piece(text: str) -> None:

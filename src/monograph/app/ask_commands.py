@@ -16,6 +16,7 @@ from monograph.app.command import (
     JsonOption,
     WhereOption,
     outcome,
+    query_of,
     where_of,
 )
 from monograph.app.keys import key_of
@@ -25,8 +26,11 @@ from monograph.library.answers import FOUND
 from monograph.models import LanguageModel
 from monograph.values import DEFAULT_CUT, Answer, PassageOrder
 
+QuestionArgument = Annotated[
+    str, typer.Argument(metavar="QUESTION", help="In any words; - reads standard input.", show_default=False)
+]
 BudgetOption = Annotated[int, typer.Option("--budget", "-b", help="Most tokens of the passages.")]
-FoundOption = Annotated[int, typer.Option("-k", help="Most hits that they are taken from.")]
+FoundOption = Annotated[int, typer.Option("-k", "-n", help="Most hits that they are taken from.")]
 ModelOption = Annotated[
     str,
     typer.Option(
@@ -40,7 +44,7 @@ ModelOption = Annotated[
 
 def ask(  # noqa: PLR0913, PLR0917 - options are arguments
     file: FileArgument,
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help="In any words.", show_default=False)],
+    question: QuestionArgument,
     model: ModelOption = "",
     api_key: ApiKeyOption = "",
     budget: BudgetOption = BUDGET,
@@ -50,21 +54,23 @@ def ask(  # noqa: PLR0913, PLR0917 - options are arguments
     explain: Annotated[bool, typer.Option("--explain", "-e", help="Say what it took.")] = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Answer a question from FILE, with the places that the answer comes from.
+    r"""Answer a question from FILE, with its sources.
 
     Without a model the best passages are printed, cut down to what the question needs, or that the file does not tell.
 
       monograph ask notes.mono "who repaired the generator?"
-      monograph ask notes.mono "who repaired the generator?" --model "openai:http://localhost:11434/v1#qwen3:1.7b"
+      monograph ask notes.mono "who repaired the generator?" \
+          --model "openai:http://localhost:11434/v1#qwen3:1.7b"
     """
     with outcome(as_json=json_output):
         chosen = load(model, api_key)
         with Monograph.open(file, create=False, model=chosen, key=key_of(file)) as monograph:
+            asked = query_of(question)
             choices: dict[str, Any] = {"k": k, "how": how, "where": where_of(where or [])}
             if json_output:
-                output.print_json(answer_output.as_object(monograph.ask(question, budget, **choices)))
+                output.print_json(answer_output.as_object(monograph.ask(asked, budget, **choices)))
                 return
-            for piece in monograph.stream(question, budget, **choices):
+            for piece in monograph.stream(asked, budget, **choices):
                 if isinstance(piece, Answer):
                     answer_output.print_end(piece, with_model=chosen is not None, explain=explain)
                 else:
@@ -73,7 +79,7 @@ def ask(  # noqa: PLR0913, PLR0917 - options are arguments
 
 def context(  # noqa: PLR0913, PLR0917 - options are arguments
     file: FileArgument,
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help="In any words.", show_default=False)],
+    question: QuestionArgument,
     budget: BudgetOption = BUDGET,
     k: FoundOption = FOUND,
     cut: Annotated[
@@ -86,18 +92,21 @@ def context(  # noqa: PLR0913, PLR0917 - options are arguments
     prompt: Annotated[bool, typer.Option("--prompt", help="All that a model is sent.")] = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Print what a model needs to answer a question: passages, cut down and packed under a budget of tokens.
+    """Print what a model needs to answer a question.
+
+    It is passages, cut down and packed under a budget of tokens.
 
     monograph context notes.mono "who repaired the generator?" --budget 500
     monograph context notes.mono "who repaired the generator?" --prompt | llm
     """
     with outcome(as_json=json_output), Monograph.open(file, create=False, key=key_of(file)) as monograph:
         found = monograph.context(
-            question, budget, k=k, how=how, where=where_of(where or []), cut=cut, order=_order(order)
+            query_of(question), budget, k=k, how=how, where=where_of(where or []), cut=cut, order=_order(order)
         )
         if json_output:
             output.print_json(answer_output.as_object(found))
             return
+        answer_output.print_doubt(found, stderr=True)  # Standard output may go to a model.
         text = found.prompt() if prompt else found.markdown() if markdown else found.text
         output.console().print(output.safe(text) if text else "nothing found")
 
@@ -111,12 +120,15 @@ def chat(  # noqa: PLR0913, PLR0917 - options are arguments
     how: HowOption = "auto",
     json_output: JsonOption = False,
 ) -> None:
-    """Ask one question after the other: what a question means is told by those before it.
+    r"""Ask one question after the other.
+
+    What a question means is told by those before it.
 
     /sources lists what the last answer comes from, /open N reads it there, /why says how it was found, /new starts
     afresh, /quit or the end of the input ends. With --json each line of the input gives a line of JSON.
 
-      monograph chat notes.mono --model "openai:http://localhost:11434/v1#qwen3:1.7b"
+      monograph chat notes.mono \
+          --model "openai:http://localhost:11434/v1#qwen3:1.7b"
     """
     with (
         outcome(as_json=json_output),

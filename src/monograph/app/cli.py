@@ -7,10 +7,13 @@ from typing import Annotated
 
 import typer
 
+from monograph import __version__
 from monograph.app import (
+    answer_output,
     ask_commands,
     file_commands,
     graph_commands,
+    measure_commands,
     output,
     serve_commands,
     source_commands,
@@ -23,40 +26,48 @@ from monograph.app.command import (
     HowOption,
     HtmlOption,
     JsonOption,
+    QueryArgument,
     WhereOption,
     outcome,
+    query_of,
     unseen,
     where_of,
 )
 from monograph.app.keys import key_of
+from monograph.app.manual import MANUAL, PROGRAM, as_written
 from monograph.app.stats_output import print_stats
 from monograph.library import Monograph
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 
-MANUAL = """Graph RAG in one file: point it at a folder, then ask.
-
-  monograph sync notes.mono ~/notes        make or update the file
-  monograph search notes.mono "boiler"     find passages, with their sources
-  monograph ask notes.mono "who repaired the boiler?"
-                                           answer from them, with a model or without
-  monograph show notes.mono ID             read a document, or a chunk among its neighbours
-  monograph graph notes.mono "Mrs Grubb"   see what is named together with a person, a place, a thing
-  monograph outline notes.mono             see what it is all about, in summaries
-
-The file is one SQLite database; nothing leaves this machine. Every command takes --json. Exit codes: 0 done; 1
-failed; 2 wrong usage; 3 done, but some sources could not be taken in, or faults were found; 130 interrupted.
-"""
-
 app = typer.Typer(
-    help=MANUAL, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
+    help=as_written(MANUAL),
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"max_content_width": 100},
 )
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        output.console().print(f"{PROGRAM} {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """What stands before a command."""
 
 
 @app.command()
 def sync(
     file: FileArgument,
     sources: Annotated[
-        list[Path], typer.Argument(metavar="FOLDER…", help="Folders and files to follow.", show_default=False)
+        list[Path], typer.Argument(metavar="FOLDER", help="Folders and files to follow.", show_default=False)
     ],
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done and what it would cost; write nothing.")
@@ -90,15 +101,16 @@ def sync(
     api_key: ApiKeyOption = "",
     json_output: JsonOption = False,
 ) -> None:
-    """Bring FILE up to date with folders: add, change and remove what changed there.
+    r"""Bring FILE up to date with folders.
 
-    Hidden files are passed over. What was embedded once is never embedded again, and what a model extracted never
-    extracted again. Interrupt it at any time.
+    What is new there is added, what changed is changed, what is gone is removed. Hidden files are passed over. What was
+    embedded once is never embedded again, and what a model extracted never extracted again. Interrupt it at any time.
 
       monograph sync notes.mono ~/notes ~/Documents/letters
       monograph sync notes.mono ~/notes --dry-run
       monograph sync notes.mono ~/notes --summarizer extractive
-      monograph sync notes.mono ~/notes --extractor "llm:openai:http://localhost:11434/v1#qwen3:1.7b"
+      monograph sync notes.mono ~/notes \
+          --extractor "llm:openai:http://localhost:11434/v1#qwen3:1.7b"
     """
     limits = Limits(max_bytes, max_seconds)
     with outcome(as_json=json_output):
@@ -130,43 +142,49 @@ def sync(
 @app.command()
 def search(
     file: FileArgument,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="A question, words, or a code.", show_default=False)],
-    k: Annotated[int, typer.Option("-k", help="Most hits.")] = 5,
+    query: QueryArgument,
+    k: Annotated[int, typer.Option("-k", "-n", help="Most hits.")] = 5,
     how: HowOption = "auto",
     where: WhereOption = None,
     explain: Annotated[bool, typer.Option("--explain", "-e", help="Say how each hit was found.")] = False,
     html: HtmlOption = None,
     json_output: JsonOption = False,
 ) -> None:
-    """Find passages, best first, with their sources, and the way through the graph that led to each.
+    r"""Find passages, best first, with their sources.
 
-    monograph search notes.mono "when is the boiler serviced?"
-    monograph search notes.mono 'INV-2024' -k 3 --where 'year >= 2020' --where '{"tags": {"contains": "paid"}}'
-    monograph search notes.mono "who repaired the boiler?" --html answer.html
-    monograph search notes.mono "what was the year like?" --how tree:detail=0.3
+    Under each stands the way through the graph that led to it. Where nothing relevant is found that is said, and what
+    is nearest is shown.
+
+      monograph search notes.mono "when is the boiler serviced?"
+      monograph search notes.mono INV-2024 -n 3 --where 'year >= 2020' \
+          --where '{"tags": {"contains": "paid"}}'
+      monograph search notes.mono "who repaired the boiler?" --html answer.html
+      monograph search notes.mono "what was the year like?" --how tree:detail=0.3
+      echo "who repaired the boiler?" | monograph search notes.mono -
     """
     with outcome(as_json=json_output):
         with Monograph.open(file, create=False, key=key_of(file)) as monograph:
-            allowed = where_of(where or [])
-            hits = monograph.search(query, k, how, allowed)
+            # A context tells beside its hits how much they have to do with the query.
+            found = monograph.context(query_of(query), k=k, how=how, where=where_of(where or []))
             if html is not None:
-                graph_commands.draw_answers(monograph, query, hits, html, quiet=json_output)
+                graph_commands.draw_answers(monograph, found.question, found.hits, html, quiet=json_output)
         if json_output:
-            output.print_json(hits)
+            output.print_json(found.hits)
         else:
-            output.print_hits(hits, explain=explain)
+            answer_output.print_doubt(found)
+            output.print_hits(found.hits, explain=explain)
 
 
 @app.command()
 def show(
     file: FileArgument,
     name: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="A document's id or path, or a chunk's id.", show_default=False)
+        str | None, typer.Argument(metavar="ID", help="A document's id or path, or a chunk's id.", show_default=False)
     ] = None,
     around: Annotated[int, typer.Option("--around", "-a", help="Chunks to show on both sides of a chunk.")] = 1,
     json_output: JsonOption = False,
 ) -> None:
-    """List the documents, or read one, or read a chunk among its neighbours.
+    """List the documents, or read one, or a chunk in its place.
 
     monograph show notes.mono
     monograph show notes.mono ~/notes/boiler.md
@@ -190,7 +208,7 @@ def show(
 @app.command()
 def remove(
     file: FileArgument,
-    names: Annotated[list[str], typer.Argument(metavar="ID…", help="Ids or paths of documents.", show_default=False)],
+    names: Annotated[list[str], typer.Argument(metavar="ID", help="Ids or paths of documents.", show_default=False)],
     forget: Annotated[
         bool, typer.Option("--forget", help="Leave no trace of their text in the bytes of the file.")
     ] = False,
@@ -209,12 +227,13 @@ def remove(
 @app.command()
 def forget(
     file: FileArgument,
-    names: Annotated[list[str], typer.Argument(metavar="ID…", help="Ids or paths of documents.", show_default=False)],
+    names: Annotated[list[str], typer.Argument(metavar="ID", help="Ids or paths of documents.", show_default=False)],
     json_output: JsonOption = False,
 ) -> None:
-    """Take documents out and leave no trace of their text: the same as remove --forget.
+    """Take documents out and leave no trace of their text.
 
-    Returns only when the bytes of the file and of its write-ahead log hold nothing of them.
+    The same as remove --forget. Returns only when the bytes of the file and of its write-ahead log hold nothing of
+    them.
     """
     remove(file, names, forget=True, json_output=json_output)
 
@@ -243,6 +262,7 @@ def check(
             raise typer.Exit(DONE_WITH_PROBLEMS)
 
 
+app.command(name="eval")(measure_commands.evaluate)
 app.command()(file_commands.backup)
 app.command()(file_commands.encrypt)
 app.command()(file_commands.decrypt)
@@ -271,7 +291,10 @@ def reembed(
     ],
     json_output: JsonOption = False,
 ) -> None:
-    """Make every vector anew with another embedder. Until the end, the file answers with the old one."""
+    """Make every vector anew with another embedder.
+
+    Until the end, the file answers with the old one.
+    """
     with outcome(as_json=json_output):
         from monograph.derive.embed import load_embedder
 
@@ -285,7 +308,10 @@ def reembed(
 
 @app.command()
 def compact(file: FileArgument, json_output: JsonOption = False) -> None:
-    """Drop remembered values that nothing uses any more, and give free space back to the disk."""
+    """Drop what is remembered and used no more.
+
+    Free space is given back to the disk.
+    """
     with outcome(as_json=json_output):
         with Monograph.open(file, create=False, key=key_of(file)) as monograph:
             before = monograph.stats().file_bytes
@@ -297,51 +323,13 @@ def compact(file: FileArgument, json_output: JsonOption = False) -> None:
             output.console().print(f"{file}: {before:,} bytes before, {after:,} after")
 
 
-@app.command(name="eval")
-def evaluate(
-    dataset: Annotated[
-        Path,
-        typer.Argument(
-            metavar="SET", help="A folder with corpus.jsonl(.gz) and queries.jsonl(.gz).", show_default=False
-        ),
-    ],
-    how: Annotated[
-        list[str] | None,
-        typer.Option("--how", help="A way to search; give several to compare them. By default lexical, dense, hybrid."),
-    ] = None,
-    k: Annotated[int, typer.Option("-k", help="Documents for recall@k, chunks for the context.")] = 5,
-    queries: Annotated[Path | None, typer.Option("--queries", help="Questions of your own, of the same form.")] = None,
-    file: Annotated[
-        Path | None, typer.Option("--file", help="Measure this .mono file instead of one made of the set's corpus.")
-    ] = None,
-    embedder: Annotated[
-        str, typer.Option("--embedder", help="For a file made here: static, onnx:FOLDER, …")
-    ] = "static",
-    plot: Annotated[Path | None, typer.Option("--plot", help="Write a PNG (extra bench).")] = None,
-    json_output: JsonOption = False,
-) -> None:
-    """Measure retrieval on a question set: recall, ranks, latency, tokens of context.
-
-    monograph eval ../shared/data/lihuaworld --how lexical --how graph
-    monograph eval ../shared/data/lihuaworld --file lihua.mono --queries mine.jsonl -k 10
-    """
-    with outcome(as_json=json_output):
-        from monograph.app import measure
-
-        results, name = measure.run(
-            measure.Task(dataset, queries, file, embedder, how or ["lexical", "dense", "hybrid"], k),
-            quiet=unseen(json_output),
-        )
-        if plot is not None:
-            from monograph.evaluate.plot import save_plot
-
-            save_plot(results, name, plot)
-        output.print_json(results) if json_output else measure.print_results(results, name)
+for _command in app.registered_commands:
+    _command.help = as_written(getattr(_command.callback, "__doc__", None) or "")
 
 
 def main() -> None:
     """Run the command line."""
-    app(prog_name="monograph")
+    app(prog_name=PROGRAM)
 
 
 if __name__ == "__main__":

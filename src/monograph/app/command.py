@@ -12,13 +12,17 @@ from typing import Annotated, Any
 import typer
 
 from monograph.app import output
-from monograph.errors import InvalidFilter, MonographError
+from monograph.errors import InputError, InvalidFilter, MonographError
 from monograph.search.how import strategies
 
 DONE_WITH_PROBLEMS = 3
 INTERRUPTED = 130
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The .mono file.", show_default=False)]
+QueryArgument = Annotated[
+    str,
+    typer.Argument(metavar="QUERY", help="A question, words, or a code; - reads standard input.", show_default=False),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 HtmlOption = Annotated[
     Path | None, typer.Option("--html", help="Draw it as one HTML page that needs no network.", show_default=False)
@@ -34,10 +38,17 @@ ApiKeyOption = Annotated[
 ]
 
 
+def how_to_search() -> list[str]:
+    """What a shell offers behind --how."""
+    return list(strategies())
+
+
 HowOption = Annotated[
     str,
     typer.Option(
-        "--how", help=f"How to search: {', '.join(strategies())}; with what it understands: tree:detail=0.5,budget=800."
+        "--how",
+        help=f"How to search: {', '.join(strategies())}; with what it understands: tree:detail=0.5,budget=800.",
+        autocompletion=how_to_search,
     ),
 ]
 WhereOption = Annotated[
@@ -45,6 +56,7 @@ WhereOption = Annotated[
     typer.Option(
         "--where",
         "-w",
+        metavar="FILTER",
         help="Only what meets this: 'year >= 2020', or a JSON filter. May be repeated.",
         show_default=False,
     ),
@@ -75,6 +87,25 @@ def outcome(*, as_json: bool) -> Iterator[None]:
 def unseen(json_output: bool) -> bool:
     """Whether a progress bar would be seen by no one, or spoil the output."""
     return json_output or not sys.stderr.isatty()
+
+
+def query_of(written: str) -> str:
+    """What is asked for: as it is written, or what standard input holds where that is ``-``.
+
+    Raises
+    ------
+    InputError
+        If nothing is there, or no text in UTF-8.
+    """
+    if written != "-":
+        return written
+    try:
+        read = sys.stdin.buffer.read().decode("utf-8-sig").strip()
+    except UnicodeDecodeError as error:
+        raise InputError(f"standard input is no text in UTF-8: {error}", "convert it with iconv -t utf-8") from error
+    if not read:
+        raise InputError("standard input is empty", "pipe a query into it, or write the query in place of -")
+    return read
 
 
 def where_of(written: list[str]) -> dict[str, Any] | None:

@@ -21,7 +21,9 @@ def backup(
     ] = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Copy FILE as it is now, while other programs read and write it, and check the copy.
+    """Copy FILE as it is now, and check the copy.
+
+    Other programs may read and write it meanwhile.
 
     A plain copy of FILE lacks what is still in its write-ahead log (FILE-wal): the last commits, or all of them.
 
@@ -41,7 +43,9 @@ def backup(
 
 
 def encrypt(file: FileArgument, json_output: JsonOption = False) -> None:
-    """Encrypt FILE with the key in MONOGRAPH_KEY, or one that is asked for (extra encrypt).
+    """Encrypt FILE with a key (extra encrypt).
+
+    The key is the one in MONOGRAPH_KEY, or is asked for.
 
     From then on every command needs the key: lost, it opens the file never again. No program may have FILE open.
 
@@ -60,7 +64,9 @@ def encrypt(file: FileArgument, json_output: JsonOption = False) -> None:
 
 
 def decrypt(file: FileArgument, json_output: JsonOption = False) -> None:
-    """Write encrypted FILE as a plain one, with the key in MONOGRAPH_KEY, or one that is asked for.
+    """Write encrypted FILE as a plain one.
+
+    The key is the one in MONOGRAPH_KEY, or is asked for.
 
     No program may have FILE open.
 

@@ -30,9 +30,10 @@ def graph(  # noqa: PLR0913, PLR0917 - options are arguments
     ] = None,
     json_output: JsonOption = False,
 ) -> None:
-    """Show what is named together with an entity, hop by hop, and the chunks that say so.
+    """Show what is named together with an entity.
 
-    A name of several things is all of them; give the qualifier to mean one: "Green (album)".
+    It goes hop by hop, and shows the passages that say so. A name of several things is all of them; give the qualifier
+    to mean one: "Green (album)".
 
       monograph graph notes.mono "Mrs Grubb"
       monograph graph notes.mono boiler --hops 2 --html boiler.html
@@ -52,8 +53,8 @@ def graph(  # noqa: PLR0913, PLR0917 - options are arguments
 
 def entities(  # noqa: PLR0913, PLR0917 - options are arguments
     file: FileArgument,
-    name: Annotated[str, typer.Argument(metavar="[NAME]", help="Only names that contain this.")] = "",
-    k: Annotated[int, typer.Option("-k", help="Most entities.")] = 50,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Only names that contain this.")] = "",
+    k: Annotated[int, typer.Option("-k", "-n", help="Most entities.")] = 50,
     why: Annotated[bool, typer.Option("--why", help="Say which names were taken to mean one thing, and why.")] = False,
     apart: Annotated[
         str, typer.Option("--apart", metavar="OTHER", help="Say that NAME and OTHER are not one.", show_default=False)
@@ -61,7 +62,9 @@ def entities(  # noqa: PLR0913, PLR0917 - options are arguments
     unite: Annotated[str, typer.Option("--unite", metavar="OTHER", help="Take that back.", show_default=False)] = "",
     json_output: JsonOption = False,
 ) -> None:
-    """List what the file names, most often named first; say why names were taken for one, and undo it.
+    """List what the file names, most often named first.
+
+    With --why it says why names were taken for one; --apart undoes that.
 
     monograph entities notes.mono
     monograph entities notes.mono "John Smith" --why
@@ -86,14 +89,15 @@ def reextract(
     file: FileArgument,
     extractor: Annotated[
         str,
-        typer.Argument(metavar="[EXTRACTOR]", help="pattern, spacy:PIPELINE, or llm:openai:URL#MODEL."),
+        typer.Argument(metavar="EXTRACTOR", help="pattern, spacy:PIPELINE, or llm:openai:URL#MODEL."),
     ] = "",
     api_key: ApiKeyOption = "",
     json_output: JsonOption = False,
 ) -> None:
-    """Make the graph anew with another extractor; without one, ask again about the chunks that a model failed on.
+    """Make the graph anew with another extractor.
 
-    What an extractor found before is remembered. Until all is extracted, the file answers with the graph it has.
+    Without one, a model is asked again about the chunks that it failed on. What an extractor found before is
+    remembered. Until all is extracted, the file answers with the graph it has.
     """
     with outcome(as_json=json_output):
         from monograph.derive.extract import load_extractor

@@ -10,16 +10,18 @@ from pathlib import Path
 from monograph.app import output
 from monograph.app.keys import key_of
 from monograph.derive.embed import load_embedder
+from monograph.errors import InputError
 from monograph.evaluate import run as runs
-from monograph.evaluate.datasets import load_dataset, load_questions
+from monograph.evaluate.datasets import Question, load_dataset, load_questions, questions_of
+from monograph.evaluate.evidence import resolve
 from monograph.library import Monograph
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What to measure: a set, other questions than its own, a file other than one made of its corpus."""
+    """What to measure: a set, or a file and questions about it; with a set, other questions or another file."""
 
-    dataset: Path
+    dataset: Path | None
     queries: Path | None
     file: Path | None
     embedder: str
@@ -28,12 +30,27 @@ class Task:
 
 
 def run(task: Task, *, quiet: bool) -> tuple[list[runs.Result], str]:
-    """Results, one a way to search, and the name of the set."""
+    """Results, one a way to search, and the name of the set or of the file of questions.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to search or to ask, or evidence names nothing.
+    """
+    if task.file is None:
+        return _run_on_corpus(task, quiet=quiet)
+    questions = _questions(task)
+    with Monograph.open(task.file, create=False, key=key_of(task.file)) as monograph:
+        return _compare(monograph, task, questions), _name(task)
+
+
+def _run_on_corpus(task: Task, *, quiet: bool) -> tuple[list[runs.Result], str]:
+    if task.dataset is None:
+        raise InputError(
+            "there is nothing to search", "name a question set, or give --file FILE and --queries QUESTIONS"
+        )
     dataset = load_dataset(task.dataset)
-    questions = dataset.questions if task.queries is None else load_questions(task.queries)
-    if task.file is not None:
-        with Monograph.open(task.file, create=False, key=key_of(task.file)) as monograph:
-            return runs.compare(monograph, questions, task.hows, task.k), dataset.name
+    questions = _questions(task)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{dataset.name}.mono"
         with (
@@ -41,7 +58,31 @@ def run(task: Task, *, quiet: bool) -> tuple[list[runs.Result], str]:
             output.progress_bar("index", quiet=quiet) as on_progress,
         ):
             monograph.add(dataset.documents, progress=on_progress)
-            return runs.compare(monograph, questions, task.hows, task.k), dataset.name
+            return _compare(monograph, task, questions), dataset.name
+
+
+def _questions(task: Task) -> tuple[Question, ...]:
+    """The questions that are asked: the set's own, or others."""
+    if task.queries is not None:
+        found = load_questions(task.queries)
+    elif task.dataset is not None:
+        found = questions_of(task.dataset)
+    else:
+        raise InputError(f"there are no questions to {task.file}", "give --queries QUESTIONS, or name a question set")
+    if not found:
+        raise InputError(f"{task.queries or task.dataset} holds no question", "write one JSON object a line")
+    return found
+
+
+def _compare(monograph: Monograph, task: Task, questions: Sequence[Question]) -> list[runs.Result]:
+    held = str(monograph.path) if task.file is not None else f"the corpus of {task.dataset}"
+    return runs.compare(monograph, resolve(questions, monograph.documents(), held), task.hows, task.k)
+
+
+def _name(task: Task) -> str:
+    if task.dataset is not None:
+        return task.dataset.resolve().name
+    return task.queries.name if task.queries is not None else ""
 
 
 def print_results(results: Sequence[runs.Result], name: str) -> None:

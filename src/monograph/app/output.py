@@ -105,16 +105,34 @@ def table(*headings: str, right: Iterable[str] = (), folding: Iterable[str] = ()
 
 
 def print_problems(problems: Sequence[Problem]) -> None:
-    """One line a source that could not be taken in."""
+    """One line a source that could not be taken in, or a kind of file that nothing here reads."""
     if not problems:
         return
     out = console(stderr=True)
     out.print(f"{len(problems)} not taken in:" if len(problems) > 1 else "1 not taken in:")
-    for problem in problems[:SHOWN_LINES]:
-        mend = f"  ({problem.mend})" if problem.mend else ""
-        out.print(f"  {visible(problem.uri)}: {problem.reason}{mend}")
-    if len(problems) > SHOWN_LINES:
-        out.print(f"  … and {len(problems) - SHOWN_LINES} more (--json lists all)")
+    groups = _alike(problems)
+    for first, *others in groups[:SHOWN_LINES]:
+        mend = f"  ({first.mend})" if first.mend else ""
+        if others:
+            out.print(f"  {len(others) + 1:,} files, {visible(first.uri)} and others: {_cause(first)}{mend}")
+        else:
+            out.print(f"  {visible(first.uri)}: {first.reason}{mend}")
+    if len(groups) > SHOWN_LINES:
+        out.print(f"  … and {sum(map(len, groups[SHOWN_LINES:])):,} more (--json lists all)")
+
+
+def _alike(problems: Sequence[Problem]) -> list[list[Problem]]:
+    """Problems with those that are the same: files of one kind that cannot be read for want of an extra."""
+    groups: dict[tuple[str, ...], list[Problem]] = {}
+    for problem in problems:
+        key = (_cause(problem), problem.mend) if problem.needs else (problem.uri, problem.reason, problem.mend)
+        groups.setdefault(key, []).append(problem)
+    return list(groups.values())
+
+
+def _cause(problem: Problem) -> str:
+    """A reason without the place in the file."""
+    return problem.reason.rpartition(": ")[2]
 
 
 def print_plan(plan: Plan) -> None:

@@ -31,10 +31,10 @@ def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
     notes: Annotated[bool, typer.Option("--notes", help="Let agents add notes; else FILE is only read.")] = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Serve FILE to agents by the Model Context Protocol (extra mcp).
+    """Serve FILE to agents by the Model Context Protocol.
 
-    Over standard input and output it is for an agent's program to start. Over HTTP it answers at /mcp, on this machine
-    alone, to those who give the token; address and token are printed first.
+    It needs the extra mcp. Over standard input and output it is for an agent's program to start. Over HTTP it answers
+    at /mcp, on this machine alone, to those who give the token; address and token are printed first.
 
       monograph mcp notes.mono
       monograph mcp notes.mono --http --port 8765 --notes

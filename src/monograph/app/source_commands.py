@@ -35,7 +35,9 @@ def sources(
     ] = "",
     json_output: JsonOption = False,
 ) -> None:
-    """List the folders that are synced: what is stored of each, when it was last looked through, and what failed.
+    """List the folders that are synced, and what failed.
+
+    Of each it says what is stored, and when it was last looked through.
 
     monograph sources notes.mono
     monograph sources notes.mono --move notes /media/disk/notes
@@ -61,7 +63,9 @@ def retry(
     max_seconds: SecondsOption = DEFAULT_LIMITS.max_seconds,
     json_output: JsonOption = False,
 ) -> None:
-    """Read again the files that something failed in: after an extra was installed, say, or with a higher limit.
+    """Read again the files that something failed in.
+
+    After an extra was installed, say, or with a higher limit.
 
     monograph retry notes.mono --max-seconds 600
     """
@@ -81,15 +85,16 @@ def retry(
 def watch(
     file: FileArgument,
     sources: Annotated[
-        list[Path], typer.Argument(metavar="FOLDER…", help="Folders and files to follow.", show_default=False)
+        list[Path], typer.Argument(metavar="FOLDER", help="Folders and files to follow.", show_default=False)
     ],
     max_bytes: BytesOption = DEFAULT_LIMITS.max_bytes,
     max_seconds: SecondsOption = DEFAULT_LIMITS.max_seconds,
     json_output: JsonOption = False,
 ) -> None:
-    """Keep FILE in step with folders while they change, one line a change, until it is interrupted (extra watch).
+    """Keep FILE in step with folders while they change.
 
-    A folder that vanishes, as a disk that is taken out, keeps what is stored of it.
+    It prints one line a change until it is interrupted, and needs the extra watch. A folder that vanishes, as a disk
+    that is taken out, keeps what is stored of it.
 
       monograph watch notes.mono ~/notes
     """

@@ -15,12 +15,14 @@ from monograph.library import Monograph
 def outline(
     file: FileArgument,
     node: Annotated[
-        str, typer.Argument(metavar="[NODE]", help="A summary's id, or its first four digits.", show_default=False)
+        str, typer.Argument(metavar="NODE", help="A summary's id, or its first four digits.", show_default=False)
     ] = "",
     layers: Annotated[int, typer.Option("--layers", "-l", help="Layers to open below it.")] = 1,
     json_output: JsonOption = False,
 ) -> None:
-    """Show the tree of summaries as a table of contents, layer by layer; at the bottom are the passages.
+    """Show the tree of summaries as a table of contents.
+
+    It goes layer by layer; at the bottom are the passages.
 
     monograph outline notes.mono
     monograph outline notes.mono 3f9a --layers 2
@@ -36,7 +38,7 @@ def resummarize(
     summarizer: Annotated[
         str,
         typer.Argument(
-            metavar="[SUMMARIZER]",
+            metavar="SUMMARIZER",
             help="extractive, or llm:openai:URL#MODEL; by default the file's own, or extractive.",
             show_default=False,
         ),
@@ -45,12 +47,14 @@ def resummarize(
     api_key: ApiKeyOption = "",
     json_output: JsonOption = False,
 ) -> None:
-    """Make the tree of summaries, or make it anew with another summarizer. From then on it follows every change.
+    r"""Make the tree of summaries, or make it anew.
 
-    What a summarizer made of the same texts before is remembered. Until the end, the file answers with the tree it has.
+    From then on it follows every change. What a summarizer made of the same texts before is remembered. Until the end,
+    the file answers with the tree it has.
 
       monograph resummarize notes.mono
-      monograph resummarize notes.mono "llm:openai:http://localhost:11434/v1#qwen3:1.7b" --dry-run
+      monograph resummarize notes.mono --dry-run \
+          "llm:openai:http://localhost:11434/v1#qwen3:1.7b"
     """
     with outcome(as_json=json_output):
         from monograph.derive.summarize import load_summarizer

@@ -1,6 +1,6 @@
 """Question sets: ``corpus.jsonl`` and ``queries.jsonl``, plain or gzip, an object a line.
 
-A corpus line has ``id``, ``title``, ``text`` and maybe ``meta``; a query line ``id``, ``question``, and maybe
+A corpus line has ``id``, ``title``, ``text`` and maybe ``meta``; a query line ``question``, and maybe ``id``,
 ``answers``, ``evidence_ids`` and ``type``.
 """
 
@@ -22,13 +22,18 @@ _SAFE_NAME = re.compile(r"[\w][\w.-]{0,99}")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question; ``evidence_ids`` are the documents that answer it, ``answers`` the texts that are right."""
+    """A question; ``evidence_ids`` name the documents that answer it, ``answers`` the texts that are right.
+
+    ``documents`` are the ids of those that each of the evidence may be, once they were looked up: see
+    :func:`monograph.evaluate.evidence.resolve`.
+    """
 
     id: str
     question: str
     answers: tuple[str, ...] = ()
     evidence_ids: tuple[str, ...] = ()
     type: str = ""
+    documents: tuple[frozenset[str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +56,17 @@ def load_dataset(folder: Path) -> Dataset:
         Naming file and line, if a line is not as it should be.
     """
     documents = tuple(_document(row, place) for place, row in _lines(_file(folder, "corpus")))
-    return Dataset(folder.resolve().name, documents, load_questions(_file(folder, "queries")))
+    return Dataset(folder.resolve().name, documents, questions_of(folder))
 
 
 def load_questions(path: Path) -> tuple[Question, ...]:
     """Read questions from a file of the form of ``queries.jsonl``. Raises as :func:`load_dataset` does."""
     return tuple(_question(row, place) for place, row in _lines(path))
+
+
+def questions_of(folder: Path) -> tuple[Question, ...]:
+    """The questions of a set, which needs no corpus for that. Raises as :func:`load_dataset` does."""
+    return load_questions(_file(folder, "queries"))
 
 
 def write_texts(dataset: Dataset, folder: Path) -> None:
@@ -106,7 +116,7 @@ def _question(row: dict[str, Any], place: str) -> Question:
     if not isinstance(answers, list) or not isinstance(evidence, list):
         raise InputError(f"{place}: answers and evidence_ids must be lists", "mend the line")
     return Question(
-        id=_text(row, "id", place),
+        id=str(row.get("id") or place.rpartition(":")[2]),
         question=_text(row, "question", place),
         answers=tuple(str(answer) for answer in answers),
         evidence_ids=tuple(str(one) for one in evidence),

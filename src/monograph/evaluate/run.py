@@ -72,7 +72,8 @@ class _Answer:
 def evaluate(searcher: Searcher, questions: Sequence[Question], how: str | Strategy, k: int = 5) -> Result:
     """Ask every question once, after one that is not counted.
 
-    A hit counts for its document: by the document's id, or by the name of the file it came from.
+    A hit counts for its document: for the evidence that this may be, where that was looked up (see
+    :func:`monograph.evaluate.evidence.resolve`), else by the document's id or the name of the file it came from.
 
     Parameters
     ----------
@@ -114,14 +115,19 @@ def _ask(searcher: Searcher, question: Question, how: str | Strategy, k: int, na
     asked = CHUNKS_A_DOCUMENT * wanted
     while True:
         more = searcher.search(question.question, asked, how=how)
-        found = tuple(dict.fromkeys(_document_of(hit, names) for hit in more))
+        found = tuple(dict.fromkeys(_document_of(hit, question, names) for hit in more))
         if len(found) >= wanted or len(more) < asked or asked >= MOST_CHUNKS:
             return _Answer(question, found, context, milliseconds)
         asked *= 2
 
 
-def _document_of(hit: Hit, names: Mapping[str, str]) -> str:
+def _document_of(hit: Hit, question: Question, names: Mapping[str, str]) -> str:
     """The id under which a question set knows a hit's document."""
+    for name, meant in zip(question.evidence_ids, question.documents, strict=False):
+        if hit.chunk.document_id in meant:
+            return name
+    if question.documents:
+        return hit.chunk.document_id
     return names.get(PurePosixPath(hit.uri).stem, hit.chunk.document_id)
 
 

@@ -9,7 +9,7 @@ import zlib
 from monograph.errors import SourceError, UnknownFormat
 from monograph.read import dispatch
 from monograph.read.package import unpacked
-from monograph.read.source import Items, Opened
+from monograph.read.source import Items, Opened, problem_of
 from monograph.values import Problem
 
 _LEADS_OUT = re.compile(r"^[/\\]|^\w:|(?:^|[/\\])\.\.(?:[/\\]|$)")
@@ -43,6 +43,6 @@ def read_archive(opened: Opened) -> Items:
             try:
                 yield from dispatch.read(opened.inside(entry.filename, archive.read(entry)))
             except SourceError as error:
-                yield Problem(address.uri, error.message, error.mend)
+                yield problem_of(address.uri, error)
             except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, ValueError) as error:
                 yield Problem(address.uri, f"it cannot be unpacked: {error}", "pack it anew")

@@ -42,9 +42,9 @@ _ASKED, _JUDGED = 9, 4
 
 def read_image(opened: Opened) -> Items:
     """The words of an image; every frame of a TIFF is a page. An icon that is attached to something is passed over."""
+    image = unpacked_image(opened.data, opened.limits)
     from PIL import ImageSequence
 
-    image = unpacked_image(opened.data, opened.limits)
     if opened.depth and is_icon(image):
         return
     composer = Composer()
@@ -72,7 +72,7 @@ def unpacked_image(data: bytes, limits: Limits) -> Image:
     try:
         from PIL import Image, UnidentifiedImageError
     except ImportError as error:
-        raise missing("an image", "ocr") from error
+        raise missing("an image", "ocr", error) from error
     try:
         image = Image.open(io.BytesIO(data))
     except Image.DecompressionBombError as error:
@@ -201,5 +201,5 @@ def _engine() -> RapidOCR:
     try:
         from rapidocr import RapidOCR
     except ImportError as error:
-        raise missing("a picture of text", "ocr") from error
+        raise missing("a picture of text", "ocr", error) from error
     return RapidOCR(params={"EngineConfig.onnxruntime.intra_op_num_threads": 1, "Global.log_level": "error"})

@@ -13,7 +13,7 @@ from typing import Any
 from monograph.errors import SourceError
 from monograph.read import dispatch
 from monograph.read.compose import Composer
-from monograph.read.source import Items, Opened, missing, text_of
+from monograph.read.source import Items, Opened, missing, problem_of, text_of
 from monograph.read.text import decode
 from monograph.read.web import add_page, parse
 from monograph.values import Problem
@@ -42,7 +42,7 @@ def read_msg(opened: Opened) -> Items:
     try:
         from oxmsg import Message
     except ImportError as error:
-        raise missing("an Outlook message", "documents") from error
+        raise missing("an Outlook message", "documents", error) from error
     message = Message.load(io.BytesIO(opened.data))
     to = ", ".join(one.email_address or one.name for one in message.recipients)
     headers = {
@@ -146,4 +146,4 @@ def _attachment(opened: Opened, name: str, take_out: Callable[[], bytes | None])
     try:
         yield from dispatch.read(opened.inside(name, data))
     except SourceError as error:
-        yield Problem(uri, error.message, error.mend)
+        yield problem_of(uri, error)

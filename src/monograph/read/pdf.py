@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from monograph.errors import SourceDamaged, SourceError, SourceLocked
 from monograph.read.compose import Composer, clean
-from monograph.read.source import Items, Opened, missing, text_of
+from monograph.read.source import Items, Opened, missing, problem_of, text_of
 from monograph.values import Place, Problem
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def read_pdf(opened: Opened) -> Items:
     try:
         import pypdfium2
     except ImportError as error:
-        raise missing("a PDF", "documents") from error
+        raise missing("a PDF", "documents", error) from error
     try:
         file = pypdfium2.PdfDocument(opened.data)
     except pypdfium2.PdfiumError as error:
@@ -69,7 +69,7 @@ def _read(file: pypdfium2.PdfDocument, opened: Opened) -> Items:
     if broken:
         yield Problem(uri, f"{_pages(broken)} cannot be read", "save it anew")
     if pictures and waiting is not None:
-        yield Problem(uri, f"{_pages(pictures)}: {waiting.message}", waiting.mend)
+        yield problem_of(uri, waiting, _pages(pictures))
     title, author = (_named(information.get(name)) for name in ("Title", "Author"))
     document = composer.document(opened, opened.metadata("pdf", pages=len(file), author=author), title)
     if document is not None:

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 from monograph.errors import SourceDamaged, SourceError, UnknownFormat
 from monograph.read.image import is_icon, recognise, refuse_when_late, unpacked_image, upright
 from monograph.read.package import xml_of
-from monograph.read.source import Items, Opened
+from monograph.read.source import Items, Opened, problem_of
 from monograph.values import Document, Problem
 
 MOST = 200
@@ -73,7 +73,7 @@ class Pictures:
             if self._error is None:
                 yield Problem(uri, f"{count} were not recognised: it has more than {MOST}", "divide it")
             else:
-                yield Problem(uri, f"{count}: {self._error.message}", self._error.mend)
+                yield problem_of(uri, self._error, count)
         elif empty:
             yield Problem(uri, "it has no text: nothing to index")
 

@@ -40,7 +40,7 @@ def read_yaml(opened: Opened) -> Items:
     try:
         import yaml
     except ImportError as error:
-        raise missing("a YAML file", "documents") from error
+        raise missing("a YAML file", "documents", error) from error
     text = yield from decoded(opened)
     if not text:
         return

@@ -12,7 +12,7 @@ def read_rtf(opened: Opened) -> Items:
     try:
         from striprtf.striprtf import rtf_to_text
     except ImportError as error:
-        raise missing("an RTF file", "documents") from error
+        raise missing("an RTF file", "documents", error) from error
     composer = Composer()
     # RTF is ASCII; what is not, is written in it as escapes.
     text: str = rtf_to_text(opened.data.decode("cp1252", "replace"), errors="replace")  # type: ignore[no-untyped-call]

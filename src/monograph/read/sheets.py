@@ -29,7 +29,7 @@ def read_xlsx(opened: Opened) -> Items:
     try:
         import openpyxl
     except ImportError as error:
-        raise missing("an Excel file", "documents") from error
+        raise missing("an Excel file", "documents", error) from error
     book = openpyxl.load_workbook(io.BytesIO(opened.data), read_only=True, data_only=True, keep_links=False)
     try:
         with unpacked(opened) as archive:
@@ -48,7 +48,7 @@ def read_others(opened: Opened) -> Items:
     try:
         import python_calamine
     except ImportError as error:
-        raise missing("a spreadsheet", "documents") from error
+        raise missing("a spreadsheet", "documents", error) from error
     book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(opened.data))
     try:
         sheets = []

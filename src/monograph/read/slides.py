@@ -20,7 +20,7 @@ def read_pptx(opened: Opened) -> Items:
     try:
         import pptx
     except ImportError as error:
-        raise missing("a PowerPoint file", "documents") from error
+        raise missing("a PowerPoint file", "documents", error) from error
     file = pptx.Presentation(io.BytesIO(opened.data))
     composer, pictures = Composer(), Pictures(opened)
     opened.check_pages(len(file.slides), "slides")

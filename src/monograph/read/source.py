@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any, TypeAlias
 
-from monograph.errors import SourceTooLarge, SourceTooSlow, UnknownFormat
+from monograph.errors import ReaderMissing, SourceError, SourceTooLarge, SourceTooSlow
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.values import Document, Problem
 
@@ -99,11 +100,26 @@ class Opened:
 Reader: TypeAlias = Callable[[Opened], Items]
 
 
-def missing(what: str, extra: str) -> UnknownFormat:
+def missing(what: str, extra: str, cause: ImportError) -> ReaderMissing:
     """The error for a file whose reader is not installed."""
-    return UnknownFormat(
-        f"{what}, and the extra {extra!r} is not installed", f'pip install "monograph[{extra}]", then monograph retry'
+    return ReaderMissing(
+        f"{what}, and the extra {extra!r} is not installed",
+        f'pip install "monograph[{extra}]", then monograph retry',
+        cause.name or extra,
     )
+
+
+def is_installed(module: str) -> bool:
+    """Whether a module that a file needed can be imported now."""
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def problem_of(uri: str, error: SourceError, where: str = "") -> Problem:
+    """What to tell of an error; ``where`` names the place in the file that it concerns."""
+    return Problem(uri, f"{where}: {error.message}" if where else error.message, error.mend, error.needs)
 
 
 def text_of(value: Any) -> str:

@@ -54,7 +54,7 @@ def parse(data: bytes) -> LexborHTMLParser:
     try:
         from selectolax.lexbor import LexborHTMLParser
     except ImportError as error:
-        raise missing("an HTML page", "documents") from error
+        raise missing("an HTML page", "documents", error) from error
     said = _CHARSET.search(data[:4096])
     text = None
     if said and said.group(1).lower() not in (b"utf-16", b"utf-32"):

@@ -21,7 +21,7 @@ def read_docx(opened: Opened) -> Items:
         import docx
         from docx.text.paragraph import Paragraph
     except ImportError as error:
-        raise missing("a Word document", "documents") from error
+        raise missing("a Word document", "documents", error) from error
     file = docx.Document(io.BytesIO(opened.data))
     composer, pictures = Composer(), Pictures(opened)
     title = ""

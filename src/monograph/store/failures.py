@@ -9,29 +9,53 @@ from dataclasses import dataclass
 from monograph.store.database import Connection
 from monograph.values import Problem
 
-MOST = 10_000
+MOST = 100_000
 """Failures that are remembered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What failed in a file on disk, which was found under a root."""
+    """What failed in a file on disk, which was found under a root.
+
+    ``size`` in bytes and ``modified_ns`` (nanoseconds since 1970) are the file's when it was read; both are kept only
+    where its problem has ``needs``, and are 0 otherwise.
+    """
 
     file: str
     root: str
     problem: Problem
+    size: int = 0
+    modified_ns: int = 0
 
 
 def load(connection: Connection) -> list[Failure]:
     """All failures that are remembered, in order of file."""
     rows = json.loads(_get(connection, "failures", "[]"))
-    return [Failure(file, root, Problem(*problem)) for file, root, *problem in rows]
+    unread = {(uri, reason): state for uri, reason, *state in json.loads(_get(connection, "unread", "[]"))}
+    found = []
+    for file, root, uri, reason, mend in rows:
+        needs, size, modified_ns = unread.get((uri, reason), ("", 0, 0))
+        found.append(Failure(file, root, Problem(uri, reason, mend, needs), size, modified_ns))
+    return found
+
+
+def unread(connection: Connection) -> dict[str, tuple[int, int, str]]:
+    """Files that cannot be read for want of a module: (bytes, time of change, module) when that was seen, by uri."""
+    waiting = (one for one in load(connection) if one.problem.needs)
+    return {one.file: (one.size, one.modified_ns, one.problem.needs) for one in waiting}
 
 
 def save(connection: Connection, failures: Iterable[Failure]) -> None:
     """Remember these failures, and no others."""
-    ordered = sorted({(one.file, one.root, one.problem.uri, one.problem.reason, one.problem.mend) for one in failures})
+    listed = list(failures)
+    ordered = sorted({(one.file, one.root, one.problem.uri, one.problem.reason, one.problem.mend) for one in listed})
+    waiting = [
+        (one.problem.uri, one.problem.reason, one.problem.needs, one.size, one.modified_ns)
+        for one in listed
+        if one.problem.needs
+    ]
     _put(connection, "failures", json.dumps(ordered[:MOST], ensure_ascii=False))
+    _put(connection, "unread", json.dumps(sorted(waiting), ensure_ascii=False))
 
 
 def synced(connection: Connection) -> dict[str, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from monograph.read import text_to_path
 from monograph.read.source import INSIDE
@@ -23,13 +24,22 @@ def remember(database: Database, plan: Plan, problems: Sequence[Problem]) -> Non
     with database.read() as connection:
         known, times = failures.load(connection), failures.synced(connection)
     kept = [one for one in known if one.file in unread or (one.file not in owners and not _under(one.file, plan.seen))]
-    fresh = [_failure(problem, owners, plan.roots) for problem in problems]
+    states = {change.uri: (change.size, change.modified_ns) for change in plan.changes}
+    fresh = [_with_state(_failure(problem, owners, plan.roots), states) for problem in problems]
     now = time.time()
     with database.write() as connection:
         if known or fresh:
             failures.save(connection, [*kept, *fresh])
         whole = (root.name for root in plan.roots if root.name in plan.seen)
         failures.save_synced(connection, times | dict.fromkeys(whole, now))
+
+
+def _with_state(failure: Failure, states: Mapping[str, tuple[int, int]]) -> Failure:
+    """A failure for want of a module with its file's (bytes, time of change): until these change it is not read."""
+    if not failure.problem.needs or failure.file not in states:
+        return failure
+    size, modified_ns = states[failure.file]
+    return replace(failure, size=size, modified_ns=modified_ns)
 
 
 def _under(uri: str, roots: Iterable[str]) -> bool:

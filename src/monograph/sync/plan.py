@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
 from monograph.errors import SourceMissing
 from monograph.read import path_to_text, sha256_of, text_to_path
-from monograph.store import sources
+from monograph.read.source import is_installed
+from monograph.store import failures, sources
 from monograph.store.database import Database
 from monograph.store.places import owner_of
 from monograph.sync import roots
 from monograph.sync.ignore import IGNORE_FILE, Rules
-from monograph.values import Change, Move, Plan, Problem, Root
+from monograph.values import Change, ChangeKind, Move, Plan, Problem, Root
 
 FileState: TypeAlias = tuple[str, int, int]
 """A file found on disk: its absolute path, bytes, and time of change in nanoseconds since 1970. There are many."""
@@ -49,11 +50,12 @@ def make_plan(database: Database, paths: Sequence[Path], *, verify: bool = False
         If a path does not exist.
     """
     made = _Made()
+    unread = {} if verify else _unread(database)
     for path in dict.fromkeys(map(roots.absolute, paths)):
         walk = _Walk()
         files = walk.all(text_to_path(path))
         found = roots.find(database, path, files, tuple(made.roots.values()))
-        seen = _Seen(found, path, files, walk)
+        seen = _Seen(found, path, files, walk, unread)
         made.include(seen)
         known = seen.known(database)
         if known and not files and not walk.problems and not prune:
@@ -77,6 +79,7 @@ def plan_paths(database: Database, folder: Path, paths: Sequence[Path]) -> Plan:
         Below it, or the folder itself.
     """
     made = _Made()
+    unread = _unread(database)
     for path in sorted(set(paths)):
         rules = _rules_at(folder, path)
         if rules is None:
@@ -84,7 +87,7 @@ def plan_paths(database: Database, folder: Path, paths: Sequence[Path]) -> Plan:
         text = path_to_text(path)
         found = roots.find(database, path_to_text(folder), (), tuple(made.roots.values()))
         walk = _Walk()
-        seen = _Seen(found, text, [], walk)
+        seen = _Seen(found, text, [], walk, unread)
         try:
             state = path.stat()
         except (FileNotFoundError, NotADirectoryError):
@@ -155,12 +158,16 @@ def _lies_under(uri: str, folders: Sequence[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What was found at a path of a root. Nothing is known about what the walk could not see."""
+    """What was found at a path of a root. Nothing is known about what the walk could not see.
+
+    ``unread`` has (bytes, time of change), by uri, of files that could not be read, and cannot be now.
+    """
 
     found: roots.Found
     path: str
     files: list[FileState]
     walk: _Walk
+    unread: Mapping[str, tuple[int, int]]
 
     def known(self, database: Database) -> dict[str, tuple[int, int]]:
         """Bytes and time of change of what is stored of it, by uri; of roots that lie within it as well."""
@@ -182,6 +189,14 @@ class _Seen:
         return root.uri(path) if root.holds(path) else path
 
 
+def _unread(database: Database) -> dict[str, tuple[int, int]]:
+    """(bytes, time of change), by uri, of the files that cannot be read for want of an extra, then and now."""
+    with database.read() as connection:
+        waiting = failures.unread(connection)
+    absent = {needs for needs in {one[2] for one in waiting.values()} if not is_installed(needs)}
+    return {uri: (size, modified_ns) for uri, (size, modified_ns, needs) in waiting.items() if needs in absent}
+
+
 def _compare(database: Database, seen: _Seen, known: dict[str, tuple[int, int]], *, verify: bool) -> dict[str, Change]:
     """What became, by uri, of every file that was found, and of every known one (bytes, time of change) that was not.
 
@@ -195,7 +210,9 @@ def _compare(database: Database, seen: _Seen, known: dict[str, tuple[int, int]],
         uri = root.uri(path)
         state = known.pop(uri, None)
         if state is None:
-            changes[uri] = Change("new", uri, root.name, size, modified_ns)
+            # A file that nothing here can read is the same as long as it is the same: it is not told of again.
+            kind: ChangeKind = "same" if seen.unread.get(uri) == (size, modified_ns) else "new"
+            changes[uri] = Change(kind, uri, root.name, size, modified_ns)
         elif state == (size, modified_ns) and not verify:
             changes[uri] = Change("same", uri, root.name, size, modified_ns)
         else:

@@ -9,11 +9,15 @@ from typing import Literal, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One source that could not be taken in: a line of the report."""
+    """One source that could not be taken in.
+
+    ``needs`` is the module that would read it and is not installed; empty where that is not the fault.
+    """
 
     uri: str
     reason: str
     mend: str = ""
+    needs: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from monograph.read import text_to_path
 from monograph.read.limits import Limits
 from monograph.read.pool import ReaderPool
 from monograph.read.process import Task
+from monograph.read.source import problem_of
 from monograph.read.worker import PROCESSES
 from monograph.settings import Settings
 from monograph.store import documents, sources
@@ -72,7 +73,7 @@ def readings(plan: Plan, limits: Limits, problems: list[Problem], on_progress: O
                 done, before, read = at, frozenset(), read + change.size
             problems.extend(part.problems)
             if part.error is not None:
-                problems.append(Problem(change.uri, part.error.message, part.error.mend))
+                problems.append(problem_of(change.uri, part.error))
                 if not (part.documents or before):
                     continue
             state = sources.Source(change.uri, change.root, part.sha256, part.size, part.modified_ns)

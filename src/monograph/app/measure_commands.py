@@ -1,0 +1,71 @@
+"""The command that measures retrieval."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from monograph.app import output
+from monograph.app.command import JsonOption, how_to_search, outcome, unseen
+
+DEFAULT_HOWS = ("auto", "lexical", "dense", "hybrid")
+
+
+def evaluate(  # noqa: PLR0913, PLR0917 - options are arguments
+    dataset: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="SET",
+            help="A folder with corpus.jsonl(.gz) and queries.jsonl(.gz); not needed with --file and --queries.",
+            show_default=False,
+        ),
+    ] = None,
+    how: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--how",
+            metavar="HOW",
+            help=f"A way to search; give several to compare them. By default {', '.join(DEFAULT_HOWS)}.",
+            show_default=False,
+            autocompletion=how_to_search,
+        ),
+    ] = None,
+    k: Annotated[int, typer.Option("-k", "-n", help="Documents for recall@k, chunks for the context.")] = 5,
+    queries: Annotated[
+        Path | None,
+        typer.Option("--queries", help="Questions of your own, one JSON object a line.", show_default=False),
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--file", help="Measure this .mono file instead of one made of the set's corpus.", show_default=False
+        ),
+    ] = None,
+    embedder: Annotated[
+        str, typer.Option("--embedder", help="For a file made here: static, onnx:FOLDER, …")
+    ] = "static",
+    plot: Annotated[Path | None, typer.Option("--plot", help="Write a PNG (extra bench).", show_default=False)] = None,
+    json_output: JsonOption = False,
+) -> None:
+    """Measure retrieval on a set of questions.
+
+    Of each way to search it says how much of the evidence is found, at which ranks, how fast, and how many tokens of
+    context it takes. A question is a line like {"question": "Who came?", "evidence_ids": ["notes/boiler.md"]}.
+
+      monograph eval --file notes.mono --queries mine.jsonl
+      monograph eval ../shared/data/lihuaworld --how lexical --how graph
+      monograph eval ../shared/data/lihuaworld --file lihua.mono -k 10
+    """
+    with outcome(as_json=json_output):
+        from monograph.app import measure
+
+        results, name = measure.run(
+            measure.Task(dataset, queries, file, embedder, how or DEFAULT_HOWS, k), quiet=unseen(json_output)
+        )
+        if plot is not None:
+            from monograph.evaluate.plot import save_plot
+
+            save_plot(results, name, plot)
+        output.print_json(results) if json_output else measure.print_results(results, name)

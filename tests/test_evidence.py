@@ -1,0 +1,166 @@
+"""Which documents are meant where a question of one's own names its evidence."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monograph import Document, Monograph
+from monograph.errors import InputError
+from monograph.evaluate.datasets import Question, load_questions
+from monograph.evaluate.evidence import resolve
+from monograph.evaluate.run import evaluate
+
+TEXTS = {
+    "house/boiler.md": "# Boiler\n\nThe boiler is serviced every October by Mrs Grubb.",
+    "house/garden.txt": "The apple tree was planted in 1987.",
+    "office/notes.md": "# Meetings\n\nOn Mondays the board meets in the attic.",
+    "shop/notes.md": "# Prices\n\nA kettle costs nine shillings.",
+    "rows.jsonl": '{"id": "r1", "text": "Invoice INV-1 is paid."}\n{"id": "r2", "text": "Invoice INV-2 is open."}',
+}
+
+
+def write(folder: Path) -> Path:
+    for name, text in TEXTS.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def documents(folder: Path, uri: str) -> list[Document]:
+    """What a sync stores: ``uri`` says what a path below the folder becomes."""
+    with Monograph.open(folder.parent / "x.mono") as monograph:
+        monograph.sync(folder)
+        stored = monograph.documents()
+    return [
+        Document(
+            text="", id=one.id, title=one.title, uri=uri.format(root=folder, path=Path(one.uri).relative_to(folder))
+        )
+        for one in stored
+    ]
+
+
+def meant(name: str, some: list[Document]) -> set[str]:
+    (question,) = resolve([Question("q", "?", (), (name,))], some, "x.mono")
+    ((found,), (told,)) = question.documents, question.evidence_ids
+    assert told == name
+    return {Path(one.uri).name if one.id not in ("r1", "r2") else one.id for one in some if one.id in found}
+
+
+@pytest.mark.parametrize("uri", ["{root}/{path}", "{path}", "texts/{path}"])
+def test_evidence_is_named_as_people_name_it(uri: str, folder: Path) -> None:
+    """Whether documents are known by absolute paths or by such as begin at the folder that is synced."""
+    some = documents(write(folder), uri)
+    boiler = next(one.id for one in some if one.uri.endswith("boiler.md"))
+    for name in (
+        boiler,
+        uri.format(root=folder, path="house/boiler.md"),
+        str(folder / "house" / "boiler.md"),
+        "house/boiler.md",
+        "./house/boiler.md",
+        "house/boiler",
+        "boiler.md",
+        "boiler",
+        "Boiler",
+        " BOILER ",
+    ):
+        assert meant(name, some) == {"boiler.md"}, name
+    assert meant("shop/notes.md", some) == {"notes.md"}
+    assert meant("prices", some) == {"notes.md"}
+    assert meant("r1", some) == {"r1"}
+    assert meant("rows.jsonl", some) == {"r1", "r2"}
+
+
+def test_what_names_nothing_or_too_much_is_an_error_that_helps(folder: Path) -> None:
+    some = documents(write(folder), "{path}")
+    for name, near in (
+        ("boyler.md", "'boiler.md'"),
+        ("houses/boiler.md", "'boiler.md'"),
+        ("Meeting", "'Meetings'"),
+        ("zzzz", "a document's id"),
+        ("", "a document's id"),
+    ):
+        with pytest.raises(InputError) as caught:
+            resolve([Question("q7", "?", (), ("r1", name, "nor this"))], some, "x.mono")
+        assert f"'q7': evidence {name!r} names no document of x.mono; nor does one other" in caught.value.message
+        assert near in caught.value.mend
+    with pytest.raises(InputError) as caught:
+        resolve([Question("q7", "?", (), ("notes.md",))], some, "x.mono")
+    assert "'notes.md' names 2 documents" in caught.value.message
+    assert "office/notes.md, shop/notes.md" in caught.value.mend
+
+
+SEGMENTS = st.sampled_from(["a", "b", "c.txt", "d.md", "e e"])
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.lists(SEGMENTS, min_size=1, max_size=4).map("/".join), min_size=1, max_size=12, unique=True), st.data()
+)
+def test_ends_of_paths_by_brute_force(uris: list[str], data: st.DataObject) -> None:
+    some = [Document(text="", id=f"id{number}", uri=uri) for number, uri in enumerate(uris)]
+    parts = data.draw(st.sampled_from(uris)).split("/")
+    end = "/".join(parts[data.draw(st.integers(0, len(parts) - 1)) :])
+    wanted = [one.id for one in some if one.uri == end] or [one.id for one in some if f"/{one.uri}".endswith(f"/{end}")]
+    if len(wanted) == 1:
+        (question,) = resolve([Question("q", "?", (), (end,))], some, "x.mono")
+        assert question.documents == (frozenset(wanted),)
+    else:
+        with pytest.raises(InputError, match="names"):
+            resolve([Question("q", "?", (), (end,))], some, "x.mono")
+
+
+def test_one_document_by_two_names_counts_once_and_one_row_of_a_file_is_enough(folder: Path, tmp_path: Path) -> None:
+    asked = [
+        Question("a", "Who serves the boiler?", (), ("boiler", "house/boiler.md", "Boiler")),
+        Question("b", "Is invoice INV-2 open?", (), ("rows.jsonl",)),
+    ]
+    with Monograph.open(tmp_path / "x.mono") as monograph:
+        monograph.sync(write(folder))
+        questions = resolve(asked, monograph.documents(), "x.mono")
+        assert questions[0].evidence_ids == ("boiler",)
+        assert evaluate(monograph, questions, "lexical", 1).scores.recall[0] == 1.0
+
+
+def run(*arguments: object, code: int = 0) -> str:
+    command = [sys.executable, "-m", "monograph.app.cli", "eval", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout + done.stderr
+
+
+def test_questions_of_ones_own_need_no_corpus(folder: Path, tmp_path: Path) -> None:
+    file, mine = tmp_path / "x.mono", tmp_path / "mine.jsonl"
+    with Monograph.open(file) as monograph:
+        monograph.sync(write(folder))
+    lines = [
+        {"question": "Who serves the boiler?", "evidence_ids": ["house/boiler.md"], "answers": ["Mrs Grubb"]},
+        {"question": "What costs nine shillings?", "evidence_ids": ["Prices"]},
+    ]
+    mine.write_text("\n".join(map(json.dumps, lines)))
+    said = run("--file", file, "--queries", mine)
+    assert "mine.jsonl: 2 questions with evidence" in said
+    for how in ("auto", "lexical", "dense", "hybrid"):
+        assert f"\n {how} " in said
+    results = json.loads(run("--file", file, "--queries", mine, "--json"))
+    assert [one["how"] for one in results] == ["auto", "lexical", "dense", "hybrid"]
+    assert results[0]["scores"]["recall"][4] == 1.0
+    assert [one.id for one in load_questions(mine)] == ["1", "2"]
+    only = tmp_path / "set"
+    only.mkdir()
+    (only / "queries.jsonl").write_text(mine.read_text())
+    assert "set: 2 questions" in run(only, "--file", file, "--how", "lexical")
+    mine.write_text(json.dumps({"id": "q9", "question": "Who?", "evidence_ids": ["house/boyler.md"]}))
+    assert "perhaps 'boiler.md'" in run("--file", file, "--queries", mine, code=1)
+    mine.write_text("")
+    assert "holds no question" in run("--file", file, "--queries", mine, code=1)
+    assert "there are no questions" in run("--file", file, code=1)
+    assert "there is nothing to search" in run("--queries", mine, code=1)

@@ -1,0 +1,143 @@
+"""What greets people: help, version and completion, as a terminal shows them."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from monograph.app import cli
+
+BIN = Path(sys.executable).parent
+ALL_HELP = """
+import json
+from contextlib import redirect_stdout
+from io import StringIO
+from monograph.app.cli import app
+said = {}
+for name in ("", *(one.name or one.callback.__name__ for one in app.registered_commands)):
+    with redirect_stdout(StringIO()) as out:
+        try:
+            app([*name.split(), "--help"], prog_name="monograph")
+        except SystemExit:
+            said[name] = out.getvalue()
+print(json.dumps(said))
+"""
+
+
+def documented() -> dict[str, str]:
+    """The manual, and the docstring of each command by its name."""
+    named = {one.name or one.callback.__name__: one.callback for one in cli.app.registered_commands if one.callback}
+    return {"": cli.MANUAL, **{name: inspect.getdoc(function) or "" for name, function in named.items()}}
+
+
+def examples(text: str) -> list[list[str]]:
+    """The paragraphs of a text that show what to type, line by line, without what they share at the left."""
+    paragraphs = [inspect.cleandoc(f"\n{one}").split("\n") for one in text.strip("\n").split("\n\n")]
+    return [lines for lines in paragraphs if lines[0].startswith("monograph ")]
+
+
+def rendered(columns: int) -> dict[str, str]:
+    """The help of every command, where a terminal is so many columns wide."""
+    environment = {**os.environ, "COLUMNS": str(columns)}
+    command = [sys.executable, "-c", ALL_HELP]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    found: dict[str, str] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_examples_stand_as_they_are_written(columns: int) -> None:
+    said = rendered(columns)
+    wanted = {name: examples(text) for name, text in documented().items()}
+    assert sum(len(one) for some in wanted.values() for one in some) > 40
+    for name, paragraphs in wanted.items():
+        lines = said[name].splitlines()
+        for paragraph in paragraphs:
+            shown = [f"    {line}" for line in paragraph]
+            assert any(lines[at : at + len(shown)] == shown for at in range(len(lines))), f"{name}\n{said[name]}"
+
+
+def test_help_is_clean_at_80_columns() -> None:
+    said = rendered(80)
+    for name, text in said.items():
+        assert not [line for line in text.splitlines() if len(line) > 80], name
+        assert not any(sign in text for sign in ("\b", "\x1b", "\\[", "[[")), name
+    listed = said[""].partition("Commands:")[2]
+    assert "..." not in listed, "a summary that is cut off"
+    assert len(listed.strip().splitlines()) == len(said) - 1
+
+
+def test_version() -> None:
+    (version,) = {tomllib.loads((Path(cli.__file__).parents[3] / "pyproject.toml").read_text())["project"]["version"]}
+    done = subprocess.run([BIN / "monograph", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"monograph {version}\n"
+
+
+def test_k_may_be_written_n() -> None:
+    with_k = [text for text in rendered(80).values() if " -k" in text.partition("Options:")[2]]
+    assert len(with_k) == 6
+    for text in with_k:
+        assert "-k, -n " in text.partition("Options:")[2]
+
+
+COMPLETE = """
+eval "$(monograph --show-completion)"
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+_monograph_completion monograph
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        (("sear",), ["search"]),
+        (("re",), ["remove", "reextract", "resummarize", "retry", "reembed"]),
+        (("search", "notes.mono", "x", "--expl"), ["--explain"]),
+        (("search", "notes.mono", "x", "--how", "gr"), ["graph"]),
+        (("search", "no"), [""]),
+    ],
+)
+def test_completion_in_bash(typed: tuple[str, ...], offered: list[str]) -> None:
+    """Nothing is offered for a file: the shell then completes its name itself."""
+    environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+    command = ["bash", "--norc", "-c", COMPLETE, "bash", "monograph", *typed]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == offered
+
+
+def complete_in_zsh(typed: str) -> str:
+    """What zsh is told to offer: the protocol of typer's script for it."""
+    told = {"_MONOGRAPH_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": typed}
+    done = subprocess.run([BIN / "monograph"], env={**os.environ, **told}, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def test_completion_in_zsh() -> None:
+    assert '"search":"Find passages' in complete_in_zsh("monograph sea")
+    assert '"graph"' in complete_in_zsh("monograph search notes.mono x --how gr")
+    assert complete_in_zsh("monograph search no").strip() == "_files"
+    told = {"_MONOGRAPH_COMPLETE": "source_zsh"}
+    done = subprocess.run([BIN / "monograph"], env={**os.environ, **told}, capture_output=True, text=True, check=True)
+    assert done.stdout.lstrip().startswith("#compdef monograph")
+
+
+@pytest.mark.parametrize(("shell", "startup"), [("bash", ".bashrc"), ("zsh", ".zshrc")])
+def test_completion_is_installed(shell: str, startup: str, tmp_path: Path) -> None:
+    told = {"HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    command = [BIN / "monograph", "--install-completion", shell]
+    done = subprocess.run(command, env={**os.environ, **told}, capture_output=True, text=True, check=True)
+    assert shell in done.stdout
+    assert (tmp_path / startup).read_text()
+    written = [path for path in tmp_path.rglob("*monograph*") if path.is_file()]
+    assert len(written) == 1
+    assert "_monograph_completion" in written[0].read_text()
