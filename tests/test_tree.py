@@ -17,6 +17,7 @@ from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError, ModelMismatch, ModelUnavailable, NotFound
 from monograph.models import TextKind
 from monograph.store import tree as store
+from monograph.tree import leaves
 from monograph.values import Float32, OutlineNode, SummaryText
 from monograph.write.transaction import write
 
@@ -541,3 +542,15 @@ def test_an_unchanged_sync_makes_nothing(tmp_path: Path, folder: Path) -> None:
         assert (len(summarizer.asked), monograph.tree.outline(layers=9)) == before
         # The page that holds the time of the last sync, and nothing else.
         assert log.stat().st_size - written <= PAGE_FRAME
+
+
+def test_passages_that_change_places_keep_their_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leaves, "LEAVES_AT_ONCE", 2)
+    passages = tuple(Passage(text_of(number), id=f"p{number}") for number in range(9))
+    with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=Counting()) as monograph:
+        monograph.put([Document(id="one", passages=passages)])
+        before = tree_of(monograph)
+        monograph.put([Document(id="two", passages=passages[::-1])])
+        assert [one.id for one in monograph.documents()] == ["two"]
+        assert tree_of(monograph) == before
+        assert monograph.check() == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from monograph.errors import ModelError
 from monograph.models import Embedder, Extractor, LanguageModel, Summarizer
 from monograph.search.nearest_names import NearestNames
 from monograph.settings import Settings
@@ -136,7 +137,11 @@ class OpenFile:
         """A report of a change that the tree has followed, where the file has one and that could be done."""
         if configuration.SUMMARIZER.known(self.database) is None:
             return report
-        made, problems = tree.follow(self.pipeline())
+        try:
+            pipeline = self.pipeline()
+        except ModelError as error:  # What makes the tree cannot be made here, and the change is stored.
+            return replace(report, problems=(*report.problems, tree.lagging(self.database, error)))
+        made, problems = tree.follow(pipeline)
         return replace(report, summarized=made, problems=(*report.problems, *problems))
 
     def close(self) -> None:

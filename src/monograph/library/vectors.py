@@ -17,13 +17,17 @@ class Vectors:
         self._file = file
 
     def rebuild(self, embedder: Embedder, *, progress: OnProgress | None = None) -> Report:
-        """Make every vector anew with another embedder. Until the end the file answers with the old one.
+        """Make every vector anew with another embedder, and all that follows from vectors: summaries and their tree.
+
+        Until the end the file answers with the old one; then all of it is exchanged at once, or, killed, nothing.
 
         Raises
         ------
         ModelError
-            If the embedder fails: the file is as it was, and what was made is remembered.
+            If the embedder or the summarizer fails: the file is as it was, and what was made is remembered.
+        BusyFile
+            If another process keeps emptying the memo (``compact``, ``remove(..., forget=True)``).
         """
         made = rebuild_vectors.reembed(replace(self._file.pipeline(), embedder=embedder), progress)
         self._file.given_embedder = embedder
-        return Report(embedded=made.embedded, remembered=made.remembered)
+        return Report(embedded=made.embedded, remembered=made.remembered, summarized=made.summarized)

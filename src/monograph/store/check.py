@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from monograph.store import check_graph, chunks, documents, encryption, memo, terms
+from monograph.store import check_graph, chunks, documents, embedded_names, encryption, memo, terms
 from monograph.store.database import Connection
 from monograph.values import Finding
 
@@ -56,6 +56,9 @@ def findings(connection: Connection, dimension: int | None) -> Iterator[Finding]
         ).fetchone()
         if count:
             yield Finding("vectors", f"{count} vectors that are not of length {dimension}", repairable=True)
+        uncoded = len(embedded_names.lacking(connection, dimension))
+        if uncoded:
+            yield Finding("names", f"{uncoded} names without the signs of their embeddings", repairable=True)
     yield from _texts(connection)
     yield from check_graph.findings(connection)
 

@@ -306,17 +306,22 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """One transaction: all of it is committed, or, on any exception, nothing. Not to be nested."""
+        """One transaction: all of it is committed, or, on any exception, nothing. One inside another is part of it."""
         if self.read_only:
             raise ReadOnlyFile(f"{self.path} is open for reading only", "check its permissions, or copy it")
         connection = self.connection()
         with self._write_lock, our_errors(self.path, connection, self._diagnosis):
+            if getattr(self._local, "writing", None) is connection:
+                yield connection
+                return
             connection.execute("BEGIN IMMEDIATE")
+            self._local.writing = connection
             try:
                 yield connection
                 connection.execute("UPDATE settings SET value = value + 1 WHERE name = 'generation'")
                 connection.execute("COMMIT")
             finally:
+                self._local.writing = None
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
 

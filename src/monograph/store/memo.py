@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 
 from monograph.store.checksums import checksum
@@ -13,6 +12,9 @@ VECTOR = "vector"
 
 EXTRACTION = "extraction"
 """Kind of what an extractor found in a chunk: see :mod:`monograph.store.extractions`."""
+
+CODE = "code"
+"""Kind of the signs of a name's embedding by an embedder that the file is to have: then they go to the name's row."""
 
 SUMMARY = "summary"
 """Kind of what a summarizer made of some texts: see :mod:`monograph.store.summary_texts`."""
@@ -68,20 +70,16 @@ def values(connection: Connection, rows: Iterable[int]) -> dict[int, bytes]:
     return found
 
 
-def has(connection: Connection, rows: Iterable[int]) -> bool:
-    """Whether all of these rows are there."""
-    asked = list(rows)
-    (count,) = connection.execute(
-        "SELECT count(*) FROM memo WHERE memo IN (SELECT value FROM json_each(?))", (json.dumps(asked),)
-    ).fetchone()
-    return int(count) == len(asked)
-
-
 def drop_failed(connection: Connection) -> int:
     """Forget the extractions that a model failed on, so that they are asked for again; returns how many."""
     failed = "kind = ? AND instr(value, CAST('\"failure\":' AS BLOB)) > 0"
     connection.execute(f"DELETE FROM extractions WHERE memo IN (SELECT memo FROM memo WHERE {failed})", (EXTRACTION,))  # noqa: S608
     return connection.execute(f"DELETE FROM memo WHERE {failed}", (EXTRACTION,)).rowcount  # noqa: S608
+
+
+def drop(connection: Connection, kind: str) -> None:
+    """Forget all values of a kind."""
+    connection.execute("DELETE FROM memo WHERE kind = ?", (kind,))
 
 
 def drop_unused(connection: Connection) -> int:

@@ -122,15 +122,20 @@ def members(connection: Connection, heads: Iterable[int]) -> dict[int, list[Name
     return found
 
 
-def without_code(connection: Connection, keys: Iterable[str]) -> list[str]:
-    """Those of the keys whose names have no code yet, or are not there."""
+def without_code(connection: Connection, keys: Iterable[str], size: int) -> list[str]:
+    """Those of the keys whose names have no code of so many bytes yet, or are not there."""
     asked = list(keys)
     coded = connection.execute(
-        """SELECT n.key FROM json_each(?) AS k CROSS JOIN names AS n WHERE n.key = k.value AND n.code IS NOT NULL""",
-        (_listed(asked),),
+        """SELECT n.key FROM json_each(?) AS k CROSS JOIN names AS n WHERE n.key = k.value AND length(n.code) = ?""",
+        (_listed(asked), size),
     )
     held = {key for (key,) in coded}
     return [key for key in asked if key not in held]
+
+
+def code_size(dimension: int) -> int:
+    """Bytes of the signs of so many values."""
+    return -(-dimension // 8)
 
 
 def set_codes(connection: Connection, codes: Iterable[tuple[bytes, str]]) -> None:
@@ -141,12 +146,11 @@ def set_codes(connection: Connection, codes: Iterable[tuple[bytes, str]]) -> Non
     )
 
 
-def drop_codes(connection: Connection) -> list[str]:
-    """Forget all codes, as when the embedder becomes another; returns the keys of the names that had one."""
-    found = connection.execute(
-        "UPDATE names SET code = NULL, checksum = NULL WHERE code IS NOT NULL RETURNING key"
-    ).fetchall()
-    return sorted(str(key) for (key,) in found)
+def drop_codes(connection: Connection, but: int | None = None) -> None:
+    """Forget all codes, as when the embedder becomes another, or all that are not of so many bytes."""
+    connection.execute(
+        "UPDATE names SET code = NULL, checksum = NULL WHERE code IS NOT NULL AND length(code) IS NOT ?", (but,)
+    )
 
 
 def codes(connection: Connection) -> Iterator[tuple[int, bytes]]:

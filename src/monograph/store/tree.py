@@ -226,9 +226,9 @@ def chunk_rows(connection: Connection) -> list[int]:
     return [row for (row,) in connection.execute("SELECT chunk FROM vectors ORDER BY chunk")]
 
 
-def memo_of_chunks(connection: Connection) -> dict[int, int]:
-    """The memo row of every chunk's vector, by chunk row."""
-    return dict(connection.execute("SELECT chunk, memo FROM vectors"))
+def memo_of_leaves(connection: Connection) -> dict[int, int]:
+    """The memo row of the vector of every chunk that has a node, by chunk row."""
+    return dict(connection.execute("SELECT n.chunk, v.memo FROM nodes AS n CROSS JOIN vectors AS v USING (chunk)"))
 
 
 def all_of_chunks(connection: Connection) -> list[Row]:

@@ -146,7 +146,11 @@ def first_by_id(connection: Connection, most: int, dimension: int) -> Float32:
     float32 (n, dimension), in order of id.
     """
     found = connection.execute("SELECT memo FROM chunks JOIN vectors USING (chunk) ORDER BY id LIMIT ?", (most,))
-    memos = [memo for (memo,) in found]
+    return in_order(connection, [memo for (memo,) in found], dimension)
+
+
+def in_order(connection: Connection, memos: Sequence[int], dimension: int) -> Float32:
+    """The vectors in some memo rows, float32 (n, dimension); those not there, or of another length, are left out."""
     rows, values = load(connection, list(dict.fromkeys(memos)), dimension)
     places = {row: place for place, row in enumerate(rows.tolist())}
     return np.ascontiguousarray(values[[places[memo] for memo in memos if memo in places]])

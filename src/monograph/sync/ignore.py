@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 IGNORE_FILE = ".monographignore"
 _PASSED_OVER = re.compile(
     r"\.|~\$"  # hidden; locks of Office
-    r"|.*(?:~|\.(?:mono(?:-(?:wal|shm|journal))?|sw[op]|tmp|part|crdownload))$"
+    r"|.*(?:~|\.(?:mono(?:-(?:wal|shm|journal|tree))?|sw[op]|tmp|part|crdownload))$"
     r"|(?:thumbs\.db|ehthumbs\.db|desktop\.ini|icon\r|\$recycle\.bin|system volume information|lost\+found|__macosx"
     r"|__pycache__)$",
     re.I | re.S,

@@ -1,32 +1,36 @@
 """The tree, layer by layer: which segments a change touches, and the summaries that are to stand over them.
 
 A change of the tree is drafted from the rows as they are, one layer after the other, and stored in one transaction at
-the end. What a draft needs made is made by the caller in between.
+the end. What a draft needs made is made by the caller in between. At every step a draft looks whether other writers
+have changed what it was begun from.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
 from itertools import islice
 
 import numpy as np
 
-from monograph.errors import DamagedFile
+from monograph.errors import BusyFile
 from monograph.store import chunks, memo, summary_texts
 from monograph.store import tree as store
 from monograph.store import vectors as stored_vectors
 from monograph.store.database import Connection, path_of
 from monograph.tree.hash import Planes, full_rank, ranks
+from monograph.tree.leaves import KEY_BYTES, damaged, placed, update_leaves
 from monograph.tree.segment import Bounds, Listed, Node, NodeOrder, Segment, segments_near
 from monograph.values import Float32, content_hash
 
-KEY_BYTES = 16
 MANY = 16
 """Of a layer of less than so many nodes a change, all are read at once."""
-LEAVES_AT_ONCE = 4_096
+
+
+class Overtaken(BusyFile):
+    """Another writer changed what a draft counts on: it is to be begun again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,79 +48,6 @@ class Recipe:
         return content_hash("segment", self.summarizer, self.max_tokens, names)[:KEY_BYTES]
 
 
-def chunk_key(name: str, text: str) -> bytes:
-    """The key of a chunk's node."""
-    return content_hash("chunk", name, text)[:KEY_BYTES]
-
-
-def planes_of(connection: Connection) -> Planes | None:
-    """The planes of the file's tree; None where it has no tree.
-
-    Raises
-    ------
-    DamagedFile
-        If they are not what was written.
-    """
-    body = store.planes(connection)
-    try:
-        return None if body is None else Planes.from_bytes(body)
-    except ValueError as fault:
-        path = path_of(connection)
-        raise DamagedFile(f"{path}: the tree is damaged: {fault}", f"monograph check {path} --repair") from None
-
-
-def update_leaves(connection: Connection) -> None:
-    """Give chunks their nodes, where they came, went or changed; what stood over old ones is taken out.
-
-    To be called before every commit that may have changed chunks.
-    """
-    waiting = store.stale_leaves(connection)
-    planes = planes_of(connection) if waiting else None
-    if planes is None:
-        return
-    for first in range(0, len(waiting), LEAVES_AT_ONCE):
-        _update(connection, planes, waiting[first : first + LEAVES_AT_ONCE])
-    store.clear_stale_leaves(connection)
-
-
-def _update(connection: Connection, planes: Planes, waiting: Sequence[int]) -> None:
-    wanted = {leaf.chunk: leaf for leaf in leaves_of(connection, planes, waiting)}
-    held = store.of_chunks(connection, waiting)
-    same = {
-        chunk
-        for chunk, row in held.items()
-        if chunk in wanted and (row.rank, row.key) == (wanted[chunk].rank, wanted[chunk].key)
-    }
-    gone = [row.node for chunk, row in held.items() if chunk not in same]
-    fresh = [(leaf.rank, leaf.key, chunk) for chunk, leaf in wanted.items() if chunk not in same]
-    if gone or fresh:
-        store.remove_with_ancestors(connection, gone)
-        store.add_leaves(connection, fresh)
-        store.touch(connection)
-
-
-@dataclass(frozen=True, slots=True)
-class Leaf:
-    """Where a chunk stands in its layer."""
-
-    chunk: int
-    rank: int
-    key: bytes
-
-
-def leaves_of(connection: Connection, planes: Planes, rows: Sequence[int]) -> list[Leaf]:
-    """Where chunks are to stand; those without a vector of the planes' dimension are left out."""
-    found = store.leaves(connection, rows)
-    memos, vectors = stored_vectors.load(connection, list({leaf.memo for leaf in found}), planes.dimension)
-    by_memo = dict(zip(memos.tolist(), ranks(planes, vectors).tolist(), strict=True))
-    keys = {leaf.chunk: chunk_key(leaf.id, leaf.text) for leaf in found}
-    return [
-        Leaf(leaf.chunk, full_rank(by_memo[leaf.memo], keys[leaf.chunk]), keys[leaf.chunk])
-        for leaf in found
-        if leaf.memo in by_memo
-    ]
-
-
 @dataclass(frozen=True, slots=True)
 class Cut:
     """A segment that has no summary yet: its nodes, the key of the summary to be, and the texts it is made from."""
@@ -127,13 +58,21 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
+class Remembered:
+    """A memo row, and the key under which it is there: the row of what was forgotten may be another's by now."""
+
+    row: int
+    key: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
 class Made:
-    """The summary of a segment, with the memo rows of its text and of its embedding."""
+    """The summary of a segment: its text, and where that and its embedding are remembered."""
 
     cut: Cut
     text: str
-    gist: int
-    vector: int
+    gist: Remembered
+    vector: Remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,16 +139,16 @@ def lay_leaves(draft: Draft, gone: Mapping[int, int], coming: Sequence[LeafToBe]
     """Lay chunks over those that are stored in the tree; ``gone`` has the rank, by node, of those that go."""
     draft.gone[0] = dict(gone)
     for number, one in enumerate(coming, start=1):
-        made = Made(Cut((), one.key, ()), one.text, 0, one.vector)
+        made = Made(Cut((), one.key, ()), one.text, Remembered(0), Remembered(one.vector))
         draft.fresh[0].append(_Fresh(Node(one.rank, one.key, -number), made, one.chunk))
 
 
-def lay_all_leaves(connection: Connection, draft: Draft, planes: Planes) -> None:
-    """Lay all stored chunks anew, by other planes than the tree has."""
+def lay_all_leaves(connection: Connection, draft: Draft, planes: Planes, leaves: Sequence[store.Leaf]) -> None:
+    """Lay all chunks anew, by other planes than the tree has."""
     draft.planes = planes
-    found = {leaf.chunk: leaf for leaf in store.every_leaf(connection)}
-    placed = leaves_of(connection, planes, list(found))
-    coming = [LeafToBe(one.rank, one.key, found[one.chunk].text, one.chunk, found[one.chunk].memo) for one in placed]
+    found = {leaf.chunk: leaf for leaf in leaves}
+    standing = placed(connection, planes, leaves)
+    coming = [LeafToBe(one.rank, one.key, found[one.chunk].text, one.chunk, found[one.chunk].memo) for one in standing]
     lay_leaves(draft, {}, coming)
 
 
@@ -226,7 +165,13 @@ def cut(connection: Connection, recipe: Recipe, draft: Draft) -> list[Cut] | Non
     """The segments of the draft's layer that need a summary; None where no layer is to stand above it.
 
     The summaries that stood over what is cut otherwise now are noted in the draft as gone.
+
+    Raises
+    ------
+    Overtaken
+        If the tree is not as it was when the draft was begun.
     """
+    _see_same(connection, draft)
     layer = draft.layer
     fresh = [one.node for one in draft.fresh[layer]]
     stored = 0 if draft.planes is not None else store.count(connection, layer)
@@ -273,17 +218,48 @@ def _texts(connection: Connection, draft: Draft, nodes: Sequence[Node]) -> dict[
     rows = store.load(connection, [node.row for node in nodes if node.row > 0])
     over_chunks = {row.chunk: row.node for row in rows.values() if row.chunk is not None}
     texts = chunks.titled_texts(connection, over_chunks)
+    gists = {row.gist for row in rows.values() if row.gist is not None}
+    values = memo.values(connection, gists)
+    if len(values) < len(gists) or len(texts) < len(over_chunks):
+        raise damaged(connection, "a node has no text")
     found.update((node, text) for node, (_, text) in zip(over_chunks.values(), texts, strict=True))
-    values = memo.values(connection, {row.gist for row in rows.values() if row.gist is not None})
     found.update(
         (row.node, summary_texts.unpack(values[row.gist]).text) for row in rows.values() if row.gist is not None
     )
     return found
 
 
+def _see_same(connection: Connection, draft: Draft) -> None:
+    """Raise Overtaken if nodes have changed since a draft was begun; one with planes of its own counts on none."""
+    if draft.planes is None and (store.version(connection) != draft.version or store.stale_leaves(connection)):
+        raise _overtaken(connection)
+
+
+def _see_remembered(connection: Connection, made: Iterable[Made]) -> None:
+    """Raise Overtaken if any summary, or its vector, is remembered no more."""
+    for kind, some in (
+        (memo.SUMMARY, {one.gist.key: one.gist.row for one in made}),
+        (memo.VECTOR, {one.vector.key: one.vector.row for one in made}),
+    ):
+        if memo.rows(connection, kind, list(some)) != some:
+            raise _overtaken(connection)
+
+
+def _overtaken(connection: Connection) -> Overtaken:
+    return Overtaken(f"another process keeps changing {path_of(connection)}", "try again when it is done")
+
+
 def add_layer(connection: Connection, draft: Draft, planes: Planes, made: Sequence[Made]) -> None:
-    """Add the summaries of the draft's layer to the draft, as the next layer."""
-    memos, found = stored_vectors.load(connection, list({one.vector for one in made}), planes.dimension)
+    """Add the summaries of the draft's layer to the draft, as the next layer.
+
+    Raises
+    ------
+    Overtaken
+        If the tree is not as it was when the draft was begun, or a summary was forgotten.
+    """
+    _see_same(connection, draft)
+    _see_remembered(connection, made)
+    memos, found = stored_vectors.load(connection, list({one.vector.row for one in made}), planes.dimension)
     places = dict(zip(memos.tolist(), ranks(planes, found).tolist(), strict=True))
     vectors = dict(zip(memos.tolist(), found, strict=True))
     nearest = _nearest(connection, draft, planes.dimension)
@@ -291,8 +267,8 @@ def add_layer(connection: Connection, draft: Draft, planes: Planes, made: Sequen
     fresh = []
     for one in made:
         number -= 1
-        node = Node(full_rank(places[one.vector], one.cut.key), one.cut.key, number)
-        fresh.append(_Fresh(node, one, nearest(one.cut.nodes, vectors[one.vector])))
+        node = Node(full_rank(places[one.vector.row], one.cut.key), one.cut.key, number)
+        fresh.append(_Fresh(node, one, nearest(one.cut.nodes, vectors[one.vector.row])))
     draft.fresh.append(fresh)
 
 
@@ -303,9 +279,14 @@ def _nearest(connection: Connection, draft: Draft, dimension: int) -> Callable[[
     def find(segment: Segment, vector: Float32) -> int:
         stored = [node.row for node in segment if node.row > 0]
         rows, memos = store.load(connection, stored), store.vectors_of(connection, stored)
-        memos.update((node.row, drafted[node.row].made.vector) for node in segment if node.row < 0)
+        memos.update((node.row, drafted[node.row].made.vector.row) for node in segment if node.row < 0)
         held, found = stored_vectors.load(connection, list(set(memos.values())), dimension)
         cosines = dict(zip(held.tolist(), np.round(found @ vector, 6).tolist(), strict=True))
+        lacking = [node.row for node in segment if memos.get(node.row) not in cosines]
+        if any(row > 0 for row in lacking):
+            raise damaged(connection, "a node has no vector")
+        if lacking:
+            raise _overtaken(connection)
         best = max(segment, key=lambda node: cosines[memos[node.row]])
         if best.row < 0:
             return drafted[best.row].nearest
@@ -315,17 +296,17 @@ def _nearest(connection: Connection, draft: Draft, dimension: int) -> Callable[[
     return find
 
 
-def store_draft(connection: Connection, draft: Draft) -> bool:
-    """Store a draft; False, and nothing done, if the tree or the memo is not as it was when it was drafted."""
-    needed = {row for layer in draft.fresh[1:] for one in layer for row in (one.made.gist, one.made.vector)}
-    if store.version(connection) != draft.version or store.stale_leaves(connection) or not memo.has(connection, needed):
-        return False
-    rows: dict[int, int] = {}
-    if draft.planes is not None:
-        laid = {one.nearest: one.made.vector for one in draft.fresh[0]}
-        if laid != store.memo_of_chunks(connection):
-            return False
-        rows = _replace_leaves(connection, draft, draft.planes)
+def store_draft(connection: Connection, draft: Draft) -> None:
+    """Store a draft.
+
+    Raises
+    ------
+    Overtaken
+        If the tree, the chunks or the memo are not as they were when it was drafted: the transaction is to be undone.
+    """
+    _see_same(connection, draft)
+    _see_remembered(connection, [one.made for layer in draft.fresh[1:] for one in layer])
+    rows = {} if draft.planes is None else _replace_leaves(connection, draft, draft.planes)
     gone = [row for layer in draft.gone for row in layer]
     if draft.top is not None:
         gone += store.above(connection, draft.top)
@@ -333,16 +314,19 @@ def store_draft(connection: Connection, draft: Draft) -> bool:
     for layer, some in enumerate(draft.fresh[1:], start=1):
         for one in some:
             children = [rows.get(node.row, node.row) for node in one.made.cut.nodes]
-            node = store.Fresh(layer, one.node.rank, one.node.key, one.made.gist, one.made.vector, one.nearest)
+            node = store.Fresh(layer, one.node.rank, one.node.key, one.made.gist.row, one.made.vector.row, one.nearest)
             rows[one.node.row] = store.add(connection, node, children)
     store.clear_stale_segments(connection)
     store.touch(connection)
-    return True
 
 
 def _replace_leaves(connection: Connection, draft: Draft, planes: Planes) -> dict[int, int]:
     """Take out the tree and give all chunks leaves by other planes; their new rows, by those in the draft."""
+    laid = {one.nearest: one.made.vector.row for one in draft.fresh[0]}
     store.begin(connection, planes.to_bytes())
     update_leaves(connection)
-    rows = {key: row for _, key, row in store.every(connection, 0)}
-    return {one.node.row: rows[one.node.key] for one in draft.fresh[0]}
+    rows = {(rank, key): row for rank, key, row in store.every(connection, 0)}
+    drafted = {(one.node.rank, one.node.key): one.node.row for one in draft.fresh[0]}
+    if rows.keys() != drafted.keys() or laid != store.memo_of_leaves(connection):
+        raise _overtaken(connection)
+    return {drafted[place]: row for place, row in rows.items()}

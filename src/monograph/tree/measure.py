@@ -8,7 +8,7 @@ from monograph.store import settings
 from monograph.store import tree as store
 from monograph.store import vectors as stored_vectors
 from monograph.store.database import Connection
-from monograph.tree.build import planes_of
+from monograph.tree.leaves import planes_of
 from monograph.values import TreeStats
 
 SAMPLED = 256

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from monograph.store import tree as store
 from monograph.store import vectors as stored_vectors
 from monograph.store.database import Connection
-from monograph.tree.build import Recipe, leaves_of
+from monograph.tree.build import Recipe
 from monograph.tree.hash import Planes, full_rank, ranks
+from monograph.tree.leaves import leaves_of
 from monograph.tree.segment import Listed, Node, segments
 
 _AT_ONCE = 4_096

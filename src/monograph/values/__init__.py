@@ -38,6 +38,7 @@ from monograph.values.found import (
     StoredChunk,
 )
 from monograph.values.graph import (
+    EMBEDDED_KINDS,
     ENTITY_KINDS,
     Entity,
     Extraction,
@@ -82,6 +83,7 @@ from monograph.values.work import (
 __all__ = [
     "ABSTENTION",
     "DEFAULT_CUT",
+    "EMBEDDED_KINDS",
     "ENTITY_KINDS",
     "PASSAGE_SEPARATOR",
     "Answer",

@@ -28,6 +28,9 @@ ENTITY_KINDS = (
 Files hold places in this tuple: it may only grow at its end.
 """
 
+EMBEDDED_KINDS = frozenset(("person", "organisation", "place", "work", "event", "name"))
+"""Kinds of names that are embedded, to be found by what they mean; a date or an amount is found by its words."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mention:

@@ -11,7 +11,7 @@ from monograph.store.database import Connection, savepoint
 from monograph.values import Move, Problem
 from monograph.write.batch import Parcel, changed
 from monograph.write.configuration import EMBEDDER
-from monograph.write.graph import Related, keys_of, relate, remember_extractions, store_part
+from monograph.write.graph import Related, relate, remember_extractions, rows_of_names, store_part
 from monograph.write.parallel import Precomputed
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import Prepared, prepare
@@ -159,15 +159,13 @@ def _commit(
     """Store a batch; None, and nothing stored, when something it counts on is not remembered any more."""
     work = [prepared for one in ready for prepared in one.prepared]
     keys = list({key for prepared in work for key in prepared.keys})
-    named = {key for one in related for key in keys_of(one.part)}
-    extracted = {row for one in related for row in one.extractions}
     tally = Tally()
     with write(pipeline.database, pipeline.indexes) as connection:
         # Another process may have given the file another embedder since this one was opened.
         EMBEDDER.check(pipeline.database, pipeline.embedder)
         held = memo.rows(connection, memo.VECTOR, keys)
-        rows = names.rows(connection, named)
-        if len(held) < len(keys) or len(rows) < len(named) or not memo.has(connection, extracted):
+        rows = rows_of_names(connection, pipeline, related)
+        if len(held) < len(keys) or rows is None:
             return None
         parts = {(one.document.id, one.sha256): part for one, part in zip(work, related, strict=True)}
         derived = _Derived(held, rows, parts)

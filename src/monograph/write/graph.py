@@ -19,8 +19,10 @@ from monograph.models import Embedder, Extractor
 from monograph.store import extractions, graphs, memo, names
 from monograph.store.chunks import rows_of_document as chunk_rows
 from monograph.store.database import Connection
-from monograph.values import ENTITY_KINDS, Chunk, content_hash
+from monograph.store.embedded_names import is_embedded
+from monograph.values import EMBEDDED_KINDS, ENTITY_KINDS, Chunk, content_hash
 from monograph.write import vectors
+from monograph.write.configuration import EMBEDDER
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import Prepared
 
@@ -31,9 +33,6 @@ PATIENCE = 0.5
 """Seconds after which what a slow model found is written, so that a crash costs little."""
 
 NAMES_AT_ONCE = 4_096
-
-EMBEDDED_KINDS = frozenset(("person", "organisation", "place", "work", "event", "name"))
-"""Kinds of names that are embedded, to be found by what they mean; a date or an amount is found by its words."""
 
 _PLACE_OF_KIND = {kind: place for place, kind in enumerate(ENTITY_KINDS)}
 
@@ -120,9 +119,10 @@ def _groups(extractor: Extractor, work: Sequence[tuple[bytes, Chunk]]) -> Iterat
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A document's part of the graph, and the memo rows of its chunks' extractions, in reading order."""
+    """A document's part of the graph, and the memo keys and rows of its chunks' extractions, in reading order."""
 
     part: DocumentPart
+    keys: tuple[bytes, ...]
     extractions: tuple[int, ...]
 
 
@@ -156,7 +156,7 @@ def relate(pipeline: Pipeline, batch: Sequence[Prepared], made: Parts = NO_PARTS
     related = []
     for one, part, some in zip(batch, parts, keys, strict=True):
         rows = tuple(held[key] for key in some)
-        related.append(Related(part or _part(one, [values[row] for row in rows], cannot_link), rows))
+        related.append(Related(part or _part(one, [values[row] for row in rows], cannot_link), tuple(some), rows))
     remember_names(
         pipeline,
         {key for one in related for key in keys_of(one.part)},
@@ -164,6 +164,21 @@ def relate(pipeline: Pipeline, batch: Sequence[Prepared], made: Parts = NO_PARTS
         made.codes,
     )
     return related
+
+
+def rows_of_names(connection: Connection, pipeline: Pipeline, related: Sequence[Related]) -> dict[str, int] | None:
+    """The rows of all names of some parts, by key; None when a name, its code or an extraction is remembered no more.
+
+    An extraction that was forgotten and made again may be in another row, and another in its own.
+    """
+    named = {key for one in related for key in keys_of(one.part)}
+    found = names.rows(connection, named)
+    coded = {key for one in related for key in embedded_keys(one.part)}
+    extracted = {key: row for one in related for key, row in zip(one.keys, one.extractions, strict=True)}
+    same = memo.rows(connection, memo.EXTRACTION, list(extracted)) == extracted
+    size = names.code_size(pipeline.embedder.dimension)
+    whole = same and len(found) == len(named) and not names.without_code(connection, coded, size)
+    return found if whole else None
 
 
 def _part(prepared: Prepared, packed: Sequence[bytes], cannot_link: Pairs) -> DocumentPart:
@@ -182,7 +197,7 @@ def keys_of(part: DocumentPart) -> set[str]:
 def embedded_keys(part: DocumentPart) -> set[str]:
     """The names of a part that are embedded."""
     named = {one.key for chunk in part.chunks for one in chunk.names if one.kind in EMBEDDED_KINDS}
-    return {key for key in named | {one.key for one in part.subjects} if any(letter.isalpha() for letter in key)}
+    return {key for key in named | {one.key for one in part.subjects} if is_embedded(key)}
 
 
 def remember_names(pipeline: Pipeline, keys: Iterable[str], embedded: Iterable[str], made: Mapping[str, bytes]) -> None:
@@ -192,11 +207,8 @@ def remember_names(pipeline: Pipeline, keys: Iterable[str], embedded: Iterable[s
         with pipeline.database.write() as connection:
             names.ensure(connection, {key: signature(key) for key in ordered[first : first + NAMES_AT_ONCE]})
     with pipeline.database.read() as connection:
-        lacking = names.without_code(connection, sorted(embedded))
-    ready = [(made[key], key) for key in lacking if key in made]
-    if ready:
-        with pipeline.database.write() as connection:
-            names.set_codes(connection, ready)
+        lacking = names.without_code(connection, sorted(embedded), names.code_size(pipeline.embedder.dimension))
+    _set_codes(pipeline, [(made[key], key) for key in lacking if key in made])
     embed_names(pipeline, [key for key in lacking if key not in made])
 
 
@@ -204,9 +216,15 @@ def embed_names(pipeline: Pipeline, keys: Sequence[str]) -> None:
     """Give names the signs of their embeddings."""
     for first in range(0, len(keys), vectors.EMBEDDED_AT_ONCE):
         some = keys[first : first + vectors.EMBEDDED_AT_ONCE]
-        made = codes(pipeline.embedder, some)
+        _set_codes(pipeline, list(zip(codes(pipeline.embedder, some), some, strict=True)))
+
+
+def _set_codes(pipeline: Pipeline, made: Sequence[tuple[bytes, str]]) -> None:
+    if made:
         with pipeline.database.write() as connection:
-            names.set_codes(connection, zip(made, some, strict=True))
+            # Another process may have given the file another embedder since this one was opened.
+            EMBEDDER.check(pipeline.database, pipeline.embedder)
+            names.set_codes(connection, made)
 
 
 def codes(embedder: Embedder, keys: Sequence[str]) -> list[bytes]:

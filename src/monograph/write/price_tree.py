@@ -19,6 +19,7 @@ from monograph.store import vectors as stored_vectors
 from monograph.store.database import Connection
 from monograph.tree import build
 from monograph.tree.hash import Planes, full_rank, ranks
+from monograph.tree.leaves import chunk_key, planes_of
 from monograph.values import Change, Cost, Float32
 from monograph.write.batch import Parcel
 from monograph.write.pipeline import Pipeline
@@ -93,7 +94,7 @@ def price(connection: Connection, pipeline: Pipeline, seen: Forecast) -> Cost:
     if pipeline.summarizer is None or not (seen.coming or seen.gone or store.count_stale_segments(connection)):
         return Cost()
     total = stored_vectors.count(connection) - len(seen.gone) + len(seen.coming)
-    planes = build.planes_of(connection)
+    planes = planes_of(connection)
     if any(one.vector is None for one in seen.coming.values()):
         return _bound(pipeline, total)
     if planes is None or due_planes(planes, total, pipeline):
@@ -113,7 +114,7 @@ def price(connection: Connection, pipeline: Pipeline, seen: Forecast) -> Cost:
 def price_anew(connection: Connection, pipeline: Pipeline) -> Cost:
     """What making the tree anew with the pipeline's summarizer would take."""
     total = stored_vectors.count(connection)
-    if due_planes(build.planes_of(connection), total, pipeline):
+    if due_planes(planes_of(connection), total, pipeline):
         return _anew(connection, pipeline, Forecast(), total)
     return _priced(connection, pipeline, build.Draft(store.version(connection), anew=True), total)
 
@@ -138,7 +139,7 @@ def _placed(planes: Planes, chunks: Sequence[_ChunkToBe]) -> dict[str, tuple[int
     if not chunks:
         return {}
     places = ranks(planes, np.array([one.vector for one in chunks], dtype=np.float32)).tolist()
-    keys = [build.chunk_key(one.name, one.text) for one in chunks]
+    keys = [chunk_key(one.name, one.text) for one in chunks]
     return {one.name: (full_rank(place, key), key) for one, place, key in zip(chunks, places, keys, strict=True)}
 
 

@@ -13,9 +13,9 @@ from monograph.write.configuration import EXTRACTOR
 from monograph.write.graph import (
     Extracted,
     Related,
-    keys_of,
     relate,
     remember_extractions,
+    rows_of_names,
     store_part,
 )
 from monograph.write.pipeline import Pipeline
@@ -122,11 +122,10 @@ def _store(
     pipeline: Pipeline, rows: Sequence[int], some: Sequence[tuple[Prepared, list[int]]], related: Sequence[Related]
 ) -> bool:
     """Store the parts of documents, unless one of them, or a name, changed meanwhile."""
-    named = {key for one in related for key in keys_of(one.part)}
     with write(pipeline.database, pipeline.indexes) as connection:
-        known = names.rows(connection, named)
+        known = rows_of_names(connection, pipeline, related)
         same = all(chunks.rows_of_document(connection, row) == held for row, (_, held) in zip(rows, some, strict=True))
-        if not same or len(known) < len(named):
+        if not same or known is None:
             return False
         uses = graphs.Uses()
         for row, one in zip(rows, related, strict=True):

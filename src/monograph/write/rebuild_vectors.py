@@ -3,42 +3,123 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from monograph.derive.embed.text import embedded_text
-from monograph.store import check_graph, chunks, documents, memo, names, settings, tree, vectors
+from monograph.errors import BusyFile
+from monograph.store import check_graph, chunks, documents, memo, names, settings, vectors
+from monograph.store import tree as stored_tree
 from monograph.store.check import drop_strays, drop_vectors_of_other_length, rebuild_index
 from monograph.store.database import Connection
+from monograph.tree.build import Overtaken
+from monograph.tree.hash import Planes
 from monograph.values import Document, OnProgress, Progress, content_hash
-from monograph.write import rebuild_graph
-from monograph.write.graph import embed_names
+from monograph.write import name_codes, rebuild_graph, replant, tree
+from monograph.write.graph import codes
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import Prepared, Vectored
 from monograph.write.transaction import write
-from monograph.write.tree import update
 from monograph.write.vectors import Embedded, remember_vectors
 
 DOCUMENTS_AT_ONCE = 64
 
 
-def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Embedded:
+MADE_INSIDE = 256
+"""Vectors that are made while the file is locked, at most: those of documents that came at the last moment."""
+_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """Texts of chunks that the embedder was given, vectors that the memo held, and summaries that were made."""
+
+    embedded: int
+    remembered: int
+    summarized: int
+
+
+class _Forgotten(Exception):
+    """Another process has emptied the memo since all was made: it is to be made again before the file is locked."""
+
+
+def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Rebuilt:
     """Give every chunk a vector of the pipeline's embedder, and make that the file's embedder.
 
-    All vectors are made and remembered first, then exchanged in one transaction: killed before its end, the file is
-    as it was, and the next run pays only for what is missing. Vectors that came ready-made are replaced too.
+    All that follows from it is made and remembered first: the vectors of chunks, the codes of names, the summaries and
+    the tree of them. Then it is exchanged in one transaction: killed before its end, the file is as it was, and the
+    next run pays only for what is missing. Vectors that came ready-made are replaced too.
+
+    Raises
+    ------
+    ModelError
+        If the embedder or the summarizer fails: the file is as it was.
+    BusyFile
+        If another process keeps emptying the memo.
     """
+    total, spent = Embedded(0, 0), tree.Spent()
+    for _ in range(_TRIES):
+        try:
+            done, planes = _prepare(pipeline, spent, on_progress)
+            total = Embedded(total.embedded + done.embedded, total.remembered or done.remembered)
+            with write(pipeline.database, pipeline.indexes) as connection:
+                _exchange(connection, pipeline, planes, spent)
+        except (_Forgotten, Overtaken):
+            continue
+        return Rebuilt(total.embedded, total.remembered, spent.made)
+    raise BusyFile(f"another process keeps emptying the memo of {pipeline.database.path}", "try again when it is done")
+
+
+def _prepare(pipeline: Pipeline, spent: tree.Spent, on_progress: OnProgress | None) -> tuple[Embedded, Planes | None]:
+    """Make and remember all that is to be exchanged; the planes of the tree to be."""
     with pipeline.database.read() as connection:
         rows = list(documents.every(connection))
     total = _remember(pipeline, rows, on_progress)
-    with write(pipeline.database, pipeline.indexes) as connection:
-        # Documents may have come meanwhile: those are few, and their vectors are made inside.
-        for row in documents.every(connection):
-            _assign(connection, pipeline, row)
-        stored = settings.StoredEmbedder(pipeline.embedder.key, pipeline.embedder.spec, pipeline.embedder.dimension)
-        settings.save_model(connection, stored)
-        coded = names.drop_codes(connection)
-    embed_names(pipeline, coded)
-    update(pipeline, on_progress)
-    return total
+    name_codes.prepare(pipeline)
+    if pipeline.summarizer is None:
+        return total, None
+    with pipeline.database.read() as connection:
+        memos = _remembered(connection, pipeline, rows)
+    return total, replant.prepare(pipeline, memos, spent, on_progress)
+
+
+def _remembered(connection: Connection, pipeline: Pipeline, rows: Sequence[documents.Row]) -> dict[int, int]:
+    """The memo rows of vectors to be, by chunk row. A few may be lacking, of documents that changed meanwhile."""
+    found: dict[int, int] = {}
+    lacking = 0
+    for row in rows:
+        wanted = dict(_wanted(connection, pipeline, row))
+        known = memo.rows(connection, memo.VECTOR, [vector.key for vector in wanted.values()])
+        found.update((chunk, known[vector.key]) for chunk, vector in wanted.items() if vector.key in known)
+        lacking += sum(vector.key not in known for vector in wanted.values())
+    if lacking > min(MADE_INSIDE, len(found)):
+        raise _Forgotten
+    return found
+
+
+def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None, spent: tree.Spent) -> None:
+    """Put all that was prepared in the place of what is there. Documents may have come meanwhile: those are few."""
+    before = settings.load_model(connection, settings.StoredEmbedder)
+    other = before is None or before.key != pipeline.embedder.key
+    inside = 0
+    for row in documents.every(connection):
+        inside += _assign(connection, pipeline, row)
+        if inside > MADE_INSIDE:
+            raise _Forgotten
+    _exchange_codes(connection, pipeline, other=other)
+    stored = settings.StoredEmbedder(pipeline.embedder.key, pipeline.embedder.spec, pipeline.embedder.dimension)
+    settings.save_model(connection, stored)
+    replant.plant(connection, pipeline, planes, spent)
+    if other:
+        for index in pipeline.indexes:
+            index.rebuild(connection)
+
+
+def _exchange_codes(connection: Connection, pipeline: Pipeline, *, other: bool) -> None:
+    made, left = name_codes.take(connection, pipeline, name_codes.lacking(connection, pipeline))
+    if len(left) > MADE_INSIDE:
+        raise _Forgotten
+    names.drop_codes(connection, None if other else names.code_size(pipeline.embedder.dimension))
+    names.set_codes(connection, [*made, *zip(codes(pipeline.embedder, left), left, strict=True)])
 
 
 def repair(pipeline: Pipeline, *, whole_tree: bool) -> None:
@@ -49,11 +130,12 @@ def repair(pipeline: Pipeline, *, whole_tree: bool) -> None:
     """
     with pipeline.database.write() as connection:
         if not whole_tree:
-            tree.clear(connection)
-            tree.drop_unreadable(connection)
+            stored_tree.clear(connection)
+            stored_tree.drop_unreadable(connection)
         drop_strays(connection)
         faulty = any(check_graph.findings(connection))  # Now: a stray that went may have left some behind.
         drop_vectors_of_other_length(connection, pipeline.embedder.dimension)
+        names.drop_codes(connection, names.code_size(pipeline.embedder.dimension))
         rebuild_index(connection)
         wanting = set(chunks.documents_without_vectors(connection))
         rows = [row for row in documents.every(connection) if row.row in wanting]
@@ -67,7 +149,8 @@ def repair(pipeline: Pipeline, *, whole_tree: bool) -> None:
         rebuild_graph.rebuild(pipeline)
     else:
         rebuild_graph.catch_up(pipeline)
-    update(pipeline)
+    name_codes.mend(pipeline)
+    tree.update(pipeline)
 
 
 def _remember(pipeline: Pipeline, rows: Sequence[documents.Row], on_progress: OnProgress | None) -> Embedded:
@@ -98,7 +181,8 @@ def _wanted(connection: Connection, pipeline: Pipeline, row: documents.Row) -> I
         yield found.row, Vectored(content_hash("embed", pipeline.embedder.key, text), text, None)
 
 
-def _assign(connection: Connection, pipeline: Pipeline, row: documents.Row, *, only_missing: bool = False) -> None:
+def _assign(connection: Connection, pipeline: Pipeline, row: documents.Row, *, only_missing: bool = False) -> int:
+    """Give a document's chunks their vectors; how many were not remembered, and were made for it."""
     wanted = dict(_wanted(connection, pipeline, row))
     if only_missing:
         held = vectors.rows_with_vector(connection, row.row)
@@ -111,3 +195,4 @@ def _assign(connection: Connection, pipeline: Pipeline, row: documents.Row, *, o
         memo.put(connection, memo.VECTOR, values)
         known = memo.rows(connection, memo.VECTOR, [vector.key for vector in wanted.values()])
     vectors.assign(connection, ((chunk, known[vector.key]) for chunk, vector in wanted.items()))
+    return len(lacking)

@@ -9,19 +9,22 @@ from dataclasses import dataclass, replace
 from time import monotonic
 
 from monograph.derive.summarize import workers_of
-from monograph.errors import BusyFile, ModelError, ModelUnavailable
+from monograph.errors import BusyFile, ModelError, ModelUnavailable, MonographError
 from monograph.models import Summarizer
 from monograph.settings import Settings
 from monograph.store import memo, settings, summary_texts, vectors
 from monograph.store import tree as store
-from monograph.store.database import Connection
+from monograph.store.database import Connection, Database
 from monograph.tree import build
 from monograph.tree.hash import LEARNED_AT, Planes, learn, random_planes
+from monograph.tree.leaves import planes_of
 from monograph.tree.segment import Bounds
 from monograph.values import Document, Float32, OnProgress, Problem, Progress, SummaryText, content_hash
+from monograph.write.configuration import EMBEDDER, SUMMARIZER
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import Prepared, Vectored
 from monograph.write.transaction import write
+from monograph.write.turn import turn
 from monograph.write.vectors import remember_vectors
 
 SUMMARIZED_AT_ONCE = 2_048
@@ -32,6 +35,11 @@ PATIENCE = 0.5
 LEARNING_SAMPLE = 16_384
 
 _TRIES = 5
+TRIES_OVERTAKEN = 20
+"""Other writers overtake who grows the tree, each about once: then they wait for their turn."""
+MADE_OVERTAKEN = 256
+"""Summaries made in tries after the first, until a tree that others change faster than it can follow is left as it is.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,45 +62,92 @@ def update(pipeline: Pipeline, on_progress: OnProgress | None = None, *, anew: b
     With ``anew`` every summary is made with the pipeline's summarizer, which becomes the file's own.
 
     Each summary is remembered as it comes. Killed, or failed, the tree is as it was, and the next time only what is
-    missing is made.
+    missing is made. Of several writers one grows the tree, for all that is stored by then, and the others wait for it.
 
     Raises
     ------
     ModelError
         If a summary cannot be made.
     BusyFile
-        If another process keeps changing the file.
+        If other processes keep changing the file, or one of them is at work on its tree for too long.
     """
-    summarizer = pipeline.summarizer
-    if summarizer is None or not (anew or _waiting(pipeline)):
+    if pipeline.summarizer is None or not (anew or _waiting(pipeline)):
         return TreeUpdate()
-    total = TreeUpdate()
-    for _ in range(_TRIES):
-        draft, planes = _begun(pipeline, anew=anew)
-        while True:
-            with pipeline.database.read() as connection:
-                cuts = build.cut(connection, recipe(summarizer.key, pipeline.settings), draft)
-            if cuts is None:
+    spent = Spent()
+    with turn(pipeline.database.path):
+        first: int | None = None
+        for left in reversed(range(TRIES_OVERTAKEN)):
+            if not (anew or _waiting(pipeline)):
+                break  # Who had the turn before has made it all.
+            try:
+                _grow(pipeline, pipeline.summarizer, spent, on_progress, anew=anew)
                 break
-            total = _add_layer(pipeline, draft, planes, cuts, total, on_progress)
-        with write(pipeline.database, pipeline.indexes) as connection:
-            done = build.store_draft(connection, draft)
-            if done:
-                settings.save_model(connection, settings.StoredSummarizer(summarizer.key, summarizer.spec))
-                settings.count_summaries(connection, total.made, total.tokens)
-        if done:
-            return total
-    raise BusyFile(f"another process keeps changing {pipeline.database.path}", "try again when it is done")
+            except build.Overtaken:
+                first = spent.made if first is None else first
+                if not left or spent.made - first > MADE_OVERTAKEN:
+                    raise
+    return TreeUpdate(spent.made, spent.tokens)
+
+
+@dataclass(slots=True)
+class Spent:
+    """A :class:`TreeUpdate` that is still growing."""
+
+    made: int = 0
+    tokens: int = 0
+
+
+def _grow(
+    pipeline: Pipeline, summarizer: Summarizer, spent: Spent, on_progress: OnProgress | None, *, anew: bool
+) -> None:
+    """Draft the tree and store it. Raises Overtaken if other writers changed it meanwhile."""
+    draft, planes = _begun(pipeline, anew=anew)
+    draw_up(pipeline, draft, planes, spent, on_progress)
+    with write(pipeline.database, pipeline.indexes) as connection:
+        _see_same_models(pipeline, anew=anew)
+        keep(connection, summarizer, draft, spent)
+
+
+def keep(connection: Connection, summarizer: Summarizer, draft: build.Draft, spent: Spent) -> None:
+    """Store a draft, and what it took. Raises Overtaken if other writers changed what it counts on."""
+    build.store_draft(connection, draft)
+    settings.save_model(connection, settings.StoredSummarizer(summarizer.key, summarizer.spec))
+    settings.count_summaries(connection, spent.made, spent.tokens)
+
+
+def draw_up(
+    pipeline: Pipeline, draft: build.Draft, planes: Planes, spent: Spent, on_progress: OnProgress | None = None
+) -> None:
+    """Draft all layers, and make and remember what they lack."""
+    key = "" if pipeline.summarizer is None else pipeline.summarizer.key
+    while True:
+        with pipeline.database.read() as connection:
+            cuts = build.cut(connection, recipe(key, pipeline.settings), draft)
+        if cuts is None:
+            return
+        made: list[build.Made] = []
+        for first in range(0, len(cuts), SUMMARIZED_AT_ONCE):
+            some = cuts[first : first + SUMMARIZED_AT_ONCE]
+            made += _made(pipeline, some, spent, _Layer(draft.layer + 1, first, len(cuts), on_progress))
+        with pipeline.database.read() as connection:
+            build.add_layer(connection, draft, planes, made)
 
 
 def follow(pipeline: Pipeline, on_progress: OnProgress | None = None) -> tuple[int, tuple[Problem, ...]]:
-    """Update; a summary that fails is a problem, and leaves the tree as it was: how many were made, what went wrong."""
+    """Update what is stored already; if that fails the tree is as it was: how many were made, what went wrong."""
     try:
         return update(pipeline, on_progress).made, ()
-    except ModelError as error:
-        path = str(pipeline.database.path)
-        reason = f"the tree of summaries is as it was, and lacks what changed: {error.message}"
-        return 0, (Problem(path, reason, error.mend or f"monograph resummarize {path}"),)
+    except MonographError as error:
+        return 0, (lagging(pipeline.database, error),)
+
+
+def lagging(database: Database, error: MonographError) -> Problem:
+    """What is said where a change is stored, and the tree could not follow."""
+    path = str(database.path)
+    reason = f"the tree of summaries is as it was, and lacks what changed: {error.message}"
+    if isinstance(error, BusyFile):
+        return Problem(path, reason, "what is stored is whole; the tree follows with the next write")
+    return Problem(path, reason, error.mend or f"monograph resummarize {path}")
 
 
 def _waiting(pipeline: Pipeline) -> bool:
@@ -103,6 +158,13 @@ def _waiting(pipeline: Pipeline) -> bool:
             and not store.stale_leaves(connection)
         )
         return not whole
+
+
+def _see_same_models(pipeline: Pipeline, *, anew: bool) -> None:
+    """Raise ModelMismatch where another process has given the file another embedder or summarizer meanwhile."""
+    EMBEDDER.check(pipeline.database, pipeline.embedder)
+    if pipeline.summarizer is not None and not anew:
+        SUMMARIZER.check(pipeline.database, pipeline.summarizer)
 
 
 def _begun(pipeline: Pipeline, *, anew: bool) -> tuple[build.Draft, Planes]:
@@ -117,13 +179,14 @@ def _begun(pipeline: Pipeline, *, anew: bool) -> tuple[build.Draft, Planes]:
 
 
 def _drafted(connection: Connection, pipeline: Pipeline, *, anew: bool) -> tuple[build.Draft, Planes]:
-    held, count = build.planes_of(connection), vectors.count(connection)
+    _see_same_models(pipeline, anew=anew)
+    held, count = planes_of(connection), vectors.count(connection)
     draft = build.Draft(store.version(connection), anew=anew)
     if held is not None and not due_planes(held, count, pipeline):
         return draft, held
     found = vectors.first_by_id(connection, LEARNING_SAMPLE, pipeline.embedder.dimension)
     planes = random_or_learned(pipeline, found, count)
-    build.lay_all_leaves(connection, draft, planes)
+    build.lay_all_leaves(connection, draft, planes, store.every_leaf(connection))
     return draft, planes
 
 
@@ -142,25 +205,6 @@ def due_planes(held: Planes | None, count: int, pipeline: Pipeline) -> bool:
     return pipeline.settings.planes == "learned" and held.learned_from < due
 
 
-def _add_layer(
-    pipeline: Pipeline,
-    draft: build.Draft,
-    planes: Planes,
-    cuts: Sequence[build.Cut],
-    total: TreeUpdate,
-    on_progress: OnProgress | None,
-) -> TreeUpdate:
-    """Make the summaries of a layer, their vectors, and the next layer of the draft of them."""
-    made: list[build.Made] = []
-    for first in range(0, len(cuts), SUMMARIZED_AT_ONCE):
-        some = cuts[first : first + SUMMARIZED_AT_ONCE]
-        done = _Layer(draft.layer + 1, first, len(cuts), on_progress)
-        total = _made(pipeline, some, made, total, done)
-    with pipeline.database.read() as connection:
-        build.add_layer(connection, draft, planes, made)
-    return total
-
-
 @dataclass(frozen=True, slots=True)
 class _Layer:
     """How far the summaries of a layer have come."""
@@ -175,12 +219,11 @@ class _Layer:
             self.on_progress(Progress(f"summaries, layer {self.layer}", self.before + done, self.total, "summaries"))
 
 
-def _made(
-    pipeline: Pipeline, cuts: Sequence[build.Cut], made: list[build.Made], total: TreeUpdate, told: _Layer
-) -> TreeUpdate:
+def _made(pipeline: Pipeline, cuts: Sequence[build.Cut], spent: Spent, told: _Layer) -> list[build.Made]:
+    """The summaries of segments and their vectors, made where the memo lacks them."""
     keys = [summary_key(pipeline, one.texts) for one in cuts]
     for _ in range(_TRIES):
-        total = _remember_summaries(pipeline, dict(zip(keys, (one.texts for one in cuts), strict=True)), total, told)
+        _remember_summaries(pipeline, dict(zip(keys, (one.texts for one in cuts), strict=True)), spent, told)
         with pipeline.database.read() as connection:
             rows = memo.rows(connection, memo.SUMMARY, keys)
             values = memo.values(connection, rows.values())
@@ -191,10 +234,15 @@ def _made(
         with pipeline.database.read() as connection:
             held = memo.rows(connection, memo.VECTOR, list(embedded.values()))
         if len(rows) == len(set(keys)) and len(held) == len(set(embedded.values())):
-            made += [
-                build.Made(one, texts[key], rows[key], held[embedded[key]]) for one, key in zip(cuts, keys, strict=True)
+            return [
+                build.Made(
+                    one,
+                    texts[key],
+                    build.Remembered(rows[key], key),
+                    build.Remembered(held[embedded[key]], embedded[key]),
+                )
+                for one, key in zip(cuts, keys, strict=True)
             ]
-            return total
     raise BusyFile(f"another process keeps emptying the memo of {pipeline.database.path}", "try again when it is done")
 
 
@@ -204,14 +252,12 @@ def summary_key(pipeline: Pipeline, texts: Sequence[str]) -> bytes:
     return content_hash("summarize", key, pipeline.settings.summary_tokens, list(texts))
 
 
-def _remember_summaries(
-    pipeline: Pipeline, wanted: dict[bytes, tuple[str, ...]], total: TreeUpdate, told: _Layer
-) -> TreeUpdate:
+def _remember_summaries(pipeline: Pipeline, wanted: dict[bytes, tuple[str, ...]], spent: Spent, told: _Layer) -> None:
     """Ask for the summaries that the memo lacks, and remember them as they come."""
     with pipeline.database.read() as connection:
         held = memo.rows(connection, memo.SUMMARY, list(wanted))
     lacking = [(key, texts) for key, texts in wanted.items() if key not in held]
-    made, tokens = total.made, total.tokens
+    done = len(held)
     for group in _groups(_summaries(pipeline, lacking)):
         with pipeline.database.write() as connection:
             memo.put(
@@ -219,10 +265,10 @@ def _remember_summaries(
                 memo.SUMMARY,
                 ((key, summary_texts.pack(summary), summary.tokens_in + summary.tokens_out) for key, summary in group),
             )
-        made += len(group)
-        tokens += sum(summary.tokens_in + summary.tokens_out for _, summary in group)
-        told.tell(len(held) + made - total.made)
-    return TreeUpdate(made, tokens)
+        spent.made += len(group)
+        spent.tokens += sum(summary.tokens_in + summary.tokens_out for _, summary in group)
+        done += len(group)
+        told.tell(done)
 
 
 def _groups(found: Iterable[tuple[bytes, SummaryText]]) -> Iterator[list[tuple[bytes, SummaryText]]]:

@@ -1,0 +1,98 @@
+"""The lowest layer of the tree: chunks in their order, brought up to date with every change of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from monograph.errors import DamagedFile
+from monograph.store import tree as store
+from monograph.store import vectors as stored_vectors
+from monograph.store.database import Connection, path_of
+from monograph.tree.hash import Planes, full_rank, ranks
+from monograph.values import content_hash
+
+KEY_BYTES = 16
+LEAVES_AT_ONCE = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """Where a chunk stands in its layer."""
+
+    chunk: int
+    rank: int
+    key: bytes
+
+
+def chunk_key(name: str, text: str) -> bytes:
+    """The key of a chunk's node."""
+    return content_hash("chunk", name, text)[:KEY_BYTES]
+
+
+def planes_of(connection: Connection) -> Planes | None:
+    """The planes of the file's tree; None where it has no tree.
+
+    Raises
+    ------
+    DamagedFile
+        If they are not what was written.
+    """
+    body = store.planes(connection)
+    try:
+        return None if body is None else Planes.from_bytes(body)
+    except ValueError as fault:
+        raise damaged(connection, str(fault)) from None
+
+
+def damaged(connection: Connection, fault: str) -> DamagedFile:
+    """What is raised where the tree is not what was written."""
+    path = path_of(connection)
+    return DamagedFile(f"{path}: the tree is damaged: {fault}", f"monograph check {path} --repair")
+
+
+def update_leaves(connection: Connection) -> None:
+    """Give chunks their nodes, where they came, went or changed; what stood over old ones is taken out.
+
+    To be called before every commit that may have changed chunks.
+    """
+    waiting = store.stale_leaves(connection)
+    planes = planes_of(connection) if waiting else None
+    if planes is None:
+        return
+    gone: list[int] = []
+    fresh: list[tuple[int, bytes, int]] = []
+    for first in range(0, len(waiting), LEAVES_AT_ONCE):
+        some = waiting[first : first + LEAVES_AT_ONCE]
+        wanted = {leaf.chunk: leaf for leaf in leaves_of(connection, planes, some)}
+        held = store.of_chunks(connection, some)
+        same = {
+            chunk
+            for chunk, row in held.items()
+            if chunk in wanted and (row.rank, row.key) == (wanted[chunk].rank, wanted[chunk].key)
+        }
+        gone += [row.node for chunk, row in held.items() if chunk not in same]
+        fresh += [(leaf.rank, leaf.key, chunk) for chunk, leaf in wanted.items() if chunk not in same]
+    if gone or fresh:
+        # All that goes goes first: a chunk may have come back in another row.
+        store.remove_with_ancestors(connection, gone)
+        store.add_leaves(connection, fresh)
+        store.touch(connection)
+    store.clear_stale_leaves(connection)
+
+
+def leaves_of(connection: Connection, planes: Planes, rows: Sequence[int]) -> list[Leaf]:
+    """Where chunks are to stand; those without a vector of the planes' dimension are left out."""
+    return placed(connection, planes, store.leaves(connection, rows))
+
+
+def placed(connection: Connection, planes: Planes, found: Sequence[store.Leaf]) -> list[Leaf]:
+    """As :func:`leaves_of`, of what their nodes are to be made of."""
+    memos, vectors = stored_vectors.load(connection, list({leaf.memo for leaf in found}), planes.dimension)
+    by_memo = dict(zip(memos.tolist(), ranks(planes, vectors).tolist(), strict=True))
+    keys = {leaf.chunk: chunk_key(leaf.id, leaf.text) for leaf in found}
+    return [
+        Leaf(leaf.chunk, full_rank(by_memo[leaf.memo], keys[leaf.chunk]), keys[leaf.chunk])
+        for leaf in found
+        if leaf.memo in by_memo
+    ]
