@@ -14,12 +14,13 @@ from monograph.app.command import (
     FileArgument,
     HowOption,
     JsonOption,
+    TrustOption,
     WhereOption,
     outcome,
     where_of,
 )
+from monograph.app.trust import opened
 from monograph.errors import InputError
-from monograph.library import Monograph
 from monograph.library.answers import FOUND
 from monograph.models import LanguageModel
 from monograph.values import DEFAULT_CUT, Answer, PassageOrder
@@ -47,6 +48,7 @@ def ask(  # noqa: PLR0913, PLR0917 - options are arguments
     how: HowOption = "auto",
     where: WhereOption = None,
     explain: Annotated[bool, typer.Option("--explain", "-e", help="Say what it took.")] = False,
+    trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Answer a question from FILE, with the places that the answer comes from.
@@ -58,7 +60,7 @@ def ask(  # noqa: PLR0913, PLR0917 - options are arguments
     """
     with outcome(as_json=json_output):
         chosen = load(model, api_key)
-        with Monograph.open(file, create=False, model=chosen) as monograph:
+        with opened(file, trust=trust, create=False, model=chosen) as monograph:
             choices: dict[str, Any] = {"k": k, "how": how, "where": where_of(where or [])}
             if json_output:
                 output.print_json(answer_output.as_object(monograph.ask(question, budget, **choices)))
@@ -83,6 +85,7 @@ def context(  # noqa: PLR0913, PLR0917 - options are arguments
     where: WhereOption = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="For people: quoted, with places.")] = False,
     prompt: Annotated[bool, typer.Option("--prompt", help="All that a model is sent.")] = False,
+    trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Print what a model needs to answer a question: passages, cut down and packed under a budget of tokens.
@@ -90,7 +93,7 @@ def context(  # noqa: PLR0913, PLR0917 - options are arguments
     monograph context notes.mono "who repaired the generator?" --budget 500
     monograph context notes.mono "who repaired the generator?" --prompt | llm
     """
-    with outcome(as_json=json_output), Monograph.open(file, create=False) as monograph:
+    with outcome(as_json=json_output), opened(file, trust=trust, create=False) as monograph:
         found = monograph.context(
             question, budget, k=k, how=how, where=where_of(where or []), cut=cut, order=_order(order)
         )
@@ -108,6 +111,7 @@ def chat(  # noqa: PLR0913, PLR0917 - options are arguments
     budget: BudgetOption = BUDGET,
     k: FoundOption = FOUND,
     how: HowOption = "auto",
+    trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Ask one question after the other: what a question means is told by those before it.
@@ -119,7 +123,7 @@ def chat(  # noqa: PLR0913, PLR0917 - options are arguments
     """
     with (
         outcome(as_json=json_output),
-        Monograph.open(file, create=False, model=load(model, api_key)) as monograph,
+        opened(file, trust=trust, create=False, model=load(model, api_key)) as monograph,
     ):
         Chat(monograph, {"budget": budget, "k": k, "how": how}, with_model=bool(model)).run(as_json=json_output)
 

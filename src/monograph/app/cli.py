@@ -15,12 +15,14 @@ from monograph.app.command import (
     HowOption,
     HtmlOption,
     JsonOption,
+    TrustOption,
     WhereOption,
     outcome,
     unseen,
     where_of,
 )
 from monograph.app.stats_output import print_stats
+from monograph.app.trust import opened
 from monograph.library import Monograph
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 
@@ -79,6 +81,7 @@ def sync(
         ),
     ] = "",
     api_key: ApiKeyOption = "",
+    trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Bring FILE up to date with folders: add, change and remove what changed there.
@@ -99,7 +102,7 @@ def sync(
         names = load_extractor(extractor, api_key) if extractor else None
         sums = load_summarizer(summarizer, api_key) if summarizer else None
         with (
-            Monograph.open(file, extractor=names, summarizer=sums) as monograph,
+            opened(file, trust=trust, named=[extractor, summarizer], extractor=names, summarizer=sums) as monograph,
             output.progress_bar("sync", quiet=unseen(json_output)) as on_progress,
         ):
             plan = monograph.files.plan(
@@ -127,6 +130,7 @@ def search(
     where: WhereOption = None,
     explain: Annotated[bool, typer.Option("--explain", "-e", help="Say how each hit was found.")] = False,
     html: HtmlOption = None,
+    trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Find passages, best first, with their sources, and the way through the graph that led to each.
@@ -137,7 +141,7 @@ def search(
     monograph search notes.mono "what was the year like?" --how tree:detail=0.3
     """
     with outcome(as_json=json_output):
-        with Monograph.open(file, create=False) as monograph:
+        with opened(file, trust=trust, create=False) as monograph:
             allowed = where_of(where or [])
             hits = monograph.search(query, k, how, allowed)
             if html is not None:
@@ -162,7 +166,7 @@ def show(
     monograph show notes.mono
     monograph show notes.mono ~/notes/boiler.md
     """
-    with outcome(as_json=json_output), Monograph.open(file, create=False) as monograph:
+    with outcome(as_json=json_output), opened(file, create=False) as monograph:
         if name is None:
             listed = monograph.documents()
             output.print_json(listed) if json_output else output.print_documents(listed)
@@ -185,6 +189,7 @@ def remove(
     forget: Annotated[
         bool, typer.Option("--forget", help="Leave no trace of their text in the bytes of the file.")
     ] = False,
+    trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Take documents out of every result at once.
@@ -192,7 +197,7 @@ def remove(
     A file that is still in a synced folder comes back with the next sync: delete or move it as well.
     """
     with outcome(as_json=json_output):
-        with Monograph.open(file, create=False) as monograph:
+        with opened(file, trust=trust, create=False) as monograph:
             report = monograph.remove([_stored_name(monograph, name) for name in names], forget=forget)
         output.print_json(report) if json_output else output.print_report(report, str(file))
 
@@ -201,20 +206,21 @@ def remove(
 def forget(
     file: FileArgument,
     names: Annotated[list[str], typer.Argument(metavar="ID…", help="Ids or paths of documents.", show_default=False)],
+    trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Take documents out and leave no trace of their text: the same as remove --forget.
 
     Returns only when the bytes of the file and of its write-ahead log hold nothing of them.
     """
-    remove(file, names, forget=True, json_output=json_output)
+    remove(file, names, forget=True, trust=trust, json_output=json_output)
 
 
 @app.command()
 def stats(file: FileArgument, json_output: JsonOption = False) -> None:
     """Count and weigh what the file holds."""
     with outcome(as_json=json_output):
-        with Monograph.open(file, create=False) as monograph:
+        with opened(file, create=False) as monograph:
             found = monograph.stats()
         output.print_json(found) if json_output else print_stats(found)
 
@@ -223,11 +229,12 @@ def stats(file: FileArgument, json_output: JsonOption = False) -> None:
 def check(
     file: FileArgument,
     repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended.")] = False,
+    trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Hold every table against every other, and report faults."""
     with outcome(as_json=json_output):
-        with Monograph.open(file, create=False) as monograph:
+        with opened(file, trust=trust, create=False) as monograph:
             findings = monograph.check(repair=repair)
         output.print_json(findings) if json_output else output.print_findings(findings)
         if findings:
@@ -257,6 +264,7 @@ def reembed(
             metavar="EMBEDDER", help="static, onnx:FOLDER, or sentence-transformers:NAME.", show_default=False
         ),
     ],
+    trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Make every vector anew with another embedder. Until the end, the file answers with the old one."""
@@ -264,7 +272,7 @@ def reembed(
         from monograph.derive.embed import load_embedder
 
         with (
-            Monograph.open(file, create=False) as monograph,
+            opened(file, trust=trust, named=[embedder], create=False) as monograph,
             output.progress_bar("reembed", quiet=unseen(json_output)) as on_progress,
         ):
             report = monograph.vectors.rebuild(load_embedder(embedder), progress=on_progress)
@@ -275,7 +283,7 @@ def reembed(
 def compact(file: FileArgument, json_output: JsonOption = False) -> None:
     """Drop remembered values that nothing uses any more, and give free space back to the disk."""
     with outcome(as_json=json_output):
-        with Monograph.open(file, create=False) as monograph:
+        with opened(file, create=False) as monograph:
             before = monograph.stats().file_bytes
             monograph.compact()
             after = monograph.stats().file_bytes
@@ -306,6 +314,7 @@ def evaluate(
         str, typer.Option("--embedder", help="For a file made here: static, onnx:FOLDER, …")
     ] = "static",
     plot: Annotated[Path | None, typer.Option("--plot", help="Write a PNG (extra bench).")] = None,
+    trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Measure retrieval on a question set: recall, ranks, latency, tokens of context.
@@ -317,7 +326,7 @@ def evaluate(
         from monograph.app import measure
 
         results, name = measure.run(
-            measure.Task(dataset, queries, file, embedder, how or ["lexical", "dense", "hybrid"], k),
+            measure.Task(dataset, queries, file, embedder, how or ["lexical", "dense", "hybrid"], k, trust),
             quiet=unseen(json_output),
         )
         if plot is not None:

@@ -33,6 +33,9 @@ ApiKeyOption = Annotated[
     ),
 ]
 
+TrustOption = Annotated[
+    bool, typer.Option("--trust", help="Let FILE, from now on, ask the servers that it names itself.")
+]
 
 HowOption = Annotated[
     str,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from monograph.app import output
+from monograph.app.trust import opened
 from monograph.derive.embed import load_embedder
 from monograph.evaluate import run as runs
 from monograph.evaluate.datasets import load_dataset, load_questions
@@ -24,6 +25,7 @@ class Task:
     embedder: str
     hows: Sequence[str]
     k: int
+    trust: bool = False
 
 
 def run(task: Task, *, quiet: bool) -> tuple[list[runs.Result], str]:
@@ -31,7 +33,7 @@ def run(task: Task, *, quiet: bool) -> tuple[list[runs.Result], str]:
     dataset = load_dataset(task.dataset)
     questions = dataset.questions if task.queries is None else load_questions(task.queries)
     if task.file is not None:
-        with Monograph.open(task.file, create=False) as monograph:
+        with opened(task.file, trust=task.trust, create=False) as monograph:
             return runs.compare(monograph, questions, task.hows, task.k), dataset.name
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{dataset.name}.mono"

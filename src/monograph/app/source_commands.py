@@ -12,8 +12,8 @@ from typing import Annotated
 import typer
 
 from monograph.app import output
-from monograph.app.command import DONE_WITH_PROBLEMS, FileArgument, JsonOption, outcome, unseen
-from monograph.library import Monograph
+from monograph.app.command import DONE_WITH_PROBLEMS, FileArgument, JsonOption, TrustOption, outcome, unseen
+from monograph.app.trust import opened
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.values import SyncedSource, WatchEvent
 
@@ -27,7 +27,7 @@ def sources(file: FileArgument, json_output: JsonOption = False) -> None:
     monograph sources notes.mono
     """
     with outcome(as_json=json_output):
-        with Monograph.open(file, create=False) as monograph:
+        with opened(file, create=False) as monograph:
             found = monograph.files.sources()
         output.print_json(found) if json_output else _print_sources(found)
 
@@ -36,6 +36,7 @@ def retry(
     file: FileArgument,
     max_bytes: BytesOption = DEFAULT_LIMITS.max_bytes,
     max_seconds: SecondsOption = DEFAULT_LIMITS.max_seconds,
+    trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Read again the files that something failed in: after an extra was installed, say, or with a higher limit.
@@ -44,7 +45,7 @@ def retry(
     """
     with outcome(as_json=json_output):
         with (
-            Monograph.open(file, create=False) as monograph,
+            opened(file, trust=trust, create=False) as monograph,
             output.progress_bar("retry", quiet=unseen(json_output)) as on_progress,
         ):
             report = monograph.files.retry(limits=Limits(max_bytes, max_seconds), progress=on_progress)
@@ -62,6 +63,7 @@ def watch(
     ],
     max_bytes: BytesOption = DEFAULT_LIMITS.max_bytes,
     max_seconds: SecondsOption = DEFAULT_LIMITS.max_seconds,
+    trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Keep FILE in step with folders while they change, one line a change, until it is interrupted (extra watch).
@@ -70,7 +72,7 @@ def watch(
 
       monograph watch notes.mono ~/notes
     """
-    with outcome(as_json=json_output), Monograph.open(file) as monograph:
+    with outcome(as_json=json_output), opened(file, trust=trust) as monograph:
         if not json_output:
             output.console(stderr=True).print(f"{file} follows {', '.join(map(str, sources))}; Ctrl-C ends it")
         for happening in monograph.files.watch(*sources, limits=Limits(max_bytes, max_seconds)):

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from monograph.app import output, tree_output
-from monograph.app.command import ApiKeyOption, FileArgument, JsonOption, outcome, unseen
-from monograph.library import Monograph
+from monograph.app.command import ApiKeyOption, FileArgument, JsonOption, TrustOption, outcome, unseen
+from monograph.app.trust import opened
 
 
 def outline(
@@ -25,7 +25,7 @@ def outline(
     monograph outline notes.mono 3f9a --layers 2
     """
     with outcome(as_json=json_output):
-        with Monograph.open(file, create=False) as monograph:
+        with opened(file, create=False) as monograph:
             found = monograph.tree.outline(node, layers)
         output.print_json(found) if json_output else tree_output.print_outline(found)
 
@@ -42,6 +42,7 @@ def resummarize(
     ] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; write nothing.")] = False,
     api_key: ApiKeyOption = "",
+    trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Make the tree of summaries, or make it anew with another summarizer. From then on it follows every change.
@@ -56,7 +57,7 @@ def resummarize(
 
         chosen = load_summarizer(summarizer, api_key) if summarizer else None
         with (
-            Monograph.open(file, create=False) as monograph,
+            opened(file, trust=trust, named=[summarizer], create=False) as monograph,
             output.progress_bar("resummarize", quiet=unseen(json_output)) as on_progress,
         ):
             cost = monograph.tree.price(chosen)

@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from monograph.derive.addresses import AskingFirst
 from monograph.derive.server import BASE_URL_MEND, Server
 from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError, ModelUnavailable
-from monograph.models import Completion, LanguageModel
+from monograph.models import Allow, Completion, LanguageModel
 
 _LIMIT = "max_tokens"
 _OTHER_LIMIT = "max_completion_tokens"
@@ -55,13 +56,14 @@ class OpenAICompatible:
     ) -> None:
         if not model or "#" in model:
             raise InputError(f"{model!r} is no model's name", "give the name that the server knows it by")
-        base_url = base_url.rstrip("/")
-        self._server = Server(f"{base_url}/chat/completions", api_key, timeout, retries)
+        self.base_url = base_url.rstrip("/")
+        """Where the server is."""
+        self._server = Server(f"{self.base_url}/chat/completions", api_key, timeout, retries)
         self._model = model
         self._temperature = None if temperature is None else float(temperature)
         self._limit = _LIMIT
         changed = "" if self._temperature == 0 else f"#{json.dumps({'temperature': self._temperature})}"
-        self.spec = f"openai:{base_url}#{model}{changed}"
+        self.spec = f"openai:{self.base_url}#{model}{changed}"
         """How to make this model again: address, name and, where it is not 0, the temperature."""
         self.key = f"openai/{model}/{self._temperature}"
         """The model's name and the temperature; not the address, so that a server may move."""
@@ -155,8 +157,17 @@ class OpenAICompatible:
         return asked
 
 
-def load_model(spec: str, api_key: str = "") -> LanguageModel:
+def load_model(spec: str, api_key: str = "", allow: Allow | None = None) -> LanguageModel:
     """Make a language model from the text that names it: ``openai:BASE_URL#MODEL``.
+
+    Parameters
+    ----------
+    spec:
+        Its name.
+    api_key:
+        For a server that asks for one.
+    allow:
+        Asked before the server is, where the spec does not come from the user.
 
     Raises
     ------
@@ -167,7 +178,8 @@ def load_model(spec: str, api_key: str = "") -> LanguageModel:
     """
     kind, _, source = spec.partition(":")
     if kind == "openai" and source:
-        return OpenAICompatible.from_spec(source, api_key)
+        made = OpenAICompatible.from_spec(source, api_key)
+        return made if allow is None else AskingFirst(made, made.spec, made.base_url, allow)
     raise ModelUnavailable(f"unknown language model {spec!r}", "give openai:BASE_URL#MODEL")
 
 
