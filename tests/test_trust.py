@@ -82,12 +82,10 @@ def diary(tmp_path: Path) -> Path:
 @pytest.fixture
 def received(tmp_path: Path, server: ModelServer) -> Iterator[Path]:
     """A file whose extractor and summarizer are a stranger's server, which has been asked by nobody since."""
-    theirs = tmp_path / "theirs"
-    theirs.mkdir()
-    (theirs / "a.md").write_text("# Hello\n\nA shared archive about Anna Karenina.\n")
     path = tmp_path / "received.mono"
     spec = f"llm:openai:{server.url}#x"
-    User(tmp_path / "stranger").run("sync", path, theirs, "--extractor", spec, "--summarizer", spec)
+    with Monograph.open(path, extractor=load_extractor(spec), summarizer=load_summarizer(spec)) as archive:
+        archive.add([Document("A shared archive about Anna Karenina.", id="hello", title="Hello")])
     assert server.calls > 0
     server.asked.clear()
     yield path
@@ -97,6 +95,7 @@ def asked_about_the_diary(server: ModelServer) -> bool:
     return any("4411" in one.prompt for one in server.asked)
 
 
+@pytest.mark.long
 def test_a_received_file_asks_nobody(received: Path, diary: Path, user: User, server: ModelServer) -> None:
     said = user.run("sync", received, diary, code=1)
     assert server.url in said
@@ -111,13 +110,13 @@ def test_a_received_file_asks_nobody(received: Path, diary: Path, user: User, se
     user.run("check", received, "--repair")
     user.run("retry", received)
     user.run("stats", received)
-    (document,) = json.loads(user.run("show", received, "--json"))
-    user.run("remove", received, document["id"])
+    user.run("remove", received, "hello")
     user.run("reextract", received)
     user.run("resummarize", received)
     assert server.asked == []
 
 
+@pytest.mark.long
 def test_the_stranger_s_summarizer_is_not_asked_either(
     received: Path, diary: Path, user: User, server: ModelServer
 ) -> None:
@@ -136,6 +135,7 @@ def test_the_stranger_s_summarizer_is_not_asked_either(
     assert json.loads(user.run("stats", received, "--json"))["addresses"] == []
 
 
+@pytest.mark.long
 def test_trusted_once(received: Path, diary: Path, user: User, server: ModelServer, tmp_path: Path) -> None:
     assert f"trusted from now on: {server.url}" in user.run("sync", received, diary, "--trust")
     assert asked_about_the_diary(server)
@@ -146,7 +146,8 @@ def test_trusted_once(received: Path, diary: Path, user: User, server: ModelServ
     assert asked_about_the_diary(server)
     server.asked.clear()
     other = tmp_path / "other.mono"
-    User(tmp_path / "stranger").run("sync", other, diary, "--extractor", f"llm:openai:{server.url}#x")
+    with Monograph.open(other, extractor=load_extractor(f"llm:openai:{server.url}#x")) as archive:
+        archive.sync(diary)
     (diary / "yet-more.md").write_text("# Yet more\n\n4411 once again, and Otto Ruhl.\n")
     server.asked.clear()
     user.run("sync", other, diary, code=1)
@@ -154,6 +155,7 @@ def test_trusted_once(received: Path, diary: Path, user: User, server: ModelServ
     assert server.asked == []
 
 
+@pytest.mark.long
 def test_another_address_in_a_trusted_file_is_not(received: Path, diary: Path, user: User, server: ModelServer) -> None:
     user.run("search", received, "Anna", "--trust")
     with ModelServer() as evil:
@@ -164,6 +166,7 @@ def test_another_address_in_a_trusted_file_is_not(received: Path, diary: Path, u
     assert server.asked == []
 
 
+@pytest.mark.long
 def test_named_by_the_user(received: Path, diary: Path, user: User, server: ModelServer) -> None:
     spec = f"llm:openai:{server.url}#x"
     assert "1 added" in user.run("sync", received, diary, "--extractor", spec, "--summarizer", spec)
@@ -177,6 +180,7 @@ def test_named_by_the_user(received: Path, diary: Path, user: User, server: Mode
     assert not (user.home / "config").exists()
 
 
+@pytest.mark.long
 def test_trusted_when_it_is_made(diary: Path, user: User, server: ModelServer, tmp_path: Path) -> None:
     path = tmp_path / "own.mono"
     user.run("sync", path, diary, "--extractor", f"llm:openai:{server.url}#x", "--trust")
@@ -189,6 +193,7 @@ def test_trusted_when_it_is_made(diary: Path, user: User, server: ModelServer, t
     assert server.url in user.run("stats", path)
 
 
+@pytest.mark.long
 def test_a_list_that_cannot_be_read_or_written(received: Path, user: User) -> None:
     config = user.home / "config"
     config.mkdir()
@@ -202,6 +207,7 @@ def test_a_list_that_cannot_be_read_or_written(received: Path, user: User) -> No
     assert "line 1 of" in user.run("search", received, "Anna", "--trust", code=1)
 
 
+@pytest.mark.long
 def test_what_a_hostile_file_says_is_not_taken_for_lines(received: Path, diary: Path, user: User) -> None:
     """Neither an id nor an address can add another file or another address to the list."""
     another = "0" * 32
@@ -252,6 +258,7 @@ def test_models_that_are_given_ask_whom_they_like(received: Path, diary: Path, s
     assert asked_about_the_diary(server)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("embedder", ["onnx:nobody/nothing", "sentence-transformers:nobody/nothing"])
 def test_a_hub_is_a_server_too(diary: Path, user: User, tmp_path: Path, embedder: str) -> None:
     path = tmp_path / "hub.mono"
@@ -388,6 +395,7 @@ def test_an_older_file_gets_an_id(tmp_path: Path) -> None:
         assert archive.stats().id != identity
 
 
+@pytest.mark.long
 def test_an_older_file_that_cannot_be_written_is_trusted_this_time(tmp_path: Path, user: User) -> None:
     path = Path(shutil.copy(OLD, tmp_path / "old.mono"))
     with closing(sqlite3.connect(path)) as rows, rows:

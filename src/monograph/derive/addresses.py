@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import os.path
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 from monograph.models import Allow, Completion, StreamingModel
 
@@ -24,13 +25,17 @@ def addresses(spec: str) -> tuple[str, ...]:
         return (source.partition("#")[0].rstrip("/"),)
     if kind in ("onnx", "sentence-transformers") and source:
         name = source.partition("#")[0] if kind == "onnx" else source
-        return () if in_folder(name) else (HUB + name,)
+        return () if folder_of(name) is not None else (HUB + name,)
     return ()
 
 
-def in_folder(name: str) -> bool:
-    """Whether a model is a folder of this machine; a name that no folder can have is none."""
-    return os.path.isdir(os.path.expanduser(name))  # noqa: PTH111, PTH112 - Path raises for some such names
+def folder_of(name: str) -> Path | None:
+    """The folder of this machine that a model lies in; None where there is none, or none can be called so."""
+    with suppress(ValueError, OSError, RuntimeError):
+        folder = Path(name).expanduser()
+        if folder.is_dir():
+            return folder
+    return None
 
 
 class AskingFirst:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from monograph.derive.addresses import AskingFirst
-from monograph.derive.server import BASE_URL_MEND, Server
+from monograph.derive.server import BASE_URL_MEND, QUOTED, Server
 from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError, ModelUnavailable
 from monograph.models import Allow, Completion, LanguageModel
@@ -29,7 +29,8 @@ class OpenAICompatible:
     model:
         The name that the server knows it by.
     api_key:
-        Sent as a bearer token. It is read from no environment and stored in no file.
+        Sent as a bearer token. It is read from no environment and stored in no file, and where the server says it back
+        it is in no error.
     timeout:
         Seconds for one try, from the request to the last byte: small models on small machines need minutes.
     temperature:
@@ -104,7 +105,8 @@ class OpenAICompatible:
             reply = self._server.post(self._asked(prompt, max_tokens))
         text = _text(reply)
         if text is None:
-            raise ModelUnavailable(f"{self.spec} replied without an answer: {_said(reply)}", BASE_URL_MEND)
+            raise ModelUnavailable(f"{self.spec} replied without an answer: {self._said(reply)}", BASE_URL_MEND)
+        text = self._server.redaction.in_answer(text)
         read, written = _usage(reply) or count_tokens([prompt, text])
         return Completion(text, read, written)
 
@@ -132,9 +134,10 @@ class OpenAICompatible:
         try:
             for event in self._server.stream(asked):
                 if "error" in event:
-                    raise ModelUnavailable(f"{self.spec} failed while it answered: {_said(event)}", BASE_URL_MEND)
+                    raise ModelUnavailable(f"{self.spec} failed while it answered: {self._said(event)}", BASE_URL_MEND)
                 piece = _text(event)
                 answered = answered or piece is not None
+                piece = self._server.redaction.in_answer(piece or "")
                 ended = ended or _ends(event)
                 usage = _usage(event) or usage
                 if piece:
@@ -145,7 +148,7 @@ class OpenAICompatible:
                 raise
         if not answered:
             raise ModelUnavailable(f"{self.spec} replied without an answer", BASE_URL_MEND)
-        text = "".join(pieces)
+        text = self._server.redaction.in_answer("".join(pieces))
         read, written = usage or count_tokens([prompt, text])
         yield Completion(text, read, written)
 
@@ -155,6 +158,9 @@ class OpenAICompatible:
         if self._temperature is not None:
             asked["temperature"] = self._temperature
         return asked
+
+    def _said(self, reply: Mapping[str, Any]) -> str:
+        return self._server.redaction.in_error(json.dumps(reply, ensure_ascii=False), QUOTED)
 
 
 def load_model(spec: str, api_key: str = "", allow: Allow | None = None) -> LanguageModel:
@@ -181,10 +187,6 @@ def load_model(spec: str, api_key: str = "", allow: Allow | None = None) -> Lang
         made = OpenAICompatible.from_spec(source, api_key)
         return made if allow is None else AskingFirst(made, made.spec, made.base_url, allow)
     raise ModelUnavailable(f"unknown language model {spec!r}", "give openai:BASE_URL#MODEL")
-
-
-def _said(reply: Mapping[str, Any]) -> str:
-    return json.dumps(reply, ensure_ascii=False)[:200]
 
 
 def _text(reply: Mapping[str, Any]) -> str | None:

@@ -205,9 +205,7 @@ class Monograph:
 
         They are named by id or uri. One whose file is still in a synced folder comes back with the next sync. With
         ``forget`` it returns only when no trace of their text is left in the bytes of the file and its write-ahead log.
-
-        Raises NotFound if an id fits no document, and BusyFile if ``forget`` is asked and another process still reads
-        an older state.
+        Raises NotFound if an id fits no document, and BusyFile if another process still reads what is to be forgotten.
         """
         named = [str(name) for name in ids]
         return self._file.followed(removal.remove(self._file.database, self._file.indexes, named, forget=forget))
