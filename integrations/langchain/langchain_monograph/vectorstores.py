@@ -15,7 +15,7 @@ from langchain_monograph.documents import as_passage, as_stored_document, docume
 from langchain_monograph.embeddings import LangChainEmbedder, MonographEmbeddings
 from monograph import Hit, Strategy, strategy
 from monograph.errors import InputError, InvalidFilter
-from monograph_tools import Given, opened
+from monograph_tools import Given, opened, told
 
 Filter: TypeAlias = Mapping[str, Any] | Callable[[Document], bool]
 
@@ -134,7 +134,7 @@ class EcoVectorStore(VectorStore):
         """
         names = documents_ids(documents, ids)
         if names:
-            self.monograph.put(as_passage(one, name) for one, name in zip(documents, names, strict=True))
+            told(self.monograph.put(as_passage(one, name) for one, name in zip(documents, names, strict=True)))
         return names
 
     def delete(self, ids: list[str] | None = None, *, filter: Filter | None = None, **kwargs: Any) -> bool:  # noqa: A002
@@ -145,12 +145,12 @@ class EcoVectorStore(VectorStore):
         True: afterwards none of them is there. An id that was not there is no failure.
         """
         if ids is None and filter is None:
-            self.monograph.remove([document.id for document in self.monograph.documents()])
+            told(self.monograph.remove([document.id for document in self.monograph.documents()]))
         elif callable(filter):
             kept = [one.id for one in self._fetched(ids) if filter(one)]
-            self.monograph.remove_chunks([name for name in kept if name is not None])
+            told(self.monograph.remove_chunks([name for name in kept if name is not None]))
         else:
-            self.monograph.remove_chunks(ids, where=filter)
+            told(self.monograph.remove_chunks(ids, where=filter))
         return True
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:

@@ -30,7 +30,7 @@ from llama_index.vector_stores.monograph.where import as_where
 from monograph import Hit, Hybrid, Monograph
 from monograph.errors import InputError
 from monograph.values import Float32
-from monograph_tools import Given, opened
+from monograph_tools import Given, opened, told
 
 dispatcher = instrument.get_dispatcher(__name__)
 
@@ -124,7 +124,7 @@ class EcoVectorStore(BasePydanticVectorStore):
             not JSON. Nothing of a batch of 1,024 documents is then stored.
         """
         if nodes:
-            self._monograph.put(as_documents(nodes))
+            told(self._monograph.put(as_documents(nodes)))
         return [node.node_id for node in nodes]
 
     @dispatcher.span
@@ -135,7 +135,7 @@ class EcoVectorStore(BasePydanticVectorStore):
     @dispatcher.span
     def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
         """Take out all nodes that come from a document; nothing happens where there is none."""
-        self._monograph.remove_chunks(where={"$document": ref_doc_id})
+        told(self._monograph.remove_chunks(where={"$document": ref_doc_id}))
 
     @dispatcher.span
     async def adelete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
@@ -153,7 +153,7 @@ class EcoVectorStore(BasePydanticVectorStore):
         InputError
             If neither is given: see :meth:`clear`.
         """
-        self._monograph.remove_chunks(node_ids, where=as_where(filters))
+        told(self._monograph.remove_chunks(node_ids, where=as_where(filters)))
 
     @dispatcher.span
     async def adelete_nodes(
@@ -177,7 +177,7 @@ class EcoVectorStore(BasePydanticVectorStore):
     @dispatcher.span
     def clear(self) -> None:
         """Take everything out, what was synced from files too."""
-        self._monograph.remove([document.id for document in self._monograph.documents()])
+        told(self._monograph.remove([document.id for document in self._monograph.documents()]))
 
     @dispatcher.span
     async def aclear(self) -> None:
