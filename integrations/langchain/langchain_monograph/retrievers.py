@@ -21,9 +21,9 @@ class FileRetriever(OverFile, BaseRetriever):
     """Finds chunks of a monograph.
 
     Documents carry the chunk's id and text and the document's metadata; what Monograph adds stands under keys that
-    begin with ``monograph_``: ``score`` (absolute, never None), ``title``, ``uri``, ``document_id``, ``start``, ``end``
-    and ``explanation``. ``k``, ``where`` and what a kind of retriever has besides may be given anew with each call of
-    ``invoke``.
+    begin with ``monograph_``: ``relevance`` (0 to 1, never rising), ``score``, ``title``, ``uri``, ``document_id``,
+    ``start``, ``end`` and ``explanation``. ``k``, ``where`` and what a kind of retriever has besides may be given anew
+    with each call of ``invoke``.
     """
 
     k: int = 5

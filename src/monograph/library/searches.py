@@ -11,6 +11,7 @@ from monograph.answer.cache import AnswerCache
 from monograph.errors import InputError
 from monograph.library.opened import OpenFile
 from monograph.search.how import strategy
+from monograph.search.relevance import settled
 from monograph.search.strategy import Corpus, Query, Strategy, given_vector
 from monograph.store.filters import Allowed, compile_condition
 from monograph.values import Float32, Hit
@@ -32,7 +33,7 @@ def search(
     query = Query(text, k, allowed(where), given_vector(vector))
     with file.database.read():  # A closed file says so, whatever is asked.
         pass
-    return chosen.search(corpus(file), query) if k else []
+    return settled(chosen.search(corpus(file), query)) if k else []
 
 
 def allowed(where: Mapping[str, Any] | None) -> Allowed:

@@ -17,6 +17,16 @@ def load(connection: Connection, fused: Sequence[Fused], paths: Mapping[int, Pat
     """Hits in the order given; ``paths`` has the way to a chunk by row, where the graph led there."""
     found = chunks.load(connection, (one.row for one in fused))
     return [
-        Hit(one.chunk, scored.score, rank, one.title, one.uri, one.metadata, scored.origins, paths.get(scored.row))
+        Hit(
+            one.chunk,
+            scored.score,
+            rank,
+            one.title,
+            one.uri,
+            one.metadata,
+            scored.origins,
+            paths.get(scored.row),
+            relevance=scored.relevance,
+        )
         for rank, (one, scored) in enumerate(zip(found, fused, strict=True))
     ]

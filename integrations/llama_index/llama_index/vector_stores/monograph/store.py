@@ -49,8 +49,8 @@ class EcoVectorStore(BasePydanticVectorStore):
 
     Nodes come back whole: relationships, hash, templates, nested metadata. Their ids are kept, whatever they are.
     Modes: ``default``, ``mmr``, ``sparse`` and ``text_search`` (BM25), ``hybrid`` (with ``alpha``, ``sparse_top_k`` and
-    ``hybrid_top_k``). Scores are cosines, BM25 or, in ``hybrid``, fused; never None. Every addition is on disk when it
-    returns: there is nothing to persist.
+    ``hybrid_top_k``). Scores lie in 0 to 1 and are never None: cosines (0 for a negative one), or by words and in
+    ``hybrid`` shares of the best score. Every addition is on disk when it returns: there is nothing to persist.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ class EcoVectorStore(BasePydanticVectorStore):
         dispatcher.event(SearchEvent.of(query.query_str or "", hits))
         return VectorStoreQueryResult(
             nodes=[as_node(hit) for hit in hits],
-            similarities=[hit.score for hit in hits],
+            similarities=[hit.relevance for hit in hits],
             ids=[hit.chunk.id for hit in hits],
         )
 
