@@ -13,6 +13,16 @@ from monograph import Monograph
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def configuration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A configuration folder for the tests: whom the one who runs them trusts is none of their business."""
+    place = tmp_path_factory.mktemp("configuration")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("XDG_CONFIG_HOME", str(place))
+        patched.delenv("MONOGRAPH_TRUSTED", raising=False)
+        yield place
+
+
 @pytest.fixture
 def shared() -> Path:
     """The evaluation data beside the project."""

@@ -77,6 +77,7 @@ def test_scores_are_the_hits_own(filled: Monograph, how: str) -> None:
     documents = HybridRetriever(monograph=filled, how=how).invoke("the engine in hall 4")
     hits = filled.search("the engine in hall 4", how=how)
     assert documents
+    assert [document.metadata["monograph_relevance"] for document in documents] == [hit.relevance for hit in hits]
     assert [document.metadata["monograph_score"] for document in documents] == [hit.score for hit in hits]
 
 

@@ -32,8 +32,9 @@ from langchain_monograph import (
 )
 from langchain_monograph.retrievers import FileRetriever
 from monograph import Hybrid, Monograph, strategy
+from monograph.derive.extract import load_extractor
 from monograph.derive.summarize import load_summarizer
-from monograph.errors import ClosedFile, InvalidDocument, InvalidFilter, NotAMonograph
+from monograph.errors import ClosedFile, InvalidDocument, InvalidFilter, ModelUntrusted, NotAMonograph
 
 pytestmark = pytest.mark.filterwarnings("ignore:The function `loads` is in beta")
 
@@ -217,3 +218,28 @@ def test_documents_are_json(opened: Monograph) -> None:
     endless["self"] = endless
     with pytest.raises(InvalidDocument):
         store.add_texts(["x"], [endless])
+
+
+def test_a_received_file_asks_nobody(tmp_path: Path, server: Any) -> None:
+    path = tmp_path / "received.mono"
+    spec = f"llm:openai:{server.url}#x"
+    with Monograph.open(path, extractor=load_extractor(spec), summarizer=load_summarizer(spec)) as theirs:
+        EcoVectorStore(theirs).add_texts(["A shared archive about Anna Karenina."])
+    calls = server.calls
+    store = EcoVectorStore(path)
+    with pytest.raises(ModelUntrusted, match="trusted="):
+        store.add_texts(["My PIN is 4411, says Anna Mercer."])
+    assert len(store.similarity_search("Anna", k=9)) == 1
+    store.close()
+    with Monograph.open(path) as opened:
+        opened.graph.rebuild(load_extractor("pattern"))
+    retriever = EraRAGRetriever(monograph=path)
+    with pytest.warns(RuntimeWarning, match="the tree of summaries is as it was.*trusted="):
+        retriever.add_documents(documents([f"PIN {n} is Anna Mercer's." for n in range(30)], "private"))
+    with pytest.warns(RuntimeWarning, match="the tree of summaries is as it was.*trusted="):
+        retriever.delete(["private/0"])
+    retriever.close()
+    assert server.calls == calls
+    with Monograph.open(path, trusted=[server.url]) as opened:
+        EcoVectorStore(opened).add_texts(["My PIN is 4411, says Anna Mercer."])
+    assert server.calls > calls

@@ -85,9 +85,8 @@ def test_scores_are_cosines(store: EcoVectorStore) -> None:
     assert ids([document for document, _ in found]) == sorted(exact, key=lambda name: -exact[name])
     for document, score in found:
         assert document.id is not None
-        assert score == pytest.approx(exact[document.id], abs=1e-5)
-    relevance = store.similarity_search_with_relevance_scores(query, k=8)
-    assert [score for _, score in relevance] == pytest.approx([(1 + score) / 2 for _, score in found])
+        assert score == pytest.approx(max(0, exact[document.id]), abs=1e-5)
+    assert store.similarity_search_with_relevance_scores(query, k=8) == found
     assert asyncio.run(store.asimilarity_search_with_score(query, k=8)) == found
     assert store.similarity_search(query, k=3) == [document for document, _ in found[:3]]
     assert store.similarity_search(query, k=0) == []
@@ -171,12 +170,17 @@ def test_the_same_store_by_words_and_by_the_graph(store: EcoVectorStore) -> None
         store.similarity_search("chisel", how="sparse")
     with pytest.raises(InputError, match="not summaries"):
         store.similarity_search("chisel", how="tree")
-    with pytest.raises(InputError, match="no bounds"):
-        store.similarity_search_with_relevance_scores("chisel", how="lexical")
+    for how in ("lexical", "tfidf", "hybrid", "graph", "auto", "dense"):
+        hits = store.monograph.search("the chisel in hall 3", 4, how)
+        relevance = [(hit.chunk.id, hit.relevance) for hit in hits]
+        by_call = store.similarity_search_with_relevance_scores("the chisel in hall 3", k=4, how=how)
+        made = EcoVectorStore(store.monograph, how=how)
+        by_store = made.similarity_search_with_relevance_scores("the chisel in hall 3", k=4)
+        assert [(one.id, score) for one, score in by_call] == [(one.id, score) for one, score in by_store] == relevance
+        assert made.similarity_search_with_score("the chisel in hall 3", k=4) == by_store
+        assert all(0 <= score <= 1 for _, score in by_store)
     words = EcoVectorStore(store.monograph, how="lexical")
     assert len(words.similarity_search("chisel")) == 1
-    with pytest.raises(InputError, match="no bounds"):
-        words.similarity_search_with_relevance_scores("chisel")
 
 
 def test_by_vector(store: EcoVectorStore) -> None:

@@ -19,6 +19,7 @@ from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.instrumentation.event_handlers import BaseEventHandler
 from llama_index.core.instrumentation.events.retrieval import RetrievalEndEvent
 from llama_index.core.instrumentation.span_handlers import SimpleSpanHandler
+from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import MetadataMode, NodeRelationship
 
@@ -50,7 +51,8 @@ def test_nodes_are_hits(filled: Monograph) -> None:
     nodes = HybridRetriever(filled, similarity_top_k=3).retrieve("where is the chisel?")
     hits = filled.search("where is the chisel?", 3)
     assert [node.node_id for node in nodes] == [hit.chunk.id for hit in hits]
-    assert [node.score for node in nodes] == [hit.score for hit in hits]
+    assert [node.score for node in nodes] == [hit.relevance for hit in hits]
+    assert [node.metadata["monograph_score"] for node in nodes] == [hit.score for hit in hits]
     first = nodes[0].node
     assert first.get_content() == "The chisel stands in hall 2."
     assert first.metadata["hall"] == 2
@@ -66,7 +68,19 @@ def test_nodes_are_hits(filled: Monograph) -> None:
 def test_scores_are_the_hits_own(filled: Monograph, how: str) -> None:
     nodes = HybridRetriever(filled, how=how).retrieve("the engine in hall 4")
     assert nodes
-    assert [node.score for node in nodes] == [hit.score for hit in filled.search("the engine in hall 4", how=how)]
+    assert [node.score for node in nodes] == [hit.relevance for hit in filled.search("the engine in hall 4", how=how)]
+
+
+@pytest.mark.parametrize("how", ["auto", "graph", "lexical", "tfidf", "dense", "hybrid"])
+def test_a_cutoff_keeps_what_is_relevant(filled: Monograph, how: str) -> None:
+    retriever = HybridRetriever(filled, how=how, similarity_top_k=8)
+    for cutoff in (0.0, 0.2, 0.5, 0.8):
+        kept = SimilarityPostprocessor(similarity_cutoff=cutoff).postprocess_nodes(
+            retriever.retrieve("the chisel in hall 2")
+        )
+        hits = filled.search("the chisel in hall 2", 8, how)
+        assert [one.node_id for one in kept] == [hit.chunk.id for hit in hits if hit.relevance >= cutoff]
+        assert kept[0].node_id == hits[0].chunk.id
 
 
 def test_a_documents_own_metadata_win(monograph: Monograph) -> None:

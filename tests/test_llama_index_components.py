@@ -55,7 +55,7 @@ def test_along_the_graph(filled: Monograph) -> None:
     question = "who got the plates from the woman that Tobias Renk met?"
     nodes = MiniRAGRetriever(filled, similarity_top_k=2).retrieve(question)
     hits = filled.search(question, 2, how="graph")
-    assert [(one.node_id, one.score) for one in nodes] == [(hit.chunk.id, hit.score) for hit in hits]
+    assert [(one.node_id, one.score) for one in nodes] == [(hit.chunk.id, hit.relevance) for hit in hits]
     assert nodes[0].metadata["monograph_explanation"] == hits[0].explain()
     faithful = MiniRAGRetriever(filled, faithful=True, where={"n": {">": 0}})
     assert [one.node_id for one in asyncio.run(faithful.aretrieve("Anna Calder"))] == [
@@ -77,7 +77,7 @@ def test_through_the_tree(grown: Monograph) -> None:
     assert nodes
     for node, hit in zip(nodes, hits, strict=True):
         assert hit.summary is not None
-        assert (node.node_id, node.get_content(), node.score) == (hit.summary.id, hit.summary.text, hit.score)
+        assert (node.node_id, node.get_content(), node.score) == (hit.summary.id, hit.summary.text, hit.relevance)
         children = node.node.relationships[NodeRelationship.CHILD]
         assert isinstance(children, list)
         assert [one.node_id for one in children] == list(hit.summary.chunks)
@@ -245,7 +245,7 @@ def test_tools_for_an_agent(grown: Monograph) -> None:
     # Trap 6: the framework's own retriever tool would put words around the question.
     found = json.loads(tools["search"](query="comet plates", k=1).content)
     assert found["hits"][0]["citation"]["document"] == "d2"
-    assert found["hits"][0]["score"] == grown.search("comet plates", 1)[0].score
+    assert found["hits"][0]["score"] == grown.search("comet plates", 1)[0].relevance
     way = json.loads(asyncio.run(tools["paths"].acall(name="Mrs Grubb", other="Peter Okafor")).content)["paths"][0]
     assert way["entities"] == ["Mrs Grubb", "Tobias Renk", "Anna Calder", "Peter Okafor"]
     assert tools["read"](document="nothing").content.startswith("error: ")

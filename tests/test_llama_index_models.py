@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from threading import get_ident
@@ -155,6 +156,20 @@ def test_answers_that_cite_come_in_pieces(asked: Monograph) -> None:
     assert response.metadata is not None
     assert response.metadata["model"] == "openai/scripted/0.0"
     assert response.metadata["tokens_in"] > 0
+
+
+def test_scores_of_what_is_cited(asked: Monograph) -> None:
+    asked.add(Document(f"On day {n} Ines Okafor looked for the comet of {1960 + n}.", id=f"day/{n}") for n in range(9))
+    with Monograph.open(asked.path) as without_a_model:
+        found = CitingQueryEngine(without_a_model).query("Which comet did Ines Okafor find?")
+        context = without_a_model.context("Which comet did Ines Okafor find?", 1_000)
+    scores = [one.score or 0.0 for one in found.source_nodes]
+    assert len(scores) > 1
+    assert scores[0] == 1.0
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 < score <= 1 for score in scores)
+    worth = [one.value for one in context.citations][: len(scores)]
+    assert scores == pytest.approx([math.exp(one - worth[0]) for one in worth])
 
 
 def test_and_asynchronously(asked: Monograph) -> None:

@@ -28,8 +28,9 @@ from llama_index.retrievers.monograph import HybridRetriever, MiniRAGRetriever, 
 from llama_index.tools.monograph import MonographToolSpec
 from llama_index.vector_stores.monograph import EcoVectorStore
 from monograph import Monograph
+from monograph.derive.extract import load_extractor
 from monograph.derive.summarize import load_summarizer
-from monograph.errors import ClosedFile, InvalidFilter
+from monograph.errors import ClosedFile, InvalidFilter, ModelUntrusted
 
 
 def node(name: str, text: str, of: str, **metadata: Any) -> TextNode:
@@ -170,3 +171,27 @@ def test_filters_of_other_kinds(opened: Monograph) -> None:
             with pytest.raises(InvalidFilter, match="MetadataFilters"):
                 use()
     assert len(store.get_nodes()) == len(FACTS)
+
+
+def test_a_received_file_asks_nobody(tmp_path: Path, server: Any) -> None:
+    path = tmp_path / "received.mono"
+    spec = f"llm:openai:{server.url}#x"
+    with Monograph.open(path, extractor=load_extractor(spec), summarizer=load_summarizer(spec)) as theirs:
+        EcoVectorStore(theirs).add(nodes(["A shared archive about Anna Karenina."], "theirs"))
+    calls = server.calls
+    store = EcoVectorStore(path)
+    with pytest.raises(ModelUntrusted, match="trusted="):
+        store.add(nodes(["My PIN is 4411, says Anna Mercer."], "private"))
+    assert len(store.get_nodes()) == 1
+    store.close()
+    with Monograph.open(path) as opened:
+        opened.graph.rebuild(load_extractor("pattern"))
+    with pytest.warns(RuntimeWarning, match="the tree of summaries is as it was.*trusted="):
+        index = EraRAGIndex(nodes([f"PIN {n} is Anna Mercer's." for n in range(30)], "private"), path)
+    with pytest.warns(RuntimeWarning, match="the tree of summaries is as it was.*trusted="):
+        index.delete_nodes(["private/0"])
+    index.close()
+    assert server.calls == calls
+    with Monograph.open(path, trusted=[server.url]) as opened:
+        EcoVectorStore(opened).add(nodes(["My PIN is 4411, says Anna Mercer."], "private"))
+    assert server.calls > calls

@@ -106,7 +106,7 @@ def test_searching_with_places(opened: Monograph) -> None:
         cited = hit["citation"]
         assert opened.document(cited["document"]).text[cited["start"] : cited["end"]] == hit["text"]
     assert [hit["score"] for hit in found["hits"]] == [
-        hit.score for hit in opened.search("who brought the comet plates?", 2)
+        hit.relevance for hit in opened.search("who brought the comet plates?", 2)
     ]
     only = call(make_server(opened), "search", query="the plates", where={"number": 2}, how="hybrid")
     assert {hit["citation"]["document"] for hit in only["hits"]} == {"letters/3"}

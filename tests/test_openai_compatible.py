@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 import socket
 import struct
 import subprocess
 import sys
+import threading
+import traceback
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import quote, quote_plus, unquote
 
 import pytest
 import urllib3
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from model_server import ModelServer
 from monograph.derive import server as server_module
 from monograph.derive.openai_compatible import OpenAICompatible, load_model
+from monograph.derive.redaction import Redaction
 from monograph.derive.server import MAX_WAIT
 from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError, ModelUnavailable
@@ -173,6 +180,120 @@ def test_addresses_that_will_not_do(url: str) -> None:
     with pytest.raises(InputError) as caught:
         OpenAICompatible(url, "tiny")
     assert caught.value.mend
+
+
+KEY = "sk-VICTIM+secret/key=1234?~"
+FORMS = {
+    "plain": KEY,
+    "bearer": f"Bearer {KEY}",
+    "quoted": quote(KEY),
+    "all quoted": "".join(f"%{ord(one):02x}" for one in KEY),
+    "form": quote_plus(KEY),
+    "html": "".join(f"&#{ord(one)};" for one in KEY),
+    "base64": base64.b64encode(KEY.encode()).decode(),
+    "basic": base64.b64encode(f"user:{KEY}".encode()).decode(),
+    "basic 2": base64.b64encode(f"u:{KEY}:".encode()).decode(),
+    "url-safe": base64.urlsafe_b64encode(f"Bearer {KEY}".encode()).decode().rstrip("="),
+    "base64 in a URL": quote(base64.b64encode(KEY.encode()).decode(), safe=""),
+}
+
+
+def pieces_of_the_key(text: str) -> list[str]:
+    """Six characters of the key, or of its base64, that stand in a text one after the other."""
+    forms = (KEY, *(base64.b64encode(b" " * before + KEY.encode()).decode()[4:] for before in range(3)))
+    pieces = {form[at : at + 6] for form in forms for at in range(len(form) - 5)}
+    return [piece for piece in pieces if piece in text or piece in unquote(text) or piece in html.unescape(text)]
+
+
+def printed(error: BaseException) -> str:
+    """All that is printed of an error, but for lines of source."""
+    said = "".join(traceback.format_exception(error)) + repr(error)
+    return "".join(line for line in said.splitlines(keepends=True) if not line.startswith("    "))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_key_that_the_server_says_back(server: ModelServer, form: str) -> None:
+    model = OpenAICompatible(server.url, "tiny", KEY, retries=0)
+    assert not pieces_of_the_key(repr(model) + repr(vars(model)))
+    said = FORMS[form]
+    for status in (401, 400, 500):
+        server.fail(status, message=f"Incorrect API key: {said}. You sent {{token}}; {said}", times=2)
+        for work in (lambda: model.complete("x", 5), lambda: list(model.stream("x", 5))):
+            with pytest.raises(ModelUnavailable) as caught:
+                work()
+            assert "[api key]" in caught.value.message
+            assert not pieces_of_the_key(printed(caught.value))
+    server.heal()
+    server.say(f"The key is {said}, is it not?")
+    for text in (model.complete("x", 900).text, "".join(map(str, model.stream("x", 900)))):
+        assert "[api key]" in text
+        assert not pieces_of_the_key(text)
+
+
+@given(st.integers(0, 450), st.sampled_from(sorted(FORMS)), st.integers(1, 40))
+@example(190, "plain", 1)
+@settings(max_examples=150, deadline=None)
+def test_no_part_of_a_key_at_the_end_of_what_is_quoted(before: int, form: str, times: int) -> None:
+    text = "." * before + f" {FORMS[form]}" * times + "." * 5_000
+    said = Redaction(KEY).in_error(text, 200)
+    assert len(said) <= 200
+    assert not pieces_of_the_key(said)
+    assert Redaction("").in_error(text, 200) == text[:200]
+
+
+def test_long_replies_are_looked_through_to_the_end_of_what_is_quoted() -> None:
+    for text in ("A" * (4 << 20), KEY[:-1] * 200_000, "%" * (4 << 20), "&#0" * 1_000_000):
+        assert len(Redaction(KEY).in_error(text, 200)) == 200
+
+
+def test_short_keys_are_words_that_servers_want_to_hear(server: ModelServer) -> None:
+    model = OpenAICompatible(server.url, "tiny", "ollama", retries=0)
+    server.heal()
+    server.say("ollama runs models")
+    assert model.complete("x", 50).text == "ollama runs models"
+    server.fail(401, message="who is ollama? b2xsYW1h is not scrollamazing")
+    with pytest.raises(ModelUnavailable, match=r"who is \[api key\]\? \[api key\] is not scrollamazing"):
+        model.complete("x", 5)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        b"HTTP/1.1 KEY\r\n\r\n",
+        b"KEY\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nKEY \r\nX: y\r\n\r\nKEY",
+        b"HTTP/1.1 200 OK\r\nContent-Length: KEY\r\n\r\nKEY",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nKEY\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\nKEY\r\n\r\n",
+        b'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {"error": "KEY"}\n\n',
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: KEY\n\n",
+        b'HTTP/1.1 200 OK\r\n\r\n{"no choice": "KEY"}',
+        b"HTTP/1.1 302 KEY\r\nLocation: http://KEY/\r\nContent-Length: 0\r\n\r\n",
+    ],
+)
+def test_a_key_in_any_part_of_a_reply(reply: bytes, capfd: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            for _ in range(2):
+                connection, _ = listening.accept()
+                with connection:
+                    asked = b""
+                    while b"\r\n\r\n" not in asked:
+                        asked += connection.recv(65_536)
+                    token = asked.partition(b"Authorization: ")[2].partition(b"\r\n")[0]
+                    connection.sendall(reply.replace(b"KEY", token))
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
+        for streamed in (False, True):
+            model = OpenAICompatible(url, "tiny", KEY, retries=0)  # With a connection of its own.
+            with pytest.raises(ModelUnavailable) as caught:
+                list(model.stream("x", 5)) if streamed else model.complete("x", 5)
+            assert not pieces_of_the_key(printed(caught.value))
+        thread.join()
+    assert not pieces_of_the_key("".join(capfd.readouterr()))
 
 
 def test_other_values_that_will_not_do() -> None:

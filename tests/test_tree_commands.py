@@ -63,6 +63,6 @@ def test_a_model_that_fails_is_a_problem_of_the_sync(tmp_path: Path, folder: Pat
         assert "20 added" in said
         assert "the tree of summaries is as it was" in said
         server.heal()
-        assert "summarized" in monograph("sync", path, folder)
+        assert "summarized" in monograph("sync", path, folder, "--trust")
         assert "at most" in monograph("resummarize", path, "extractive", "--dry-run")
         assert "resummarize" in monograph("sync", path, folder, "--summarizer", "extractive", status=1)

@@ -150,7 +150,7 @@ class ModelServer:
         retry_after:
             The header of that name, with a status.
         message:
-            What the body says, with a status.
+            What the body says, with a status; ``{token}`` in it is the bearer token that came.
         """
         with self._lock:
             self._faults.append(Fault(what, times, containing, retry_after, message))
@@ -242,7 +242,7 @@ class _Handler(BaseHTTPRequestHandler):
         fault = self.server.owner.take(asked)
         halved = fault is not None and str(fault.what).endswith(" half")
         if fault is not None and fault.what not in ANSWERS and not halved:
-            self._break(fault)
+            self._break(fault, asked)
         elif self.path == "/v1/chat/completions":
             owner = self.server.owner
             owner.enter(1)
@@ -255,12 +255,11 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._reply(404, _error("no such path"))
 
-    def _break(self, fault: Fault) -> None:
+    def _break(self, fault: Fault, asked: Asked) -> None:
         closing = self.server.owner.closing
         if isinstance(fault.what, int):
-            self._reply(
-                fault.what, _error(fault.message or f"told to fail with {fault.what}"), retry_after=fault.retry_after
-            )
+            said = (fault.message or f"told to fail with {fault.what}").replace("{token}", asked.token)
+            self._reply(fault.what, _error(said), retry_after=fault.retry_after)
         elif fault.what == "stall":
             closing.wait()
             self.close_connection = True

@@ -30,6 +30,7 @@ The tree::
     └── ModelError           something plugged in
         ├── MissingExtra     an optional dependency is not installed
         ├── ModelUnavailable a model that could not be loaded, or did not answer
+        ├── ModelUntrusted   the file names a server that nobody here has allowed it to ask
         └── ModelMismatch    the file was built with another model
 
 A :class:`SourceError` met while a folder is read never ends the batch: it becomes one
@@ -184,6 +185,10 @@ class MissingExtra(ModelError):
 
 class ModelUnavailable(ModelError):
     """A model that could not be loaded or did not answer."""
+
+
+class ModelUntrusted(ModelError):
+    """A model that the file names asks a server which the file has not been allowed to ask; it was not asked."""
 
 
 class ModelMismatch(ModelError):

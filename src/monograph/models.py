@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from monograph.values import Chunk, Extraction, Float32, SummaryText
 
 TextKind: TypeAlias = Literal["document", "query"]
+
+Allow: TypeAlias = Callable[[str], None]
+"""Told an address before a model that is made from a spec asks it; raises where it is not to be asked."""
+
+Trusted: TypeAlias = Collection[str] | Callable[[str, str], bool]
+"""Addresses that a file's own models may ask; or whether they may, by the file's id and the address."""
 
 
 @runtime_checkable

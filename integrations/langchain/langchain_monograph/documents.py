@@ -52,6 +52,7 @@ def as_document(hit: Hit) -> Document:
         return _summary_document(hit, hit.summary)
     plain = as_stored_document(hit)
     own = {
+        "relevance": hit.relevance,
         "score": hit.score,
         "title": hit.title,
         "uri": hit.uri,
@@ -65,6 +66,12 @@ def as_document(hit: Hit) -> Document:
 
 
 def _summary_document(hit: Hit, summary: Summary) -> Document:
-    own = {"score": hit.score, "layer": summary.layer, "chunks": list(summary.chunks), "explanation": hit.explain()}
+    own = {
+        "relevance": hit.relevance,
+        "score": hit.score,
+        "layer": summary.layer,
+        "chunks": list(summary.chunks),
+        "explanation": hit.explain(),
+    }
     metadata = {f"monograph_{name}": value for name, value in own.items()}
     return Document(id=summary.id, page_content=summary.text, metadata=metadata)

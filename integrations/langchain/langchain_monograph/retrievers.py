@@ -14,15 +14,16 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_monograph.documents import as_document, as_passage, documents_ids
 from langchain_monograph.over_file import OverFile
 from monograph import Graph, Hit, Strategy, Tree
+from monograph_tools import told
 
 
 class FileRetriever(OverFile, BaseRetriever):
     """Finds chunks of a monograph.
 
     Documents carry the chunk's id and text and the document's metadata; what Monograph adds stands under keys that
-    begin with ``monograph_``: ``score`` (absolute, never None), ``title``, ``uri``, ``document_id``, ``start``, ``end``
-    and ``explanation``. ``k``, ``where`` and what a kind of retriever has besides may be given anew with each call of
-    ``invoke``.
+    begin with ``monograph_``: ``relevance`` (0 to 1, never rising), ``score``, ``title``, ``uri``, ``document_id``,
+    ``start``, ``end`` and ``explanation``. ``k``, ``where`` and what a kind of retriever has besides may be given anew
+    with each call of ``invoke``.
     """
 
     k: int = 5
@@ -125,7 +126,7 @@ class EraRAGRetriever(TreeRetriever):
         """Store documents; one of a known id replaces that one. Returns their ids, in order."""
         names = documents_ids(documents, ids)
         if names:
-            self._file.open().put(as_passage(one, name) for one, name in zip(documents, names, strict=True))
+            told(self._file.open().put(as_passage(one, name) for one, name in zip(documents, names, strict=True)))
         return names
 
     async def aadd_documents(self, documents: Sequence[Document], ids: Sequence[str] | None = None) -> list[str]:
@@ -134,7 +135,7 @@ class EraRAGRetriever(TreeRetriever):
 
     def delete(self, ids: Sequence[str]) -> bool:
         """Take documents out; always True: afterwards none of them is there."""
-        self._file.open().remove_chunks(ids)
+        told(self._file.open().remove_chunks(ids))
         return True
 
     async def adelete(self, ids: Sequence[str]) -> bool:

@@ -15,7 +15,7 @@ from langchain_monograph.documents import as_passage, as_stored_document, docume
 from langchain_monograph.embeddings import LangChainEmbedder, MonographEmbeddings
 from monograph import Hit, Strategy, strategy
 from monograph.errors import InputError, InvalidFilter
-from monograph_tools import Given, opened
+from monograph_tools import Given, opened, told
 
 Filter: TypeAlias = Mapping[str, Any] | Callable[[Document], bool]
 
@@ -137,7 +137,7 @@ class EcoVectorStore(VectorStore):
         """
         names = documents_ids(documents, ids)
         if names:
-            self.monograph.put(as_passage(one, name) for one, name in zip(documents, names, strict=True))
+            told(self.monograph.put(as_passage(one, name) for one, name in zip(documents, names, strict=True)))
         return names
 
     def delete(self, ids: list[str] | None = None, *, filter: Filter | None = None, **kwargs: Any) -> bool:  # noqa: A002
@@ -148,12 +148,12 @@ class EcoVectorStore(VectorStore):
         True: afterwards none of them is there. An id that was not there is no failure.
         """
         if ids is None and filter is None:
-            self.monograph.remove([document.id for document in self.monograph.documents()])
+            told(self.monograph.remove([document.id for document in self.monograph.documents()]))
         elif callable(filter):
             kept = [one.id for one in self._fetched(ids) if filter(one)]
-            self.monograph.remove_chunks([name for name in kept if name is not None])
+            told(self.monograph.remove_chunks([name for name in kept if name is not None]))
         else:
-            self.monograph.remove_chunks(ids, where=filter)
+            told(self.monograph.remove_chunks(ids, where=filter))
         return True
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
@@ -173,7 +173,9 @@ class EcoVectorStore(VectorStore):
         how: How | None = None,
         **kwargs: Any,
     ) -> list[tuple[Document, float]]:
-        """Documents and their scores, best first: cosines where they are searched for by ``dense``.
+        """Documents and their relevances, best first: from 0 to 1, of ``dense`` the cosines (0 for a negative one).
+
+        What it is of other ways to search: :mod:`monograph.search.relevance`.
 
         Parameters
         ----------
@@ -213,7 +215,7 @@ class EcoVectorStore(VectorStore):
         filter: Filter | None = None,  # noqa: A002
         **kwargs: Any,
     ) -> list[tuple[Document, float]]:
-        """Documents nearest to a vector, and their cosines.
+        """Documents nearest to a vector, and their cosines, 0 for a negative one.
 
         Raises
         ------
@@ -265,19 +267,7 @@ class EcoVectorStore(VectorStore):
         return [by_id[vectors[place][0]] for place in chosen]
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
-        if str(self._how) != "dense":
-            raise InputError(
-                f"scores of {str(self._how)!r} have no bounds", 'take how="dense" for relevance and thresholds'
-            )
-        return _relevance
-
-    def _similarity_search_with_relevance_scores(
-        self, query: str, k: int = 4, **kwargs: Any
-    ) -> list[tuple[Document, float]]:
-        how = kwargs.get("how")
-        if how is not None and str(how) != "dense":
-            raise InputError(f"scores of {str(how)!r} have no bounds", 'take how="dense" for relevance')
-        return super()._similarity_search_with_relevance_scores(query, k, **kwargs)
+        return _as_it_is
 
     def _nearest(self, embedding: list[float], k: int, where: Mapping[str, Any] | None) -> list[Hit]:
         return self.monograph.search("", k, how="dense", where=where, vector=embedding)
@@ -288,7 +278,7 @@ class EcoVectorStore(VectorStore):
         if wanted is not None and not callable(wanted) and not isinstance(wanted, Mapping):
             raise InvalidFilter(f"a filter must be a dict or a function, not {wanted!r}", 'write {"key": value}')
         if not callable(wanted):
-            return [(as_stored_document(hit), hit.score) for hit in search(k, wanted)]
+            return [(as_stored_document(hit), hit.relevance) for hit in search(k, wanted)]
         return list(_chosen(k, wanted, search))
 
     def _fetched(self, ids: Sequence[str] | None) -> list[Document]:
@@ -302,7 +292,7 @@ def _chosen(
     most = max(4 * k, 50)
     while k > 0:
         hits = search(most, None)
-        pairs = [(as_stored_document(hit), hit.score) for hit in hits]
+        pairs = [(as_stored_document(hit), hit.relevance) for hit in hits]
         taken = [pair for pair in pairs if wanted(pair[0])][:k]
         if len(taken) == k or len(hits) < most:
             yield from taken
@@ -310,9 +300,8 @@ def _chosen(
         most *= 4
 
 
-def _relevance(cosine: float) -> float:
-    """A cosine in [-1, 1] as a relevance in [0, 1]."""
-    return min(1.0, max(0.0, (1.0 + cosine) / 2.0))
+def _as_it_is(relevance: float) -> float:
+    return relevance
 
 
 def _checked(how: How) -> How:

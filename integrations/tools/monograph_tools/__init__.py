@@ -13,6 +13,7 @@ except ImportError as error:
 from monograph_tools.borrowed import BorrowedEmbedder, BorrowedModel, in_pieces
 from monograph_tools.given import Given, HeldFile, opened, whole_documents
 from monograph_tools.offering import answering, as_json, offered, reads
+from monograph_tools.problems import told
 from monograph_tools.tools import has_tree
 from monograph_tools.waiting import in_threads
 
@@ -29,5 +30,6 @@ __all__ = [
     "offered",
     "opened",
     "reads",
+    "told",
     "whole_documents",
 ]

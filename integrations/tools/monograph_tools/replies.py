@@ -24,7 +24,7 @@ class FoundText(BaseModel):
 
     text: str
     cut: bool = Field(description="Whether the text goes on; read the citation's span for all of it")
-    score: float
+    score: float = Field(description="From 0 to 1, falling from hit to hit")
     found_by: str = Field(description="How it was found, with ranks and scores")
     citation: Citation
     summary: str = Field(default="", description="Id of the summary that this is; empty for a chunk")

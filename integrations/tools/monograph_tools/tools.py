@@ -202,7 +202,7 @@ def _found(hit: Hit, room: int) -> FoundText:
     return FoundText(
         text=text,
         cut=cut,
-        score=hit.score,
+        score=hit.relevance,
         found_by=hit.explain(),
         citation=_cite_chunk(hit.chunk, hit.title, hit.uri),
         summary="" if hit.summary is None else hit.summary.id,

@@ -14,14 +14,14 @@ from monograph.app.command import (
     FileArgument,
     HowOption,
     JsonOption,
+    TrustOption,
     WhereOption,
     outcome,
     query_of,
     where_of,
 )
-from monograph.app.keys import key_of
+from monograph.app.trust import opened
 from monograph.errors import InputError
-from monograph.library import Monograph
 from monograph.library.answers import FOUND
 from monograph.models import LanguageModel
 from monograph.values import DEFAULT_CUT, Answer, PassageOrder
@@ -52,6 +52,7 @@ def ask(  # noqa: PLR0913, PLR0917 - options are arguments
     how: HowOption = "auto",
     where: WhereOption = None,
     explain: Annotated[bool, typer.Option("--explain", "-e", help="Say what it took.")] = False,
+    trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
     r"""Answer a question from FILE, with its sources.
@@ -64,7 +65,7 @@ def ask(  # noqa: PLR0913, PLR0917 - options are arguments
     """
     with outcome(as_json=json_output):
         chosen = load(model, api_key)
-        with Monograph.open(file, create=False, model=chosen, key=key_of(file)) as monograph:
+        with opened(file, trust=trust, create=False, model=chosen) as monograph:
             asked = query_of(question)
             choices: dict[str, Any] = {"k": k, "how": how, "where": where_of(where or [])}
             if json_output:
@@ -90,6 +91,7 @@ def context(  # noqa: PLR0913, PLR0917 - options are arguments
     where: WhereOption = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="For people: quoted, with places.")] = False,
     prompt: Annotated[bool, typer.Option("--prompt", help="All that a model is sent.")] = False,
+    trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Print what a model needs to answer a question.
@@ -99,7 +101,7 @@ def context(  # noqa: PLR0913, PLR0917 - options are arguments
     monograph context notes.mono "who repaired the generator?" --budget 500
     monograph context notes.mono "who repaired the generator?" --prompt | llm
     """
-    with outcome(as_json=json_output), Monograph.open(file, create=False, key=key_of(file)) as monograph:
+    with outcome(as_json=json_output), opened(file, trust=trust, create=False) as monograph:
         found = monograph.context(
             query_of(question), budget, k=k, how=how, where=where_of(where or []), cut=cut, order=_order(order)
         )
@@ -118,6 +120,7 @@ def chat(  # noqa: PLR0913, PLR0917 - options are arguments
     budget: BudgetOption = BUDGET,
     k: FoundOption = FOUND,
     how: HowOption = "auto",
+    trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
     r"""Ask one question after the other.
@@ -132,7 +135,7 @@ def chat(  # noqa: PLR0913, PLR0917 - options are arguments
     """
     with (
         outcome(as_json=json_output),
-        Monograph.open(file, create=False, model=load(model, api_key), key=key_of(file)) as monograph,
+        opened(file, trust=trust, create=False, model=load(model, api_key)) as monograph,
     ):
         Chat(monograph, {"budget": budget, "k": k, "how": how}, with_model=bool(model)).run(as_json=json_output)
 

@@ -27,16 +27,16 @@ from monograph.app.command import (
     HtmlOption,
     JsonOption,
     QueryArgument,
+    TrustOption,
     WhereOption,
     outcome,
     query_of,
     unseen,
     where_of,
 )
-from monograph.app.keys import key_of
 from monograph.app.manual import MANUAL, PROGRAM, as_written
 from monograph.app.stats_output import print_stats
-from monograph.library import Monograph
+from monograph.app.trust import opened
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 
 app = typer.Typer(
@@ -99,6 +99,7 @@ def sync(
         ),
     ] = "",
     api_key: ApiKeyOption = "",
+    trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
     r"""Bring FILE up to date with folders.
@@ -120,7 +121,7 @@ def sync(
         names = load_extractor(extractor, api_key) if extractor else None
         sums = load_summarizer(summarizer, api_key) if summarizer else None
         with (
-            Monograph.open(file, extractor=names, summarizer=sums, key=key_of(file)) as monograph,
+            opened(file, trust=trust, named=[extractor, summarizer], extractor=names, summarizer=sums) as monograph,
             output.progress_bar("sync", quiet=unseen(json_output)) as on_progress,
         ):
             plan = monograph.files.plan(
@@ -148,6 +149,7 @@ def search(
     where: WhereOption = None,
     explain: Annotated[bool, typer.Option("--explain", "-e", help="Say how each hit was found.")] = False,
     html: HtmlOption = None,
+    trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
     r"""Find passages, best first, with their sources.
@@ -163,7 +165,7 @@ def search(
       echo "who repaired the boiler?" | monograph search notes.mono -
     """
     with outcome(as_json=json_output):
-        with Monograph.open(file, create=False, key=key_of(file)) as monograph:
+        with opened(file, trust=trust, create=False) as monograph:
             # A context tells beside its hits how much they have to do with the query.
             found = monograph.context(query_of(query), k=k, how=how, where=where_of(where or []))
             if html is not None:
@@ -189,7 +191,7 @@ def show(
     monograph show notes.mono
     monograph show notes.mono ~/notes/boiler.md
     """
-    with outcome(as_json=json_output), Monograph.open(file, create=False, key=key_of(file)) as monograph:
+    with outcome(as_json=json_output), opened(file, create=False) as monograph:
         if name is None:
             listed = monograph.documents()
             output.print_json(listed) if json_output else output.print_documents(listed)
@@ -212,6 +214,7 @@ def remove(
     forget: Annotated[
         bool, typer.Option("--forget", help="Leave no trace of their text in the bytes of the file.")
     ] = False,
+    trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Take documents out of every result at once.
@@ -219,7 +222,7 @@ def remove(
     A file that is still in a synced folder comes back with the next sync: delete or move it as well.
     """
     with outcome(as_json=json_output):
-        with Monograph.open(file, create=False, key=key_of(file)) as monograph:
+        with opened(file, trust=trust, create=False) as monograph:
             report = monograph.remove(names, forget=forget)
         output.print_json(report) if json_output else output.print_report(report, str(file))
 
@@ -228,6 +231,7 @@ def remove(
 def forget(
     file: FileArgument,
     names: Annotated[list[str], typer.Argument(metavar="ID", help="Ids or paths of documents.", show_default=False)],
+    trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Take documents out and leave no trace of their text.
@@ -235,14 +239,14 @@ def forget(
     The same as remove --forget. Returns only when the bytes of the file and of its write-ahead log hold nothing of
     them.
     """
-    remove(file, names, forget=True, json_output=json_output)
+    remove(file, names, forget=True, trust=trust, json_output=json_output)
 
 
 @app.command()
 def stats(file: FileArgument, json_output: JsonOption = False) -> None:
     """Count and weigh what the file holds."""
     with outcome(as_json=json_output):
-        with Monograph.open(file, create=False, key=key_of(file)) as monograph:
+        with opened(file, create=False) as monograph:
             found = monograph.stats()
         output.print_json(found) if json_output else print_stats(found)
 
@@ -251,11 +255,12 @@ def stats(file: FileArgument, json_output: JsonOption = False) -> None:
 def check(
     file: FileArgument,
     repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended.")] = False,
+    trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Hold every table against every other, and report faults."""
     with outcome(as_json=json_output):
-        with Monograph.open(file, create=False, key=key_of(file)) as monograph:
+        with opened(file, trust=trust, create=False) as monograph:
             findings = monograph.check(repair=repair)
         output.print_json(findings) if json_output else output.print_findings(findings)
         if findings:
@@ -289,6 +294,7 @@ def reembed(
             metavar="EMBEDDER", help="static, onnx:FOLDER, or sentence-transformers:NAME.", show_default=False
         ),
     ],
+    trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Make every vector anew with another embedder.
@@ -299,7 +305,7 @@ def reembed(
         from monograph.derive.embed import load_embedder
 
         with (
-            Monograph.open(file, create=False, key=key_of(file)) as monograph,
+            opened(file, trust=trust, named=[embedder], create=False) as monograph,
             output.progress_bar("reembed", quiet=unseen(json_output)) as on_progress,
         ):
             report = monograph.vectors.rebuild(load_embedder(embedder), progress=on_progress)
@@ -313,7 +319,7 @@ def compact(file: FileArgument, json_output: JsonOption = False) -> None:
     Free space is given back to the disk.
     """
     with outcome(as_json=json_output):
-        with Monograph.open(file, create=False, key=key_of(file)) as monograph:
+        with opened(file, create=False) as monograph:
             before = monograph.stats().file_bytes
             monograph.compact()
             after = monograph.stats().file_bytes

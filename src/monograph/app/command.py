@@ -37,6 +37,10 @@ ApiKeyOption = Annotated[
     ),
 ]
 
+TrustOption = Annotated[
+    bool, typer.Option("--trust", help="Let FILE, from now on, ask the servers that it names itself.")
+]
+
 
 def how_to_search() -> list[str]:
     """What a shell offers behind --how."""

@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from monograph.app import graph_output, output
-from monograph.app.command import ApiKeyOption, FileArgument, HtmlOption, JsonOption, outcome, unseen
-from monograph.app.keys import key_of
+from monograph.app.command import ApiKeyOption, FileArgument, HtmlOption, JsonOption, TrustOption, outcome, unseen
+from monograph.app.trust import opened
 from monograph.errors import InputError
 from monograph.library import Monograph
 from monograph.values import Hit, Neighbourhood
@@ -38,7 +38,7 @@ def graph(  # noqa: PLR0913, PLR0917 - options are arguments
       monograph graph notes.mono "Mrs Grubb"
       monograph graph notes.mono boiler --hops 2 --html boiler.html
     """
-    with outcome(as_json=json_output), Monograph.open(file, create=False, key=key_of(file)) as monograph:
+    with outcome(as_json=json_output), opened(file, create=False) as monograph:
         found = monograph.graph.neighbourhood(entity, hops, limit)
         if json_output:
             output.print_json(found)
@@ -70,7 +70,7 @@ def entities(  # noqa: PLR0913, PLR0917 - options are arguments
     monograph entities notes.mono "John Smith" --why
     monograph entities notes.mono "John Smith" --apart "J. Smith"
     """
-    with outcome(as_json=json_output), Monograph.open(file, create=False, key=key_of(file)) as monograph:
+    with outcome(as_json=json_output), opened(file, create=False) as monograph:
         if (apart or unite) and not name:
             raise InputError("two names are needed", "give the one before --apart or --unite, the other behind it")
         if apart:
@@ -92,6 +92,7 @@ def reextract(
         typer.Argument(metavar="EXTRACTOR", help="pattern, spacy:PIPELINE, or llm:openai:URL#MODEL."),
     ] = "",
     api_key: ApiKeyOption = "",
+    trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Make the graph anew with another extractor.
@@ -104,7 +105,7 @@ def reextract(
 
         chosen = load_extractor(extractor, api_key) if extractor else None
         with (
-            Monograph.open(file, create=False, key=key_of(file)) as monograph,
+            opened(file, trust=trust, named=[extractor], create=False) as monograph,
             output.progress_bar("reextract", quiet=unseen(json_output)) as on_progress,
         ):
             report = monograph.graph.rebuild(chosen, progress=on_progress)

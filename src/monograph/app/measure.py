@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from monograph.app import output
-from monograph.app.keys import key_of
+from monograph.app.trust import opened
 from monograph.derive.embed import load_embedder
 from monograph.errors import InputError
 from monograph.evaluate import run as runs
@@ -27,6 +27,7 @@ class Task:
     embedder: str
     hows: Sequence[str]
     k: int
+    trust: bool = False
 
 
 def run(task: Task, *, quiet: bool) -> tuple[list[runs.Result], str]:
@@ -40,7 +41,7 @@ def run(task: Task, *, quiet: bool) -> tuple[list[runs.Result], str]:
     if task.file is None:
         return _run_on_corpus(task, quiet=quiet)
     questions = _questions(task)
-    with Monograph.open(task.file, create=False, key=key_of(task.file)) as monograph:
+    with opened(task.file, trust=task.trust, create=False) as monograph:
         return _compare(monograph, task, questions), _name(task)
 
 

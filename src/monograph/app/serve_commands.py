@@ -9,9 +9,8 @@ from typing import Annotated
 import typer
 
 from monograph.app import output
-from monograph.app.command import FileArgument, JsonOption, outcome
-from monograph.app.keys import key_of
-from monograph.library import Monograph
+from monograph.app.command import FileArgument, JsonOption, TrustOption, outcome
+from monograph.app.trust import opened
 
 
 def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
@@ -29,6 +28,7 @@ def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
         ),
     ] = "",
     notes: Annotated[bool, typer.Option("--notes", help="Let agents add notes; else FILE is only read.")] = False,
+    trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Serve FILE to agents by the Model Context Protocol.
@@ -42,7 +42,7 @@ def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
     with outcome(as_json=json_output):
         from monograph_mcp import serve_http, serve_stdio
 
-        with Monograph.open(file, create=False, read_only=not notes, key=key_of(file)) as monograph:
+        with opened(file, trust=trust, create=False, read_only=not notes) as monograph:
             if not http:
                 serve_stdio(monograph, notes=notes)
                 return

@@ -12,9 +12,8 @@ from typing import Annotated
 import typer
 
 from monograph.app import output
-from monograph.app.command import DONE_WITH_PROBLEMS, FileArgument, JsonOption, outcome, unseen
-from monograph.app.keys import key_of
-from monograph.library import Monograph
+from monograph.app.command import DONE_WITH_PROBLEMS, FileArgument, JsonOption, TrustOption, outcome, unseen
+from monograph.app.trust import opened
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.values import SyncedSource, WatchEvent
 
@@ -43,7 +42,7 @@ def sources(
     monograph sources notes.mono --move notes /media/disk/notes
     """
     with outcome(as_json=json_output):
-        with Monograph.open(file, create=False, key=key_of(file)) as monograph:
+        with opened(file, create=False) as monograph:
             moved = None if move is None else monograph.files.move(*move)
             removed = monograph.files.remove(remove) if remove else None
             found = monograph.files.sources()
@@ -61,6 +60,7 @@ def retry(
     file: FileArgument,
     max_bytes: BytesOption = DEFAULT_LIMITS.max_bytes,
     max_seconds: SecondsOption = DEFAULT_LIMITS.max_seconds,
+    trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Read again the files that something failed in.
@@ -71,7 +71,7 @@ def retry(
     """
     with outcome(as_json=json_output):
         with (
-            Monograph.open(file, create=False, key=key_of(file)) as monograph,
+            opened(file, trust=trust, create=False) as monograph,
             output.progress_bar("retry", quiet=unseen(json_output)) as on_progress,
         ):
             report = monograph.files.retry(limits=Limits(max_bytes, max_seconds), progress=on_progress)
@@ -89,6 +89,7 @@ def watch(
     ],
     max_bytes: BytesOption = DEFAULT_LIMITS.max_bytes,
     max_seconds: SecondsOption = DEFAULT_LIMITS.max_seconds,
+    trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Keep FILE in step with folders while they change.
@@ -98,7 +99,7 @@ def watch(
 
       monograph watch notes.mono ~/notes
     """
-    with outcome(as_json=json_output), Monograph.open(file, key=key_of(file)) as monograph:
+    with outcome(as_json=json_output), opened(file, trust=trust) as monograph:
         if not json_output:
             output.console(stderr=True).print(f"{file} follows {', '.join(map(str, sources))}; Ctrl-C ends it")
         for happening in monograph.files.watch(*sources, limits=Limits(max_bytes, max_seconds)):

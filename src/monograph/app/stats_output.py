@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from monograph.app.output import console, in_bytes, table
+from monograph.app.output import console, in_bytes, table, visible
 from monograph.app.tree_output import tree_rows
 from monograph.values import IndexStats, Stats
 
@@ -34,6 +34,7 @@ def print_stats(stats: Stats) -> None:
     out = console()
     made_with = f"embedder {stats.embedder or '(none yet)'}  extractor {stats.extractor or '(none yet)'}"
     made_with += f"  summarizer {stats.summarizer}" if stats.summarizer else ""
+    made_with += f"  asks {', '.join(map(visible, stats.addresses))}" if stats.addresses else ""
     out.print(f"{stats.path}  format {stats.format}  {made_with}")
     out.print(made)
 

@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 
 from monograph.app import output, tree_output
-from monograph.app.command import ApiKeyOption, FileArgument, JsonOption, outcome, unseen
-from monograph.app.keys import key_of
-from monograph.library import Monograph
+from monograph.app.command import ApiKeyOption, FileArgument, JsonOption, TrustOption, outcome, unseen
+from monograph.app.trust import opened
 
 
 def outline(
@@ -28,7 +27,7 @@ def outline(
     monograph outline notes.mono 3f9a --layers 2
     """
     with outcome(as_json=json_output):
-        with Monograph.open(file, create=False, key=key_of(file)) as monograph:
+        with opened(file, create=False) as monograph:
             found = monograph.tree.outline(node, layers)
         output.print_json(found) if json_output else tree_output.print_outline(found)
 
@@ -45,6 +44,7 @@ def resummarize(
     ] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; write nothing.")] = False,
     api_key: ApiKeyOption = "",
+    trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
     r"""Make the tree of summaries, or make it anew.
@@ -61,7 +61,7 @@ def resummarize(
 
         chosen = load_summarizer(summarizer, api_key) if summarizer else None
         with (
-            Monograph.open(file, create=False, key=key_of(file)) as monograph,
+            opened(file, trust=trust, named=[summarizer], create=False) as monograph,
             output.progress_bar("resummarize", quiet=unseen(json_output)) as on_progress,
         ):
             cost = monograph.tree.price(chosen)

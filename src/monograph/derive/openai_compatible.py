@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from monograph.derive.server import BASE_URL_MEND, Server
+from monograph.derive.addresses import AskingFirst
+from monograph.derive.server import BASE_URL_MEND, QUOTED, Server
 from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError, ModelUnavailable
-from monograph.models import Completion, LanguageModel
+from monograph.models import Allow, Completion, LanguageModel
 
 _LIMIT = "max_tokens"
 _OTHER_LIMIT = "max_completion_tokens"
@@ -28,7 +29,8 @@ class OpenAICompatible:
     model:
         The name that the server knows it by.
     api_key:
-        Sent as a bearer token. It is read from no environment and stored in no file.
+        Sent as a bearer token. It is read from no environment and stored in no file, and where the server says it back
+        it is in no error.
     timeout:
         Seconds for one try, from the request to the last byte: small models on small machines need minutes.
     temperature:
@@ -55,13 +57,14 @@ class OpenAICompatible:
     ) -> None:
         if not model or "#" in model:
             raise InputError(f"{model!r} is no model's name", "give the name that the server knows it by")
-        base_url = base_url.rstrip("/")
-        self._server = Server(f"{base_url}/chat/completions", api_key, timeout, retries)
+        self.base_url = base_url.rstrip("/")
+        """Where the server is."""
+        self._server = Server(f"{self.base_url}/chat/completions", api_key, timeout, retries)
         self._model = model
         self._temperature = None if temperature is None else float(temperature)
         self._limit = _LIMIT
         changed = "" if self._temperature == 0 else f"#{json.dumps({'temperature': self._temperature})}"
-        self.spec = f"openai:{base_url}#{model}{changed}"
+        self.spec = f"openai:{self.base_url}#{model}{changed}"
         """How to make this model again: address, name and, where it is not 0, the temperature."""
         self.key = f"openai/{model}/{self._temperature}"
         """The model's name and the temperature; not the address, so that a server may move."""
@@ -102,7 +105,8 @@ class OpenAICompatible:
             reply = self._server.post(self._asked(prompt, max_tokens))
         text = _text(reply)
         if text is None:
-            raise ModelUnavailable(f"{self.spec} replied without an answer: {_said(reply)}", BASE_URL_MEND)
+            raise ModelUnavailable(f"{self.spec} replied without an answer: {self._said(reply)}", BASE_URL_MEND)
+        text = self._server.redaction.in_answer(text)
         read, written = _usage(reply) or count_tokens([prompt, text])
         return Completion(text, read, written)
 
@@ -130,9 +134,10 @@ class OpenAICompatible:
         try:
             for event in self._server.stream(asked):
                 if "error" in event:
-                    raise ModelUnavailable(f"{self.spec} failed while it answered: {_said(event)}", BASE_URL_MEND)
+                    raise ModelUnavailable(f"{self.spec} failed while it answered: {self._said(event)}", BASE_URL_MEND)
                 piece = _text(event)
                 answered = answered or piece is not None
+                piece = self._server.redaction.in_answer(piece or "")
                 ended = ended or _ends(event)
                 usage = _usage(event) or usage
                 if piece:
@@ -143,7 +148,7 @@ class OpenAICompatible:
                 raise
         if not answered:
             raise ModelUnavailable(f"{self.spec} replied without an answer", BASE_URL_MEND)
-        text = "".join(pieces)
+        text = self._server.redaction.in_answer("".join(pieces))
         read, written = usage or count_tokens([prompt, text])
         yield Completion(text, read, written)
 
@@ -154,9 +159,21 @@ class OpenAICompatible:
             asked["temperature"] = self._temperature
         return asked
 
+    def _said(self, reply: Mapping[str, Any]) -> str:
+        return self._server.redaction.in_error(json.dumps(reply, ensure_ascii=False), QUOTED)
 
-def load_model(spec: str, api_key: str = "") -> LanguageModel:
+
+def load_model(spec: str, api_key: str = "", allow: Allow | None = None) -> LanguageModel:
     """Make a language model from the text that names it: ``openai:BASE_URL#MODEL``.
+
+    Parameters
+    ----------
+    spec:
+        Its name.
+    api_key:
+        For a server that asks for one.
+    allow:
+        Asked before the server is, where the spec does not come from the user.
 
     Raises
     ------
@@ -167,12 +184,9 @@ def load_model(spec: str, api_key: str = "") -> LanguageModel:
     """
     kind, _, source = spec.partition(":")
     if kind == "openai" and source:
-        return OpenAICompatible.from_spec(source, api_key)
+        made = OpenAICompatible.from_spec(source, api_key)
+        return made if allow is None else AskingFirst(made, made.spec, made.base_url, allow)
     raise ModelUnavailable(f"unknown language model {spec!r}", "give openai:BASE_URL#MODEL")
-
-
-def _said(reply: Mapping[str, Any]) -> str:
-    return json.dumps(reply, ensure_ascii=False)[:200]
 
 
 def _text(reply: Mapping[str, Any]) -> str | None:

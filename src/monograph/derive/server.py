@@ -10,6 +10,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
+from monograph.derive.redaction import Redaction
 from monograph.errors import InputError, MissingExtra, ModelUnavailable
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ MAX_WAIT = 60.0
 """Seconds that a server may ask us to wait; one that asks for more is given up."""
 MAX_REPLY = 4 << 20
 """Bytes of a reply that are read."""
+QUOTED = 200
+"""Characters of what a server said that an error quotes."""
 BASE_URL_MEND = "give the base URL of an API of the OpenAI form, which mostly ends in /v1"
 
 _CONNECT = 10.0
@@ -41,7 +44,7 @@ class Server:
     url:
         Where to post.
     api_key:
-        Sent as a bearer token, if not empty.
+        Sent as a bearer token, if not empty. Where the server says it back, no error holds it.
     timeout:
         Seconds for one try, from the request to the last byte.
     retries:
@@ -67,6 +70,9 @@ class Server:
         self._headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
+        self.redaction = Redaction(api_key)
+        """Takes the key out of what the server said."""
+        self._chained = not api_key
         self._timeout = timeout
         self._retries = retries
         self._pool = urllib3.PoolManager(maxsize=32, retries=False)
@@ -155,23 +161,28 @@ class Server:
 
         try:
             yield
-        except exceptions.ReadTimeoutError as error:
-            raise self._too_slow() from error
         except exceptions.HTTPError as error:
-            if broken:
-                raise ModelUnavailable(
-                    f"{self._url} {broken}: {error}", "ask again; the server's log says more"
-                ) from error
-            raise _PassingError(
-                ModelUnavailable(f"{self._url} cannot be reached: {error}", "start the server, or give its base URL")
-            ) from error
+            # What is chained is printed as well, and may quote the reply.
+            raise self._failed(error, broken) from (error if self._chained else None)
+
+    def _failed(self, error: Exception, broken: str) -> Exception:
+        from urllib3 import exceptions
+
+        if isinstance(error, exceptions.ReadTimeoutError):
+            return self._too_slow()
+        why = self.redaction.in_error(str(error), QUOTED)
+        if broken:
+            return ModelUnavailable(f"{self._url} {broken}: {why}", "ask again; the server's log says more")
+        return _PassingError(
+            ModelUnavailable(f"{self._url} cannot be reached: {why}", "start the server, or give its base URL")
+        )
 
     def _object(self, reply: bytes) -> dict[str, Any]:
         with suppress(ValueError, RecursionError):
             made = json.loads(reply)
             if isinstance(made, dict):
                 return made
-        raise ModelUnavailable(f"{self._url} replied with no JSON object: {_start(reply)}", BASE_URL_MEND)
+        raise ModelUnavailable(f"{self._url} replied with no JSON object: {self._start(reply)}", BASE_URL_MEND)
 
     def _try(self, body: bytes) -> bytes:
         """One request, and the body of its reply."""
@@ -219,10 +230,13 @@ class Server:
     def _refusal(self, response: BaseHTTPResponse, reply: bytes) -> Exception:
         """The error for a status other than 200, passing or not."""
         status = response.status
-        error = ModelUnavailable(f"{self._url} replied with status {status}: {_start(reply)}", _mend(status))
+        error = ModelUnavailable(f"{self._url} replied with status {status}: {self._start(reply)}", _mend(status))
         if status in _AGAIN or status >= 500:
             return _PassingError(error, _seconds(response.headers.get("Retry-After", "")))
         return error
+
+    def _start(self, reply: bytes) -> str:
+        return " ".join(self.redaction.in_error(reply.decode("utf-8", "replace"), 2 * QUOTED).split())[:QUOTED]
 
 
 class _Lines:
@@ -270,10 +284,6 @@ def _mend(status: int) -> str:
     if status in _AGAIN:
         return "wait a while, or give fewer workers"
     return "the server's log says more" if status >= 500 else BASE_URL_MEND
-
-
-def _start(reply: bytes) -> str:
-    return " ".join(reply[:400].decode("utf-8", "replace").split())[:200]
 
 
 def _seconds(retry_after: str) -> float | None:

@@ -53,6 +53,8 @@ def stats_of(file: OpenFile) -> Stats:
         summarizer="" if summarizer is None else summarizer.key,
         summarizer_spec="" if summarizer is None else summarizer.spec,
         tree=shape,
+        id=configuration.identity(file.database),
+        addresses=configuration.addresses_named(file.database),
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -188,6 +187,6 @@ class EntityGraph:
         """
         configuration.adopt_embedder(self._file.database, self._file.embedder)
         chosen = extractor or self._file.extractor
-        made = rebuild_graph.reextract(replace(self._file.pipeline(), extractor=chosen), progress)
+        made = rebuild_graph.reextract(self._file.pipeline(extractor=chosen), progress)
         self._file.given_extractor = chosen
         return Report(extracted=made.extracted, fell_back=made.fell_back)

@@ -21,7 +21,7 @@ from monograph.library.opened import OpenFile
 from monograph.library.searches import allowed
 from monograph.library.tree import SummaryTree
 from monograph.library.vectors import Vectors
-from monograph.models import Embedder, Extractor, LanguageModel, Summarizer
+from monograph.models import Embedder, Extractor, LanguageModel, Summarizer, Trusted
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.search.strategy import Strategy
 from monograph.settings import Settings
@@ -63,6 +63,7 @@ class Monograph(Lookups):
         key: str | None = None,
         target_recall: float = DEFAULT_TARGET_RECALL,
         cache_bytes: int = DEFAULT_CACHE_BYTES,
+        trusted: Trusted = (),
     ) -> Monograph:
         """Open a file, or make it.
 
@@ -87,6 +88,9 @@ class Monograph(Lookups):
             takes is measured on the file's own vectors; in a file of few, every vector is compared.
         cache_bytes:
             Memory for clusters of the vector index; 0 reads each from the file whenever it is searched.
+        trusted:
+            Addresses of servers that the file's own models may ask, or whether they may, by its id and an address. To
+            ask another raises ModelUntrusted. Models that are given here ask whom they like.
 
         Raises
         ------
@@ -100,7 +104,7 @@ class Monograph(Lookups):
         """
         index = EcoVectorIndex(target_recall=target_recall, cache_bytes=cache_bytes)
         database = Database(Path(path), create=create, read_only=read_only, key=key)
-        file = OpenFile.of(database, index, settings, model)
+        file = OpenFile.of(database, index, settings, model, trusted)
         try:
             file.plug_in(embedder, extractor, summarizer)
         except BaseException:
@@ -195,11 +199,9 @@ class Monograph(Lookups):
     def remove(self, ids: Iterable[str], *, forget: bool = False) -> Report:
         """Take documents out of every result, all of them or, on an error, none.
 
-        A document whose file is still in a synced folder comes back with the next sync.
-
-        Documents are named by their ids or uris. With ``forget`` it returns only when no trace of their text is left in
-        the bytes of the file and its write-ahead log. Raises NotFound if an id fits no document, and BusyFile if
-        ``forget`` is asked and another process still reads an older state.
+        They are named by id or uri. One whose file is still in a synced folder comes back with the next sync. With
+        ``forget`` it returns only when no trace of their text is left in the bytes of the file and its write-ahead log.
+        Raises NotFound if an id fits no document, and BusyFile if another process still reads what is to be forgotten.
         """
         named = [str(name) for name in ids]
         return self._file.followed(removal.remove(self._file.database, self._file.indexes, named, forget=forget))
@@ -258,10 +260,8 @@ class Monograph(Lookups):
         Raises
         ------
         InputError
-            If a number is out of range, no strategy has that name, the file lacks the tree it needs, or the vector is
-            of another dimension than the file's.
-        InvalidFilter
-            If the filter cannot be understood.
+            If a number is out of range, no strategy has that name, the filter cannot be understood, the file lacks the
+            tree it needs, or the vector is of another dimension than the file's.
         ModelError
             If the query's vector is needed, and the file's embedder cannot be made here or is another by now.
         """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from monograph.errors import ModelError
-from monograph.models import Embedder, Extractor, LanguageModel, Summarizer
+from monograph.models import Embedder, Extractor, LanguageModel, Summarizer, Trusted
 from monograph.search.nearest_names import NearestNames
 from monograph.settings import Settings
 from monograph.store.clusters import SUMMARIES
@@ -28,6 +28,7 @@ class OpenFile:
         index: EcoVectorIndex,
         settings: Settings,
         model: LanguageModel | None = None,
+        trusted: Trusted = (),
     ) -> None:
         self.database = database
         self.chunk_index = index
@@ -36,6 +37,7 @@ class OpenFile:
         )
         self.settings = settings
         self.model = model
+        self.trusted = trusted
         self.given_embedder: Embedder | None = None
         self.given_extractor: Extractor | None = None
         self.given_summarizer: Summarizer | None = None
@@ -48,6 +50,7 @@ class OpenFile:
         index: EcoVectorIndex | None = None,
         settings: Settings | None = None,
         model: LanguageModel | None = None,
+        trusted: Trusted = (),
     ) -> OpenFile:
         """An open file with its settings, or for a new one those given, and its vector indexes up to date.
 
@@ -57,7 +60,7 @@ class OpenFile:
             If it was built with other settings; it is closed then.
         """
         try:
-            file = cls(database, index or EcoVectorIndex(), configuration.settle(database, settings), model)
+            file = cls(database, index or EcoVectorIndex(), configuration.settle(database, settings), model, trusted)
             configuration.catch_up(database, file.indexes)
         except BaseException:
             database.close()
@@ -93,21 +96,21 @@ class OpenFile:
     def embedder(self) -> Embedder:
         """See :attr:`monograph.Monograph.embedder`."""
         if self.given_embedder is None:
-            self.given_embedder = configuration.EMBEDDER.made_again(self.database)
+            self.given_embedder = configuration.EMBEDDER.made_again(self.database, self.trusted)
         return self.given_embedder
 
     @property
     def extractor(self) -> Extractor:
         """See :attr:`monograph.Monograph.extractor`."""
         if self.given_extractor is None:
-            self.given_extractor = configuration.EXTRACTOR.made_again(self.database)
+            self.given_extractor = configuration.EXTRACTOR.made_again(self.database, self.trusted)
         return self.given_extractor
 
     @property
     def summarizer(self) -> Summarizer:
         """See :attr:`monograph.Monograph.summarizer`."""
         if self.given_summarizer is None:
-            self.given_summarizer = configuration.SUMMARIZER.made_again(self.database)
+            self.given_summarizer = configuration.SUMMARIZER.made_again(self.database, self.trusted)
         return self.given_summarizer
 
     def nearest_names(self) -> NearestNames:
@@ -116,12 +119,21 @@ class OpenFile:
             self._nearest = NearestNames(self.embedder)
         return self._nearest
 
-    def pipeline(self, summarizer: Summarizer | None = None) -> Pipeline:
-        """What plans and prices, and what writes once the models are adopted."""
+    def pipeline(
+        self, embedder: Embedder | None = None, extractor: Extractor | None = None, summarizer: Summarizer | None = None
+    ) -> Pipeline:
+        """What plans and prices, and what writes once the models are adopted; those of the file in place of None."""
         # One that was given makes a tree with the next write: a plan is to say what that takes.
         if summarizer is None and (self.given_summarizer or configuration.SUMMARIZER.known(self.database)):
             summarizer = self.summarizer
-        return Pipeline(self.database, *self.indexes, self.embedder, self.extractor, summarizer, self.settings)
+        return Pipeline(
+            self.database,
+            *self.indexes,
+            embedder or self.embedder,
+            extractor or self.extractor,
+            summarizer,
+            self.settings,
+        )
 
     def writing_pipeline(self, progress: OnProgress | None = None) -> Pipeline:
         """A pipeline whose embedder and extractor the file knows, and whose graph lacks nothing."""

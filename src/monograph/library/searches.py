@@ -11,6 +11,7 @@ from monograph.answer.cache import AnswerCache
 from monograph.errors import InputError
 from monograph.library.opened import OpenFile
 from monograph.search.how import strategy
+from monograph.search.relevance import settled
 from monograph.search.strategy import Corpus, Query, Strategy, given_vector
 from monograph.store.filters import Allowed, compile_condition
 from monograph.values import Float32, Hit
@@ -30,7 +31,7 @@ def search(
         raise InputError(f"k is {k}", "give 0 or more")
     chosen = strategy(how)
     query = Query(text, k, allowed(where), given_vector(vector))
-    return chosen.search(corpus(file), query) if k else []
+    return settled(chosen.search(corpus(file), query)) if k else []
 
 
 def allowed(where: Mapping[str, Any] | None) -> Allowed:

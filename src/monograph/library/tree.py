@@ -62,12 +62,12 @@ class SummaryTree:
         """
         configuration.adopt_embedder(self._file.database, self._file.embedder)
         chosen = summarizer or self._file.summarizer
-        made = summary_tree.rebuild(self._file.pipeline(chosen), progress)
+        made = summary_tree.rebuild(self._file.pipeline(summarizer=chosen), progress)
         self._file.given_summarizer = chosen
         return Report(summarized=made.made)
 
     def price(self, summarizer: Summarizer | None = None) -> Cost:
         """What :meth:`rebuild` would take: its summaries and, at most, what they ask of a language model."""
-        pipeline = self._file.pipeline(summarizer or self._file.summarizer)
+        pipeline = self._file.pipeline(summarizer=summarizer or self._file.summarizer)
         with self._file.database.read() as connection:
             return price_tree.price_anew(connection, pipeline)

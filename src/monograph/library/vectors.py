@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from monograph.library.opened import OpenFile
 from monograph.models import Embedder
 from monograph.values import OnProgress, Report
@@ -28,6 +26,6 @@ class Vectors:
         BusyFile
             If another process keeps emptying the memo (``compact``, ``remove(..., forget=True)``).
         """
-        made = rebuild_vectors.reembed(replace(self._file.pipeline(), embedder=embedder), progress)
+        made = rebuild_vectors.reembed(self._file.pipeline(embedder), progress)
         self._file.given_embedder = embedder
         return Report(embedded=made.embedded, remembered=made.remembered, summarized=made.summarized)

@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from monograph.search import relevance
 from monograph.search.ranking import Ranking
 from monograph.values import Origin
 
@@ -35,11 +36,12 @@ RANK_CONSTANT = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """A chunk's row number, its fused score, and what it scored where."""
+    """A chunk's row number, its fused score, what it scored where, and its relevance."""
 
     row: int
     score: float
     origins: tuple[Origin, ...]
+    relevance: float
 
 
 def fuse(
@@ -64,23 +66,36 @@ def fuse(
     """
     shares = [standardised(one) if method == "z_score" else reciprocal(one) for one in rankings]
     totals = {row: 0.0 for one in (*rankings, *lifts) for row in one.rows}
+    unfound = 0.0
     for one, share in zip(rankings, shares, strict=True):
         least = min(share.values(), default=0.0) if method == "z_score" else 0.0
+        unfound += weights[one.retriever] * least
         for row in totals:
             totals[row] += weights[one.retriever] * share.get(row, least)
-    return _ordered(totals, rankings, lifts)
+    return _ordered(totals, rankings, lifts, unfound)
 
 
 def alone(one: Ranking, lifts: Sequence[Ranking]) -> list[Fused]:
     """One retriever's ranking under its own absolute scores, lifted as in :func:`fuse`."""
     totals = dict(zip(one.rows, one.scores, strict=True))
-    return _ordered(totals, [one], lifts)
+    return _ordered(totals, [one], lifts, 0.0)
 
 
-def _ordered(totals: dict[int, float], rankings: Sequence[Ranking], lifts: Sequence[Ranking]) -> list[Fused]:
+def cosines(one: Ranking) -> list[Fused]:
+    """The ranking of a retriever whose scores are cosines."""
+    origins = origins_of([one])
+    pairs = sorted(zip(one.rows, one.scores, strict=True), key=lambda pair: (-pair[1], pair[0]))
+    return [Fused(row, score, origins[row], relevance.of_cosine(score)) for row, score in pairs]
+
+
+def _ordered(
+    totals: dict[int, float], rankings: Sequence[Ranking], lifts: Sequence[Ranking], unfound: float
+) -> list[Fused]:
+    """Best first; the relevance is the share of the best score, counted from that of what no retriever found."""
     totals = lifted(totals, lifts)
     origins = origins_of([*rankings, *lifts])
-    fused = (Fused(row, total, origins[row]) for row, total in totals.items())
+    best = max(totals.values(), default=0.0)
+    fused = (Fused(row, total, origins[row], relevance.share(total, best, unfound)) for row, total in totals.items())
     return sorted(fused, key=lambda one: (-one.score, one.row))
 
 

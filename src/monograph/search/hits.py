@@ -20,6 +20,16 @@ def load(connection: Connection, fused: Sequence[Fused], paths: Mapping[int, Pat
     """
     found = readable.chunks(connection, (one.row for one in fused))
     return [
-        Hit(one.chunk, scored.score, rank, one.title, one.uri, one.metadata, scored.origins, paths.get(scored.row))
+        Hit(
+            one.chunk,
+            scored.score,
+            rank,
+            one.title,
+            one.uri,
+            one.metadata,
+            scored.origins,
+            paths.get(scored.row),
+            relevance=scored.relevance,
+        )
         for rank, (one, scored) in enumerate((found[scored.row], scored) for scored in fused if scored.row in found)
     ]

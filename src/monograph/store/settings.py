@@ -1,8 +1,9 @@
-"""Rows of ``settings``: the numbers a file was built with, and the models that it was made with."""
+"""Rows of ``settings``: a file's id, the numbers it was built with, and the models that it was made with."""
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass
 from typing import TypeVar
 
@@ -38,6 +39,7 @@ class StoredSummarizer:
 
 
 StoredModel = TypeVar("StoredModel", StoredEmbedder, StoredExtractor, StoredSummarizer)
+_ID = re.compile("[0-9a-f]{32}")
 _NAMES = {StoredEmbedder: "embedder", StoredExtractor: "extractor", StoredSummarizer: "summarizer"}
 
 
@@ -50,6 +52,17 @@ def load(connection: Connection) -> Settings | None:
 def save(connection: Connection, settings: Settings) -> None:
     """Store the settings a file is built with."""
     _put(connection, "build", json.dumps(asdict(settings)))
+
+
+def load_id(connection: Connection) -> str:
+    """The file's own id, or empty where it has none yet."""
+    text = _get(connection, "id") or ""
+    return text if _ID.fullmatch(text) else ""
+
+
+def save_id(connection: Connection, identity: str) -> None:
+    """Store the file's own id: 32 hex digits."""
+    _put(connection, "id", identity)
 
 
 def load_model(connection: Connection, kind: type[StoredModel]) -> StoredModel | None:

@@ -67,8 +67,9 @@ class Hit:
 
     ``score`` is what the hits are ordered by, highest first. In the modes ``lexical`` and ``dense`` it is that
     retriever's own absolute score; in ``hybrid`` it is the fused score (see :mod:`monograph.search.fusion`), and
-    ``origins`` has the absolute ones. ``metadata`` is the document's with the chunk's own laid over it. Where a
-    ``summary`` was found, ``chunk`` is the one under it that is nearest to it.
+    ``origins`` has the absolute ones. ``relevance`` lies in [0, 1] and never rises from a hit to the next: see
+    :mod:`monograph.search.relevance` for what it means. ``metadata`` is the document's with the chunk's own laid over
+    it. Where a ``summary`` was found, ``chunk`` is the one under it that is nearest to it.
     """
 
     chunk: Chunk
@@ -80,6 +81,7 @@ class Hit:
     origins: tuple[Origin, ...]
     path: Path | None = None
     summary: Summary | None = None
+    relevance: float = 0.0
 
     @property
     def text(self) -> str:

@@ -83,7 +83,8 @@ class Stats:
     """What a file holds and weighs. Sizes in bytes; ``tables`` by name, largest first.
 
     ``entities`` are named things, ``merged`` the names that were taken to mean one of another name, ``mentions`` pairs
-    of a name and a chunk that has it. ``tree`` is None in a file without one.
+    of a name and a chunk that has it. ``tree`` is None in a file without one. ``id`` is the file's own: it stays when
+    the file is moved or copied; ``addresses`` are the servers that its own models ask, if they are trusted with it.
     """
 
     path: str
@@ -112,6 +113,8 @@ class Stats:
     summarizer: str = ""
     summarizer_spec: str = ""
     tree: TreeStats | None = None
+    id: str = ""
+    addresses: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

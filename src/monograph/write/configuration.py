@@ -1,16 +1,18 @@
-"""What a file was built with, and must go on being built with: its settings and its models."""
+"""What a file was built with, and must go on being built with: its id, its settings and its models."""
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from monograph.derive.addresses import addresses
 from monograph.derive.embed import GivenVectors, load_embedder
 from monograph.derive.extract import load_extractor
 from monograph.derive.summarize import load_summarizer
-from monograph.errors import InputError, ModelMismatch
-from monograph.models import Embedder, Extractor, Summarizer
+from monograph.errors import InputError, ModelMismatch, ModelUntrusted
+from monograph.models import Allow, Embedder, Extractor, Summarizer, Trusted
 from monograph.settings import Settings
 from monograph.store import clusters
 from monograph.store import settings as stored_settings
@@ -35,11 +37,29 @@ def settle(database: Database, given: Settings | None) -> Settings:
             if stored is None:
                 stored = given or Settings()
                 stored_settings.save(connection, stored)
+                stored_settings.save_id(connection, secrets.token_hex(16))
     built = stored or Settings()
     if given is not None and given != built:
         mend = "open it without settings, or make a new file"
         raise InputError(f"{database.path} was built with {built}, not with {given}", mend)
     return built
+
+
+def identity(database: Database) -> str:
+    """The file's own id: random, made with the file, and kept when that is moved or copied.
+
+    A file of an earlier version gets one when it is first asked for; empty where that cannot be written.
+    """
+    with database.read() as connection:
+        known = stored_settings.load_id(connection)
+    if known or database.read_only:
+        return known
+    with database.write() as connection:
+        known = stored_settings.load_id(connection)
+        if not known:
+            known = secrets.token_hex(16)
+            stored_settings.save_id(connection, known)
+    return known
 
 
 def catch_up(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
@@ -69,18 +89,21 @@ class PluggedIn(Generic[Given, stored_settings.StoredModel]):
 
     Parameters
     ----------
+    name:
+        What it is called.
     kind:
         What is stored of it.
     make:
-        Makes it from its spec.
+        Makes it from its spec, and asks for leave before anything beyond this process is asked.
     usual:
         The spec of what a file gets that has none.
     difference, mend:
         What is said where a file has another, with ``path``, ``stored`` and ``given``.
     """
 
+    name: str
     kind: type[stored_settings.StoredModel]
-    make: Callable[[str], Given]
+    make: Callable[[str, Allow], Given]
     usual: str
     difference: str
     mend: str
@@ -97,8 +120,10 @@ class PluggedIn(Generic[Given, stored_settings.StoredModel]):
             said = {"path": database.path, "stored": stored, "given": given}
             raise ModelMismatch(self.difference.format_map(said), self.mend.format_map(said))
 
-    def made_again(self, database: Database) -> Given:
+    def made_again(self, database: Database, trusted: Trusted = ()) -> Given:
         """What the file was made with, made again; the usual for a file without.
+
+        It asks no server but such as are trusted: to ask another raises ModelUntrusted, then or when it is used.
 
         Raises
         ------
@@ -108,7 +133,13 @@ class PluggedIn(Generic[Given, stored_settings.StoredModel]):
             If its model is another by now.
         """
         stored = self.known(database)
-        made = self.make(self.usual if stored is None else stored.spec)
+        spec = self.usual if stored is None else stored.spec
+
+        def allow(address: str) -> None:
+            if not _is_trusted(database, trusted, address):
+                raise _untrusted(database, self.name, spec, address)
+
+        made = self.make(spec, allow)
         self.check(database, made)
         return made
 
@@ -127,7 +158,24 @@ class PluggedIn(Generic[Given, stored_settings.StoredModel]):
         self.check(database, given)
 
 
+def _is_trusted(database: Database, trusted: Trusted, address: str) -> bool:
+    if callable(trusted):
+        return trusted(identity(database), address)
+    if isinstance(trusted, str):
+        raise InputError(f"trusted is a text, {trusted!r}", "give a list of addresses")
+    return address in {one.rstrip("/") for one in trusted}
+
+
+def _untrusted(database: Database, name: str, spec: str, address: str) -> ModelUntrusted:
+    return ModelUntrusted(
+        f"{database.path} wants {spec!r} as its {name}, which asks {address!r}: it was not asked",
+        f"to let this file ask it, add --trust, in Python Monograph.open(path, trusted=[{address!r}]); "
+        f"or give it another {name}",
+    )
+
+
 EMBEDDER: PluggedIn[Embedder, stored_settings.StoredEmbedder] = PluggedIn(
+    "embedder",
     stored_settings.StoredEmbedder,
     load_embedder,
     "static",
@@ -135,19 +183,27 @@ EMBEDDER: PluggedIn[Embedder, stored_settings.StoredEmbedder] = PluggedIn(
     "open it without an embedder, or make its vectors anew: monograph reembed {path} {given.spec}",
 )
 EXTRACTOR: PluggedIn[Extractor, stored_settings.StoredExtractor] = PluggedIn(
+    "extractor",
     stored_settings.StoredExtractor,
-    load_extractor,
+    lambda spec, allow: load_extractor(spec, allow=allow),
     "pattern",
     "the graph of {path} is made with {stored.key!r}, not with {given.key!r}",
     "open it without an extractor, or make it anew: monograph reextract {path} {given.spec}",
 )
 SUMMARIZER: PluggedIn[Summarizer, stored_settings.StoredSummarizer] = PluggedIn(
+    "summarizer",
     stored_settings.StoredSummarizer,
-    load_summarizer,
+    lambda spec, allow: load_summarizer(spec, allow=allow),
     "extractive",
     "the tree of {path} is made with {stored.key!r}, not with {given.key!r}",
     "open it without a summarizer, or make it anew: monograph resummarize {path} {given.spec}",
 )
+
+
+def addresses_named(database: Database) -> tuple[str, ...]:
+    """The addresses that the file's own models ask, each once."""
+    stored = (EMBEDDER.known(database), EXTRACTOR.known(database), SUMMARIZER.known(database))
+    return tuple(dict.fromkeys(one for model in stored if model is not None for one in addresses(model.spec)))
 
 
 def outside_embedder(database: Database, given: Iterable[Document]) -> Embedder | None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from monograph.derive.addresses import addresses
 from monograph.derive.embed.given import GivenVectors
 from monograph.derive.embed.static import StaticEmbedder
 from monograph.errors import ModelUnavailable
-from monograph.models import Embedder
+from monograph.models import Allow, Embedder
 
 __all__ = ["GivenVectors", "StaticEmbedder", "load_embedder"]
 
 
-def load_embedder(spec: str) -> Embedder:
+def load_embedder(spec: str, allow: Allow | None = None) -> Embedder:
     """Make an embedder from the text that names it.
 
     Parameters
@@ -18,6 +19,8 @@ def load_embedder(spec: str) -> Embedder:
     spec:
         ``static``; ``given:DIMENSION``; ``onnx:FOLDER`` or ``onnx:ORGANISATION/NAME``;
         ``sentence-transformers:FOLDER_OR_NAME``.
+    allow:
+        Asked before a model is fetched from its hub, where the spec does not come from the user.
 
     Raises
     ------
@@ -27,6 +30,9 @@ def load_embedder(spec: str) -> Embedder:
         If the package it needs is not installed.
     """
     kind, _, source = spec.partition(":")
+    if allow is not None:
+        for address in addresses(spec):
+            allow(address)
     if spec == "static":
         return StaticEmbedder()
     if kind == "given" and source.isdecimal():

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from monograph.derive.addresses import folder_of
 from monograph.errors import MissingExtra, ModelUnavailable
 from monograph.models import TextKind
 from monograph.values import Float32
@@ -55,8 +56,8 @@ class OnnxEmbedder:
     """
 
     def __init__(self, source: str, settings: OnnxSettings = OnnxSettings()) -> None:
-        folder = Path(source).expanduser()
-        self._folder = folder.absolute() if folder.is_dir() else _from_hub(source)
+        folder = folder_of(source)
+        self._folder = _from_hub(source) if folder is None else folder.absolute()
         self._settings = settings
         self._model_path = _model_file(self._folder)
         self._tokenizer_path = self._folder / "tokenizer.json"
@@ -67,7 +68,7 @@ class OnnxEmbedder:
         self._inputs = {one.name for one in self._session.get_inputs()}
         names = [one.name for one in self._session.get_outputs()]
         self._output = "sentence_embedding" if "sentence_embedding" in names else names[0]
-        self._source = str(self._folder) if folder.is_dir() else source
+        self._source = source if folder is None else str(self._folder)
         self.dimension = self._run(["a"]).shape[1]
         """Length of every vector."""
         self.key = _key(self._model_path, self._tokenizer_path, settings)

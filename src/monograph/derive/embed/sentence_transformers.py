@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from monograph.derive.addresses import folder_of
 from monograph.errors import MissingExtra, ModelUnavailable
 from monograph.models import TextKind
 from monograph.values import Float32
@@ -36,7 +37,7 @@ class SentenceTransformerEmbedder:
                 'pip install "monograph[sentence-transformers]"',
             ) from error
         try:
-            self._model = SentenceTransformer(name)
+            self._model = SentenceTransformer(str(folder_of(name) or name))
         except Exception as error:  # network, file and model errors of many kinds
             raise ModelUnavailable(
                 f"the model {name!r} is not on this machine and could not be fetched: {error}",

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from monograph.derive.extract.kinds import ENTITY_KINDS
 from monograph.errors import ModelUnavailable
-from monograph.models import Extractor
+from monograph.models import Allow, Extractor
 from monograph.values import Chunk
 
 __all__ = ["ENTITY_KINDS", "extraction_price", "load_extractor"]
 
 
-def load_extractor(spec: str, api_key: str = "") -> Extractor:
+def load_extractor(spec: str, api_key: str = "", allow: Allow | None = None) -> Extractor:
     """Make an extractor from the text that names it.
 
     Parameters
@@ -22,6 +22,8 @@ def load_extractor(spec: str, api_key: str = "") -> Extractor:
         ``openai:BASE_URL#NAME`` (see :class:`monograph.derive.extract.llm.LLMExtractor` for more).
     api_key:
         For a server that asks for one. It is in no spec, so never in a file.
+    allow:
+        Asked before a server is, where the spec does not come from the user.
 
     Raises
     ------
@@ -42,7 +44,7 @@ def load_extractor(spec: str, api_key: str = "") -> Extractor:
     if kind.partition("/")[0] == "llm" and source:
         from monograph.derive.extract.llm import LLMExtractor
 
-        return LLMExtractor.from_spec(spec, api_key)
+        return LLMExtractor.from_spec(spec, api_key, allow)
     raise ModelUnavailable(
         f"unknown extractor {spec!r}",
         "give pattern, spacy:PIPELINE or llm:openai:BASE_URL#NAME; one of your own is handed to Monograph.open",

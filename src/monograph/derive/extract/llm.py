@@ -12,7 +12,7 @@ from monograph.derive.extract.parse import parse
 from monograph.derive.mark import mark_for
 from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError, ModelUnavailable
-from monograph.models import Extractor, LanguageModel
+from monograph.models import Allow, Extractor, LanguageModel
 from monograph.values import Chunk, Extraction, content_id
 
 MAX_TOKENS = 1_024
@@ -83,7 +83,7 @@ class LLMExtractor:
         """Name of the model, the prompt, the longest answer and the fallback."""
 
     @classmethod
-    def from_spec(cls, spec: str, api_key: str = "") -> LLMExtractor:
+    def from_spec(cls, spec: str, api_key: str = "", allow: Allow | None = None) -> LLMExtractor:
         """Make an extractor from ``llm:MODEL``, ``llm/MAX_TOKENS:MODEL`` or either with `` else FALLBACK`` at its end.
 
         Raises
@@ -99,7 +99,8 @@ class LLMExtractor:
         tokens = head.partition("/")[2] or str(MAX_TOKENS)
         if not tokens.isascii() or not tokens.isdigit() or int(tokens) < 1:
             raise ModelUnavailable(f"{tokens!r} in {spec!r} is no number of tokens", "give llm:MODEL or llm/1024:MODEL")
-        return cls(load_model(name, api_key), load_extractor(fallback or "pattern"), max_tokens=int(tokens))
+        model = load_model(name, api_key, allow)
+        return cls(model, load_extractor(fallback or "pattern", allow=allow), max_tokens=int(tokens))
 
     @property
     def spec(self) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from monograph.derive.addresses import folder_of
 from monograph.derive.extract.kinds import kind_of
 from monograph.errors import MissingExtra, ModelUnavailable
 from monograph.values import Chunk, Extraction, Mention
@@ -44,8 +45,8 @@ class SpacyExtractor:
     """
 
     def __init__(self, pipeline: str) -> None:
-        folder = Path(pipeline).expanduser()
-        name = str(folder.absolute()) if folder.is_dir() else pipeline
+        folder = folder_of(pipeline)
+        name = pipeline if folder is None else str(folder.absolute())
         self._pipeline = _load(name)
         self.spec = f"spacy:{name}"
         """How to make this extractor again."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from monograph.errors import ModelUnavailable
-from monograph.models import Summarizer
+from monograph.models import Allow, Summarizer
 
 __all__ = ["load_summarizer", "summary_price", "workers_of"]
 
@@ -13,7 +13,7 @@ WORKERS = 4
 """Calls at once of a summarizer that is not known to do better with another number."""
 
 
-def load_summarizer(spec: str, api_key: str = "") -> Summarizer:
+def load_summarizer(spec: str, api_key: str = "", allow: Allow | None = None) -> Summarizer:
     """Make a summarizer from the text that names it.
 
     Parameters
@@ -22,6 +22,8 @@ def load_summarizer(spec: str, api_key: str = "") -> Summarizer:
         ``extractive``; or ``llm:MODEL``, where MODEL is ``openai:BASE_URL#NAME``.
     api_key:
         For a server that asks for one. It is in no spec, so never in a file.
+    allow:
+        Asked before a server is, where the spec does not come from the user.
 
     Raises
     ------
@@ -39,7 +41,7 @@ def load_summarizer(spec: str, api_key: str = "") -> Summarizer:
         from monograph.derive.openai_compatible import load_model
         from monograph.derive.summarize.llm import LLMSummarizer
 
-        return LLMSummarizer(load_model(source, api_key))
+        return LLMSummarizer(load_model(source, api_key, allow))
     raise ModelUnavailable(
         f"unknown summarizer {spec!r}",
         "give extractive or llm:openai:BASE_URL#NAME; one of your own is handed to Monograph.open",

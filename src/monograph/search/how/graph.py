@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from monograph.search import fusion, hits, minirag, nearest, paths, walk, words
 from monograph.search.question import take_apart
 from monograph.search.ranking import Ranking, pool_size
+from monograph.search.relevance import share
 from monograph.search.strategy import Corpus, Named, Query
 from monograph.store.database import Connection
 from monograph.values import Hit, Origin
@@ -59,7 +60,7 @@ def by_formulas(corpus: Corpus, query: Query, parameters: minirag.Parameters = m
         asked = minirag.Asked(take_apart(connection, query.text), vector, types)
         pool = nearest.search(connection, corpus.chunks, vector, pool_size(query.k), query.allowed)
         found = minirag.search(connection, corpus.nearest_names(), asked, pool, query.allowed, parameters)
-        fused = fusion.alone(found.ranking, [])[: query.k]
+        fused = fusion.cosines(found.ranking)[: query.k]
         return hits.load(connection, fused, minirag.to_chunks(connection, found, (one.row for one in fused)))
 
 
@@ -72,10 +73,16 @@ def _hits(
     ranks = {row: rank for rank, (row, _) in enumerate(ordered)}
     origins = fusion.origins_of([*rankings, *matches])
     best = sorted(values, key=lambda row: (-values[row], ranks.get(row, len(ranks)), row))[:k]
+    worth = dict(found.total)
+    for one in matches:
+        worth.update((row, max(score, worth.get(row, 0.0))) for row, score in zip(one.rows, one.scores, strict=True))
     fused = [
-        fusion.Fused(row, values[row], (Origin("graph", ranks[row], found.total[row]), *origins.get(row, ())))
-        if row in ranks
-        else fusion.Fused(row, values[row], origins[row])
+        fusion.Fused(
+            row,
+            values[row],
+            (Origin("graph", ranks[row], found.total[row]), *origins.get(row, ())) if row in ranks else origins[row],
+            share(worth[row], worth[best[0]]),
+        )
         for row in best
     ]
     return hits.load(connection, fused, paths.to_chunks(connection, found, best))

@@ -12,6 +12,7 @@ from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError
 from monograph.search import nearest, summaries
 from monograph.search.ranking import Ranking
+from monograph.search.relevance import of_cosine
 from monograph.search.strategy import Corpus, Named, Query
 from monograph.store import readable
 from monograph.store import tree as store
@@ -117,7 +118,7 @@ def _hits(connection: Connection, near: Ranking, over: Ranking, chosen: list[_Pl
         hits.append(
             Hit(
                 one.chunk, ranking.scores[place], len(hits), one.title, one.uri, one.metadata, (origin,),
-                summary=found[row] if summary else None,
+                summary=found[row] if summary else None, relevance=of_cosine(ranking.scores[place]),
             )
         )  # fmt: skip
     return hits

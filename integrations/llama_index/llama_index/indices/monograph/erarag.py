@@ -22,7 +22,7 @@ from llama_index.retrievers.monograph import TreeRetriever
 from llama_index.vector_stores.monograph.nodes import as_documents, as_node
 from monograph import Monograph
 from monograph.errors import InputError
-from monograph_tools import Given, has_tree, opened
+from monograph_tools import Given, has_tree, opened, told
 
 STRUCT_TYPE = cast(IndexStructType, "monograph_erarag")
 """What a persisted index says it is. The framework's own kinds are a closed enumeration of texts; any text will do."""
@@ -107,7 +107,7 @@ class EraRAGIndex(BaseIndex[EraRAGStruct]):
     def _insert(self, nodes: Sequence[BaseNode], **insert_kwargs: Any) -> None:
         if not nodes:
             return
-        self._monograph.put(as_documents(nodes))
+        told(self._monograph.put(as_documents(nodes)))
         if not has_tree(self._monograph):
             self._monograph.tree.rebuild()
 
@@ -121,11 +121,11 @@ class EraRAGIndex(BaseIndex[EraRAGStruct]):
         await asyncio.to_thread(self.insert_nodes, nodes)
 
     def _delete_node(self, node_id: str, **delete_kwargs: Any) -> None:
-        self._monograph.remove_chunks([node_id])
+        told(self._monograph.remove_chunks([node_id]))
 
     def delete_nodes(self, node_ids: list[str], delete_from_docstore: bool = False, **delete_kwargs: Any) -> None:
         """Take nodes out, all at once; ids that are not there are passed over."""
-        self._monograph.remove_chunks(node_ids)
+        told(self._monograph.remove_chunks(node_ids))
 
     async def adelete_nodes(
         self, node_ids: list[str], delete_from_docstore: bool = False, **delete_kwargs: Any
@@ -135,7 +135,7 @@ class EraRAGIndex(BaseIndex[EraRAGStruct]):
 
     def delete_ref_doc(self, ref_doc_id: str, delete_from_docstore: bool = False, **delete_kwargs: Any) -> None:
         """Take out all nodes that come from a document; nothing happens where there is none."""
-        self._monograph.remove_chunks(where={"$document": ref_doc_id})
+        told(self._monograph.remove_chunks(where={"$document": ref_doc_id}))
         self.docstore.delete_document(ref_doc_id, raise_error=False)
 
     async def adelete_ref_doc(self, ref_doc_id: str, delete_from_docstore: bool = False, **delete_kwargs: Any) -> None:

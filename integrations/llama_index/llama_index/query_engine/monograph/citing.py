@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Generator, Mapping
 from typing import Any
 
@@ -25,8 +26,9 @@ class CitingQueryEngine(BaseQueryEngine):
 
     The file's own model answers (``Monograph.open(path, model=Model(llm, "its name"))``); without one the answer is the
     passages themselves. ``source_nodes`` are what the answer cites, in order of their numbers, with the spans of their
-    documents under ``monograph_spans``; the response's metadata say ``abstained``, what it took, and under
-    ``unknown`` the numbers that the model cited though there are none such.
+    documents under ``monograph_spans``; their scores, from 0 to 1, say what they are worth beside the best of the
+    context. The response's metadata say ``abstained``, what it took, and under ``unknown`` the numbers that the model
+    cited though there are none such.
 
     Parameters
     ----------
@@ -91,7 +93,9 @@ class CitingQueryEngine(BaseQueryEngine):
 
 
 def _sources(answer: Answer) -> list[NodeWithScore]:
-    return [_as_source(one) for one in answer.citations]
+    # Values are logarithms.
+    best = max((one.value for one in answer.context.citations), default=0.0)
+    return [_as_source(one, math.exp(min(0.0, one.value - best))) for one in answer.citations]
 
 
 def _told(answer: Answer) -> dict[str, Any]:
@@ -105,7 +109,7 @@ def _told(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _as_source(one: Citation) -> NodeWithScore:
+def _as_source(one: Citation, share: float) -> NodeWithScore:
     spans = [[span.document_id, span.start, span.end] for span in one.spans]
     own = {
         "monograph_number": one.number,
@@ -122,4 +126,4 @@ def _as_source(one: Citation) -> NodeWithScore:
         excluded_llm_metadata_keys=list(own),
         relationships=dict(source),
     )
-    return NodeWithScore(node=node, score=one.value)
+    return NodeWithScore(node=node, score=share)

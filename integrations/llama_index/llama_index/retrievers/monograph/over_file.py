@@ -24,7 +24,8 @@ class FileRetriever(BaseRetriever):
     """Finds chunks of a monograph.
 
     Nodes carry the chunk's id, its text and offsets, the document's metadata, and the document as their source; a chunk
-    that came from LlamaIndex comes back as the node it was. Scores are the hits' own, never None.
+    that came from LlamaIndex comes back as the node it was. Scores are the hits' relevances, from 0 to 1 and never
+    rising; their own scores stand under ``monograph_score``.
 
     Parameters
     ----------

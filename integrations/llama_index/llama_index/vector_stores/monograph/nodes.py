@@ -23,6 +23,8 @@ from monograph.values import Summary
 
 OWN_KEYS = ("monograph_title", "monograph_uri", "monograph_explanation")
 """Metadata keys that are added to chunks which did not come from LlamaIndex; neither embedded nor shown to a model."""
+SCORE_KEY = "monograph_score"
+"""Metadata key of a hit's own score; neither embedded nor shown to a model."""
 
 _CONTENT = "_node_content"
 _WHOLE = "_node_whole"
@@ -86,20 +88,20 @@ def as_node(found: Hit | StoredChunk, explanation: str = "") -> BaseNode:
 
 
 def as_scored_node(hit: Hit) -> NodeWithScore:
-    """A hit, a chunk or a summary, with its own score and how it was found."""
+    """A hit, a chunk or a summary, with its relevance as the score, its own score and how it was found."""
     if hit.summary is not None:
-        return NodeWithScore(node=_summary_node(hit, hit.summary), score=hit.score)
+        return NodeWithScore(node=_summary_node(hit, hit.summary), score=hit.relevance)
     node = as_node(hit, hit.explain())
-    explained = OWN_KEYS[-1]
-    if explained not in node.metadata:
-        node.metadata[explained] = hit.explain()
-        node.excluded_embed_metadata_keys.append(explained)
-        node.excluded_llm_metadata_keys.append(explained)
-    return NodeWithScore(node=node, score=hit.score)
+    for name, value in ((OWN_KEYS[-1], hit.explain()), (SCORE_KEY, hit.score)):
+        if name not in node.metadata:
+            node.metadata[name] = value
+            node.excluded_embed_metadata_keys.append(name)
+            node.excluded_llm_metadata_keys.append(name)
+    return NodeWithScore(node=node, score=hit.relevance)
 
 
 def _summary_node(hit: Hit, summary: Summary) -> TextNode:
-    own = {"monograph_layer": summary.layer, OWN_KEYS[-1]: hit.explain()}
+    own = {"monograph_layer": summary.layer, OWN_KEYS[-1]: hit.explain(), SCORE_KEY: hit.score}
     return TextNode(
         id_=summary.id,
         text=summary.text,

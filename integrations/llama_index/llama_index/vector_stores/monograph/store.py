@@ -30,7 +30,7 @@ from llama_index.vector_stores.monograph.where import as_where
 from monograph import Hit, Hybrid, Monograph
 from monograph.errors import InputError
 from monograph.values import Float32
-from monograph_tools import Given, opened
+from monograph_tools import Given, opened, told
 
 dispatcher = instrument.get_dispatcher(__name__)
 
@@ -49,8 +49,8 @@ class EcoVectorStore(BasePydanticVectorStore):
 
     Nodes come back whole: relationships, hash, templates, nested metadata. Their ids are kept, whatever they are.
     Modes: ``default``, ``mmr``, ``sparse`` and ``text_search`` (BM25), ``hybrid`` (with ``alpha``, ``sparse_top_k`` and
-    ``hybrid_top_k``). Scores are cosines, BM25 or, in ``hybrid``, fused; never None. Every addition is on disk when it
-    returns: there is nothing to persist.
+    ``hybrid_top_k``). Scores lie in 0 to 1 and are never None: cosines (0 for a negative one), or by words and in
+    ``hybrid`` shares of the best score. Every addition is on disk when it returns: there is nothing to persist.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class EcoVectorStore(BasePydanticVectorStore):
             not JSON. Nothing of a batch of 1,024 documents is then stored.
         """
         if nodes:
-            self._monograph.put(as_documents(nodes))
+            told(self._monograph.put(as_documents(nodes)))
         return [node.node_id for node in nodes]
 
     @dispatcher.span
@@ -139,7 +139,7 @@ class EcoVectorStore(BasePydanticVectorStore):
     @dispatcher.span
     def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
         """Take out all nodes that come from a document; nothing happens where there is none."""
-        self._monograph.remove_chunks(where={"$document": ref_doc_id})
+        told(self._monograph.remove_chunks(where={"$document": ref_doc_id}))
 
     @dispatcher.span
     async def adelete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
@@ -157,7 +157,7 @@ class EcoVectorStore(BasePydanticVectorStore):
         InputError
             If neither is given: see :meth:`clear`.
         """
-        self._monograph.remove_chunks(node_ids, where=as_where(filters))
+        told(self._monograph.remove_chunks(node_ids, where=as_where(filters)))
 
     @dispatcher.span
     async def adelete_nodes(
@@ -181,7 +181,7 @@ class EcoVectorStore(BasePydanticVectorStore):
     @dispatcher.span
     def clear(self) -> None:
         """Take everything out, what was synced from files too."""
-        self._monograph.remove([document.id for document in self._monograph.documents()])
+        told(self._monograph.remove([document.id for document in self._monograph.documents()]))
 
     @dispatcher.span
     async def aclear(self) -> None:
@@ -211,7 +211,7 @@ class EcoVectorStore(BasePydanticVectorStore):
         dispatcher.event(SearchEvent.of(query.query_str or "", hits))
         return VectorStoreQueryResult(
             nodes=[as_node(hit) for hit in hits],
-            similarities=[hit.score for hit in hits],
+            similarities=[hit.relevance for hit in hits],
             ids=[hit.chunk.id for hit in hits],
         )
 

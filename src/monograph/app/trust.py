@@ -1,0 +1,112 @@
+"""Which servers a user lets a file ask that the file names itself: a list in the user's configuration folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from monograph.app import output
+from monograph.app.keys import key_of
+from monograph.derive.addresses import addresses
+from monograph.errors import InputError
+from monograph.library import Monograph
+
+VARIABLE = "MONOGRAPH_TRUSTED"
+"""The environment variable that names servers which any file may ask, parted by spaces."""
+
+_writing = threading.Lock()
+
+
+def list_of_trusted() -> Path:
+    """Where the list is: a line of JSON for each file, by its own id, and server."""
+    return Path(typer.get_app_dir("monograph")) / "trusted.jsonl"
+
+
+def opened(file: Path, *, trust: bool = False, named: Iterable[str] = (), **options: Any) -> Monograph:
+    """Open a file with its key; its own models may ask the servers that its user has trusted with it, and no other.
+
+    Parameters
+    ----------
+    file:
+        The file.
+    trust:
+        Trust it, from now on, with all servers that it names, and with those of ``named``.
+    named:
+        Specs of models that it is given.
+    options:
+        As for :meth:`monograph.Monograph.open`.
+    """
+
+    def may(identity: str, address: str) -> bool:
+        everywhere = {one.rstrip("/") for one in os.environ.get(VARIABLE, "").split()}
+        if address in everywhere or (identity, address) in _trusted():
+            return True
+        if trust:
+            remember(identity, [address])
+        return trust
+
+    monograph = Monograph.open(file, trusted=may, key=key_of(file), **options)
+    try:
+        if trust:
+            stats = monograph.stats()
+            remember(stats.id, dict.fromkeys((*stats.addresses, *(one for spec in named for one in addresses(spec)))))
+    except BaseException:
+        monograph.close()
+        raise
+    return monograph
+
+
+def remember(identity: str, wanted: Iterable[str]) -> None:
+    """Add servers of a file to the list, and say so.
+
+    Raises
+    ------
+    InputError
+        If the list cannot be written.
+    """
+    path = list_of_trusted()
+    with _writing:
+        known = set(_trusted())
+        new = [address for address in wanted if (identity, address) not in known]
+        if not (new and identity):
+            _say("trusted this time, for the file cannot be written", new)
+            return
+        lines = "".join(json.dumps({"file": identity, "address": address}) + "\n" for address in new)
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # One write at the end of the file: lines of several processes do not mix.
+            with path.open("ab", buffering=0) as file:
+                file.write(lines.encode())
+        except OSError as error:
+            raise InputError(
+                f"{path} cannot be written: {error.strerror or error}", f"name the servers in the variable {VARIABLE}"
+            ) from error
+    _say("trusted from now on", new)
+
+
+def _say(what: str, some: Iterable[str]) -> None:
+    for address in some:
+        output.console(stderr=True).print(f"{what}: {output.visible(address)}")
+
+
+def _trusted() -> Iterator[tuple[str, str]]:
+    """(id of a file, server) of every line that can be read."""
+    path = list_of_trusted()
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read: {error}", "see to its permissions, or remove it") from error
+    for number, line in enumerate(lines, start=1):
+        try:
+            one = json.loads(line)
+            yield str(one["file"]), str(one["address"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"line {number} of {path} cannot be read", "remove it") from error
