@@ -176,7 +176,17 @@ def test_inside_the_frameworks_compression_retriever(filled: Monograph) -> None:
 
 def test_tools_for_an_agent(filled: Monograph) -> None:
     tools = {one.name: one for one in MonographToolkit(monograph=filled, notes=True).get_tools()}
-    assert set(tools) == {"search", "read", "outline", "entity", "paths", "stats", "add_note"}
+    assert set(tools) == {
+        "search",
+        "read",
+        "outline",
+        "entity",
+        "paths",
+        "stats",
+        "add_note",
+        "change_note",
+        "forget_note",
+    }
     found = json.loads(tools["search"].invoke({"query": "comet plates", "k": 1}))
     assert found["hits"][0]["citation"]["document"] == "d2"
     way = json.loads(asyncio.run(tools["paths"].ainvoke({"name": "Mrs Grubb", "other": "Peter Okafor"})))["paths"][0]

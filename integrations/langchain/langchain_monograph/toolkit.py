@@ -8,8 +8,7 @@ from langchain_core.tools import BaseTool, BaseToolkit, StructuredTool, ToolExce
 from pydantic import ConfigDict
 
 from monograph import Monograph
-from monograph.errors import MonographError
-from monograph_tools import answering, as_json, offered
+from monograph_tools import as_json, offered
 
 
 class MonographToolkit(BaseToolkit):
@@ -23,20 +22,20 @@ class MonographToolkit(BaseToolkit):
     monograph: Monograph
     """An open file; it stays the caller's to close."""
     notes: bool = False
-    """Offer ``add_note``, the one tool that writes."""
+    """Offer the tools that write: ``add_note``, and ``change_note`` and ``forget_note`` for what that added."""
 
     def get_tools(self) -> list[BaseTool]:
         """The tools, for an agent. What goes wrong is said to it, with the mend."""
         return [
             StructuredTool.from_function(
-                answering(tool, as_json, _failed),
-                name=tool.__name__,
-                description=tool.__doc__ or "",
+                tool.answering(as_json, _failed),
+                name=tool.name,
+                description=tool.description,
                 handle_tool_error=True,
             )
             for tool in offered(self.monograph, notes=self.notes)
         ]
 
 
-def _failed(error: MonographError) -> NoReturn:
-    raise ToolException(str(error)) from error
+def _failed(said: str) -> NoReturn:
+    raise ToolException(said)

@@ -45,7 +45,7 @@ def serve_http(
     port:
         0 takes a free one.
     notes:
-        Offer ``add_note``.
+        Offer the tools that write notes.
     ready:
         Told the address once it answers.
 

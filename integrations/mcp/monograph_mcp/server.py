@@ -13,7 +13,7 @@ from pydantic import BaseModel
 import monograph as library
 from monograph import Document, Monograph
 from monograph.errors import MonographError
-from monograph_tools import answering, offered, reads
+from monograph_tools import for_agents, offered
 from monograph_tools.tools import address
 
 LISTED = 200
@@ -24,7 +24,9 @@ paths for who and what belongs together, outline (where there is one) for what t
 its places: cite them by the document's title and the span."""
 
 _READING = ToolAnnotations(read_only_hint=True, idempotent_hint=True, destructive_hint=False, open_world_hint=False)
-_WRITING = ToolAnnotations(read_only_hint=False, idempotent_hint=True, destructive_hint=False, open_world_hint=False)
+_ADDING = ToolAnnotations(read_only_hint=False, idempotent_hint=True, destructive_hint=False, open_world_hint=False)
+_TAKING_OUT = ToolAnnotations(read_only_hint=False, idempotent_hint=False, destructive_hint=True, open_world_hint=False)
+_ANNOTATIONS = {"reads": _READING, "adds": _ADDING, "takes out": _TAKING_OUT}
 
 
 class FileServer(MCPServer[Any]):
@@ -56,13 +58,15 @@ def make_server(monograph: Monograph, *, notes: bool = False) -> FileServer:
     monograph:
         The file.
     notes:
-        Offer ``add_note``, the one tool that writes.
+        Offer the tools that write: ``add_note``, and ``change_note`` and ``forget_note`` for what that added.
     """
     server = FileServer(monograph)
     for one in offered(monograph, notes=notes):
         server.add_tool(
-            answering(one, _structured, _failed),
-            annotations=_READING if reads(one) else _WRITING,
+            one.answering(_structured, _failed),
+            name=one.name,
+            description=one.description,
+            annotations=_ANNOTATIONS[one.effect],
             structured_output=True,
         )
 
@@ -78,7 +82,8 @@ def make_server(monograph: Monograph, *, notes: bool = False) -> FileServer:
         try:
             return monograph.document(identifier).text
         except MonographError as error:
-            raise ResourceNotFoundError(str(error)) from error
+            said = for_agents(error, monograph.path)
+        raise ResourceNotFoundError(said)
 
     return server
 
@@ -87,8 +92,8 @@ def _structured(reply: BaseModel) -> BaseModel:
     return reply
 
 
-def _failed(error: MonographError) -> NoReturn:
-    raise ToolError(str(error)) from error
+def _failed(said: str) -> NoReturn:
+    raise ToolError(said)
 
 
 def _resource(document: Document) -> Resource:

@@ -11,8 +11,9 @@ except ImportError as error:
     ) from error
 
 from monograph_tools.borrowed import BorrowedEmbedder, BorrowedModel, in_pieces
+from monograph_tools.faults import for_agents
 from monograph_tools.given import Given, HeldFile, opened, whole_documents
-from monograph_tools.offering import answering, as_json, offered, reads
+from monograph_tools.offering import Tool, as_json, offered
 from monograph_tools.problems import told
 from monograph_tools.tools import has_tree
 from monograph_tools.waiting import in_threads
@@ -22,14 +23,14 @@ __all__ = [
     "BorrowedModel",
     "Given",
     "HeldFile",
-    "answering",
+    "Tool",
     "as_json",
+    "for_agents",
     "has_tree",
     "in_pieces",
     "in_threads",
     "offered",
     "opened",
-    "reads",
     "told",
     "whole_documents",
 ]

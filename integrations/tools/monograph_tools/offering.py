@@ -5,49 +5,87 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, TypeAlias, get_type_hints
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_type_hints
 
-from pydantic import BaseModel
+from pydantic import BaseModel, create_model
 
 from monograph import Monograph
 from monograph.errors import MonographError
+from monograph_tools.faults import for_agents
+from monograph_tools.notes import Notes
 from monograph_tools.tools import Tools, has_tree
 
-Tool: TypeAlias = Callable[..., BaseModel]
+Effect: TypeAlias = Literal["reads", "adds", "takes out"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool for agents.
+
+    Parameters
+    ----------
+    work:
+        What it does; raises MonographError.
+    effect:
+        What it does to the file.
+    monograph:
+        The file.
+    """
+
+    work: Callable[..., BaseModel]
+    effect: Effect
+    monograph: Monograph
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.work.__name__
+
+    @property
+    def description(self) -> str:
+        """What an agent is told of it."""
+        return inspect.getdoc(self.work) or ""
+
+    def arguments(self) -> type[BaseModel]:
+        """Its arguments, with what an agent is told of each, and their bounds."""
+        hints = get_type_hints(self.work, include_extras=True)
+        fields: dict[str, Any] = {
+            name: (hints[name], ... if one.default is one.empty else one.default)
+            for name, one in inspect.signature(self.work).parameters.items()
+        }
+        return create_model(self.name, **fields)
+
+    def answering(self, reply: Callable[[BaseModel], Any], failed: Callable[[str], Any]) -> Callable[..., Any]:
+        """It as a framework wants it: what it replies, and what comes of an error, which may be another one raised.
+
+        It has the name, docstring and types: schemas are made of them where the names of that module are unknown.
+        """
+
+        @functools.wraps(self.work)
+        def answered(*arguments: Any, **named: Any) -> Any:
+            try:
+                return reply(self.work(*arguments, **named))
+            except MonographError as error:
+                said = for_agents(error, self.monograph.path)
+            return failed(said)
+
+        answered.__signature__ = inspect.signature(self.work, eval_str=True)  # type: ignore[attr-defined]
+        answered.__annotations__ = get_type_hints(self.work, include_extras=True)
+        return answered
 
 
 def offered(monograph: Monograph, *, notes: bool = False) -> list[Tool]:
-    """The tools for a file: ``outline`` where it has a tree, and with ``notes`` the one that writes."""
-    tools = Tools(monograph)
-    found: list[Tool] = [tools.search, tools.read, tools.entity, tools.paths, tools.stats]
+    """The tools for a file: ``outline`` where it has a tree, and with ``notes`` those that write."""
+    tools, writing = Tools(monograph), Notes(monograph)
+    found: list[Callable[..., BaseModel]] = [tools.search, tools.read, tools.entity, tools.paths, tools.stats]
     if has_tree(monograph):
         found.insert(2, tools.outline)
-    return [*found, tools.add_note] if notes else found
-
-
-def reads(tool: Tool) -> bool:
-    """Whether a tool leaves the file as it is."""
-    return tool.__name__ != Tools.add_note.__name__
-
-
-def answering(
-    tool: Tool, reply: Callable[[BaseModel], Any], failed: Callable[[MonographError], Any]
-) -> Callable[..., Any]:
-    """A tool as a framework wants it: what it replies, and what comes of an error, which may be another error raised.
-
-    It has the tool's name, docstring and types: schemas are made of them where the names of that module are unknown.
-    """
-
-    @functools.wraps(tool)
-    def answered(*arguments: Any, **named: Any) -> Any:
-        try:
-            return reply(tool(*arguments, **named))
-        except MonographError as error:
-            return failed(error)
-
-    answered.__signature__ = inspect.signature(tool, eval_str=True)  # type: ignore[attr-defined]
-    answered.__annotations__ = get_type_hints(tool, include_extras=True)
-    return answered
+    made = [Tool(one, "reads", monograph) for one in found]
+    if notes:
+        made += [Tool(writing.add_note, "adds", monograph)]
+        made += [Tool(one, "takes out", monograph) for one in (writing.change_note, writing.forget_note)]
+    return made
 
 
 def as_json(reply: BaseModel) -> str:

@@ -114,6 +114,13 @@ class NoteReply(BaseModel):
     citation: Citation
 
 
+class ForgottenReply(BaseModel):
+    """A note that is gone."""
+
+    document: str = Field(description="The id that it had")
+    traces: bool = Field(description="Whether its text may be left in the file's bytes, as someone else reads them")
+
+
 class StatsReply(BaseModel):
     """What the file holds."""
 

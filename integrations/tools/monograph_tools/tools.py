@@ -1,24 +1,22 @@
-"""What an agent can do with a file; each method is a tool, and its docstring what the agent is told."""
+"""What an agent can find in a file; each method is a tool, and its docstring what the agent is told."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from typing import Annotated, Any
 from urllib.parse import quote
 
 from pydantic import Field
 
-from monograph import Chunk, Document, Hit, Monograph, strategies
-from monograph.errors import InputError, NotFound
-from monograph.values import Entity, Link, OutlineNode, StoredChunk, content_id
+from monograph import Chunk, Hit, Monograph, strategies
+from monograph.errors import InputError
+from monograph.values import Entity, Link, OutlineNode, StoredChunk
 from monograph_tools.replies import (
     Citation,
     EntityItem,
     EntityReply,
     FoundText,
     LinkItem,
-    NoteReply,
     OutlineItem,
     OutlineReply,
     PathItem,
@@ -42,7 +40,7 @@ Name = Annotated[str, Field(min_length=1, description="A name as the texts write
 
 
 class Tools:
-    """The tools over one open file, which stays the caller's to close."""
+    """The tools that read one open file, which stays the caller's to close."""
 
     def __init__(self, monograph: Monograph) -> None:
         self.monograph = monograph
@@ -82,7 +80,7 @@ class Tools:
         stop = start + len(text)
         return ReadReply(
             text=text,
-            citation=_cite(found.id, found.title, found.uri, start, stop),
+            citation=cite(found.id, found.title, found.uri, start, stop),
             characters=len(whole),
             next_start=stop if stop < len(whole) else None,
         )
@@ -138,25 +136,6 @@ class Tools:
         taken, left = fitting(items, max_tokens)
         return PathsReply(paths=taken, left_out=left)
 
-    def add_note(
-        self,
-        text: Annotated[str, Field(min_length=1, max_length=100_000, description="What is to be remembered")],
-        title: Annotated[str, Field(max_length=500, description="What it is about")] = "",
-    ) -> NoteReply:
-        """Keep a note in the file, to be found by later searches. The same note twice is kept once."""
-        if not text.strip():
-            raise InputError("the note is blank", "write something")
-        identifier = f"note/{content_id('note', title, text)}"
-        try:
-            self.monograph.document(identifier)
-        except NotFound:
-            written = datetime.now(UTC).isoformat(timespec="seconds")
-            note = Document(text, id=identifier, title=title, metadata={"kind": "note", "written": written})
-            new = self.monograph.add([note]).added == 1
-        else:
-            new = False
-        return NoteReply(document=identifier, new=new, citation=_cite(identifier, title, "", 0, len(text)))
-
     def stats(self) -> StatsReply:
         """See what the file holds: how many documents, passages and named things."""
         found = self.monograph.stats()
@@ -189,12 +168,13 @@ def address(document: str) -> str:
     return f"monograph://document/{quote(document, safe='')}"
 
 
-def _cite(document: str, title: str, uri: str, start: int, end: int) -> Citation:
+def cite(document: str, title: str, uri: str, start: int, end: int) -> Citation:
+    """A span of a document."""
     return Citation(document=document, title=title, uri=uri, start=start, end=end, resource=address(document))
 
 
 def _cite_chunk(chunk: Chunk, title: str, uri: str) -> Citation:
-    return _cite(chunk.document_id, title, uri, chunk.start, chunk.end)
+    return cite(chunk.document_id, title, uri, chunk.start, chunk.end)
 
 
 def _found(hit: Hit, room: int) -> FoundText:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from llama_index.core.tools import FunctionTool
-from llama_index.core.tools.tool_spec.base import BaseToolSpec
+from llama_index.core.tools import FunctionTool, ToolMetadata
+from llama_index.core.tools.tool_spec.base import SPEC_FUNCTION_TYPE, BaseToolSpec
 
 from monograph import Monograph
-from monograph.errors import MonographError
-from monograph_tools import answering, as_json, offered
+from monograph_tools import as_json, offered
 
 
 class MonographToolSpec(BaseToolSpec):
@@ -23,19 +20,28 @@ class MonographToolSpec(BaseToolSpec):
     monograph:
         An open file; it stays the caller's to close.
     notes:
-        Offer ``add_note``, the one tool that writes.
+        Offer the tools that write: ``add_note``, and ``change_note`` and ``forget_note`` for what that added.
     """
 
     def __init__(self, monograph: Monograph, *, notes: bool = False) -> None:
-        tools = offered(monograph, notes=notes)
-        self.spec_functions = [tool.__name__ for tool in tools]
-        for tool in tools:
-            setattr(self, tool.__name__, answering(tool, as_json, _said))
+        self._tools = {tool.name: tool for tool in offered(monograph, notes=notes)}
+        self.spec_functions = list(self._tools)
+        for name, tool in self._tools.items():
+            setattr(self, name, tool.answering(as_json, _said))
 
-    def to_tool_list(self, *arguments: Any, **named: Any) -> list[FunctionTool]:
-        """The tools, for an agent."""
-        return list(super().to_tool_list(*arguments, **named))
+    def to_tool_list(
+        self,
+        spec_functions: list[SPEC_FUNCTION_TYPE] | None = None,
+        func_to_metadata_mapping: dict[str, ToolMetadata] | None = None,
+    ) -> list[FunctionTool]:
+        """The tools, for an agent; parameters as for LlamaIndex's ``BaseToolSpec``."""
+        # Else it would be told their signatures in Python.
+        described = {
+            name: ToolMetadata(name=name, description=tool.description, fn_schema=tool.arguments())
+            for name, tool in self._tools.items()
+        }
+        return list(super().to_tool_list(spec_functions, {**described, **(func_to_metadata_mapping or {})}))
 
 
-def _said(error: MonographError) -> str:
-    return f"error: {error}"
+def _said(fault: str) -> str:
+    return f"error: {fault}"

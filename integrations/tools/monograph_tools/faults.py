@@ -1,0 +1,60 @@
+"""What went wrong, as an agent is told: nothing of where the file lies, and no commands that it cannot give.
+
+An agent can mend what it asked for. What is wrong with the file or a model is told to whoever serves it, in the log.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from pathlib import Path
+
+from monograph.errors import (
+    BusyFile,
+    ClosedFile,
+    InputError,
+    ModelError,
+    MonographError,
+    NotFound,
+    ReadOnlyFile,
+    StorageFull,
+)
+
+_LOG = logging.getLogger(__name__)
+_COMMAND = re.compile(r"\b(?:monograph [a-z]+|pip install|python -m|Monograph\.)")
+
+SAID: dict[type[MonographError], str] = {
+    BusyFile: "someone else is using the file (try again in a minute)",
+    ReadOnlyFile: "the file can only be read here (keep it in mind yourself)",
+    StorageFull: "there is no room left for the file (go on without writing)",
+    ClosedFile: "the file is closed (go on without it)",
+    ModelError: 'a model that this needs cannot be used here (search with how="lexical" needs none)',
+    MonographError: "the file cannot be used as it is (go on without it)",
+}
+"""What an agent is told of what it cannot mend, by the kind of error: the first that it is."""
+
+
+def for_agents(error: MonographError, path: Path) -> str:
+    """An error in a sentence, with the mend where an agent can do it.
+
+    Parameters
+    ----------
+    error:
+        What was raised.
+    path:
+        The file, whose place is nobody's business.
+    """
+    if not isinstance(error, InputError):
+        _LOG.warning("told to an agent in other words: %s", error)
+        return next(said for kind, said in SAID.items() if isinstance(error, kind))
+    message, mend = (_without(path, text) for text in (error.message, error.mend))
+    if _COMMAND.search(mend):
+        mend = "search finds what there is" if isinstance(error, NotFound) else ""
+    return f"{message} ({mend})" if mend else message
+
+
+def _without(path: Path, text: str) -> str:
+    places = {str(path), str(path.absolute()), str(path.resolve())}
+    for place in sorted(places, key=len, reverse=True):
+        text = text.replace(place, "the file")
+    return text

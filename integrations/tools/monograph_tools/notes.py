@@ -1,0 +1,88 @@
+"""What an agent may write into a file: notes, which it can correct and forget, and nothing else.
+
+A note's id is a hash of its title and text, so that a document which only looks like one is never taken for one.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import Field
+
+from monograph import Document, Monograph
+from monograph.errors import BusyFile, InputError, NotFound
+from monograph.values import content_id
+from monograph_tools.problems import told
+from monograph_tools.replies import ForgottenReply, NoteReply
+from monograph_tools.tools import cite
+
+NoteId = Annotated[str, Field(min_length=1, description="Id of the note, as add_note or a citation gave it")]
+Text = Annotated[str, Field(min_length=1, max_length=100_000, description="What is to be remembered")]
+Title = Annotated[str, Field(max_length=500, description="What it is about")]
+
+
+class Notes:
+    """The notes of agents in one open file, which stays the caller's to close."""
+
+    def __init__(self, monograph: Monograph) -> None:
+        self.monograph = monograph
+
+    def add_note(self, text: Text, title: Title = "") -> NoteReply:
+        """Keep a note in the file, to be found by later searches. The same note twice is kept once."""
+        return self._kept(text, title, {})
+
+    def change_note(self, note: NoteId, text: Text, title: Title = "") -> NoteReply:
+        """Correct a note that was kept with add_note: give all of it anew. It gets another id, and the old one goes."""
+        old = self._note(note)
+        reply = self._kept(text, title, {"written": old.metadata["written"], "changed": _now()})
+        if reply.document != old.id:
+            told(self.monograph.remove([old.id]))
+        return reply
+
+    def forget_note(self, note: NoteId) -> ForgottenReply:
+        """Forget a note that was kept with add_note. No trace of its text is left in the file."""
+        held = self._note(note).id
+        try:
+            told(self.monograph.remove([held], forget=True))
+        except BusyFile:
+            if self._has(held):
+                raise
+            return ForgottenReply(document=held, traces=True)
+        return ForgottenReply(document=held, traces=False)
+
+    def _kept(self, text: str, title: str, metadata: dict[str, str]) -> NoteReply:
+        if not text.strip():
+            raise InputError("the note is blank", "write something")
+        identifier = note_id(title, text)
+        new = not self._has(identifier)
+        if new:
+            own = {"kind": "note", "written": _now(), **metadata}
+            report = told(self.monograph.add([Document(text, id=identifier, title=title, metadata=own)]))
+            new = report.added == 1
+        return NoteReply(document=identifier, new=new, citation=cite(identifier, title, "", 0, len(text)))
+
+    def _has(self, identifier: str) -> bool:
+        try:
+            self.monograph.document(identifier)
+        except NotFound:
+            return False
+        return True
+
+    def _note(self, name: str) -> Document:
+        """A note of an agent's. Raises InputError for any other document, NotFound for none."""
+        found = self.monograph.document(name)
+        if found.id != note_id(found.title, found.text) or "written" not in found.metadata:
+            raise InputError(
+                f"{name!r} is no note", "only notes that were kept with add_note can be changed or forgotten"
+            )
+        return found
+
+
+def note_id(title: str, text: str) -> str:
+    """The id that a note has."""
+    return f"note/{content_id('note', title, text)}"
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
