@@ -61,7 +61,7 @@ def test_an_extra_that_is_missing_is_told_once_a_kind_and_not_again(folder: Path
     assert problems.splitlines() == [
         "5 not taken in:",
         f"  4 files, {folder.name}/photo0.png and others: {IMAGE}",
-        f"  {folder / 'scan.pdf'}: a PDF, and the extra 'documents' is not installed"
+        f"  {folder.name}/scan.pdf: a PDF, and the extra 'documents' is not installed"
         '  (pip install "monograph[documents]", then monograph retry)',
     ]
     said, problems = run("sync", file, folder, without=hidden)
@@ -94,7 +94,7 @@ def test_an_image_within_an_archive_too(folder: Path, tmp_path: Path, hidden: Pa
         archive.writestr("one.png", PNG)
         archive.writestr("two.png", PNG)
     assert (
-        f"2 files, {folder / 'all.zip'}!/one.png and others: {IMAGE}"
+        f"2 files, {folder.name}/all.zip!/one.png and others: {IMAGE}"
         in run("sync", file, folder, without=hidden, code=3)[1]
     )
     assert run("sync", file, folder, without=hidden)[1] == ""
