@@ -9,8 +9,19 @@ import pytest
 
 from model_server import ModelServer
 from monograph import Monograph
+from with_key import encrypted_runs
+
+encrypted_runs.begin()
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where tests run with a key, those are left out that are about plain files."""
+    for item in items:
+        mark = item.get_closest_marker("plain")
+        if mark is not None and encrypted_runs.key() is not None:
+            item.add_marker(pytest.mark.skip(reason=f"not with a key: {mark.args[0]}"))
 
 
 @pytest.fixture
