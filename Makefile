@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml CMakeLists.txt src/monograph/vectors/kernel/kernel.cpp
 
-.PHONY: help demo test alone check lint docs wheel bench bench-vectors bench-graph bench-tree bench-reduce bench-reading bench-frameworks fuzz sanitize clean
+.PHONY: help demo test test-encrypted alone check lint docs wheel bench bench-vectors bench-graph bench-tree bench-reduce bench-reading bench-frameworks fuzz sanitize clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -37,6 +37,13 @@ demo: $(VENV)/core ## Turn the texts in examples/ into one file and search it
 
 test: $(VENV)/test ## Run the tests
 	$(BIN)/python -m pytest -n 2 -q
+
+$(VENV)/encrypt: $(BUILT_FROM) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e ".[test,encrypt]"
+	@touch $(VENV)/core $(VENV)/test $@
+
+test-encrypted: $(VENV)/encrypt ## Run the tests a second time, with every file encrypted
+	MONOGRAPH_TEST_KEY="only for tests" $(BIN)/python -m pytest -n 2 -q -m "not long"
 
 alone: $(VENV)/test ## Run the tests of each framework where no other is installed, and some where none is (a minute or two)
 	OMP_NUM_THREADS=1 $(BIN)/python tests/alone.py

@@ -9,6 +9,9 @@ import pytest
 
 from model_server import ModelServer
 from monograph import Monograph
+from with_key import encrypted_runs
+
+encrypted_runs.begin()
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -21,6 +24,14 @@ def configuration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patched.setenv("XDG_CONFIG_HOME", str(place))
         patched.delenv("MONOGRAPH_TRUSTED", raising=False)
         yield place
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where tests run with a key, those are left out that are about plain files."""
+    for item in items:
+        mark = item.get_closest_marker("plain")
+        if mark is not None and encrypted_runs.key() is not None:
+            item.add_marker(pytest.mark.skip(reason=f"not with a key: {mark.args[0]}"))
 
 
 @pytest.fixture

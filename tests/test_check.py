@@ -58,6 +58,7 @@ def path(tmp_path: Path) -> Path:
         ('UPDATE chunks SET "end" = 999999 WHERE chunk = 1', "chunks", False),
     ],
 )
+@pytest.mark.plain("it is damaged by Python's own SQLite")
 def test_damage_is_found(path: Path, damage: str, table: str, mended: bool) -> None:
     with Monograph.open(path) as monograph:
         whole = graph_rows(monograph)

@@ -38,6 +38,7 @@ def filled(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.plain("its header is read beside SQL")
 def test_a_new_file_is_made_as_the_format_says(tmp_path: Path) -> None:
     path = tmp_path / "new.mono"
     Monograph.open(path).close()
@@ -83,7 +84,12 @@ def folder(path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("make", "kind"),
-    [(text_file, NotAMonograph), (other_database, NotAMonograph), (empty_file, DamagedFile), (folder, NotAMonograph)],
+    [
+        pytest.param(text_file, NotAMonograph, marks=pytest.mark.plain("the key is what is said to be wrong")),
+        (other_database, NotAMonograph),
+        (empty_file, DamagedFile),
+        (folder, NotAMonograph),
+    ],
 )
 def test_what_is_not_ours_is_refused_and_left_alone(tmp_path: Path, make: object, kind: type[FileError]) -> None:
     path = tmp_path / "x.mono"
@@ -105,6 +111,7 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.plain("its header is changed")
 def test_a_newer_file_is_refused(filled: Path) -> None:
     data = bytearray(filled.read_bytes())
     data[60:64] = struct.pack(">I", 99)
@@ -114,7 +121,9 @@ def test_a_newer_file_is_refused(filled: Path) -> None:
     assert filled.read_bytes() == data
 
 
-@pytest.mark.parametrize("share", [0.0001, 0.3, 0.7, 0.999])
+@pytest.mark.parametrize(
+    "share", [pytest.param(0.0001, marks=pytest.mark.plain("the key is said to be wrong")), 0.3, 0.7, 0.999]
+)
 def test_a_truncated_file_is_refused_and_left_alone(filled: Path, share: float) -> None:
     data = filled.read_bytes()[: max(50, int(filled.stat().st_size * share))]
     filled.write_bytes(data)

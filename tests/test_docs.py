@@ -80,8 +80,12 @@ def is_component(page: Path) -> bool:
     return page.parent.name in COMPONENTS
 
 
+OF_ITS_OWN = pytest.mark.plain("the client starts the server with an environment of its own")
+SINGLE = [one for one in pages_with("python") if not is_component(one)]
+
+
 @pytest.mark.parametrize(
-    "page", [one for one in pages_with("python") if not is_component(one)], ids=lambda one: one.name
+    "page", [pytest.param(one, id=one.name, marks=[OF_ITS_OWN] * (one.name == "mcp.md")) for one in SINGLE]
 )
 def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
     """One after the other in one namespace, in a folder that holds nothing but examples/texts."""
@@ -90,6 +94,8 @@ def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
         pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
     if "langchain" in code:
         pytest.importorskip("langchain_core", reason="the extra langchain is not installed")
+    if 'key="' in code:
+        pytest.importorskip("sqlcipher3", reason="the extra encrypt is not installed")
     if "import mcp" in code or "from mcp" in code:
         pytest.importorskip("mcp", reason="the extra mcp is not installed")
     script = tmp_path / "page.py"
@@ -154,6 +160,8 @@ def test_pages_of_components_name_every_parameter(kind: str) -> None:
 @pytest.mark.parametrize("page", pages_with("console"), ids=lambda page: page.name)
 def test_console_blocks_print_what_they_show(page: Path, tmp_path: Path) -> None:
     """``…`` stands for anything. Each block starts afresh."""
+    if any("MONOGRAPH_KEY=" in block for block in blocks(page, "console")):
+        pytest.importorskip("sqlcipher3", reason="the extra encrypt is not installed")
     for number, block in enumerate(blocks(page, "console")):
         folder = place(tmp_path / str(number))
         for part in block.split("$ ")[1:]:

@@ -23,10 +23,18 @@ from typing import Any
 import pytest
 
 from embedders import HashEmbedder
-from monograph import Document, Monograph
+from monograph import Document, Monograph, decrypt, encrypt
 from monograph.app.cli import app
-from monograph.errors import BusyFile, DamagedFile, FileError, InputError, MissingExtra, NotAMonograph, WrongKey
-from monograph.library.convert import decrypt, encrypt
+from monograph.errors import (
+    BusyFile,
+    DamagedFile,
+    FileError,
+    InputError,
+    MissingExtra,
+    NewerFormat,
+    NotAMonograph,
+    WrongKey,
+)
 from monograph.read.worker import Worker
 from monograph.store.database import Database
 
@@ -163,6 +171,7 @@ def test_with_a_key_nothing_of_the_text_lies_anywhere(tmp_path: Path) -> None:
     assert looked > 20
     assert set(seen) >= {"a.mono", "b.mono", "-wal"}
     assert {kind: words for kind, words in seen.items() if words} == {}
+    assert "temporary" not in seen
 
 
 def test_every_page_is_noise(locked: Path) -> None:
@@ -291,6 +300,14 @@ def test_one_line_says_what_is_wrong_and_the_mend(
     assert [one.name for one in tmp_path.iterdir()] == ["x.mono"]
 
 
+def test_a_newer_file_is_refused(locked: Path) -> None:
+    database = Database(locked, key=KEY)
+    database.connection().execute("PRAGMA user_version = 99")
+    database.close()
+    with pytest.raises(NewerFormat, match="99"):
+        Monograph.open(locked, key=KEY)
+
+
 def test_keys_that_are_none(tmp_path: Path) -> None:
     for key in ("", "\ud800"):
         with pytest.raises(InputError, match="the key is"):
@@ -313,7 +330,7 @@ import sys
 sys.modules["sqlcipher3"] = None
 from monograph import Monograph
 from monograph.errors import MissingExtra
-from monograph.library.convert import decrypt, encrypt
+from monograph import decrypt, encrypt
 Monograph.open({str(tmp_path / "other.mono")!r}).close()
 for use in (lambda: Monograph.open({str(locked)!r}, key={KEY!r}),
             lambda: Monograph.open({str(tmp_path / "new.mono")!r}, key={KEY!r}),
@@ -387,7 +404,7 @@ def test_a_changed_byte_is_damage(locked: Path) -> None:
     assert str(locked) in caught.value.message
 
 
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.999])
 def test_a_truncated_file_is_damaged(locked: Path, share: float) -> None:
     data = locked.read_bytes()
     locked.write_bytes(data[: int(len(data) * share)])
@@ -428,6 +445,7 @@ def test_processes_write_and_threads_read(locked: Path) -> None:
         child.stdout.close()
 
 
+@pytest.mark.long
 def test_killed_while_it_writes_it_loses_nothing(locked: Path) -> None:
     for round_ in range(5):
         child = writer(locked, f"k{round_}", 1_000)
@@ -600,9 +618,10 @@ def test_killed_it_leaves_the_old_file_or_the_new_one(plain: Path, locked: Path,
         assert opened.check() == []
 
 
+@pytest.mark.long
 def test_killed_at_any_moment(plain: Path) -> None:
     before, moments, outcomes = found(plain, None), random.Random(9), []
-    code = f"from monograph.library.convert import encrypt; encrypt({str(plain)!r}, {KEY!r})"
+    code = f"from monograph import encrypt; encrypt({str(plain)!r}, {KEY!r})"
     whole = plain.read_bytes()
     started = time.perf_counter()
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -845,6 +864,7 @@ def test_processes_that_read_strangers_files_do_not_know_it(monkeypatch: pytest.
 # Frameworks.
 
 
+@pytest.mark.filterwarnings("ignore:The function `loads` is in beta")
 def test_langchain(locked: Path, tmp_path: Path) -> None:
     pytest.importorskip("langchain_core", reason="the extra langchain is not installed")
     from langchain_core.load import dumpd, dumps, loads

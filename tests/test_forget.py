@@ -41,6 +41,7 @@ def test_removed_documents_are_found_no_more(monograph: Monograph) -> None:
     assert monograph.check() == []
 
 
+@pytest.mark.plain("its text is looked for in the bytes")
 def test_forgotten_documents_leave_no_bytes(tmp_path: Path) -> None:
     path = tmp_path / "notes.mono"
     with Monograph.open(path) as monograph:
@@ -64,6 +65,7 @@ def test_forgotten_documents_leave_no_bytes(tmp_path: Path) -> None:
         assert monograph.check() == []
 
 
+@pytest.mark.plain("its text is looked for in the bytes")
 def test_removed_first_and_forgotten_with_another(tmp_path: Path) -> None:
     path = tmp_path / "notes.mono"
     with Monograph.open(path, HashEmbedder()) as monograph:

@@ -74,6 +74,7 @@ def alone(folder: Path) -> Iterator[Path]:
     yield path
 
 
+@pytest.mark.plain("its rows are read by Python's own SQLite")
 @pytest.mark.parametrize("processes", [2, 3])
 def test_a_folder_is_the_same_file(
     processes: int, folder: Path, alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -86,6 +87,7 @@ def test_a_folder_is_the_same_file(
     assert rows(tmp_path / "x.mono") == rows(alone)
 
 
+@pytest.mark.plain("its rows are read by Python's own SQLite")
 def test_a_process_that_cannot_be_had_is_not_missed(
     folder: Path, alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

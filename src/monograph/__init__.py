@@ -13,6 +13,7 @@ Point Monograph at a folder; it makes one SQLite file that answers questions::
 from monograph.derive.tokens import count_tokens
 from monograph.errors import MonographError
 from monograph.library import Monograph
+from monograph.library.convert import decrypt, encrypt
 from monograph.models import Embedder, LanguageModel
 from monograph.read.limits import Limits
 from monograph.search.how import strategies, strategy
@@ -84,6 +85,8 @@ __all__ = [
     "Tree",
     "Turn",
     "count_tokens",
+    "decrypt",
+    "encrypt",
     "strategies",
     "strategy",
 ]

@@ -226,7 +226,13 @@ class Monograph(Lookups):
     def backup(
         self, path: str | os.PathLike[str], *, overwrite: bool = False, progress: OnProgress | None = None
     ) -> Path:
-        """Copy the file as it is now, while others read and write it: see :mod:`monograph.library.backup`."""
+        """Copy the file as it is now, while others read and write it; the copy is checked before it gets its name.
+
+        A file that is there is not overwritten unless told. An encrypted file's copy has the same key.
+
+        Raises InputError if the path is taken, BusyFile if what is to be overwritten is open, DamagedFile if the copy
+        has a fault, and StorageFull if there is no room; then there is none.
+        """
         return backups.backup(self._file, Path(path), overwrite=overwrite, progress=progress)
 
     def search(

@@ -79,16 +79,8 @@ def read_header(path: Path) -> Header:
     (valid_for,) = struct.unpack(">I", head[92:96])
     header = Header(application_id, format_number, 65_536 if page_size == 1 else page_size, pages)
     _check_header(path, header)
-    # Pages that are still in the write-ahead log may be missing from the main file: that is no damage.
-    try:
-        pending = path.with_name(path.name + "-wal").stat().st_size > 0
-    except OSError:
-        pending = False
-    if changes == valid_for and size < pages * header.page_size and not pending:
-        raise DamagedFile(
-            f"{path} is truncated: {size:,} of {pages * header.page_size:,} bytes are there",
-            "restore it from a copy, or sync its folders into a new file",
-        )
+    if changes == valid_for:
+        _check_length(path, size, header)
     return header
 
 
@@ -99,6 +91,20 @@ def _check_header(path: Path, header: Header) -> None:
         raise NewerFormat(
             f"{path} has format {header.format}; this version of Monograph reads up to {schema.newest_format()}",
             "pip install --upgrade monograph",
+        )
+
+
+def _check_length(path: Path, size: int, header: Header) -> None:
+    # Pages that are still in the write-ahead log may be missing from the main file: that is no damage.
+    try:
+        pending = path.with_name(path.name + "-wal").stat().st_size > 0
+    except OSError:
+        pending = False
+    expected = header.pages * header.page_size
+    if size < expected and not pending:
+        raise DamagedFile(
+            f"{path} is truncated: {size:,} of {expected:,} bytes are there",
+            "restore it from a copy, or sync its folders into a new file",
         )
 
 
@@ -216,7 +222,6 @@ class Database:
             if not create or read_only:
                 raise NotAMonograph(f"{path} does not exist", f"monograph sync {path} FOLDER")
             made = _make(path, key)
-        self.raw_key: RawKey | None = None
         self.read_only = read_only or not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK)
         self._local = threading.local()
         self._write_lock = threading.RLock()
@@ -224,20 +229,26 @@ class Database:
         self._closed = False
         self._file: tuple[int, int] | None = None
         with _opening:
+            salt = self._salt(key)
+        self.raw_key = None if key is None and salt is None else encryption.unlock(path, key, salt, made)
+        with _opening:
             try:
-                self._enter(key, made)
+                self._enter(salt)
             except BaseException:
                 self.close()
                 raise
 
-    def _enter(self, key: str | RawKey | None, made: RawKey | None) -> None:
+    def _salt(self, key: str | RawKey | None) -> bytes | None:
+        """The salt of an encrypted file; its bytes are looked at only with a key, and if it is not open here."""
+        identity = _identity(self.path)
+        if _opened[identity] or key is None:
+            return _salts.get(identity)
+        return encryption.salt_of(self.path)
+
+    def _enter(self, salt: bytes | None) -> None:
         """Look at the file, unless it is open here already, and bring it to the newest format."""
         identity = _identity(self.path)
-        header, salt = None, _salts.get(identity)
-        if not _opened[identity] and key is not None:
-            salt = encryption.salt_of(self.path)
-        if salt is not None or key is not None:
-            self.raw_key = encryption.unlock(self.path, key, salt, made)
+        header = None
         if self.raw_key is not None:
             header = self._header_by_sql()
         elif not _opened[identity]:
@@ -266,6 +277,7 @@ class Database:
             connection = self.connection()
             header = Header(value("application_id"), value("user_version"), value("page_size"), value("page_count"))
         _check_header(self.path, header)
+        _check_length(self.path, self.path.stat().st_size, header)
         return header
 
     def connection(self) -> Connection:
