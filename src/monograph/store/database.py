@@ -337,12 +337,16 @@ def _make(path: Path) -> None:
         with our_errors(path):
             connection = sqlite3.connect(temporary, isolation_level=None)
             try:
+                # Nobody sees the file before it is whole: the disk is waited for once, and not at every step.
+                connection.execute("PRAGMA synchronous = OFF")
                 connection.execute(f"PRAGMA page_size = {schema.PAGE_SIZE:d}")
                 connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID:d}")
                 schema.migrate(connection)
                 connection.execute("PRAGMA journal_mode = WAL")
             finally:
                 connection.close()
+        with temporary.open("r+b") as made:
+            os.fsync(made.fileno())
         _link(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
