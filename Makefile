@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml CMakeLists.txt src/monograph/vectors/kernel/kernel.cpp
 
-.PHONY: help demo test test-encrypted alone check lint docs wheel bench bench-vectors bench-graph bench-tree bench-reduce bench-reading bench-frameworks fuzz sanitize clean
+.PHONY: help demo test test-all test-encrypted alone check lint docs wheel bench bench-vectors bench-graph bench-tree bench-reduce bench-reading bench-frameworks fuzz sanitize clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -24,6 +24,10 @@ $(VENV)/test: $(BUILT_FROM) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -e ".[test]"
 	@touch $(VENV)/core $@
 
+$(VENV)/test-all: $(BUILT_FROM) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e ".[test,ocr]"
+	@touch $(VENV)/core $(VENV)/test $@
+
 $(VENV)/bench: $(BUILT_FROM) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -e ".[bench]"
 	@touch $@
@@ -35,8 +39,14 @@ $(VENV)/docs: $(BUILT_FROM) | $(BIN)/python
 demo: $(VENV)/core ## Turn the texts in examples/ into one file and search it
 	$(BIN)/python examples/demo.py
 
-test: $(VENV)/test ## Run the tests
-	$(BIN)/python -m pytest -n 2 -q
+# Workers keep to neighbouring tests, which share what is made once for a module.
+PYTEST := $(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+test: $(VENV)/test ## Run the tests but the long ones (two or three minutes)
+	$(PYTEST) -m "not long"
+
+test-all: $(VENV)/test-all ## Run all tests, those of words in images as well (six minutes)
+	$(PYTEST)
 
 $(VENV)/encrypt: $(BUILT_FROM) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -e ".[test,encrypt]"
@@ -53,7 +63,7 @@ lint: $(VENV)/test ## Check style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-check: lint test alone ## Everything: style, types, architecture, tests
+check: lint test alone ## Every check: style, types, architecture, tests but the long ones
 
 docs: $(VENV)/docs ## Build the documentation into site/
 	$(BIN)/mkdocs build --strict

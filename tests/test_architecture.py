@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import shutil
 import subprocess
@@ -56,6 +57,8 @@ HEAVY = (
 PUBLIC = {"monograph", "monograph.errors", "monograph.values", "monograph.models", "monograph.settings"}
 VAGUE = {"utils", "helpers", "manager", "base", "impl"}
 
+parsed = functools.cache(ast.parse)
+
 
 def floor_of(part: str) -> int:
     return next(number for number, names in enumerate(FLOORS) if part in names)
@@ -79,7 +82,7 @@ def faults(root: Path) -> list[str]:
         name = path.relative_to(root / "src").with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
         found.extend(f"{name}: {fault}" for fault in _faults_of(path, name))
     for path in sorted((root / "integrations").rglob("*.py")):
-        for module, _ in imports(ast.parse(path.read_text())):
+        for module, _ in imports(parsed(path.read_text())):
             ours = module.startswith("monograph.") and module.rpartition(".")[0] not in PUBLIC
             if ours and module not in PUBLIC:
                 found.append(f"{path.name}: {module} is not public")
@@ -93,7 +96,7 @@ def _namespace_inits(root: Path) -> list[Path]:
 
 
 def _faults_of(path: Path, name: str) -> Iterator[str]:
-    tree = ast.parse(path.read_text())
+    tree = parsed(path.read_text())
     parts = name.split(".")
     if VAGUE & set(parts):
         yield "a name that says nothing"
@@ -134,7 +137,7 @@ def rooms(root: Path) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for path in (root / "src" / "monograph").rglob("*.py"):
         own = path.relative_to(root / "src" / "monograph").with_suffix("").parts[0]
-        named = (module.split(".") for module, _ in imports(ast.parse(path.read_text())))
+        named = (module.split(".") for module, _ in imports(parsed(path.read_text())))
         others = {parts[1] for parts in named if parts[0] == "monograph" and len(parts) > 1}
         found.setdefault(own, set()).update(others - {own})
     return found
@@ -145,7 +148,7 @@ def circles(modules: dict[str, Path]) -> list[str]:
     graph = {
         name: {
             target
-            for module, _ in imports(ast.parse(path.read_text()))
+            for module, _ in imports(parsed(path.read_text()))
             for target in (module, module.rpartition(".")[0])
             if target in modules and target != name and not name.startswith(target + ".")
         }

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from forks import COMMAND_LINE, Forks
 from model_server import ModelServer
 from monograph import Document, Monograph
 
+COMMANDS = Forks(COMMAND_LINE, "main()")
 COMET = "Ines Okafor found the comet on the eleventh of April in 1963."
 QUESTION = "Who found the comet?"
 
@@ -31,8 +33,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(*arguments: object, code: int = 0, said: str = "") -> tuple[str, str]:
     """Standard output and standard error of a command, after checking its exit code."""
-    command = [sys.executable, "-m", "monograph.app.cli", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, input=said)
+    done = COMMANDS.run("monograph", *arguments, said=said)
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done.stdout, done.stderr

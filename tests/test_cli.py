@@ -9,22 +9,21 @@ from pathlib import Path
 
 import pytest
 
+from forks import COMMAND_LINE, Forks
+
 NO_NETWORK = """
 import sys
 def refuse(event, arguments):
     if event.startswith("socket."):
         raise RuntimeError(f"{event} {arguments}")
 sys.addaudithook(refuse)
-from monograph.app.cli import main
-sys.argv = ["monograph", *sys.argv[1:]]
-main()
 """
+COMMANDS = Forks(f"{NO_NETWORK}\n{COMMAND_LINE}", "main()")
 
 
 def run(*arguments: object, code: int = 0) -> str:
     """Run a command with every socket forbidden; its standard output, after checking the exit code."""
-    command = [sys.executable, "-c", NO_NETWORK, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = COMMANDS.run("monograph", *arguments)
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done.stdout if code in (0, 3) else done.stdout + done.stderr
@@ -262,6 +261,7 @@ def test_names_cannot_move_the_cursor(folder: Path, tmp_path: Path) -> None:
         assert "\x07" not in said
 
 
+@pytest.mark.long
 def test_the_main_job_on_real_chats(shared: Path, tmp_path: Path) -> None:
     """LiHuaWorld, synced and measured from the command line, every socket forbidden."""
     from monograph.evaluate.datasets import load_dataset, write_texts

@@ -56,6 +56,7 @@ def script(tmp_path: Path, folder: Path, file: str = "killed.mono") -> list[str]
 KILLS = 50
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_killed_at_fifty_moments(tmp_path: Path, folder: Path) -> None:
     fill(folder, 120)
@@ -103,6 +104,7 @@ def test_two_processes_sync_at_once(tmp_path: Path, folder: Path) -> None:
     assert contents(tmp_path / "killed.mono") == contents(tmp_path / "alone.mono")
 
 
+@pytest.mark.long
 def test_an_interrupt_is_clean(tmp_path: Path, folder: Path) -> None:
     fill(folder, 1_500)
     path = tmp_path / "x.mono"
@@ -160,6 +162,7 @@ def small_disk(tmp_path: Path) -> Path:
     return place
 
 
+@pytest.mark.long
 def test_a_full_disk(small_disk: Path) -> None:
     try:
         path = small_disk / "x.mono"

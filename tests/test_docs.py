@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from forks import COMMAND_LINE, Forks
 from model_server import ModelServer
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -19,36 +21,18 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 OFFLINE = """
 import runpy, sys
+import {modules}
 def refuse(event, arguments):
-    if event in ("socket.connect", "socket.getaddrinfo", "socket.sendto"):
-        raise RuntimeError(f"{event} {arguments}")
-sys.addaudithook(refuse)
-sys.argv = sys.argv[1:]
-sys.path.insert(0, "")
-runpy.run_path(sys.argv[0], run_name="__main__")
-"""
-
-# Pages of components, one after the other, each in a fork and a folder of its own: what they import takes longest.
-IN_FORKS = """
-import importlib, os, runpy, sys
-port, modules, *scripts = sys.argv[1:]
-for module in modules.split(","):
-    importlib.import_module(module)
-def refuse(event, arguments):
-    if event in ("socket.connect", "socket.sendto") and arguments[1] != ("127.0.0.1", int(port)):
-        raise RuntimeError(f"{event} {arguments}")
+    if {forbidden}:
+        raise RuntimeError(f"{{event}} {{arguments}}")
 sys.addaudithook(refuse)
 sys.path.insert(0, "")
-for script in scripts:
-    child = os.fork()
-    if child == 0:
-        os.chdir(os.path.dirname(script))
-        runpy.run_path(script, run_name="__main__")
-        sys.stdout.flush()
-        os._exit(0)
-    if os.waitpid(child, 0)[1]:
-        sys.exit(f"{script} failed")
 """
+SCRIPT = 'runpy.run_path(sys.argv[0], run_name="__main__")'
+ANY_CALL = 'event in ("socket.connect", "socket.getaddrinfo", "socket.sendto")'
+SCRIPTS = Forks(OFFLINE.format(modules="monograph", forbidden=ANY_CALL), SCRIPT)
+COMMANDS = Forks(COMMAND_LINE, "main()")
+PROGRAM = Path(sys.executable).parent / "monograph"
 COMPONENTS = {
     "llama-index": ("llama_index.core", "llama_index.vector_stores.monograph"),
     "langchain": ("langchain_core", "langchain_monograph"),
@@ -68,12 +52,10 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(script: Path, folder: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", OFFLINE, str(script)], cwd=folder, capture_output=True, text=True, check=False
-    )
+def run(scripts: Forks, script: Path) -> None:
+    """Run a page's script in its own folder."""
+    done = scripts.run(script, cwd=script.parent)
     assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
 
 
 def is_component(page: Path) -> bool:
@@ -98,9 +80,9 @@ def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
         pytest.importorskip("sqlcipher3", reason="the extra encrypt is not installed")
     if "import mcp" in code or "from mcp" in code:
         pytest.importorskip("mcp", reason="the extra mcp is not installed")
-    script = tmp_path / "page.py"
+    script = place(tmp_path) / "page.py"
     script.write_text(code)
-    run(script, place(tmp_path))
+    run(SCRIPTS, script)
 
 
 @pytest.mark.parametrize("kind", COMPONENTS)
@@ -110,16 +92,17 @@ def test_pages_of_components_run(kind: str, tmp_path: Path) -> None:
     pytest.importorskip(framework, reason=f"the extra {kind} is not installed")
     pages = [page for page in pages_with("python") if page.parent.name == kind]
     assert len(pages) == len(list((ROOT / "docs" / kind).iterdir())) > 5
-    scripts = []
     with ModelServer() as server:
-        for page in pages:
-            scripts.append(place(tmp_path / page.stem) / "page.py")
-            code = "\n".join(blocks(page, "python"))
-            scripts[-1].write_text(code.replace("http://localhost:11434/v1", server.url))
-        command = [sys.executable, "-c", IN_FORKS, server.url.rpartition(":")[2].partition("/")[0]]
-        modules = f"{framework},{package},monograph.derive.openai_compatible"
-        done = subprocess.run([*command, modules, *map(str, scripts)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+        address = ("127.0.0.1", int(server.url.rpartition(":")[2].partition("/")[0]))
+        other = f'event in ("socket.connect", "socket.sendto") and arguments[1] != {address}'
+        modules = f"{framework}, {package}, monograph.derive.openai_compatible"
+        # What they import takes longest.
+        with Forks(OFFLINE.format(modules=modules, forbidden=other), SCRIPT) as scripts:
+            for page in pages:
+                script = place(tmp_path / page.stem) / "page.py"
+                code = "\n".join(blocks(page, "python"))
+                script.write_text(code.replace("http://localhost:11434/v1", server.url))
+                run(scripts, script)
     assert server.calls >= 2
 
 
@@ -157,6 +140,15 @@ def test_pages_of_components_name_every_parameter(kind: str) -> None:
     assert checked > 20
 
 
+def typed(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """What a line in a terminal does. Only one of several programs needs a shell."""
+    words = shlex.split(command)
+    if words[0] == "monograph" and "|" not in words:
+        return COMMANDS.run(*words, cwd=folder)
+    line = command.replace("monograph", str(PROGRAM), 1)
+    return subprocess.run(line, shell=True, cwd=folder, capture_output=True, text=True, check=False)
+
+
 @pytest.mark.parametrize("page", pages_with("console"), ids=lambda page: page.name)
 def test_console_blocks_print_what_they_show(page: Path, tmp_path: Path) -> None:
     """``…`` stands for anything. Each block starts afresh."""
@@ -166,15 +158,7 @@ def test_console_blocks_print_what_they_show(page: Path, tmp_path: Path) -> None
         folder = place(tmp_path / str(number))
         for part in block.split("$ ")[1:]:
             command, _, expected = part.partition("\n")
-            program = str(Path(sys.executable).parent / "monograph")
-            done = subprocess.run(
-                command.replace("monograph", program, 1),
-                shell=True,
-                cwd=folder,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+            done = typed(command, folder)
             assert done.returncode == 0, done.stderr
             said = "\n".join(line.rstrip() for line in done.stdout.strip().splitlines())
             pattern = re.escape(expected.strip()).replace("…", r"(?s:.*)")
@@ -183,8 +167,7 @@ def test_console_blocks_print_what_they_show(page: Path, tmp_path: Path) -> None
 
 def test_every_command_is_documented() -> None:
     page = (ROOT / "docs" / "command-line.md").read_text()
-    program = str(Path(sys.executable).parent / "monograph")
-    manual = subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout
+    manual = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=True).stdout
     commands = re.findall(r"^  ([a-z]+)  +", manual.partition("Commands")[2], re.MULTILINE)
     assert len(commands) >= 10
     assert [command for command in commands if f"`{command} FILE" not in page and f"`{command} SET" not in page] == []

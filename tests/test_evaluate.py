@@ -134,6 +134,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         load_questions(tmp_path / "bad.jsonl.gz")
 
 
+@pytest.mark.long
 def test_lihuaworld_reaches_its_mark(shared: Path, tmp_path: Path) -> None:
     dataset = load_dataset(shared / "data/lihuaworld")
     write_texts(dataset, tmp_path / "texts")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -9,6 +10,8 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -34,17 +37,53 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
+def copy_to(place: Path) -> Path:
+    """The examples alone, under a name with a blank in it."""
+    return shutil.copytree(EXAMPLES, place / "a copy" / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+
+
+def empty_in(place: Path) -> Path:
+    made = place / "somewhere else"
+    made.mkdir()
+    return made
+
+
 @pytest.fixture
 def copied(tmp_path: Path) -> Path:
-    """The examples alone, under a name with a blank in it."""
-    return shutil.copytree(EXAMPLES, tmp_path / "a copy" / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+    return copy_to(tmp_path)
 
 
 @pytest.fixture
 def empty(tmp_path: Path) -> Path:
-    made = tmp_path / "somewhere else"
-    made.mkdir()
-    return made
+    return empty_in(tmp_path)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What an example printed, the files of the examples before and after, and what it left in an empty folder."""
+
+    said: str
+    before: dict[Path, bytes]
+    after: dict[Path, bytes]
+    left: set[str]
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Ran]:
+    """What an example did, by its name; each is run once."""
+
+    def files(folder: Path) -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+    @functools.cache
+    def run_once(name: str) -> Ran:
+        place = tmp_path_factory.mktemp("example")
+        copied, empty = copy_to(place), empty_in(place)
+        before = files(copied)
+        said = run(copied / name, empty)
+        return Ran(said, before, files(copied), {path.name for path in empty.iterdir()})
+
+    return run_once
 
 
 def run(script: Path, folder: Path) -> str:
@@ -97,15 +136,14 @@ def test_each_example_is_known() -> None:
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_an_example_leaves_its_surroundings_alone(name: str, copied: Path, empty: Path) -> None:
-    before = {path: path.read_bytes() for path in copied.rglob("*") if path.is_file()}
-    run(copied / name, empty)
-    assert {path: path.read_bytes() for path in copied.rglob("*") if path.is_file()} == before
-    assert {path.name for path in empty.iterdir()} <= {"demo.mono"}
+def test_an_example_leaves_its_surroundings_alone(name: str, ran: Callable[[str], Ran]) -> None:
+    example = ran(name)
+    assert example.after == example.before
+    assert example.left <= {"demo.mono"}
 
 
-def test_first_search(copied: Path, empty: Path) -> None:
-    said = run(copied / "01_first_search.py", empty).splitlines()
+def test_first_search(ran: Callable[[str], Ran]) -> None:
+    said = ran("01_first_search.py").said.splitlines()
     assert re.fullmatch(r"\d+ documents, \d+ chunks", said[0])
     assert any(
         re.match(r"\d\. Logbook, spring 1963: the comet: .*1963-comet\.md, characters \d+ to \d+", line)
@@ -114,16 +152,16 @@ def test_first_search(copied: Path, empty: Path) -> None:
     assert "INV-2031 stands in invoices-1968" in said
 
 
-def test_edit_and_remove(copied: Path, empty: Path) -> None:
-    said = run(copied / "02_edit_and_remove.py", empty).splitlines()
+def test_edit_and_remove(ran: Callable[[str], Ran]) -> None:
+    said = ran("02_edit_and_remove.py").said.splitlines()
     assert int(said[0].split()[2]) > 20
     assert said[1:4] == ["again: 0 embedded", "the plan: 1 changed, 1 to embed", "done: 1 embedded"]
     assert said[4] == "found: The key to the cellar hangs behind the clock."
     assert said[5:] == ["a trace of the note in the file: False", "faults: []"]
 
 
-def test_llama_index(copied: Path, empty: Path) -> None:
-    said = run(copied / "03_llama_index.py", empty).splitlines()
+def test_llama_index(ran: Callable[[str], Ran]) -> None:
+    said = ran("03_llama_index.py").said.splitlines()
     found = [re.fullmatch(r"-?\d+\.\d{3} .+: (\S+)", line) for line in said[:3]]
     paths = [match[1] for match in found if match is not None]
     assert len(paths) == 3
@@ -131,15 +169,15 @@ def test_llama_index(copied: Path, empty: Path) -> None:
     assert "logbook/1965-winter.md" in paths
 
 
-def test_an_agent_with_memory(copied: Path, empty: Path) -> None:
-    said = run(copied / "06_agent_with_memory.py", empty).splitlines()
+def test_an_agent_with_memory(ran: Callable[[str], Ran]) -> None:
+    said = ran("06_agent_with_memory.py").said.splitlines()
     assert re.fullmatch(r"found in '.+', characters \d+ to \d+", said[0])
     assert said[1] == "new note: True"
     assert said[2].startswith("remembered: The generator was repaired in winter")
 
 
-def test_chats_with_their_sources(copied: Path, empty: Path) -> None:
-    said = run(copied / "07_chats.py", empty)
+def test_chats_with_their_sources(ran: Callable[[str], Ran]) -> None:
+    said = ran("07_chats.py").said
     assert said.splitlines()[0] == "[1] 20310607_1900"
     assert "because the crane is under repair" in said
     assert re.search(r"^\[1\] 20310607_1900, characters 0 to \d+$", said, re.MULTILINE)
@@ -158,14 +196,14 @@ def test_chats_with_a_model(copied: Path) -> None:
     assert server.calls == 1
 
 
-def test_langchain(copied: Path, empty: Path) -> None:
-    said = run(copied / "04_langchain.py", empty).splitlines()
+def test_langchain(ran: Callable[[str], Ran]) -> None:
+    said = ran("04_langchain.py").said.splitlines()
     assert [line.split()[1] for line in said[:3]].count("logbook/1965-winter.md") == 1
     assert said[-1] == "Tobias Renk (logbook/1965-winter.md)."
 
 
-def test_ask(copied: Path, empty: Path) -> None:
-    said = run(copied / "05_ask.py", empty).splitlines()
+def test_ask(ran: Callable[[str], Ran]) -> None:
+    said = ran("05_ask.py").said.splitlines()
     counted = re.fullmatch(r"(\d+) of (\d+) tokens", said[0])
     assert counted is not None
     assert int(counted[1]) <= 200 < int(counted[2])

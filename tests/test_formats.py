@@ -83,6 +83,7 @@ def test_what_is_expected_is_found(shared: Path) -> None:
     assert seen >= 19
 
 
+@pytest.mark.long
 def test_the_report_on_all_samples_is_the_one_in_the_docs(shared: Path, tmp_path: Path) -> None:
     pytest.importorskip("rapidocr", reason="the extra ocr is not installed")
     page = (Path(__file__).resolve().parents[1] / "docs/reading.md").read_text()
@@ -524,12 +525,17 @@ def test_every_bad_file_is_a_line(tmp_path: Path, folder: Path, shared: Path) ->
         assert "cut.pdf" not in {Path(one.uri).name for one in monograph.files.sources()[0].failures}
 
 
-def test_a_reader_that_takes_too_long_is_killed(shared: Path) -> None:
-    pytest.importorskip("rapidocr", reason="the extra ocr is not installed")
+@pytest.mark.parametrize("kind", ["png", "rtf"])
+def test_a_reader_that_takes_too_long_is_killed(shared: Path, tmp_path: Path, kind: str) -> None:
     samples = shared / "data/ingest-files"
+    slow = samples / "png-paper-page.png"
+    if kind == "png":
+        pytest.importorskip("rapidocr", reason="the extra ocr is not installed")
+    else:
+        slow = write(tmp_path / "long.rtf", rb"{\rtf1\ansi " + rb"A caf\'e9.\par " * 3_000_000 + b"}")
     limits = Limits(max_seconds=0.05)
     tasks = [
-        Task(samples / "png-paper-page.png", root_at(samples), limits),
+        Task(slow, root_at(slow.parent), limits),
         Task(samples / "csv-emoji.csv", root_at(samples), Limits()),
     ]
     started = time.monotonic()
@@ -607,6 +613,7 @@ def test_a_large_table_is_stored_part_by_part(tmp_path: Path, monkeypatch: pytes
         assert monograph.check() == []
 
 
+@pytest.mark.long
 @pytest.mark.timeout(120)
 def test_mutations_of_every_sample_do_no_harm(shared: Path, tmp_path: Path) -> None:
     samples = [path for path, _ in expected(shared) if path.name not in RECOGNISED]

@@ -274,6 +274,7 @@ def open_capitals(path: Path) -> Monograph:
     return Monograph.open(path, HashEmbedder(), CapitalExtractor())
 
 
+@pytest.mark.long
 def test_a_hub_in_every_chunk_is_bounded(tmp_path: Path) -> None:
     count = 3 * MOST_READ
     documents = [

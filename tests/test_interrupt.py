@@ -48,6 +48,7 @@ def left_behind(mark: str) -> list[int]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.timeout(280)
 def test_an_interrupt_while_files_are_read(tmp_path: Path, folder: Path) -> None:
     pytest.importorskip("selectolax", reason="the extra documents is not installed")

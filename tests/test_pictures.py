@@ -61,6 +61,7 @@ def test_a_photo_is_turned_as_it_says(tmp_path: Path, orientation: int, degrees:
     assert document.text.split("\n") == list(LINES)
 
 
+@pytest.mark.long
 def test_scanned_pages_that_lie_on_their_side(tmp_path: Path) -> None:
     pytest.importorskip("pypdfium2", reason="the extra documents is not installed")
     page = Pillow.new("RGB", (620, 877), "white")
@@ -135,6 +136,7 @@ def office(folder: Path) -> dict[str, str]:
     }  # fmt: skip
 
 
+@pytest.mark.long
 def test_words_of_pictures_in_documents(tmp_path: Path) -> None:
     pytest.importorskip("docx", reason="the extra documents is not installed")
     from monograph import Settings

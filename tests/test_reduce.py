@@ -162,6 +162,7 @@ def test_a_summary_stays_whole() -> None:
     assert made[0].spans == ()
 
 
+@pytest.mark.long
 def test_fifty_thousand_sentences() -> None:
     text = "".join(f"Entry {n} says that boat {n * 7} was seen near the pier.\n" for n in range(50_000))
     (made,) = reduce(weighed("Which boat was seen in entry 31415?", {"boat": 9}, 9), [hit(text)], 0.7)

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from forks import COMMAND_LINE, Forks
 from model_server import ModelServer
 from test_tree import text_of
 
-PROGRAM = str(Path(sys.executable).parent / "monograph")
+COMMANDS = Forks(COMMAND_LINE, "main()")
 
 
 def monograph(*arguments: object, status: int = 0) -> str:
-    done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, check=False)
+    done = COMMANDS.run("monograph", *arguments)
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout + done.stderr
 

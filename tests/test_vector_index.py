@@ -334,6 +334,7 @@ Changes.TestCase.settings = settings(max_examples=12, stateful_step_count=8, dea
 TestChanges = Changes.TestCase
 
 
+@pytest.mark.long
 def test_growth_and_deletion_cost_no_recall(database: Database) -> None:
     made = clumps(8_000, dimension=48)
     rows = remember(database, made)
@@ -383,6 +384,7 @@ def test_clusters_stay_in_bounds_as_they_grow(database: Database) -> None:
         assert index.search(connection, made[3], Query(1)).items == (4,)
 
 
+@pytest.mark.long
 def test_a_graph_of_many_centroids_follows(database: Database) -> None:
     made = clumps(24_000, dimension=16)
     rows = remember(database, made)

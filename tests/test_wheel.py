@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long  # A wheel is compiled.
+
 ROOT = Path(__file__).resolve().parents[1]
 SPACE = ROOT / "integrations" / "llama_index" / "llama_index"
 

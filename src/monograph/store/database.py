@@ -407,9 +407,13 @@ def _make(path: Path, key: str | RawKey | None) -> RawKey | None:
     raw = encryption.derive(key, os.urandom(16)) if isinstance(key, str) else key
     with place.beside(path) as made:
         with our_errors(path), closing(connections.raw(made, raw)) as connection:
+            # Nobody sees the file before it is whole: the disk is waited for once, and not at every step.
+            connection.execute("PRAGMA synchronous = OFF")
             connection.execute(f"PRAGMA page_size = {schema.PAGE_SIZE:d}")
             connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID:d}")
             schema.migrate(connection)
             connection.execute("PRAGMA journal_mode = WAL")
+        with made.open("r+b") as whole:
+            os.fsync(whole.fileno())
         place.link(made, path)  # Where another process was faster, its file is as good as ours.
     return raw

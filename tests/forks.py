@@ -1,0 +1,124 @@
+"""Programs, each in a process of its own that is forked from one which has imported what they need.
+
+A command of the command line imports for half a second and works for a tenth of one. A fork of a process that has only
+imported is as clean as a new one: it has its own standard streams, folder and environment, and ends as any program does.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from types import TracebackType
+
+WAITING = """
+import gc, json, os, sys
+gc.collect(), gc.freeze()  # What is imported is not looked through again by each fork.
+asking, told = os.fdopen(int(sys.argv[1])), os.fdopen(int(sys.argv[2]), "w")
+for line in asking:
+    child = os.fork()
+    if child == 0:
+        break
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), file=told, flush=True)
+else:
+    sys.exit()
+asking.close(), told.close()
+sys.argv, folder, environment, streams = json.loads(line)
+for stream, path in enumerate(streams):
+    opened = os.open(path, os.O_RDONLY if stream == 0 else os.O_WRONLY)
+    os.dup2(opened, stream)
+    os.close(opened)
+os.environ.clear()
+os.environ.update(environment)
+os.chdir(folder)
+"""
+
+COMMAND_LINE = """
+import contextlib, io
+import rich.table, sentencex
+from monograph.app.cli import app, main
+from monograph.derive.embed.static import token_vectors
+from monograph.derive.tokens import tokenizer
+token_vectors(), tokenizer()
+with contextlib.redirect_stdout(io.StringIO()):
+    app(["stats", "--help"], standalone_mode=False)  # Typer imports a third of itself when it is first used.
+"""
+"""What the command line needs; ``main()`` runs it."""
+
+
+class Forks:
+    """A process that has run ``prepared``, and for every program forks one that runs ``program``.
+
+    Parameters
+    ----------
+    prepared, program
+        Python code. The program finds its arguments in ``sys.argv``.
+    """
+
+    def __init__(self, prepared: str, program: str) -> None:
+        self._code = f"{prepared}\n{WAITING}\n{program}\n"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def run(self, *arguments: object, cwd: Path | None = None, said: str = "") -> subprocess.CompletedProcess[str]:
+        """Run the program to its end, with ``said`` as its standard input.
+
+        Returns
+        -------
+        Its exit code and what it wrote, as ``subprocess.run(..., text=True)`` gives them.
+        """
+        argv = list(map(str, arguments))
+        with tempfile.TemporaryDirectory() as place:
+            streams = [Path(place, name) for name in ("in", "out", "err")]
+            for path, text in zip(streams, (said, "", ""), strict=True):
+                path.write_text(text)
+            try:
+                code = self._ask(json.dumps([argv, str(cwd or Path.cwd()), dict(os.environ), list(map(str, streams))]))
+            except BaseException:
+                # Out of time, or interrupted: the answer to this must not be taken for that to the next.
+                self.close()
+                raise
+            return subprocess.CompletedProcess(argv, code, *(path.read_text() for path in streams[1:]))
+
+    def _ask(self, line: str) -> int:
+        if self._process is None:
+            self._start()
+        try:
+            self._asking.write(f"{line}\n".encode())
+            return int(self._told.readline())
+        except (BrokenPipeError, ValueError) as error:
+            raise RuntimeError("the process that forks has come to an end") from error
+
+    def _start(self) -> None:
+        asked, asking = os.pipe()
+        told, telling = os.pipe()
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", self._code, str(asked), str(telling)],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=(asked, telling), start_new_session=True,
+        )  # fmt: skip
+        os.close(asked)
+        os.close(telling)
+        atexit.register(self.close)
+        self._asking, self._told = os.fdopen(asking, "wb", buffering=0), os.fdopen(told)
+
+    def close(self) -> None:
+        """End the process, and what it runs. Closed forks begin anew when they are asked again."""
+        if self._process is not None:
+            atexit.unregister(self.close)
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            self._asking.close()
+            self._told.close()
+            self._process = None
+
+    def __enter__(self) -> Forks:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
