@@ -14,7 +14,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from monograph.search.ranking import Ranking
+from monograph.search.ranking import Ranking, highest
+from monograph.store.database import Connection
 from monograph.values import Origin
 
 Method: TypeAlias = Literal["z_score", "reciprocal_rank"]
@@ -48,7 +49,7 @@ def fuse(
     method: Method = "z_score",
     weights: Mapping[str, float] = WEIGHTS,
 ) -> list[Fused]:
-    """Fuse rankings; chunks by fused score, highest first, ties by row number.
+    """Fuse rankings; chunks by fused score, highest first. Those that tie :func:`best` puts in order.
 
     Parameters
     ----------
@@ -68,20 +69,25 @@ def fuse(
         least = min(share.values(), default=0.0) if method == "z_score" else 0.0
         for row in totals:
             totals[row] += weights[one.retriever] * share.get(row, least)
-    return _ordered(totals, rankings, lifts)
+    return _fused(totals, rankings, lifts)
 
 
 def alone(one: Ranking, lifts: Sequence[Ranking]) -> list[Fused]:
     """One retriever's ranking under its own absolute scores, lifted as in :func:`fuse`."""
     totals = dict(zip(one.rows, one.scores, strict=True))
-    return _ordered(totals, [one], lifts)
+    return _fused(totals, [one], lifts)
 
 
-def _ordered(totals: dict[int, float], rankings: Sequence[Ranking], lifts: Sequence[Ranking]) -> list[Fused]:
-    totals = lifted(totals, lifts)
+def _fused(totals: dict[int, float], rankings: Sequence[Ranking], lifts: Sequence[Ranking]) -> list[Fused]:
     origins = origins_of([*rankings, *lifts])
-    fused = (Fused(row, total, origins[row]) for row, total in totals.items())
-    return sorted(fused, key=lambda one: (-one.score, one.row))
+    fused = (Fused(row, total, origins[row]) for row, total in lifted(totals, lifts).items())
+    return sorted(fused, key=lambda one: -one.score)
+
+
+def best(connection: Connection, fused: Sequence[Fused], k: int) -> list[Fused]:
+    """The k of highest score, ties by id."""
+    by_row = {one.row: one for one in fused}
+    return [by_row[row] for row in highest(connection, {row: one.score for row, one in by_row.items()}, k)]
 
 
 def lifted(totals: Mapping[int, float], lifts: Sequence[Ranking]) -> dict[int, float]:

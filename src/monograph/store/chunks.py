@@ -163,6 +163,15 @@ def find(connection: Connection, chunk_id: str) -> Found | None:
     return found[0] if found else None
 
 
+def ids(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
+    """Ids of chunks, by row."""
+    found = connection.execute(
+        "SELECT c.chunk, c.id FROM json_each(?) AS w CROSS JOIN chunks AS c WHERE c.chunk = w.value",
+        (json.dumps(list(rows)),),
+    )
+    return dict(found)
+
+
 def owners(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     """The document's id by the chunk's, for the chunks that are there."""
     return dict(

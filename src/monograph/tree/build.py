@@ -21,7 +21,7 @@ from monograph.store import vectors as stored_vectors
 from monograph.store.database import Connection, path_of
 from monograph.tree.hash import Planes, full_rank, ranks
 from monograph.tree.segment import Bounds, Listed, Node, NodeOrder, Segment, segments_near
-from monograph.values import Float32, content_hash
+from monograph.values import Float32, content_hash, inner_products
 
 KEY_BYTES = 16
 MANY = 16
@@ -305,7 +305,7 @@ def _nearest(connection: Connection, draft: Draft, dimension: int) -> Callable[[
         rows, memos = store.load(connection, stored), store.vectors_of(connection, stored)
         memos.update((node.row, drafted[node.row].made.vector) for node in segment if node.row < 0)
         held, found = stored_vectors.load(connection, list(set(memos.values())), dimension)
-        cosines = dict(zip(held.tolist(), np.round(found @ vector, 6).tolist(), strict=True))
+        cosines = dict(zip(held.tolist(), np.round(inner_products(found, vector), 6).tolist(), strict=True))
         best = max(segment, key=lambda node: cosines[memos[node.row]])
         if best.row < 0:
             return drafted[best.row].nearest
