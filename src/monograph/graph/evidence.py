@@ -14,6 +14,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from monograph.values import inner_products
+
 Float64: TypeAlias = npt.NDArray[np.float64]
 Bools: TypeAlias = npt.NDArray[np.bool_]
 
@@ -37,8 +39,8 @@ class Model:
     weights: tuple[float, ...]
 
     def probability(self, features: Float64) -> Float64:
-        """Probabilities (n,) of rows of features (n, len(weights))."""
-        result: Float64 = 1.0 / (1.0 + np.exp(-(features @ np.array(self.weights) + self.bias)))
+        """Probabilities (n,) of rows of features (n, len(weights)); equal rows have equal ones."""
+        result: Float64 = 1.0 / (1.0 + np.exp(-(inner_products(features, np.array(self.weights)) + self.bias)))
         return result
 
 
@@ -79,7 +81,7 @@ def combined(own: Mapping[int, float], led: Mapping[int, Mapping[int, float]]) -
 
 
 def in_order_of_gain(logarithms: Float64, covers: Float64) -> list[tuple[int, float]]:
-    """Rows put in order so that each adds most to those before it.
+    """Rows put in order so that each adds most to those before it; of those that add as much the first.
 
     Parameters
     ----------
@@ -96,7 +98,7 @@ def in_order_of_gain(logarithms: Float64, covers: Float64) -> list[tuple[int, fl
     alive = np.ones(len(logarithms), dtype=bool)
     ordered = []
     for _ in range(len(logarithms)):
-        values = np.where(alive, logarithms + COVERAGE * (covers @ left), -np.inf)
+        values = np.where(alive, logarithms + COVERAGE * inner_products(covers, left), -np.inf)
         best = int(values.argmax())
         ordered.append((best, float(values[best])))
         alive[best] = False

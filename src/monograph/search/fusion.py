@@ -15,7 +15,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from monograph.search import relevance
-from monograph.search.ranking import Ranking
+from monograph.search.ranking import Ranking, highest
+from monograph.store.database import Connection
 from monograph.values import Origin
 
 Method: TypeAlias = Literal["z_score", "reciprocal_rank"]
@@ -50,7 +51,7 @@ def fuse(
     method: Method = "z_score",
     weights: Mapping[str, float] = WEIGHTS,
 ) -> list[Fused]:
-    """Fuse rankings; chunks by fused score, highest first, ties by row number.
+    """Fuse rankings; chunks by fused score, highest first. Those that tie :func:`best` puts in order.
 
     Parameters
     ----------
@@ -72,31 +73,39 @@ def fuse(
         unfound += weights[one.retriever] * least
         for row in totals:
             totals[row] += weights[one.retriever] * share.get(row, least)
-    return _ordered(totals, rankings, lifts, unfound)
+    return _fused(totals, rankings, lifts, unfound)
 
 
 def alone(one: Ranking, lifts: Sequence[Ranking]) -> list[Fused]:
     """One retriever's ranking under its own absolute scores, lifted as in :func:`fuse`."""
     totals = dict(zip(one.rows, one.scores, strict=True))
-    return _ordered(totals, [one], lifts, 0.0)
+    return _fused(totals, [one], lifts, 0.0)
 
 
 def cosines(one: Ranking) -> list[Fused]:
     """The ranking of a retriever whose scores are cosines."""
     origins = origins_of([one])
-    pairs = sorted(zip(one.rows, one.scores, strict=True), key=lambda pair: (-pair[1], pair[0]))
+    pairs = sorted(zip(one.rows, one.scores, strict=True), key=lambda pair: -pair[1])
     return [Fused(row, score, origins[row], relevance.of_cosine(score)) for row, score in pairs]
 
 
-def _ordered(
+def _fused(
     totals: dict[int, float], rankings: Sequence[Ranking], lifts: Sequence[Ranking], unfound: float
 ) -> list[Fused]:
     """Best first; the relevance is the share of the best score, counted from that of what no retriever found."""
     totals = lifted(totals, lifts)
     origins = origins_of([*rankings, *lifts])
-    best = max(totals.values(), default=0.0)
-    fused = (Fused(row, total, origins[row], relevance.share(total, best, unfound)) for row, total in totals.items())
-    return sorted(fused, key=lambda one: (-one.score, one.row))
+    highest_score = max(totals.values(), default=0.0)
+    fused = (
+        Fused(row, total, origins[row], relevance.share(total, highest_score, unfound)) for row, total in totals.items()
+    )
+    return sorted(fused, key=lambda one: -one.score)
+
+
+def best(connection: Connection, fused: Sequence[Fused], k: int) -> list[Fused]:
+    """The k of highest score, ties by id."""
+    by_row = {one.row: one for one in fused}
+    return [by_row[row] for row in highest(connection, {row: one.score for row, one in by_row.items()}, k)]
 
 
 def lifted(totals: Mapping[int, float], lifts: Sequence[Ranking]) -> dict[int, float]:

@@ -23,7 +23,7 @@ from monograph.search.ranking import Ranking, ranking
 from monograph.store import graphs, names, readable
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
-from monograph.values import Float32, Path, PathNode
+from monograph.values import Float32, Path, PathNode, inner_products
 
 MOST_ASKED = 32
 """Names of a question that are looked at, the longest first."""
@@ -113,8 +113,9 @@ def search(
     if not starts or not pool.rows:
         return Found(pool)
     hops = max(parameters.radius, parameters.beam.length)
-    part = around(connection, starts, hops, pool.rows, allowed, parameters.bounds)
-    starts = {entity: similarity for entity, similarity in starts.items() if entity in part.kinds}
+    # Paths and edges that tie go by the numbers of their entities.
+    part, number = around(connection, starts, hops, pool.rows, allowed, parameters.bounds).numbered()
+    starts = {number[entity]: similarity for entity, similarity in starts.items() if entity in number}
     kinds = answer_kinds(asked.question.text, asked.types) or nearest_kind(nearest.embedder, asked.vector)
     answers = {entity for entity, kind in part.kinds.items() if kind in kinds}
     relevance = edge_relevance(part.graph, starts.keys() | answers, parameters.radius)
@@ -129,7 +130,7 @@ def search(
         return Found(pool)
     cosines = dict(zip(pool.rows, pool.scores, strict=True))
     scores = {row: cosines[row] for row in ways} | _with_descriptions(connection, nearest.embedder, ways, asked.vector)
-    return Found(ranking("minirag", scores.items(), len(scores)), ways, part.written)
+    return Found(ranking(connection, "minirag", scores.items(), len(scores)), ways, part.written)
 
 
 def _starting_nodes(
@@ -200,5 +201,5 @@ def _with_descriptions(
         "\n".join(filter(None, (title, text, said)))
         for (title, text), said in zip(titled, described.values(), strict=True)
     ]
-    cosines = embedder.embed(texts, "document") @ vector
+    cosines = inner_products(embedder.embed(texts, "document"), vector)
     return dict(zip(described, cosines.tolist(), strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from monograph.search.ranking import Ranking
+from monograph.search.ranking import Ranking, ranking
 from monograph.store import vectors
 from monograph.store.database import Connection
 from monograph.store.filters import EVERYTHING, Allowed
@@ -16,9 +16,8 @@ def search(connection: Connection, index: EcoVectorIndex, vector: Float32, k: in
     if not vector.any():
         return Ranking("dense", (), ())
     bits = None if allowed == EVERYTHING else index.allowed(connection, allowed)
-    near = index.search(connection, vector, Query(k, bits))
+    near = index.search(connection, vector, Query(k, bits, ties=True))
     found = vectors.chunks_of(connection, near.items, allowed)
-    # Chunks of one text share a vector: those come together, in order of row.
-    pairs = [(chunk, score) for memo, score in zip(near.items, near.scores, strict=True) for chunk in found[memo]][:k]
-    effort = Effort(near.loads, near.compared, near.stopped)
-    return Ranking("dense", tuple(chunk for chunk, _ in pairs), tuple(score for _, score in pairs), effort)
+    # Chunks of one text share a vector.
+    scored = ((chunk, score) for memo, score in zip(near.items, near.scores, strict=True) for chunk in found[memo])
+    return ranking(connection, "dense", scored, k, Effort(near.loads, near.compared, near.stopped))

@@ -36,7 +36,7 @@ class Near:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Codes:
-    """The names of one state of a file: rows (n,), signs (n, bytes) as bits."""
+    """The names of one state of a file in order of key: rows (n,), signs (n, bytes) as bits."""
 
     generation: int
     rows: Int64
@@ -77,7 +77,7 @@ class NearestNames:
 
         Returns
         -------
-        One list a vector, nearest first, ties by row. Names that are not embedded, or whose every word the embedder
+        One list a vector, nearest first, ties by key. Names that are not embedded, or whose every word the embedder
         does not know, are near nothing.
         """
         lengths = np.linalg.norm(vectors, axis=1)
@@ -89,11 +89,11 @@ class NearestNames:
         codes = self._codes(connection)
         held = [(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)) for _ in asked]
         for first in range(0, len(codes.rows), NAMES_AT_ONCE):
-            rows = codes.rows[first : first + NAMES_AT_ONCE]
+            places = np.arange(first, min(first + NAMES_AT_ONCE, len(codes.rows)))
             for place, scores in enumerate(_scores(table, codes.signs[first : first + NAMES_AT_ONCE])):
-                held[place] = _best(np.append(held[place][0], rows), np.append(held[place][1], scores), k)
-        for place, (rows, scores) in zip(asked.tolist(), held, strict=True):
-            cosines = np.clip(scores * sqrt(pi / 2), -1.0, 1.0)
+                held[place] = _best(np.append(held[place][0], places), np.append(held[place][1], scores), k)
+        for place, (found, scores) in zip(asked.tolist(), held, strict=True):
+            rows, cosines = codes.rows[found], np.clip(scores * sqrt(pi / 2), -1.0, 1.0)
             best[place] = [Near(row, cosine) for row, cosine in zip(rows.tolist(), cosines.tolist(), strict=True)]
         return best
 
@@ -129,10 +129,10 @@ def _scores(table: Float32, codes: npt.NDArray[np.uint8]) -> Float32:
     return scores
 
 
-def _best(rows: Int64, scores: Float32, k: int) -> tuple[Int64, Float32]:
-    """The k highest scores with their rows, highest first; ties by row."""
+def _best(places: Int64, scores: Float32, k: int) -> tuple[Int64, Float32]:
+    """The k highest scores with their places, highest first; ties by place."""
     if len(scores) > k:
         least = np.partition(scores, -k)[-k]
-        rows, scores = rows[scores >= least], scores[scores >= least]
-    order = np.lexsort((rows, -scores))[:k]
-    return rows[order], scores[order]
+        places, scores = places[scores >= least], scores[scores >= least]
+    order = np.lexsort((places, -scores))[:k]
+    return places[order], scores[order]

@@ -43,7 +43,7 @@ class Outlink:
 
 
 def outlinks(connection: Connection, question: Question, starts: Sequence[int]) -> list[list[Outlink]]:
-    """The names in the texts of some chunks, as far as they can lead on."""
+    """The names in the texts of some chunks, as far as they can lead on; of one chunk always in the same order."""
     named = graphs.named(connection, starts)
     own = graphs.own_subjects(connection, starts)
     texts = dict(zip(starts, readable.titled_texts(connection, starts), strict=True))
@@ -63,9 +63,9 @@ def outlinks(connection: Connection, question: Question, starts: Sequence[int]) 
             if row.row not in outlink:
                 outlink[row.row] = (row, (sentences.at(offset),))
         mine = own.get(start, set())
-        for name in mine:
-            if name in loaded and name not in outlink:
-                outlink[name] = (loaded[name], ())
+        about = sorted((loaded[name] for name in mine if name in loaded), key=lambda row: row.key)
+        for row in about:
+            outlink.setdefault(row.row, (row, ()))
         result.append([sentences.edge(start, row, where, row.row in mine) for row, where in outlink.values()])
     return result
 
@@ -75,7 +75,7 @@ def _titles_within(connection: Connection, texts: Mapping[int, str]) -> dict[int
     phrases = {chunk: _phrases(text) for chunk, text in texts.items()}
     known = graphs.known_subjects(connection, set().union(*phrases.values()))
     return {
-        chunk: sorted(((known[key], some[key]) for key in known.keys() & some.keys()), key=lambda one: one[0].row)
+        chunk: [(known[key], some[key]) for key in sorted(known.keys() & some.keys())]
         for chunk, some in phrases.items()
     }
 

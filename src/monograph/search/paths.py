@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from monograph.graph.names import key_of, mention_key
+from monograph.search.ranking import highest
 from monograph.search.walk import Walk
 from monograph.store import chunks, graphs, names, readable
 from monograph.store.database import Connection
@@ -49,9 +50,11 @@ def _way(found: Walk, row: int) -> _Way | None:
     at, chance = row, found.own.get(row, 0.0)
     passed = {row}
     while len(links) < LONGEST:
-        best = max(found.links.get(at, {}).values(), key=lambda link: (link.chance, -link.start), default=None)
-        if best is None or best.chance <= found.own.get(at, 0.0) or best.start in passed:
+        led = found.links.get(at, {})
+        nearest = highest(found.connection, {start: link.chance for start, link in led.items()}, 1)
+        if not nearest or led[nearest[0]].chance <= found.own.get(at, 0.0) or nearest[0] in passed:
             break
+        best = led[nearest[0]]
         chance = chance if links else best.chance
         links.insert(0, (best.name, best.start))
         passed.add(best.start)

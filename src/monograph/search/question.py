@@ -78,7 +78,7 @@ class Question:
 
     def weight(self, places: Iterable[int]) -> float:
         """What the words at some places weigh together."""
-        return float(sum(self.weights[place] for place in places))
+        return float(sum(self.weights[place] for place in sorted(places)))  # A sum hangs on its order.
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ def _otherwise_written(
     first = {token.key for token, one in zip(tokens, alone, strict=True) if one}
     rows = {row.row: row for row in (*names.known(connection, keys).values(), *names.called(connection, first))}
     held = {row.row for row in found}
-    return [row for number, row in sorted(rows.items()) if number not in held]
+    return sorted((row for number, row in rows.items() if number not in held), key=lambda row: row.key)
 
 
 def _may_name(tokens: list[_Token], small: Collection[str], is_subject: bool) -> bool:

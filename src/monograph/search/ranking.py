@@ -1,10 +1,16 @@
-"""What a retriever returns: chunks by row number, best first."""
+"""What a retriever returns: chunks by row number, best first, those that tie in order of id.
+
+A row number tells when a chunk came, its id what it is: the same chunks are ranked alike in every file.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
+from monograph.store import chunks
+from monograph.store.database import Connection
 from monograph.values import Effort
 
 POOL = 100
@@ -27,7 +33,24 @@ class Ranking:
     effort: Effort | None = None
 
 
-def ranking(retriever: str, scored: Iterable[tuple[int, float]], k: int) -> Ranking:
-    """The k best of (row, score) pairs; ties by row number."""
-    best = sorted(scored, key=lambda pair: (-pair[1], pair[0]))[:k]
-    return Ranking(retriever, tuple(row for row, _ in best), tuple(score for _, score in best))
+def highest(connection: Connection, scores: Mapping[int, float], k: int | None = None) -> list[int]:
+    """The k chunks of highest score, or all, by row number; ties by id. Ids are looked up where scores tie alone."""
+    best = sorted(scores, key=scores.__getitem__, reverse=True)
+    if k is not None and k < len(best):
+        # All that tie with the last may be it.
+        least = scores[best[k - 1]] if k > 0 else float("inf")
+        best = [row for row in best if scores[row] >= least]
+    tied = {row for pair in pairwise(best) if scores[pair[0]] == scores[pair[1]] for row in pair}
+    if tied:
+        ids = chunks.ids(connection, tied)
+        best.sort(key=lambda row: (-scores[row], ids.get(row, "")))
+    return best[:k]
+
+
+def ranking(
+    connection: Connection, retriever: str, scored: Iterable[tuple[int, float]], k: int, effort: Effort | None = None
+) -> Ranking:
+    """The k best of (row, score) pairs, ties by id."""
+    scores = dict(scored)
+    rows = highest(connection, scores, k)
+    return Ranking(retriever, tuple(rows), tuple(scores[row] for row in rows), effort)

@@ -12,18 +12,18 @@ from monograph.graph import evidence
 from monograph.graph.evidence import Bools, Float64
 from monograph.search.outlinks import Outlink, outlinks
 from monograph.search.question import Question
-from monograph.search.ranking import Ranking
+from monograph.search.ranking import Ranking, highest
 from monograph.store import graphs, names, terms, vectors
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
 from monograph.store.terms import words_of
-from monograph.values import Float32
+from monograph.values import Float32, inner_products
 
 MOST_MENTIONS = 25
 """A name that more chunks have says little of any of them, and is not followed to them."""
 
 MOST_DOCUMENTS = 12
-"""Documents about a name that it leads to."""
+"""Chunks of documents about a name that it leads to: of many homonyms the first chunks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,8 @@ class Walk:
     """One search while it goes on.
 
     ``own`` and ``total`` are probabilities by chunk row, ``links`` how each chunk was led to by start, ``asked`` the
-    question's name that a chunk's document is about.
+    question's name that a chunk's document is about. Chunks are known by row, and gone through in the order in which
+    they were found: that is the same in every file of the same documents, and with it every sum to its last bit.
     """
 
     connection: Connection
@@ -97,7 +98,7 @@ def walk(
     found.total = dict(found.own)
     done: set[int] = set()
     for _ in range(evidence.HOPS):
-        best = sorted(found.total, key=lambda chunk: (-found.total[chunk], chunk))[: evidence.STARTS]
+        best = highest(connection, found.total, evidence.STARTS)
         starts = [chunk for chunk in best if chunk not in done]
         done.update(starts)
         _follow(found, starts)
@@ -108,7 +109,7 @@ def walk(
 
 def in_order(found: Walk) -> list[tuple[int, float]]:
     """(chunk, value) of all that was found, best first; values never rise."""
-    best = sorted(found.total, key=lambda chunk: (-found.total[chunk], chunk))
+    best = highest(found.connection, found.total)
     head, tail = best[: evidence.COVERED], best[evidence.COVERED :]
     if not head:
         return []
@@ -152,12 +153,14 @@ class _About:
 def _subjects_asked(found: Walk) -> dict[int, _About]:
     """The chunks whose documents are about a name of the question; the most telling name of each."""
     asked = {one.name.row: one for one in found.question.names}
+    key = {one.name.row: one.name.key for one in found.question.names}
     entity = {one.name.head: one for one in found.question.names}
     for some in names.members(found.connection, entity).values():
         for member in some:
             asked.setdefault(member.row, entity[member.head])
+            key[member.row] = member.key
     best: dict[int, _About] = {}
-    for one in graphs.subject_chunks(found.connection, asked, found.allowed):
+    for one in sorted(graphs.subject_chunks(found.connection, asked, found.allowed), key=lambda one: key[one.name]):
         fit = 0.0
         if one.qualifier:
             words = one.qualifier.split()
@@ -170,7 +173,7 @@ def _subjects_asked(found: Walk) -> dict[int, _About]:
 
 
 def _start(found: Walk, fused: Mapping[int, float], subjects: Mapping[int, _About], clause_vectors: Float32) -> None:
-    rows = sorted(fused)
+    rows = list(fused)
     if not rows:
         return
     found.know(rows)
@@ -199,15 +202,14 @@ def _naming(found: Walk, rows: Sequence[int]) -> dict[int, float]:
     rarity = {
         head: max(0.0, math.log((total + 1) / (sum(one.uses for one in some) + 0.5))) for head, some in entities.items()
     }
-    whole = sum(rarity.values())
+    whole = math.fsum(rarity.values())  # The same in any order.
     if not whole:
         return {}
     head = {one.row: one.head for some in entities.values() for one in some}
-    named = {(head[name], chunk) for name, chunk in graphs.that_name(found.connection, rows, head)}
-    share: dict[int, float] = {}
-    for entity, chunk in sorted(named):
-        share[chunk] = share.get(chunk, 0.0) + rarity[entity] / whole
-    return share
+    named: dict[int, set[int]] = {}
+    for name, chunk in graphs.that_name(found.connection, rows, head):
+        named.setdefault(chunk, set()).add(head[name])
+    return {chunk: math.fsum(rarity[one] for one in some) / whole for chunk, some in named.items()}
 
 
 def _best_clause(found: Walk, rows: Sequence[int], clause_vectors: Float32) -> Float64:
@@ -215,17 +217,19 @@ def _best_clause(found: Walk, rows: Sequence[int], clause_vectors: Float32) -> F
     question = found.question
     has = np.stack([found.has[row] for row in rows]).astype(np.float64)
     held, dense = vectors.of_chunks(found.connection, rows, clause_vectors.shape[1])
-    cosines = np.zeros((len(rows), len(clause_vectors)))
-    cosines[np.searchsorted(rows, held)] = dense @ clause_vectors.T
+    place_of = {row: place for place, row in enumerate(rows)}
+    placed = [place_of[row] for row in held.tolist()]
     best = np.full(len(rows), -np.inf)
-    for place, clause in enumerate(question.clauses):
+    for clause, vector in zip(question.clauses, clause_vectors, strict=True):
         weights = np.zeros(len(question.words))
         said = list(question.places(words_of(clause)))
         weights[said] = question.weights[said]
         if not said:
             weights = question.weights
-        covered = _standardised(has @ weights)
-        best = np.maximum(best, covered + 0.5 * _standardised(cosines[:, place]))
+        covered = _standardised(inner_products(has, weights))
+        cosines = np.zeros(len(rows))
+        cosines[placed] = inner_products(dense, vector)
+        best = np.maximum(best, covered + 0.5 * _standardised(cosines))
     return best
 
 
@@ -334,8 +338,7 @@ def _added(found: Walk, pairs: Sequence[tuple[int, int]]) -> Float64:
     """Share of the question's words that a target has and its start has not."""
     starts = np.stack([found.has[start] for start, _ in pairs])
     targets = np.stack([found.has[target] for _, target in pairs])
-    result: Float64 = (targets & ~starts) @ found.question.weights
-    return result
+    return inner_products((targets & ~starts).astype(np.float64), found.question.weights)
 
 
 def _add(found: Walk, pairs: Sequence[tuple[Outlink, int]], chances: Float64) -> None:

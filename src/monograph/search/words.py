@@ -44,7 +44,7 @@ def bm25(connection: Connection, query: str, k: int, allowed: Allowed) -> Rankin
     telling = [word for word in words if 0 < frequency.get(word, len(word) == 1) <= most]
     known = telling or [word for word in words if word in frequency]
     rarest = sorted(known, key=lambda word: frequency.get(word, 0))[:MOST_WORDS]
-    return ranking("lexical", terms.bm25(connection, rarest, k, WEIGHTS, allowed), k)
+    return ranking(connection, "lexical", terms.bm25(connection, rarest, k, WEIGHTS, allowed), k)
 
 
 def word_for_word(connection: Connection, retriever: str, wanted: Sequence[str], k: int, allowed: Allowed) -> Ranking:
@@ -77,7 +77,7 @@ def word_for_word(connection: Connection, retriever: str, wanted: Sequence[str],
             worth = _worth(text, "\n".join(titled))
             if worth > 0:
                 found[row] = found.get(row, 0.0) + worth / len(wanted)
-    return ranking(retriever, found.items(), k)
+    return ranking(connection, retriever, found.items(), k)
 
 
 def matches(connection: Connection, query: str, k: int, allowed: Allowed) -> list[Ranking]:
@@ -93,9 +93,8 @@ def substring(connection: Connection, query: str, k: int, allowed: Allowed) -> R
     needle = terms.fold(query.strip())
     rows = terms.containing(connection, needle, CANDIDATES, allowed)
     texts = readable.titled_texts(connection, rows)
-    return ranking(
-        "substring", ((row, 1.0) for row, (_, text) in zip(rows, texts, strict=True) if needle in terms.fold(text)), k
-    )
+    held = ((row, 1.0) for row, (_, text) in zip(rows, texts, strict=True) if needle in terms.fold(text))
+    return ranking(connection, "substring", held, k)
 
 
 def codes(query: str) -> list[str]:

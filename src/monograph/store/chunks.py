@@ -180,6 +180,15 @@ def row_of(connection: Connection, chunk_id: str) -> int | None:
     return None if found is None else int(found[0])
 
 
+def ids(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
+    """Ids of chunks, by row."""
+    found = connection.execute(
+        "SELECT c.chunk, c.id FROM json_each(?) AS w CROSS JOIN chunks AS c WHERE c.chunk = w.value",
+        (json.dumps(list(rows)),),
+    )
+    return dict(found)
+
+
 def owners(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     """The document's id by the chunk's, for the chunks that are there."""
     return dict(

@@ -309,7 +309,7 @@ def known_subjects(connection: Connection, keys: Iterable[str]) -> dict[str, nam
 def subject_chunks(connection: Connection, wanted: Iterable[int], allowed: Allowed = EVERYTHING) -> list[SubjectChunk]:
     """The chunks of documents that are about some names: the first ones by title, the very first otherwise.
 
-    In order of name and chunk.
+    The first chunks of all documents come before the second ones; of these in order of id.
     """
     found = connection.execute(
         f"""SELECT s.name, c.chunk, s.by_title, s.qualifier,
@@ -317,7 +317,7 @@ def subject_chunks(connection: Connection, wanted: Iterable[int], allowed: Allow
         FROM json_each(?) AS n CROSS JOIN subjects AS s CROSS JOIN chunks AS c
         WHERE s.name = n.value AND c.document = s.document
             AND c.ordinal < CASE s.by_title WHEN 1 THEN {SUBJECT_CHUNKS} ELSE 1 END AND {allowed.on("c.chunk")}
-        ORDER BY s.name, c.chunk""",  # noqa: S608
+        ORDER BY c.ordinal, c.id""",  # noqa: S608
         (_listed(wanted), *allowed.parameters),
     )
     return [SubjectChunk(row[0], row[1], bool(row[2]), row[3], row[4]) for row in found]

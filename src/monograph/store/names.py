@@ -83,12 +83,15 @@ def known(connection: Connection, keys: Iterable[str]) -> dict[str, NameRow]:
 
 
 def called(connection: Connection, first: Iterable[str]) -> list[NameRow]:
-    """Persons by their first names: those of whom the file knows one alone, in order of row."""
+    """Persons by their first names: those of whom the file knows one alone, in order of key.
+
+    Of several names of that one it is the first by the alphabet.
+    """
     found = connection.execute(
-        f"""SELECT min(n.name), n.key, n.uses, {_ENTITY} FROM json_each(?) AS k CROSS JOIN names AS n
+        f"""SELECT n.name, min(n.key), n.uses, {_ENTITY} FROM json_each(?) AS k CROSS JOIN names AS n
         LEFT JOIN names AS h ON h.name = n.head
         WHERE n.key > k.value || ' ' AND n.key < k.value || '!' AND n.uses > 0 AND n.persons > 0
-        GROUP BY k.value HAVING count(DISTINCT {_ENTITY}) = 1 ORDER BY n.name""",  # noqa: S608 - a constant
+        GROUP BY k.value HAVING count(DISTINCT {_ENTITY}) = 1 ORDER BY n.key""",  # noqa: S608 - a constant
         (_listed(first),),
     )
     return [NameRow(*row) for row in found]
@@ -105,7 +108,7 @@ def load(connection: Connection, names: Iterable[int]) -> dict[int, NameRow]:
 
 
 def members(connection: Connection, heads: Iterable[int]) -> dict[int, list[NameRow]]:
-    """All living names of entities, by the row of their head, which comes first."""
+    """All living names of entities, by the row of their head, which comes first; the others in order of key."""
     asked = _listed(heads)
     found: dict[int, list[NameRow]] = {}
     for row in connection.execute(
@@ -119,6 +122,8 @@ def members(connection: Connection, heads: Iterable[int]) -> dict[int, list[Name
         (asked,),
     ):
         found.setdefault(row[3], []).append(NameRow(*row))
+    for some in found.values():
+        some.sort(key=lambda one: (one.row != one.head, one.key))
     return found
 
 
@@ -154,8 +159,8 @@ def drop_codes(connection: Connection, but: int | None = None) -> None:
 
 
 def codes(connection: Connection) -> Iterator[tuple[int, bytes]]:
-    """(row, code) of every living name that has a code, in order of row."""
-    yield from connection.execute("SELECT name, code FROM names WHERE uses > 0 AND code IS NOT NULL ORDER BY name")
+    """(row, code) of every living name that has a code, in order of key."""
+    yield from connection.execute("SELECT name, code FROM names WHERE uses > 0 AND code IS NOT NULL ORDER BY key")
 
 
 def use(connection: Connection, changes: Mapping[int, int], persons: Mapping[int, int]) -> None:

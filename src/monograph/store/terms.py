@@ -24,6 +24,8 @@ _UNSPACED = re.compile(
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 _WORD = re.compile(r"[\w\u0300-\u036f]+")
 _LENGTH_OF_TRIGRAM = 3
+_SPARE = 16
+"""Results asked for beyond the k best, which mostly show where those that tie with the last end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,7 @@ def bm25(
     words:
         Folded words, or pairs of characters, as :func:`words_of` gives them.
     k:
-        Most chunks to return.
+        Chunks to return, where so many hold a word, and all that tie with the last of them.
     weights:
         Of title and text.
     allowed:
@@ -157,29 +159,47 @@ def bm25(
 
     Returns
     -------
-    (chunk row, score), highest first; scores are above 0; ties by row.
+    (chunk row, score), highest first; scores are above 0. Which of those that tie come first is for the caller.
     """
     if not words or k <= 0:
         return []
     match = " OR ".join(_any_of(word) for word in words)
-    found = connection.execute(
-        f"""SELECT rowid, -bm25(words, ?, ?) AS score FROM words
-        WHERE words MATCH ? AND {allowed.on("words.rowid")} ORDER BY score DESC, rowid LIMIT ?""",  # noqa: S608
-        (weights.title, weights.text, match, *allowed.parameters, k),
-    )
-    return [(int(row), float(score)) for row, score in found]
+    scored = f"""SELECT rowid, -bm25(words, ?, ?) AS score FROM words
+        WHERE words MATCH ? AND {allowed.on("words.rowid")}"""  # noqa: S608
+    asked = (weights.title, weights.text, match, *allowed.parameters)
+    found = connection.execute(f"{scored} ORDER BY score DESC LIMIT ?", (*asked, k + _SPARE)).fetchall()
+    if len(found) < k:
+        return found
+    least = found[k - 1][1]
+    if len(found) == k + _SPARE and found[-1][1] == least:
+        return connection.execute(
+            f"SELECT rowid, score FROM ({scored}) WHERE score >= ? ORDER BY score DESC",  # noqa: S608
+            (*asked, least),
+        ).fetchall()
+    return [pair for pair in found if pair[1] >= least]
 
 
 def phrase(connection: Connection, text: str, k: int, allowed: Allowed) -> list[int]:
-    """Chunks whose title or text has the words of ``text`` one after the other; at most k row numbers, ascending."""
+    """Chunks whose title or text has the words of ``text`` one after the other: row numbers, ascending.
+
+    At most k; of more those whose ids come first.
+    """
     words = words_of(text)
-    if not words:
-        return []
-    found = connection.execute(
-        f"SELECT rowid FROM words WHERE words MATCH ? AND {allowed.on('words.rowid')} LIMIT ?",  # noqa: S608
-        (_quoted(" ".join(words)), *allowed.parameters, k),
-    )
-    return [int(row) for (row,) in found]
+    return _matching(connection, "words", _quoted(" ".join(words)), k, allowed) if words else []
+
+
+def _matching(connection: Connection, table: str, match: str, k: int, allowed: Allowed) -> list[int]:
+    query = f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND {allowed.on(f'{table}.rowid')}"  # noqa: S608
+    asked = (match, *allowed.parameters)
+    found = connection.execute(f"{query} LIMIT ?", (*asked, k + 1)).fetchall()
+    if len(found) > k:
+        # Along the index of ids: so many match that it soon comes by the first k.
+        found = connection.execute(
+            f"""SELECT chunk FROM chunks INDEXED BY sqlite_autoindex_chunks_1
+            WHERE chunk IN ({query}) ORDER BY id LIMIT ?""",  # noqa: S608
+            (*asked, k),
+        ).fetchall()
+    return sorted(row for (row,) in found)
 
 
 def containing(connection: Connection, text: str, k: int, allowed: Allowed) -> list[int]:
@@ -187,17 +207,15 @@ def containing(connection: Connection, text: str, k: int, allowed: Allowed) -> l
 
     Returns
     -------
-    At most k row numbers, ascending; none when the folded text is shorter than three characters.
+    At most k row numbers, ascending, of more those of the chunks whose ids come first; none when the folded text is
+    shorter than three characters.
     """
     folded = fold(text)
     trigrams = {folded[at : at + _LENGTH_OF_TRIGRAM] for at in range(len(folded) - _LENGTH_OF_TRIGRAM + 1)}
     if not trigrams:
         return []
-    found = connection.execute(
-        f"SELECT rowid FROM trigrams WHERE trigrams MATCH ? AND {allowed.on('trigrams.rowid')} LIMIT ?",  # noqa: S608
-        (" AND ".join(_quoted(trigram) for trigram in sorted(trigrams)), *allowed.parameters, k),
-    )
-    return [int(row) for (row,) in found]
+    match = " AND ".join(_quoted(trigram) for trigram in sorted(trigrams))
+    return _matching(connection, "trigrams", match, k, allowed)
 
 
 def _any_of(word: str) -> str:

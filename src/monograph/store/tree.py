@@ -305,17 +305,18 @@ def beginning(connection: Connection, prefix: str, most: int) -> list[Row]:
     return [Row(*row) for row in found]
 
 
-def of_vectors(connection: Connection, memos: Sequence[int], barred: Iterable[int] = ()) -> dict[int, list[int]]:
-    """The summaries that have each of some vectors, in order of key, without those that are barred."""
+def of_vectors(
+    connection: Connection, memos: Sequence[int], barred: Iterable[int] = ()
+) -> dict[int, list[tuple[int, bytes]]]:
+    """(node, key) of the summaries that have each of some vectors, without those that are barred."""
     without = set(barred)
-    found: dict[int, list[int]] = {row: [] for row in memos}
-    for row, node in connection.execute(
-        """SELECT n.vector, n.node FROM json_each(?) AS w CROSS JOIN nodes AS n WHERE n.vector = w.value
-        ORDER BY n.vector, n.layer, n.key""",
+    found: dict[int, list[tuple[int, bytes]]] = {row: [] for row in memos}
+    for row, node, key in connection.execute(
+        "SELECT n.vector, n.node, n.key FROM json_each(?) AS w CROSS JOIN nodes AS n WHERE n.vector = w.value",
         (json.dumps(list(memos)),),
     ):
         if node not in without:
-            found[row].append(node)
+            found[row].append((node, key))
     return found
 
 

@@ -23,7 +23,7 @@ from monograph.store.database import Connection, path_of
 from monograph.tree.hash import Planes, full_rank, ranks
 from monograph.tree.leaves import KEY_BYTES, damaged, placed, update_leaves
 from monograph.tree.segment import Bounds, Listed, Node, NodeOrder, Segment, segments_near
-from monograph.values import Float32, content_hash
+from monograph.values import Float32, content_hash, inner_products
 
 MANY = 16
 """Of a layer of less than so many nodes a change, all are read at once."""
@@ -281,7 +281,7 @@ def _nearest(connection: Connection, draft: Draft, dimension: int) -> Callable[[
         rows, memos = store.load(connection, stored), store.vectors_of(connection, stored)
         memos.update((node.row, drafted[node.row].made.vector.row) for node in segment if node.row < 0)
         held, found = stored_vectors.load(connection, list(set(memos.values())), dimension)
-        cosines = dict(zip(held.tolist(), np.round(found @ vector, 6).tolist(), strict=True))
+        cosines = dict(zip(held.tolist(), np.round(inner_products(found, vector), 6).tolist(), strict=True))
         lacking = [node.row for node in segment if memos.get(node.row) not in cosines]
         if any(row > 0 for row in lacking):
             raise damaged(connection, "a node has no vector")

@@ -17,7 +17,7 @@ from monograph.values.answer import (
     joined,
     rendered,
 )
-from monograph.values.arrays import Float32
+from monograph.values.arrays import Float32, inner_products
 from monograph.values.content import (
     PASSAGE_SEPARATOR,
     Chunk,
@@ -142,6 +142,7 @@ __all__ = [
     "cite",
     "content_hash",
     "content_id",
+    "inner_products",
     "joined",
     "rendered",
 ]

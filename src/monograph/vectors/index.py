@@ -86,7 +86,7 @@ class EcoVectorIndex:
         return self._memory.allowed(connection, condition)
 
     def search(self, connection: Connection, vector: Float32, query: Query) -> Neighbours:
-        """The nearest vectors: k of them where so many exist and are allowed.
+        """The nearest vectors: k of them where so many exist and are allowed, or more with the query's ``ties``.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class EcoVectorIndex:
                     return search.finish(connection, "enough", self._memory.ahead)
         except kernel.DamagedBytes as fault:
             raise _damaged(connection, str(fault)) from None
-        return search.finish(connection, "all", self._memory.ahead)
+        return self._all_searched(connection, query, search, asked)
 
     def search_many(self, connection: Connection, vectors: Float32, query: Query) -> list[Neighbours]:
         """Search for many vectors, each as :meth:`search` would; a cluster is read once a round for all that probe it.
@@ -141,7 +141,7 @@ class EcoVectorIndex:
         few = self._few(connection, query)
         if few is not None:
             return [exact(connection, few, search, one) for search, one in zip(searches, asked, strict=True)]
-        stopped = ["all"] * len(asked)
+        enough: set[int] = set()
         going = (
             {place: probes(state.centroids, one, state.likely) for place, one in enumerate(asked)} if query.k else {}
         )
@@ -150,12 +150,15 @@ class EcoVectorIndex:
                 bodies = self._memory.bodies(connection, cluster, state.version)
                 for place in places:
                     with _told(connection):
-                        enough = searches[place].probe(connection, cluster, bodies)
-                    if enough:
-                        stopped[place] = "enough"
+                        done = searches[place].probe(connection, cluster, bodies)
+                    if done:
+                        enough.add(place)
                         del going[place]
         return [
-            search.finish(connection, why, self._memory.ahead) for search, why in zip(searches, stopped, strict=True)
+            search.finish(connection, "enough", self._memory.ahead)
+            if place in enough
+            else self._all_searched(connection, query, search, asked[place])
+            for place, search in enumerate(searches)
         ]
 
     def close(self) -> None:
@@ -169,6 +172,12 @@ class EcoVectorIndex:
             self._memory.ahead.clusters(connection, some)
             yield from some
             count = AHEAD // 2
+
+    def _all_searched(self, connection: Connection, query: Query, search: Search, asked: Float32) -> Neighbours:
+        """What a search of every cluster found. Where its codes cannot tell the best from the rest, vectors do."""
+        if search.cuts_ties:
+            return exact(connection, self._allowed_memos(connection, query), search, asked)
+        return search.finish(connection, "all", self._memory.ahead)
 
     def _unbuilt(self, connection: Connection, vector: Float32, query: Query) -> Neighbours:
         """A file whose index waits to be built, and that cannot be written here: every vector is compared."""
@@ -194,6 +203,12 @@ class EcoVectorIndex:
         allowed = query.count_allowed()
         if query.allowed is None or allowed is None or allowed > EXACT_BELOW:
             return None
+        return self._allowed_memos(connection, query)
+
+    def _allowed_memos(self, connection: Connection, query: Query) -> list[int]:
+        """The memo rows of all vectors that may be found."""
+        if query.allowed is None:
+            return [one.memo for one in store.every_placement(connection, self.space) if one.first]
         rows = np.flatnonzero(np.unpackbits(query.allowed, bitorder="little")).tolist()
         return [one.memo for one in store.placements(connection, self.space, rows).values() if one.first]
 

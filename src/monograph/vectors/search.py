@@ -15,7 +15,7 @@ from monograph.store import clusters as store
 from monograph.store import vectors as stored_vectors
 from monograph.store.database import Connection
 from monograph.store.prefetch import Prefetcher
-from monograph.values import Float32
+from monograph.values import Float32, inner_products
 from monograph.vectors import kernel
 from monograph.vectors.centroids import Centroids
 from monograph.vectors.cluster import Metric, body_size
@@ -27,6 +27,8 @@ Bits: TypeAlias = npt.NDArray[np.uint8]
 Load: TypeAlias = Callable[[int], list[bytes]]
 """Reads the bodies of a cluster."""
 
+COMPARED_AT_ONCE = 8_192
+"""Vectors that are read together, to be compared as they are stored."""
 MOST_FIRST = 48
 """Clusters put in order at first, at most; four times as many, and then all, when those do not suffice."""
 
@@ -47,6 +49,9 @@ class Query:
         Whether the best are compared by their vectors as stored; else by their codes.
     ef:
         Nodes kept in view where a cluster is walked by its graph; None takes 32, or the results kept when that is more.
+    ties:
+        Whether all that tie with the k-th come too, for the caller to choose among them. Where every cluster is
+        searched, what is found is then a function of the vectors alone: no cut is made by row.
 
     Raises
     ------
@@ -59,6 +64,7 @@ class Query:
     stop: StopCondition | None = None
     rerank: bool = True
     ef: int | None = None
+    ties: bool = False
 
     def __post_init__(self) -> None:
         if self.k < 0:
@@ -69,7 +75,8 @@ class Query:
     @property
     def pool(self) -> int:
         """Results kept while the search goes on."""
-        return self.k + max(3, self.k // 4) if self.rerank else self.k
+        kept = self.k + max(3, self.k // 4) if self.rerank else self.k
+        return kept + 1 if self.ties else kept  # One more shows where the last that counts ties with what was let go.
 
     def count_allowed(self) -> int | None:
         """How many memo rows are allowed; None when all are."""
@@ -85,7 +92,8 @@ class Neighbours:
     items:
         Memo rows, nearest first.
     scores:
-        Cosines, inner products, or for L2 minus the squared distances: highest first, ties by row.
+        Cosines, inner products, or for L2 minus the squared distances: highest first, ties by row. The same vector has
+        the same score to the bit whatever it is compared with.
     loads:
         Clusters that were read.
     compared:
@@ -132,7 +140,7 @@ def prepare_many(vectors: npt.ArrayLike, dimension: int, metric: Metric) -> Floa
         raise InputError(f"vector {row} holds a value that is not finite", "check what made it")
     if metric != "cosine":
         return given
-    lengths = np.sqrt(np.einsum("ij,ij->i", given, given))
+    lengths: Float32 = np.sqrt(inner_products(given, given))
     if not lengths.all():
         raise InputError(
             f"vector {int(np.flatnonzero(lengths == 0)[0])} is zero: it has no cosine to anything", "leave it out"
@@ -201,20 +209,37 @@ class Search:
     def finish(self, connection: Connection, stopped: str, ahead: Prefetcher) -> Neighbours:
         """The k best, compared exactly unless that was not asked."""
         items, scores = self.pool.ids, self.pool.scores
+        if self._certain >= self._query.k:
+            items, scores = items[: self._certain], scores[: self._certain]
         if self._query.rerank:
             ahead.memos(connection, items.tolist())
             items, scores = _compared(connection, items.tolist(), self._asked, self._design.metric)
         return _neighbours(items, scores, self._asked, self, stopped)
 
     @property
+    def cuts_ties(self) -> bool:
+        """Whether the codes of some of the k best tie with codes that were let go."""
+        return self._certain < min(self._query.k, self.pool.filled)
+
+    @property
+    def _certain(self) -> int:
+        """How many results are kept whatever their rows are: those above the last, where there may be more like it."""
+        pool = self.pool
+        if not self._query.ties or pool.filled < self._query.pool:
+            return pool.filled
+        return int((pool.scores > pool.scores[-1]).sum())
+
+    @property
     def design(self) -> Design:
         """Of the index that is searched."""
         return self._design
 
-    @property
-    def k(self) -> int:
-        """Results asked for."""
-        return self._query.k
+    def count(self, scores: Float32) -> int:
+        """How many of some scores, highest first, are results: k, or with ties all that are as high as the k-th."""
+        k = self._query.k
+        if not self._query.ties or not 0 < k < len(scores):
+            return k
+        return int((scores >= scores[k - 1]).sum())
 
 
 def exact(connection: Connection, memos: list[int], search: Search, asked: Float32) -> Neighbours:
@@ -226,17 +251,26 @@ def exact(connection: Connection, memos: list[int], search: Search, asked: Float
 
 def _compared(connection: Connection, memos: list[int], asked: Float32, metric: Metric) -> tuple[Int64, Float32]:
     """Memo rows by their exact scores, highest first, ties by row."""
-    rows, vectors = stored_vectors.load(connection, memos, len(asked))
-    scores = vectors @ asked
-    if metric != "inner_product":
-        squares = np.einsum("ij,ij->i", vectors, vectors)
-        scores = scores / np.sqrt(squares) if metric == "cosine" else scores - 0.5 * squares
+    found = [(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))]
+    for first in range(0, len(memos), COMPARED_AT_ONCE):
+        some, vectors = stored_vectors.load(connection, memos[first : first + COMPARED_AT_ONCE], len(asked))
+        found.append((some, _scores(vectors, asked, metric)))
+    rows, scores = (np.concatenate(parts) for parts in zip(*found, strict=True))
     order = np.lexsort((rows, -scores))
     return rows[order], scores[order]
 
 
+def _scores(vectors: Float32, asked: Float32, metric: Metric) -> Float32:
+    scores: Float32 = inner_products(vectors, asked)
+    if metric != "inner_product":
+        squares: Float32 = inner_products(vectors, vectors)
+        scores = (scores / np.sqrt(squares) if metric == "cosine" else scores - 0.5 * squares).astype(np.float32)
+    return scores
+
+
 def _neighbours(items: Int64, scores: Float32, asked: Float32, search: Search, stopped: str) -> Neighbours:
-    items, scores = items[: search.k], scores[: search.k]
+    count = search.count(scores)
+    items, scores = items[:count], scores[:count]
     if search.design.metric == "l2":
         scores = 2 * scores - asked @ asked
     return Neighbours(tuple(items.tolist()), tuple(scores.tolist()), len(search.loads), search.compared, stopped)

@@ -19,4 +19,4 @@ class Dense(Named):
         with corpus.read() as connection:
             vector = corpus.vector_of(query)
             found = nearest.search(connection, corpus.chunks, vector, pool_size(query.k), query.allowed)
-            return hits.load(connection, fusion.cosines(found)[: query.k])
+            return hits.load(connection, fusion.best(connection, fusion.cosines(found), query.k))

@@ -10,6 +10,7 @@ from monograph.search.question import take_apart
 from monograph.search.ranking import Ranking, pool_size
 from monograph.search.relevance import share
 from monograph.search.strategy import Corpus, Named, Query
+from monograph.store import chunks
 from monograph.store.database import Connection
 from monograph.values import Hit, Origin
 
@@ -60,7 +61,7 @@ def by_formulas(corpus: Corpus, query: Query, parameters: minirag.Parameters = m
         asked = minirag.Asked(take_apart(connection, query.text), vector, types)
         pool = nearest.search(connection, corpus.chunks, vector, pool_size(query.k), query.allowed)
         found = minirag.search(connection, corpus.nearest_names(), asked, pool, query.allowed, parameters)
-        fused = fusion.cosines(found.ranking)[: query.k]
+        fused = fusion.best(connection, fusion.cosines(found.ranking), query.k)
         return hits.load(connection, fused, minirag.to_chunks(connection, found, (one.row for one in fused)))
 
 
@@ -72,7 +73,9 @@ def _hits(
     values = fusion.lifted(dict(ordered), matches)
     ranks = {row: rank for rank, (row, _) in enumerate(ordered)}
     origins = fusion.origins_of([*rankings, *matches])
-    best = sorted(values, key=lambda row: (-values[row], ranks.get(row, len(ranks)), row))[:k]
+    # What the walk did not come by has a match, and no rank.
+    ids = chunks.ids(connection, values.keys() - ranks.keys())
+    best = sorted(values, key=lambda row: (-values[row], ranks.get(row, len(ranks)), ids.get(row, "")))[:k]
     worth = dict(found.total)
     for one in matches:
         worth.update((row, max(score, worth.get(row, 0.0))) for row, score in zip(one.rows, one.scores, strict=True))

@@ -53,4 +53,5 @@ class Hybrid(Named):
                 nearest.search(connection, corpus.chunks, vector, pool, query.allowed),
             ]
             matches = words.matches(connection, query.text, pool, query.allowed)
-            return hits.load(connection, fusion.fuse(rankings, matches, FUSION, weights)[: query.k])
+            fused = fusion.fuse(rankings, matches, FUSION, weights)
+            return hits.load(connection, fusion.best(connection, fused, query.k))

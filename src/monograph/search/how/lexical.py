@@ -20,4 +20,4 @@ class Lexical(Named):
         with corpus.read() as connection:
             found = words.bm25(connection, query.text, pool, query.allowed)
             matches = words.matches(connection, query.text, pool, query.allowed)
-            return hits.load(connection, fusion.alone(found, matches)[: query.k])
+            return hits.load(connection, fusion.best(connection, fusion.alone(found, matches), query.k))

@@ -39,7 +39,8 @@ class Tfidf(Named):
     def search(self, corpus: Corpus, query: Query) -> list[Hit]:
         """Scores lie in [0, alpha + beta]."""
         with corpus.read() as connection:
-            return hits.load(connection, fusion.alone(self._ranking(connection, query), [])[: query.k])
+            found = self._ranking(connection, query)
+            return hits.load(connection, fusion.best(connection, fusion.alone(found, []), query.k))
 
     def _ranking(self, connection: Connection, query: Query) -> Ranking:
         pool = max(CANDIDATES, 4 * query.k)
@@ -57,7 +58,7 @@ class Tfidf(Named):
             (row, self.alpha * _cosine(vector, unit_vector(count, idf)) + self.beta * lifted.get(row, 0.0))
             for row, count in zip(rows, counts, strict=True)
         ]
-        return ranking("tfidf", scored, query.k)
+        return ranking(connection, "tfidf", scored, query.k)
 
 
 def inverse_document_frequency(frequency: Mapping[str, int], total: int) -> dict[str, float]:

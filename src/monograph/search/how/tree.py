@@ -73,16 +73,17 @@ class Tree(Named):
 def nearest_summaries(
     connection: Connection, index: EcoVectorIndex, vector: Float32, k: int, allowed: Allowed
 ) -> Ranking:
-    """The k summaries of highest cosine, by node."""
+    """The k summaries of highest cosine, by node; ties by key, which is a hash of what is summarized."""
     if not vector.any():
         return Ranking("tree", (), ())
     bits = None if allowed == EVERYTHING else index.allowed(connection, allowed)
-    near = index.search(connection, vector, VectorQuery(k, bits))
+    near = index.search(connection, vector, VectorQuery(k, bits, ties=True))
     barred = set() if allowed == EVERYTHING else store.barred(connection, allowed)
     found = store.of_vectors(connection, near.items, barred)
-    pairs = [(node, score) for memo, score in zip(near.items, near.scores, strict=True) for node in found[memo]][:k]
+    scored = [(score, *one) for memo, score in zip(near.items, near.scores, strict=True) for one in found[memo]]
+    best = sorted(scored, key=lambda one: (-one[0], one[2]))[:k]
     effort = Effort(near.loads, near.compared, near.stopped)
-    return Ranking("tree", tuple(node for node, _ in pairs), tuple(score for _, score in pairs), effort)
+    return Ranking("tree", tuple(node for _, node, _ in best), tuple(score for score, *_ in best), effort)
 
 
 _Place = tuple[bool, int]
