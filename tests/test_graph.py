@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from embedders import HashEmbedder
 from extractors import CapitalExtractor
 from monograph import Document, Monograph
+from monograph.derive.extract.pattern import mentions as pattern_mentions
 from monograph.errors import ModelMismatch
 from monograph.graph.build import MOST_NAMES, document_part
 from monograph.search import outlinks
@@ -225,6 +227,36 @@ def test_relations_whose_end_is_not_named_are_dropped() -> None:
     )
     part = document_part("", ["Ann met Bob"], [Extraction(mentions, relations)], ())
     assert [(one.source, one.target, one.strength) for one in part.chunks[0].links] == [(0, 1, 0.9)]
+
+
+def short_forms(text: str, cannot_link: Collection[tuple[str, str]] = ()) -> set[str]:
+    """The keys of a document's names, as its graph has them."""
+    part = document_part("", [text], [Extraction(tuple(pattern_mentions(text)))], cannot_link)
+    return {one.key for one in part.chunks[0].names if one.kind in ("name", "person")}
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("They met T. Renk, and the cat. Then Renk will put up a rod.", {"t renk"}),
+        ("They met J. R. R. Tolkien. Then Tolkien spoke to Mr. Tolkien.", {"j r r tolkien"}),
+        ("They met T. Renk. Then Tobias Renk spoke. They saw Renk, then Tobias.", {"t renk", "tobias renk"}),
+        ("They met T. Renk. Then Anna Renk spoke, and Renk left.", {"t renk", "anna renk", "renk"}),
+        ("They met T. Renk, B. Renk. Then Renk spoke.", {"t renk", "b renk", "renk"}),
+        (
+            "They left Saddle by Tobias Renk. We saw T. Renk, then Renk.",
+            {"t renk", "tobias renk", "saddle", "saddle by tobias renk"},
+        ),
+        ("He won B. Prize. The Prize is large.", {"b prize", "prize"}),
+        ("We saw T. Renk. The Rank is not Renkum.", {"t renk", "rank", "renkum"}),
+    ],
+)
+def test_a_name_with_initials_and_its_last_name_are_one_in_a_text(text: str, keys: set[str]) -> None:
+    assert short_forms(text) == keys
+
+
+def test_what_was_set_apart_stays_apart_from_initials() -> None:
+    assert short_forms("They met T. Renk. Then Renk spoke.", [("renk", "t renk")]) == {"t renk", "renk"}
 
 
 def test_an_unchanged_chunk_is_not_extracted_twice(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from model_server import ANSWERS, ModelServer
 from monograph.derive.extract import ENTITY_KINDS, load_extractor
 from monograph.derive.extract.ground import ground
 from monograph.derive.extract.kinds import kind_of
-from monograph.derive.extract.llm import MAX_SILENT, MAX_TEXT, LLMExtractor
+from monograph.derive.extract.llm import MAX_SILENT, MAX_TEXT, MAX_TOKENS, PROMPT, LLMExtractor
 from monograph.derive.extract.locate import fold, locate
 from monograph.derive.extract.parse import (
     MAX_DESCRIPTION,
@@ -30,7 +30,7 @@ from monograph.derive.extract.parse import (
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import InputError, ModelUnavailable
 from monograph.models import Completion, Extractor
-from monograph.values import Chunk, Extraction
+from monograph.values import Chunk, Extraction, content_id
 
 TEXT = "Ada Lovelace met Charles Babbage in London. The Analytical Engine was his, the notes were hers."
 
@@ -54,6 +54,12 @@ class Scripted:
     def complete(self, prompt: str, max_tokens: int) -> Completion:
         self.prompts.append(prompt)
         return Completion(self.answer, 100, 20)
+
+
+def test_later_patterns_do_not_make_a_model_be_asked_again() -> None:
+    made = LLMExtractor(Scripted(""), load_extractor("pattern"))
+    assert made.key == f"llm/scripted/{content_id(PROMPT)[:8]}/{MAX_TOKENS}/pattern/2"
+    assert LLMExtractor(Scripted(""), CapitalExtractor()).key.endswith(f"/{CapitalExtractor().key}")
 
 
 # What models of 1 to 8 billion parameters answer, by form: every one says Ada (a person), London (a place) and, where

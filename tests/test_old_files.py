@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from monograph import Document, Monograph
+from monograph.derive.extract.pattern import PatternExtractor
 from monograph.store import schema
 
 OLD_FILES = sorted((Path(__file__).parent / "data").glob("format-*.mono"))
@@ -29,4 +30,23 @@ def test_an_old_file_works(old: Path, tmp_path: Path) -> None:
         assert monograph.chunks("ready")[0].metadata == {"page": 1}
         monograph.add([Document("A new note about the clock.", id="new")])
         assert monograph.remove(["keeper"]).removed == 1
+        assert monograph.check() == []
+
+
+def test_the_graph_of_older_patterns_is_made_anew_by_the_next_write(tmp_path: Path) -> None:
+    path = Path(shutil.copy(OLD_FILES[3], tmp_path))
+    with Monograph.open(path) as monograph:
+        assert monograph.stats().extractor == "pattern/2"
+        assert monograph.search("who wound the clock?", 1)
+        assert monograph.stats().extractor == "pattern/2"
+        texts = {document.id: monograph.document(document.id) for document in monograph.documents()}
+        monograph.add([Document("Eleven men wound the clock of Anna Calder.", id="new")])
+        assert monograph.stats().extractor == monograph.graph.extractor.key != "pattern/2"
+        assert monograph.check() == []
+        fresh = tmp_path / "fresh.mono"
+        with Monograph.open(fresh) as made:
+            made.add([*texts.values(), Document("Eleven men wound the clock of Anna Calder.", id="new")])
+            named = [(one.name, one.kind, one.names) for one in made.graph.entities(1_000)]
+        assert [(one.name, one.kind, one.names) for one in monograph.graph.entities(1_000)] == named
+    with Monograph.open(path, extractor=PatternExtractor()) as monograph:
         assert monograph.check() == []

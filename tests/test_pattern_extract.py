@@ -115,6 +115,29 @@ def test_shapes(text: str, kind: str) -> None:
         assert [(one.name, one.kind) for one in shapes(around)] == [(text, kind)]
 
 
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Eleven people took turns. Twelve left.", {"people took turns/term"}),
+        ("- Eleven eggs\n- Four hens\n- Twenty-one ducks", set()),
+        ("NINE lives. Dozens came! Hundreds: gone.", set()),
+        ("Zwölf Räder sind unter der Kuppel. Elf fehlen noch, und die anderen nicht.", {"Räder/term", "Kuppel/term"}),
+        ("Einundzwanzig Leute und der Hund. Zweihundert sind in das Haus gegangen.", {"Leute/term", "Hund/term", "Haus/term"}),
+        ("Once personas están en la casa. Doce no.", set()),
+        ("Onze personnes sont dans la maison. Vingt-et-un non.", set()),
+        ("Dodici persone sono nella casa con gli altri. Ventotto no.", set()),
+        ("Двенадцать человек были в доме и не знали.", set()),
+        # Within a sentence, as a part of a name, or defined as something, it names.
+        ("She met Eleven at 7-Eleven.", {"Eleven/name"}),
+        ("Twelve Angry Men is a film.", {"Twelve Angry Men/work"}),
+        ("Seven is a film.", {"Seven/work"}),
+        ("Elfriede Zehnder lives here. Tenby does not.", {"Elfriede Zehnder/name", "Tenby/name"}),
+    ],
+)  # fmt: skip
+def test_a_number_at_the_head_of_a_sentence_names_nothing(text: str, names: set[str]) -> None:
+    assert found(text) == names
+
+
 def test_ranges_hold_two_years() -> None:
     assert [one.name for one in shapes("from 1939–1945 on, in November–December 2008")] == [
         "1939",

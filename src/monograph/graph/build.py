@@ -7,17 +7,21 @@ came, and taking a document out takes out exactly its part.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from monograph.graph.dates import days_in
 from monograph.graph.names import key_of, mention_key, title_of
+from monograph.graph.short_names import Pairs, full_names, without_courtesy
 from monograph.graph.text import Words, sentence_starts, word_hashes
 from monograph.values import ENTITY_KINDS, Extraction, Mention
 
-GRAPH = 2
+GRAPH = 3
 """Raised when parts are made otherwise than before, so that the graph of a file is made anew."""
+
+SEARCHED = (2, GRAPH)
+"""Graphs that a search walks: an older one serves until the next write makes it anew."""
 
 MOST_NAMES = 512
 """Names kept of one chunk, the first ones: a list of ten thousand tells nothing of any."""
@@ -29,9 +33,6 @@ _LEAD = 12
 """A document's subject is named within this many characters of its beginning."""
 
 _SHORTEST_KEY = 2
-_COURTESY = frozenset(
-    ["mr", "mrs", "ms", "miss", "dr", "prof", "professor", "herr", "frau", "señor", "señora", "monsieur", "madame"]
-)
 _NO_SUBJECTS = frozenset(("date", "time", "quantity", "email", "url", "term", "code"))
 
 
@@ -91,9 +92,6 @@ class DocumentPart:
     aliases: tuple[Alias, ...]
 
 
-Pairs = Collection[tuple[str, str]]
-
-
 def document_part(
     title: str, texts: Sequence[str], extractions: Sequence[Extraction], cannot_link: Pairs
 ) -> DocumentPart:
@@ -108,8 +106,9 @@ def document_part(
     cannot_link:
         (short, full) keys that someone said are not one.
     """
-    full_names = _full_names(extractions, cannot_link)
-    chunks = tuple(_chunk_part(title, text, one, full_names) for text, one in zip(texts, extractions, strict=True))
+    told = ((mention_key(one.name, one.kind), one.kind) for extraction in extractions for one in extraction.mentions)
+    known = full_names(told, cannot_link)
+    chunks = tuple(_chunk_part(title, text, one, known) for text, one in zip(texts, extractions, strict=True))
     aliases = {
         alias
         for text, one in zip(texts, extractions, strict=True)
@@ -120,38 +119,7 @@ def document_part(
     return DocumentPart(chunks, _subjects(title, extractions), tuple(ordered))
 
 
-def _full_names(extractions: Sequence[Extraction], cannot_link: Pairs) -> dict[str, str]:
-    """The full names of a document's persons, by themselves and by the first or last name that means only one of them.
-
-    A person is one that is taken for one, or bears the last name of one that a courtesy title marks (Mr. Okafor, and
-    elsewhere Emmanuel Okafor).
-    """
-    mentions = {
-        (mention_key(one.name, one.kind), one.kind) for extraction in extractions for one in extraction.mentions
-    }
-    persons = {_without_courtesy(key) for key, kind in mentions if kind == "person"}
-    known = {key for key in persons if " " in key}
-    known |= {
-        key for key, kind in mentions if kind == "name" and 2 <= len(key.split()) <= 4 and key.split()[-1] in persons
-    }
-    found: dict[str, set[str]] = {}
-    for key in known:
-        words = key.split()
-        for short in {words[0], words[-1]}:
-            found.setdefault(short, set()).add(key)
-    single = {short: next(iter(full)) for short, full in found.items() if len(full) == 1 and len(short) > 1}
-    return {
-        **{short: full for short, full in single.items() if (short, full) not in cannot_link},
-        **{key: key for key in known},
-    }
-
-
-def _without_courtesy(key: str) -> str:
-    first, _, rest = key.partition(" ")
-    return rest if first in _COURTESY and rest else key
-
-
-def _chunk_part(title: str, text: str, extraction: Extraction, full_names: dict[str, str]) -> ChunkPart:
+def _chunk_part(title: str, text: str, extraction: Extraction, known: dict[str, str]) -> ChunkPart:
     starts = sentence_starts(text)
     found: dict[str, list[int]] = {}
     kinds: dict[str, str] = {}
@@ -160,7 +128,7 @@ def _chunk_part(title: str, text: str, extraction: Extraction, full_names: dict[
         if len(key) < _SHORTEST_KEY and key.isascii():
             continue
         if mention.kind in ("person", "name"):
-            key = full_names.get(_without_courtesy(key), key)
+            key = known.get(without_courtesy(key), key)
         if key in found or len(found) < MOST_NAMES:
             sentence = min(bisect_right(starts, mention.start) - 1, _LAST_SENTENCE)
             sentences = found.setdefault(key, [])
@@ -170,7 +138,7 @@ def _chunk_part(title: str, text: str, extraction: Extraction, full_names: dict[
     names = tuple(
         Named(key, kinds[key], some[0], some[1] if len(some) > 1 else NO_SENTENCE) for key, some in found.items()
     )
-    return ChunkPart(word_hashes(f"{title}\n{text}"), names, _links(extraction, list(found), full_names))
+    return ChunkPart(word_hashes(f"{title}\n{text}"), names, _links(extraction, list(found), known))
 
 
 def _telling(kind: str) -> int:
@@ -178,7 +146,7 @@ def _telling(kind: str) -> int:
     return ENTITY_KINDS.index(kind) if kind in ENTITY_KINDS else len(ENTITY_KINDS)
 
 
-def _links(extraction: Extraction, keys: list[str], full_names: dict[str, str]) -> tuple[Linked, ...]:
+def _links(extraction: Extraction, keys: list[str], known: dict[str, str]) -> tuple[Linked, ...]:
     if not extraction.relations:
         return ()
     place = {key: at for at, key in enumerate(keys)}
@@ -186,7 +154,7 @@ def _links(extraction: Extraction, keys: list[str], full_names: dict[str, str]) 
     strongest: dict[tuple[int, int], float] = {}
     for one in extraction.relations:
         ends = [key.get(name) or key_of(name) for name in (one.source, one.target)]
-        source, target = (place.get(full_names.get(end, end), place.get(end)) for end in ends)
+        source, target = (place.get(known.get(end, end), place.get(end)) for end in ends)
         if source is not None and target is not None and source != target:
             strongest[source, target] = max(one.strength, strongest.get((source, target), 0.0))
     return tuple(Linked(*ends, strength) for ends, strength in list(strongest.items())[:MOST_LINKS])

@@ -32,7 +32,9 @@ city university river county street school college church museum club league sta
 battle house party company band album film season championship cup lake road bridge castle prize award act law
 series festival airport railway hotel theatre theater hospital mountain valley beach district province state
 """
-_NO_PERSON = frozenset(_NO_PERSON_WORDS.split())
+NO_PERSON = frozenset(_NO_PERSON_WORDS.split())
+"""Last words of names that are no person's."""
+
 _SMALL_WORDS = """
 of the and in on at for de la von van der du di da del al el & to with from
 """
@@ -119,7 +121,7 @@ def _singular(one: Candidate, by_key: dict[str, Candidate]) -> tuple[Candidate, 
 def _fuller(one: Candidate, group: Sequence[Candidate]) -> tuple[Candidate, str] | None:
     """The only longer name that this one shortens: J. Smith → John Smith, Arthur Lane → Arthur Francis Lane."""
     words = one.key.split()
-    if len(words) < 2 or words[-1] in _NO_PERSON or not _is_plain(words):
+    if len(words) < 2 or words[-1] in NO_PERSON or not is_plain(words):
         return None
     longer = [
         (other, reason)
@@ -136,13 +138,14 @@ def _fuller(one: Candidate, group: Sequence[Candidate]) -> tuple[Candidate, str]
     return longer[0] if longer else None
 
 
-def _is_plain(words: Sequence[str]) -> bool:
+def is_plain(words: Sequence[str]) -> bool:
+    """Whether the words of a key are letters alone, and none of them small."""
     return all(word.isalpha() and word not in _SMALL for word in words)
 
 
 def _shortens(words: Sequence[str], longer: Sequence[str]) -> str:
     """The reason why words may be a short form of longer ones, which share initial and last word; empty if not."""
-    if list(words) == list(longer) or words[-1] != longer[-1] or not _is_plain(longer) or len(longer) > 5:
+    if list(words) == list(longer) or words[-1] != longer[-1] or not is_plain(longer) or len(longer) > 5:
         return ""
     given, full = words[:-1], longer[:-1]
     if len(given) > len(full) or (len(given) == len(full) and all(len(word) > 1 for word in given)):

@@ -114,9 +114,9 @@ class PluggedIn(Generic[Given, stored_settings.StoredModel]):
             return stored_settings.load_model(connection, self.kind)
 
     def check(self, database: Database, given: Given) -> None:
-        """Raise ModelMismatch if the file was made with another."""
+        """Raise ModelMismatch if the file was made with another, and not with what this one supersedes."""
         stored = self.known(database)
-        if stored is not None and stored.key != given.key:
+        if stored is not None and stored.key not in (given.key, *getattr(given, "supersedes", ())):
             said = {"path": database.path, "stored": stored, "given": given}
             raise ModelMismatch(self.difference.format_map(said), self.mend.format_map(said))
 

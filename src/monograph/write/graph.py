@@ -12,9 +12,10 @@ import numpy as np
 
 from monograph.derive.extract import extraction_price
 from monograph.errors import ModelUnavailable
-from monograph.graph.build import DocumentPart, Linked, Pairs, document_part
+from monograph.graph.build import DocumentPart, Linked, document_part
 from monograph.graph.names import signature
 from monograph.graph.resolve import Candidate, heads
+from monograph.graph.short_names import Pairs
 from monograph.models import Embedder, Extractor
 from monograph.store import extractions, graphs, memo, names
 from monograph.store.chunks import rows_of_document as chunk_rows

@@ -41,6 +41,9 @@ The lines for the text between the marks:
 """
 """What is asked about each chunk. Short, for the context of small models, and without an example: they copy it."""
 
+_PATTERNS = "pattern/2"
+"""Stands in the key for patterns, whatever they find by now: for their sake no model that was paid is asked again."""
+
 
 class LLMExtractor:
     """Asks a language model once for each chunk, and reads whatever it answers.
@@ -79,7 +82,8 @@ class LLMExtractor:
         self._fallback = fallback
         self._max_tokens = max_tokens
         self._workers = workers
-        self.key = f"llm/{model.key}/{content_id(PROMPT)[:8]}/{max_tokens}/{fallback.key}"
+        fallen = _PATTERNS if fallback.spec == "pattern" else fallback.key
+        self.key = f"llm/{model.key}/{content_id(PROMPT)[:8]}/{max_tokens}/{fallen}"
         """Name of the model, the prompt, the longest answer and the fallback."""
 
     @classmethod

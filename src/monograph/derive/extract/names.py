@@ -15,6 +15,7 @@ from monograph.derive.extract.clues import (
     TAILS,
 )
 from monograph.derive.extract.function_words import FUNCTION_WORDS
+from monograph.derive.extract.number_words import is_number_word
 from monograph.derive.extract.readings import bare, is_shouted, is_small, readings
 from monograph.derive.extract.terms import character_class
 from monograph.derive.extract.typed import kind_of_name
@@ -65,11 +66,22 @@ def proper_names(text: str, language: str, taken: Sequence[tuple[int, int]] = ()
             opens = _opens(text, start)
             if elides and opens and (article := _ELIDED.match(text, start)) is not None:
                 start = article.end()
-            if " " not in run.group():
+            if opens and language == "german":
+                start, opens = _after_number(text, start, run.end())
+            if " " not in text[start : run.end()]:
                 yield from _single(text, start, run.end(), small, opens=opens)
             else:
                 yield from _several(text, start, run.end(), small, loose, opens=opens)
         at = after
+
+
+def _after_number(text: str, start: int, end: int) -> tuple[int, bool]:
+    """(where a German run begins without a number at its head, whether that is the head of a sentence still).
+
+    Every noun has a capital: the one that follows a number does not make a name of it.
+    """
+    number, blank, _ = text[start:end].partition(" ")
+    return (start + len(number) + 1, False) if blank and is_number_word(number) else (start, True)
 
 
 def _several(
@@ -96,7 +108,7 @@ def _several(
 def _single(text: str, start: int, end: int, small: Collection[str], *, opens: bool) -> Iterator[Mention]:
     """A single word with a capital, if it may name something.
 
-    At the head of a sentence, what the text also writes small names nothing, nor does an exclamation.
+    At the head of a sentence, what the text also writes small names nothing, nor does an exclamation, nor a number.
     """
     small_form = bare(text[start:end])
     if len(small_form) < 2 or small_form.isdigit() or is_small(text[start:end], small):
@@ -107,7 +119,10 @@ def _single(text: str, start: int, end: int, small: Collection[str], *, opens: b
         return
     if not (small_form in NO_SPEAKERS and text.startswith(":", end)):
         end = _end(text, start, end)
-        yield Mention(text[start:end], kind_of_name(text, start, end), start, end)
+        kind = kind_of_name(text, start, end)
+        hangs = start > 1 and text[start - 1] == "-" and text[start - 2].isalnum()  # 7-Eleven
+        if hangs or not (opens and kind == "name" and is_number_word(text[start:end])):
+            yield Mention(text[start:end], kind, start, end)
 
 
 def _head(text: str, start: int, least: int) -> int:

@@ -29,8 +29,10 @@ class PatternExtractor:
     Relations are left to the graph: without a model, what stands in one sentence belongs together.
     """
 
-    key = "pattern/2"
+    key = "pattern/3"
     spec = "pattern"
+    supersedes = ("pattern/1", "pattern/2")
+    """The keys that it had while it found other things: a graph made with these is made anew by the next write."""
 
     def extract(self, chunks: Sequence[Chunk]) -> Iterator[Extraction]:
         """One extraction a chunk, in order. See :class:`monograph.models.Extractor`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from monograph.graph.build import GRAPH
+from monograph.graph.build import SEARCHED
 from monograph.search.how.graph import Graph
 from monograph.search.how.hybrid import Hybrid
 from monograph.search.strategy import Corpus, Named, Query
@@ -20,5 +20,5 @@ class Auto(Named):
         """As :class:`~monograph.search.how.graph.Graph`, or :class:`~monograph.search.how.hybrid.Hybrid`."""
         with corpus.read() as connection:
             stored = settings.load_model(connection, settings.StoredExtractor)
-            chosen = Graph() if stored is not None and stored.graph == GRAPH else Hybrid()
+            chosen = Graph() if stored is not None and stored.graph in SEARCHED else Hybrid()
             return chosen.search(corpus, query)
