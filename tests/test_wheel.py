@@ -1,10 +1,12 @@
-"""What a wheel holds."""
+"""What a wheel holds, and what a program that uses it is told of types."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
 import sys
+import sysconfig
+import venv
 import zipfile
 from pathlib import Path
 
@@ -17,7 +19,7 @@ SPACE = ROOT / "integrations" / "llama_index" / "llama_index"
 
 
 @pytest.fixture(scope="module")
-def names(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
     ignored = shutil.ignore_patterns(".git", ".venv", "build", "dist", "__pycache__", "*.so", ".*_cache", ".hypothesis")
@@ -29,7 +31,12 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     ):
         pytest.skip("building a wheel needs the build tools, which cannot be fetched here")
     assert done.returncode == 0, done.stderr
-    (wheel,) = folder.glob("monograph-*.whl")
+    (made,) = folder.glob("monograph-*.whl")
+    return made
+
+
+@pytest.fixture
+def names(wheel: Path) -> list[str]:
     return zipfile.ZipFile(wheel).namelist()
 
 
@@ -44,6 +51,10 @@ def test_the_three_packages_are_in_it(names: list[str]) -> None:
         "langchain_monograph/__init__.py",
         "monograph_mcp/__init__.py",
         "monograph_tools/__init__.py",
+        *(path.relative_to(SPACE.parent).as_posix() + "/py.typed" for path in SPACE.glob("*/monograph")),
+        "langchain_monograph/py.typed",
+        "monograph_mcp/py.typed",
+        "monograph_tools/py.typed",
     ):
         assert name in names
     assert any(
@@ -69,3 +80,68 @@ def test_nothing_else_is(names: list[str]) -> None:
         "monograph_tools",
     }
     assert not [name for name in names if name.endswith((".cpp", ".mono"))]
+
+
+PROGRAM = """
+from langchain_monograph import EcoVectorStore, HybridRetriever
+from llama_index.embeddings.monograph import MonographEmbedding
+from llama_index.indices.monograph import EraRAGIndex
+from llama_index.llms.monograph import MonographLLM
+from llama_index.postprocessor.monograph import SCRPostprocessor
+from llama_index.query_engine.monograph import CitingQueryEngine
+from llama_index.readers.monograph import MonographReader
+from llama_index.retrievers.monograph import MiniRAGRetriever
+from llama_index.tools.monograph import MonographToolSpec
+from llama_index.vector_stores.monograph import EcoVectorStore as Store
+from monograph import Monograph
+from monograph_mcp import make_server
+from monograph_tools import offered
+
+with Monograph.open("x.mono") as archive:
+    reveal_type(archive.search("x")[0].relevance)
+    reveal_type(EcoVectorStore(archive).similarity_search_with_score("x"))
+    reveal_type(HybridRetriever(monograph=archive).monograph)
+    reveal_type(MonographEmbedding(archive.embedder).embed_batch_size)
+    reveal_type(EraRAGIndex([], archive).monograph)
+    reveal_type(MonographLLM.class_name())
+    reveal_type(SCRPostprocessor(archive).cut)
+    reveal_type(CitingQueryEngine(archive))
+    reveal_type(MonographReader(archive).load_data())
+    reveal_type(MiniRAGRetriever(archive).close())
+    reveal_type(MonographToolSpec(archive).to_tool_list())
+    reveal_type(Store(archive).client)
+    reveal_type(make_server(archive))
+    reveal_type(offered(archive))
+    EcoVectorStore(archive).similarity_search(3)
+"""
+
+
+@pytest.mark.long
+def test_a_program_that_uses_it_sees_types(wheel: Path, tmp_path: Path) -> None:
+    """In an environment of its own; what the wheel needs is taken from this one."""
+    for package in ("mypy", "mcp", "llama_index.core", "langchain_core"):
+        pytest.importorskip(package, reason=f"{package} is not installed")
+    place = tmp_path / "environment"
+    venv.create(place)
+    packages = next(place.glob("lib/python*/site-packages"))
+    zipfile.ZipFile(wheel).extractall(packages)
+    (packages / "needed.pth").write_text(sysconfig.get_path("purelib"))
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--config-file=",
+        "--python-executable",
+        place / "bin" / "python",
+    ]
+    done = subprocess.run([*command, program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    lines = done.stdout.splitlines()
+    revealed = [line.partition("Revealed type is ")[2] for line in lines if "Revealed type" in line]
+    assert len(revealed) == PROGRAM.count("reveal_type"), done.stdout + done.stderr
+    assert not [line for line in revealed if "Any" in line]
+    errors = [line for line in lines if ": error: " in line]
+    assert len(errors) == 1, done.stdout
+    assert 'Argument 1 to "similarity_search" of "EcoVectorStore" has incompatible type "int"' in errors[0]
