@@ -25,7 +25,8 @@ from monograph.errors import (
     ReadOnlyFile,
 )
 from monograph.store import schema
-from monograph.store.database import Database, read_header
+from monograph.store.database import Database
+from monograph.store.header import read_header
 
 
 @pytest.fixture

@@ -582,15 +582,15 @@ CONVERT = """
 import sys
 sys.path.insert(0, {tests!r})
 from monograph.library import convert
-from monograph.store import place
-put = place.put
+from monograph.store import replacing
+put = replacing.put
 def wait(*arguments, **named):
     if {after}:
         put(*arguments, **named)
     print("now", flush=True)
     sys.stdin.readline()
     return {after} or put(*arguments, **named)
-place.put = wait
+replacing.put = wait
 convert.{what}({path!r}, {key!r})
 print("done", flush=True)
 """

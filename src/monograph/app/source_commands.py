@@ -102,19 +102,19 @@ def watch(
     with outcome(as_json=json_output), opened(file, trust=trust) as monograph:
         if not json_output:
             output.console(stderr=True).print(f"{file} follows {', '.join(map(str, sources))}; Ctrl-C ends it")
-        for happening in monograph.files.watch(*sources, limits=Limits(max_bytes, max_seconds)):
+        for event in monograph.files.watch(*sources, limits=Limits(max_bytes, max_seconds)):
             if json_output:
-                sys.stdout.write(json.dumps(output.as_json(happening), ensure_ascii=False) + "\n")
+                sys.stdout.write(json.dumps(output.as_json(event), ensure_ascii=False) + "\n")
                 sys.stdout.flush()
             else:
-                output.console().print(_line(happening))
+                output.console().print(_line(event))
 
 
-def _line(happening: WatchEvent) -> str:
-    was = f"  (was {output.visible(happening.before)})" if happening.before else ""
-    why = f": {happening.reason}" if happening.reason else ""
-    mend = f"  ({happening.mend})" if happening.mend else ""
-    return f"{time.strftime('%H:%M:%S')}  {happening.kind:8} {output.visible(happening.uri)}{was}{why}{mend}"
+def _line(event: WatchEvent) -> str:
+    was = f"  (was {output.visible(event.before)})" if event.before else ""
+    why = f": {event.reason}" if event.reason else ""
+    mend = f"  ({event.mend})" if event.mend else ""
+    return f"{time.strftime('%H:%M:%S')}  {event.kind:8} {output.visible(event.uri)}{was}{why}{mend}"
 
 
 def _print_sources(found: Sequence[SyncedSource]) -> None:

@@ -102,7 +102,7 @@ def key_edges(relevance: Mapping[Edge, int], most: int) -> dict[Edge, int]:
     return {edge: -value for value, edge in nsmallest(most, telling)}
 
 
-def worth(nodes: tuple[int, ...], key: Mapping[Edge, int], answers: Collection[int]) -> int:
+def path_value(nodes: tuple[int, ...], key: Mapping[Edge, int], answers: Collection[int]) -> int:
     """The sum in Eq. 3: 1, the relevance of a path's key edges, and the number of different answer nodes on it."""
     edges = sum(key.get(edge_of(*ends), 0) for ends in pairwise(nodes))
     return 1 + edges + len({node for node in nodes if node in answers})
@@ -135,7 +135,7 @@ def best_paths(
     Highest first; ties by length, then by nodes. The start alone is a path too.
     """
     node, similarity = start
-    level: list[tuple[int, tuple[int, ...]]] = [(-worth((node,), key, answers), (node,))]
+    level: list[tuple[int, tuple[int, ...]]] = [(-path_value((node,), key, answers), (node,))]
     found = list(level)
     for _ in range(beam.length):
         longer: list[tuple[int, tuple[int, ...]]] = []

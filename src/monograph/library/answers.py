@@ -22,7 +22,7 @@ FOUND = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Request:
     """A question, the turns before it, and how the file is searched for it."""
 
     question: str
@@ -52,7 +52,7 @@ def packed(file: OpenFile, query: str, hits: Sequence[Hit], packing: Packing) ->
 
 
 def stream(
-    file: OpenFile, asked: Asked, packing: Packing, max_tokens: int, *, remember: bool
+    file: OpenFile, asked: Request, packing: Packing, max_tokens: int, *, remember: bool
 ) -> Iterator[str | Answer]:
     """See :meth:`monograph.Monograph.stream`."""
     begun = time.perf_counter()

@@ -8,7 +8,7 @@ from monograph.errors import InputError
 from monograph.library.contents import require_whole
 from monograph.library.opened import OpenFile
 from monograph.store import backup as copying
-from monograph.store import place
+from monograph.store import replacing
 from monograph.values import OnProgress, Progress
 
 
@@ -42,11 +42,11 @@ def backup(file: OpenFile, path: Path, *, overwrite: bool, progress: OnProgress 
         If there is no room for it.
     """
     _refuse(file.database.path, path, overwrite=overwrite)
-    with place.beside(path) as made:
-        place.same_eyes(file.database.path, made)
+    with replacing.beside(path) as made:
+        replacing.same_eyes(file.database.path, made)
         copying.copy(file.database, made, _told(progress))
         require_whole(made, file.database.raw_key, file.database.path, "back up again")
-        if not place.put(made, path, overwrite=overwrite):
+        if not replacing.put(made, path, overwrite=overwrite):
             raise _is_there(path)
     return path
 
@@ -59,7 +59,7 @@ def _refuse(original: Path, path: Path, *, overwrite: bool) -> None:
             raise InputError(f"{path} is a folder", f"name a file, such as {path / original.name}")
         if not overwrite:
             raise _is_there(path)
-    place.refuse_log(path)
+    replacing.refuse_log(path)
 
 
 def _is_there(path: Path) -> InputError:

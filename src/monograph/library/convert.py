@@ -7,9 +7,10 @@ from pathlib import Path
 
 from monograph.errors import BusyFile, WrongKey
 from monograph.library.contents import require_whole
-from monograph.store import convert, encryption, place
-from monograph.store.database import is_open, read_header
+from monograph.store import convert, encryption, replacing
+from monograph.store.database import is_open
 from monograph.store.encryption import RawKey
+from monograph.store.header import read_header
 
 
 def encrypt(path: str | os.PathLike[str], key: str) -> None:
@@ -65,8 +66,8 @@ def _closed(path: str | os.PathLike[str]) -> Path:
 
 
 def _convert(path: Path, key: RawKey | None, new_key: RawKey | None, what: str) -> None:
-    with place.beside(path) as made:
-        place.same_eyes(path, made)
+    with replacing.beside(path) as made:
+        replacing.same_eyes(path, made)
         with convert.converted(path, key, made, new_key):
             require_whole(made, new_key, path, what)
-            place.put(made, path, overwrite=True)
+            replacing.put(made, path, overwrite=True)

@@ -369,5 +369,5 @@ class Monograph(Lookups):
             Keep the model's answer in the file under its question, context and model, and use it when these come again.
             ``compact`` and ``forget`` drop it.
         """
-        asked = answers.Asked(question, tuple(history), k, how, where)
+        asked = answers.Request(question, tuple(history), k, how, where)
         return answers.stream(self._file, asked, Packing(budget), max_tokens, remember=remember)

@@ -17,7 +17,7 @@ from monograph.graph.paths import Beam, ScoredPath, best_paths, edge_relevance, 
 from monograph.models import Embedder
 from monograph.search.entity_graph import Bounds, Surroundings, around
 from monograph.search.nearest_names import NearestNames
-from monograph.search.paths import SHOWN, written
+from monograph.search.paths import SHOWN, names_as_written
 from monograph.search.question import Question
 from monograph.search.ranking import Ranking, ranking
 from monograph.store import graphs, names, readable
@@ -61,7 +61,7 @@ DEFAULT_PARAMETERS = Parameters()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Asked:
+class Request:
     """A question, its vector (dimension,), and what a language model says its answer is, if one was asked."""
 
     question: Question
@@ -84,7 +84,7 @@ class Found:
 def search(
     connection: Connection,
     nearest: NearestNames,
-    asked: Asked,
+    asked: Request,
     pool: Ranking,
     allowed: Allowed,
     parameters: Parameters = DEFAULT_PARAMETERS,
@@ -172,7 +172,7 @@ def to_chunks(connection: Connection, found: Found, rows: Iterable[int]) -> dict
     """The way from the question to each of some chunks, by row; what the dense search gave has none."""
     ways = {row: found.ways[row] for row in rows if row in found.ways}
     passed = {node: found.written[node] for way in ways.values() for node in way.nodes}
-    shown = written(connection, dict(passed.values()))
+    shown = names_as_written(connection, dict(passed.values()))
     loaded = readable.chunks(connection, ways)
     result = {}
     for row, way in ((row, way) for row, way in ways.items() if row in loaded):

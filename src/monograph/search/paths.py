@@ -25,7 +25,7 @@ def to_chunks(connection: Connection, found: Walk, rows: Iterable[int]) -> dict[
     ways = {row: way for row in rows if (way := _way(found, row)) is not None}
     where = {name: chunk for way in ways.values() for name, chunk in way.links}
     where.update({found.asked[way.head]: way.head for way in ways.values() if way.head in found.asked})
-    shown = written(connection, where)
+    shown = names_as_written(connection, where)
     seen = set(ways) | {way.head for way in ways.values()}
     loaded = readable.chunks(connection, sorted(seen))
     return {
@@ -86,7 +86,7 @@ def _chunk(one: chunks.Found) -> PathNode:
     return PathNode("chunk", one.chunk.id, text)
 
 
-def written(connection: Connection, where: Mapping[int, int]) -> dict[int, tuple[str, str]]:
+def names_as_written(connection: Connection, where: Mapping[int, int]) -> dict[int, tuple[str, str]]:
     """(entity id, name as it is written) of names, each looked for in one chunk, by row.
 
     A name is written as in that chunk, else as in the title of a document about it, else as its key.

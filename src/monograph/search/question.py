@@ -33,7 +33,7 @@ _CLAUSE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class NamedEntity:
     """A name in the question: its row, its entity's row, and which share of the question's words it is."""
 
     name: names.NameRow
@@ -67,7 +67,7 @@ class Question:
     words: Words
     weights: Float64
     place: Mapping[int, int]
-    names: tuple[Asked, ...]
+    names: tuple[NamedEntity, ...]
     unknown: tuple[str, ...]
     clauses: tuple[str, ...]
 
@@ -100,7 +100,7 @@ def take_apart(connection: Connection, text: str) -> Question:
     found, unknown = _names(connection, tokens, small)
     found += _otherwise_written(connection, text, tokens, small, found)
     asked = tuple(
-        Asked(row, min(1.0, sum(hashes[word_hash(key)] for key in row.key.split() if key in weights) / total))
+        NamedEntity(row, min(1.0, sum(hashes[word_hash(key)] for key in row.key.split() if key in weights) / total))
         for row in found
     )
     return Question(

@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import struct
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 from monograph.errors import (
     BusyFile,
     ClosedFile,
-    DamagedFile,
     FileError,
     MonographError,
-    NewerFormat,
     NotAMonograph,
     ReadOnlyFile,
     StorageFull,
 )
-from monograph.store import connections, encryption, place, schema, unreadable
+from monograph.store import connections, encryption, replacing, schema, unreadable
 from monograph.store.connections import BUSY_SECONDS
 from monograph.store.encryption import RawKey
+from monograph.store.header import Header, check_header, check_length, read_header
 from monograph.store.unreadable import UNDECODABLE, damaged, is_own
 
 Connection: TypeAlias = sqlite3.Connection
@@ -38,74 +35,6 @@ _opened: Counter[tuple[int, int]] = Counter()
 _salts: dict[tuple[int, int], bytes] = {}
 """The salts of those that are encrypted."""
 _opening = threading.Lock()
-
-
-@dataclass(frozen=True, slots=True)
-class Header:
-    """What the first 100 bytes of a file say (https://www.sqlite.org/fileformat.html#the_database_header)."""
-
-    application_id: int
-    format: int
-    page_size: int
-    pages: int
-
-
-def read_header(path: Path) -> Header:
-    """Look at a file without opening it as a database, so that nothing of it is touched.
-
-    Raises
-    ------
-    NotAMonograph
-        If it is not an SQLite file, or one of another application.
-    NewerFormat
-        If a later version of Monograph wrote it.
-    DamagedFile
-        If it is shorter than its own header says.
-    """
-    try:
-        with path.open("rb") as file:
-            head = file.read(100)
-        size = path.stat().st_size
-    except OSError as error:
-        raise NotAMonograph(f"{path} cannot be read: {error.strerror}", "check the path and its permissions") from error
-    if not head.startswith(encryption.MAGIC[: len(head)]):
-        raise encryption.locked(path)
-    if len(head) < 100:
-        raise DamagedFile(f"{path} is cut off after {len(head)} bytes", "restore it from a copy, or sync a new file")
-    (page_size,) = struct.unpack(">H", head[16:18])
-    changes, pages = struct.unpack(">II", head[24:32])
-    (format_number,) = struct.unpack(">I", head[60:64])
-    (application_id,) = struct.unpack(">I", head[68:72])
-    (valid_for,) = struct.unpack(">I", head[92:96])
-    header = Header(application_id, format_number, 65_536 if page_size == 1 else page_size, pages)
-    _check_header(path, header)
-    if changes == valid_for:
-        _check_length(path, size, header)
-    return header
-
-
-def _check_header(path: Path, header: Header) -> None:
-    if header.application_id != schema.APPLICATION_ID:
-        raise NotAMonograph(f"{path} is an SQLite file of another application", "give another name, or a .mono file")
-    if header.format > schema.newest_format():
-        raise NewerFormat(
-            f"{path} has format {header.format}; this version of Monograph reads up to {schema.newest_format()}",
-            "pip install --upgrade monograph",
-        )
-
-
-def _check_length(path: Path, size: int, header: Header) -> None:
-    # Pages that are still in the write-ahead log may be missing from the main file: that is no damage.
-    try:
-        pending = path.with_name(path.name + "-wal").stat().st_size > 0
-    except OSError:
-        pending = False
-    expected = header.pages * header.page_size
-    if size < expected and not pending:
-        raise DamagedFile(
-            f"{path} is truncated: {size:,} of {expected:,} bytes are there",
-            "restore it from a copy, or sync its folders into a new file",
-        )
 
 
 @contextmanager
@@ -276,8 +205,8 @@ class Database:
         with our_errors(self.path):
             connection = self.connection()
             header = Header(value("application_id"), value("user_version"), value("page_size"), value("page_count"))
-        _check_header(self.path, header)
-        _check_length(self.path, self.path.stat().st_size, header)
+        check_header(self.path, header)
+        check_length(self.path, self.path.stat().st_size, header)
         return header
 
     def connection(self) -> Connection:
@@ -405,7 +334,7 @@ def is_open(path: Path) -> bool:
 def _make(path: Path, key: str | RawKey | None) -> RawKey | None:
     """Make an empty monograph beside its place, then put it there; returns what it is encrypted with."""
     raw = encryption.derive(key, os.urandom(16)) if isinstance(key, str) else key
-    with place.beside(path) as made:
+    with replacing.beside(path) as made:
         with our_errors(path), closing(connections.raw(made, raw)) as connection:
             # Nobody sees the file before it is whole: the disk is waited for once, and not at every step.
             connection.execute("PRAGMA synchronous = OFF")
@@ -415,5 +344,5 @@ def _make(path: Path, key: str | RawKey | None) -> RawKey | None:
             connection.execute("PRAGMA journal_mode = WAL")
         with made.open("r+b") as whole:
             os.fsync(whole.fileno())
-        place.link(made, path)  # Where another process was faster, its file is as good as ours.
+        replacing.link(made, path)  # Where another process was faster, its file is as good as ours.
     return raw

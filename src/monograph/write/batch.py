@@ -64,8 +64,8 @@ def readings(plan: Plan, limits: Limits, problems: list[Problem], on_progress: O
     done = -1
     read = 0
     before: frozenset[str] = frozenset()
-    with ReaderPool(PROCESSES) as crew:
-        for at, part in crew.read(tasks):
+    with ReaderPool(PROCESSES) as pool:
+        for at, part in pool.read(tasks):
             change = work[at]
             if at != done:
                 if on_progress is not None:

@@ -14,7 +14,7 @@ from monograph.store.database import Connection
 from monograph.tree.build import Overtaken
 from monograph.tree.hash import Planes
 from monograph.values import Document, OnProgress, Progress, content_hash
-from monograph.write import name_codes, rebuild_graph, replant, tree
+from monograph.write import name_codes, rebuild_graph, rebuild_tree, tree
 from monograph.write.graph import codes
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import Prepared, Vectored
@@ -79,7 +79,7 @@ def _prepare(pipeline: Pipeline, spent: tree.Spent, on_progress: OnProgress | No
         return total, None
     with pipeline.database.read() as connection:
         memos = _remembered(connection, pipeline, rows)
-    return total, replant.prepare(pipeline, memos, spent, on_progress)
+    return total, rebuild_tree.prepare(pipeline, memos, spent, on_progress)
 
 
 def _remembered(connection: Connection, pipeline: Pipeline, rows: Sequence[documents.Row]) -> dict[int, int]:
@@ -108,7 +108,7 @@ def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None,
     _exchange_codes(connection, pipeline, other=other)
     stored = settings.StoredEmbedder(pipeline.embedder.key, pipeline.embedder.spec, pipeline.embedder.dimension)
     settings.save_model(connection, stored)
-    replant.plant(connection, pipeline, planes, spent)
+    rebuild_tree.plant(connection, pipeline, planes, spent)
     if other:
         for index in pipeline.indexes:
             index.rebuild(connection)

@@ -58,7 +58,7 @@ def by_formulas(corpus: Corpus, query: Query, parameters: minirag.Parameters = m
     types = corpus.answer_types(query.text)
     with corpus.read() as connection:
         vector = corpus.vector_of(query)
-        asked = minirag.Asked(take_apart(connection, query.text), vector, types)
+        asked = minirag.Request(take_apart(connection, query.text), vector, types)
         pool = nearest.search(connection, corpus.chunks, vector, pool_size(query.k), query.allowed)
         found = minirag.search(connection, corpus.nearest_names(), asked, pool, query.allowed, parameters)
         fused = fusion.best(connection, fusion.cosines(found.ranking), query.k)
@@ -76,15 +76,17 @@ def _hits(
     # What the walk did not come by has a match, and no rank.
     ids = chunks.ids(connection, values.keys() - ranks.keys())
     best = sorted(values, key=lambda row: (-values[row], ranks.get(row, len(ranks)), ids.get(row, "")))[:k]
-    worth = dict(found.total)
+    evidence = dict(found.total)
     for one in matches:
-        worth.update((row, max(score, worth.get(row, 0.0))) for row, score in zip(one.rows, one.scores, strict=True))
+        evidence.update(
+            (row, max(score, evidence.get(row, 0.0))) for row, score in zip(one.rows, one.scores, strict=True)
+        )
     fused = [
         fusion.Fused(
             row,
             values[row],
             (Origin("graph", ranks[row], found.total[row]), *origins.get(row, ())) if row in ranks else origins[row],
-            share(worth[row], worth[best[0]]),
+            share(evidence[row], evidence[best[0]]),
         )
         for row in best
     ]
