@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -119,12 +120,19 @@ def test_the_ways_to_answers(people: Path, tmp_path: Path) -> None:
     assert "&lt;who&gt; wrote?" in drawn
     assert "Anna Lindqvist" in drawn
     assert "<b>letters" not in drawn
+    data = json.loads(drawn.partition('<script type="application/json" id="data">')[2].partition("</script>")[0])
+    assert {one["name"]: one["kind"] for one in data["entities"]} == {"Bruno Okafor": "name", "Anna Lindqvist": "name"}
+    assert {one["title"] for one in data["chunks"]} == {"Bruno Okafor", "hours"}
+    assert not re.search(r"[0-9a-f]{32}", json.dumps(data))
     assert "cannot be written" in run("search", people, asked, "--html", tmp_path / "no" / "x.html", code=1)
 
 
 def test_graph(people: Path, tmp_path: Path) -> None:
     said = run("graph", people, "anna lindqvist")
     assert said.startswith("Anna Lindqvist\n")
+    assert "Bruno Okafor\n" in said
+    assert str(people.parent / "texts" / "hours.txt") in said
+    assert not re.search(r"[0-9a-f]{32}", said)
     assert "Bruno Okafor" in said
     page, xml = tmp_path / "anna.html", tmp_path / "anna.graphml"
     found = json.loads(run("graph", people, "Lindqvist", "--hops", 2, "--html", page, "--graphml", xml, "--json"))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from monograph.app.graph_output import print_entities, print_neighbourhood
-from monograph.values import Chunk, Entity, Link, Merge, Neighbourhood
+from monograph.values import Chunk, Document, Entity, Link, Merge, Neighbourhood
 
 INES = Entity("e1", "Ines Calder", "person", ("Ines Calder", "Miss Calder"), 4, ("comet.md",))
 COMET = Entity("e2", "comet", "event", ("comet", "1963c"), 3)
@@ -32,7 +34,7 @@ def test_a_neighbourhood_by_hops(capsys: pytest.CaptureFixture[str]) -> None:
     print_neighbourhood(NEIGHBOURHOOD)
     out = said(capsys)
     lines = [line.split() for line in out.splitlines()]
-    assert out.startswith("Ines Calder\nperson, named in 4 chunks  [e1]\nalso Miss Calder\nthe subject of comet.md\n")
+    assert out.startswith("Ines Calder\nperson, named in 4 chunks\nalso Miss Calder\nthe subject of comet.md\n")
     assert ["1", "comet", "event", "2.50", "2"] in lines
     assert ["2", "Vienna", "place", "1.25", "1", "comet"] in lines
     assert lines.index(["1", "comet", "event", "2.50", "2"]) < lines.index(
@@ -41,9 +43,24 @@ def test_a_neighbourhood_by_hops(capsys: pytest.CaptureFixture[str]) -> None:
     assert "without a link to these: Graz" in out
     assert "2 neighbours left out" in out
     assert "Ines Calder — comet: She found it. (discovery)" in out
-    assert "comet.md:0-18  [c0]\n   Chunk 0 of the comet." in out
-    assert "[c4]" in out and "[c5]" not in out
+    assert "comet.md:0-18\n   Chunk 0 of the comet." in out
+    assert "Chunk 4 of" in out and "Chunk 5 of" not in out
     assert "and 2 chunks more" in out
+
+
+def test_titles_and_places_stand_for_ids(capsys: pytest.CaptureFixture[str]) -> None:
+    ids = ("0f" * 16, "1e" * 16)
+    chunk = Chunk("2d" * 16, ids[0], "She found it.", 100, 113, 4, {"section": "The comet > April", "page": 7})
+    documents = (
+        Document(id=ids[0], title="The comet", uri="/notes/comet.pdf"),
+        Document(id=ids[1], title="Ines Calder", uri="/notes/calder.md"),
+    )
+    entity = Entity("3c" * 16, "Ines Calder", "person", ("Ines Calder",), 1, (ids[1],))
+    print_neighbourhood(Neighbourhood((entity.id,), (entity,), (), (chunk,), documents=documents))
+    out = said(capsys)
+    assert "the subject of Ines Calder\n" in out
+    assert "The comet › April\npage 7 of /notes/comet.pdf:100-113\n   She found it." in out
+    assert not re.search(r"[0-9a-f]{32}", out)
 
 
 def test_nothing_is_said_to_be_nothing(capsys: pytest.CaptureFixture[str]) -> None:

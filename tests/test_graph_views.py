@@ -98,6 +98,30 @@ def head_of(monograph: Monograph, name: str) -> str:
         ).fetchone()[0]
 
 
+def test_documents_are_those_of_chunks_and_subjects(station: Monograph) -> None:
+    for name in ("Renk", "Ines Calder", "1968-lightning"):
+        found = station.graph.neighbourhood(name, hops=2)
+        wanted = {chunk.document_id for chunk in found.chunks} | {
+            one for each in found.entities for one in each.documents
+        }
+        assert {document.id for document in found.documents} == wanted
+        for document in found.documents:
+            stored = station.document(document.id)
+            assert (document.title, document.uri, document.text) == (stored.title, stored.uri, "")
+
+
+def test_entities_on_paths_are_those_of_the_graph(station: Monograph) -> None:
+    questions = ("What did Emmanuel Okafor photograph in Draco?", "Why was plate 4417 lost?", "Who is Ines Calder?")
+    paths = [hit.path for question in questions for hit in station.search(question, 5) if hit.path is not None]
+    stations = dict.fromkeys(node.id for path in paths for node in path.nodes if node.kind == "entity")
+    every = {one.id: one for one in station.graph.entities(10_000)}
+    found = station.graph.on_paths(paths)
+    assert [one.id for one in found] == list(stations)
+    assert len(found) > 1
+    assert all(one == every[one.id] for one in found)
+    assert station.graph.on_paths([]) == []
+
+
 def check_shape(found: Neighbourhood, most: int) -> None:
     """What holds of every neighbourhood."""
     ids = [one.id for one in found.entities]

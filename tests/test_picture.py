@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from html.parser import HTMLParser
 from importlib import resources
 from pathlib import Path as File
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 
 from monograph.app.picture import TITLE_CHARACTERS, data, picture_of
-from monograph.values import Chunk, Entity, Link, Neighbourhood, Path, PathNode
+from monograph.values import Chunk, Document, Entity, Link, Neighbourhood, Path, PathNode
 
 ASSETS = resources.files("monograph.app.picture")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -150,6 +151,29 @@ def test_what_is_embedded_is_the_neighbourhood() -> None:
     assert found["paths"][0] == {"score": 0.75, "nodes": [["question", 0], ["entity", 1], ["entity", 0], ["chunk", 0]]}
     assert found["paths"][1]["nodes"] == [["question", 0], ["entity", 3], ["chunk", 1]]
     assert (found["centre"], found["cut"]["neighbour"], found["questions"]) == ([0], 5, ["Who found the comet?"])
+
+
+LOGBOOK = Document(id="logbook/1963.md", title="Logbook", uri="/home/ines/logbook/1963.md")
+TITLED = replace(
+    NEIGHBOURHOOD,
+    entities=(replace(NEIGHBOURHOOD.entities[0], documents=("logbook/1963.md", "9f" * 16)), *NEIGHBOURHOOD.entities[1:]),
+    chunks=(replace(NEIGHBOURHOOD.chunks[0], metadata={"section": "Logbook > 14 April", "page": 3}), *NEIGHBOURHOOD.chunks[1:]),
+    documents=(LOGBOOK, Document(id="9f" * 16, title="The comet")),
+)  # fmt: skip
+
+
+def test_chunks_and_subjects_are_called_by_title_and_place() -> None:
+    found = embedded(picture_of(TITLED, title="x"))
+    assert {name: found["chunks"][0][name] for name in ("title", "document", "section", "cited", "start", "end")} == {
+        "title": "Logbook",
+        "document": "/home/ines/logbook/1963.md",
+        "section": "14 April",
+        "cited": "page 3",
+        "start": 100,
+        "end": 190,
+    }
+    assert found["entities"][0]["documents"] == ["Logbook", "The comet"]
+    assert "9f9f" not in json.dumps(found)
 
 
 def test_hostile_text_comes_back_from_json_and_is_nothing_but_data_in_the_page() -> None:
@@ -291,8 +315,8 @@ def test_a_browser_lists_what_the_picture_shows(tmp_path: File) -> None:
     page = Shown(shown(picture_of(NEIGHBOURHOOD, PATHS, title="Ines Calder"), tmp_path))
     assert page.texts["summary"] == "4 entities · 2 links · 3 chunks · 2 paths"
     assert page.texts["entity-0"] == "Ines Calder4"
-    assert page.texts["path-0"] == "question→the comet→Ines Calder→logbook/1963.md0.750"
-    assert page.texts["path-1"] == "question→Okafor→elsewhere0.250"
+    assert page.texts["path-0"] == "question→the comet→Ines Calder→logbook/1963.md1.00"
+    assert page.texts["path-1"] == "question→Okafor→elsewhere0.33"
     assert page.texts["legend"] == "unknown1event1person1place1"
     assert "5 neighbours left out" in page.texts["panel"]
     assert "4 entities, 2 links, 3 chunks, 2 paths" in str(page.attributes["canvas"]["aria-label"])
@@ -309,7 +333,7 @@ def test_a_browser_lists_what_the_picture_shows(tmp_path: File) -> None:
         ),
         ("#chunk-0", "logbook/1963.md", ["14 April", TEXT, "the comet", "Vienna"]),
         ("#link-0", "Ines Calder — the comet", ["weight 2.50", "from 2 chunks", "discovery", "spring", TEXT]),
-        ("#path-0", "Path", ["Who found the comet?", "the comet", "score 0.750", TEXT]),
+        ("#path-0", "Path", ["Who found the comet?", "the comet", "1.00 of the best", TEXT]),
         ("#path-1", "Path", ["Okafor", "elsewhere", "not in this picture"]),
     ],
 )
@@ -330,6 +354,16 @@ def test_hostile_text_is_shown_as_text_and_runs_nothing(tmp_path: File) -> None:
         if not address:
             assert [page.texts[f"entity-{n}"][:-1] for n in (1, 2, 3, 4, 5)] == list(HOSTILE[1:6])
             assert page.texts["entity-7"][:-1] == "n" * (data.NAME_CHARACTERS - 1) + "…"
+
+
+@browser
+def test_titles_and_places_are_shown(tmp_path: File) -> None:
+    page = Shown(shown(picture_of(TITLED, title="x"), tmp_path, "#chunk-0"))
+    assert page.texts["heading"] == "Logbook"
+    assert "page 3 · 100–190" in page.texts["panel"]
+    assert "/home/ines/logbook/1963.md" in page.texts["panel"]
+    page = Shown(shown(picture_of(TITLED, title="x"), tmp_path))
+    assert page.texts["chunk-0"].startswith("Logbook › 14 April")
 
 
 @browser

@@ -14,7 +14,7 @@ from monograph.app.command import ApiKeyOption, FileArgument, HtmlOption, JsonOp
 from monograph.app.trust import opened
 from monograph.errors import InputError
 from monograph.library import Monograph
-from monograph.values import Hit, Neighbourhood
+from monograph.values import Document, Hit, Neighbourhood, StoredChunk
 from monograph.values import Path as Way
 
 
@@ -122,10 +122,21 @@ def draw_answers(monograph: Monograph, query: str, hits: Sequence[Hit], path: Pa
         for hit in hits
         if hit.path is not None
     ]
-    chunks = {hit.chunk.id: hit.chunk for hit in hits}
+    shown: dict[str, Hit | StoredChunk] = {hit.chunk.id: hit for hit in hits}
     passed = dict.fromkeys(node.id for way in ways for node in way.nodes if node.kind == "chunk")
-    chunks.update((one.chunk.id, one.chunk) for one in monograph.fetch([name for name in passed if name not in chunks]))
-    _write_page(Neighbourhood((), (), (), tuple(chunks.values())), ways, query, path, quiet=quiet)
+    shown.update((one.chunk.id, one) for one in monograph.fetch([name for name in passed if name not in shown]))
+    documents = {
+        one.chunk.document_id: Document(id=one.chunk.document_id, title=one.title, uri=one.uri)
+        for one in shown.values()
+    }
+    found = Neighbourhood(
+        centre=(),
+        entities=tuple(monograph.graph.on_paths(ways)),
+        links=(),
+        chunks=tuple(one.chunk for one in shown.values()),
+        documents=tuple(documents.values()),
+    )
+    _write_page(found, ways, query, path, quiet=quiet)
 
 
 def _write_page(found: Neighbourhood, ways: Sequence[Way], title: str, path: Path, *, quiet: bool) -> None:

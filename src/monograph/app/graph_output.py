@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from monograph.app.output import SHOWN_CHARACTERS, SHOWN_LINES, console, safe, table, visible
-from monograph.values import Chunk, Entity, Link, Merge, Neighbourhood
+from monograph.app.output import (
+    SHOWN_CHARACTERS,
+    SHOWN_LINES,
+    console,
+    headed,
+    placed,
+    safe,
+    table,
+    title_and_place,
+    visible,
+)
+from monograph.values import Chunk, Document, Entity, Link, Merge, Neighbourhood
 
 SHOWN_NAMES = 8
 SHOWN_CHUNKS = 5
@@ -18,15 +28,16 @@ def print_neighbourhood(neighbourhood: Neighbourhood) -> None:
     """What was asked for, its neighbours by hops, and the most telling chunks with their sources."""
     out = console()
     known = {entity.id: entity for entity in neighbourhood.entities}
+    documents = {document.id: document for document in neighbourhood.documents}
     if not neighbourhood.entities:
         out.print("nothing found")
         return
     for entity in neighbourhood.entities:
         if entity.id in neighbourhood.centre:
-            _print_entity(entity)
+            _print_entity(entity, documents)
     _print_neighbours(neighbourhood, known)
     for chunk in neighbourhood.chunks[:SHOWN_CHUNKS]:
-        _print_chunk(chunk)
+        _print_chunk(chunk, *title_and_place(documents, chunk.document_id))
     more = len(neighbourhood.chunks) - SHOWN_CHUNKS
     if more > 0:
         out.print(f"and {_counted(more, 'chunk')} more", style="dim")
@@ -55,14 +66,15 @@ def print_entities(entities: Sequence[Entity], merges: Sequence[Merge] = ()) -> 
         out.print(made)
 
 
-def _print_entity(entity: Entity) -> None:
+def _print_entity(entity: Entity, documents: Mapping[str, Document]) -> None:
     out = console()
     out.print(_name(entity.name), style="bold")
-    out.print(f"{_name(entity.kind)}, named in {_counted(entity.chunks, 'chunk')}  [{visible(entity.id)}]", style="dim")
+    out.print(f"{_name(entity.kind)}, named in {_counted(entity.chunks, 'chunk')}", style="dim")
     if others := _others(entity):
         out.print(f"also {others}")
     if entity.documents:
-        out.print(f"the subject of {_listed(entity.documents)}")
+        subjects = (title_and_place(documents, one) for one in entity.documents)
+        out.print(f"the subject of {_listed([title or place for title, place in subjects])}")
 
 
 def _print_neighbours(neighbourhood: Neighbourhood, known: dict[str, Entity]) -> None:
@@ -119,9 +131,11 @@ def _described(link: Link) -> str:
     return _line(link.description, DESCRIPTION_CHARACTERS) + keywords
 
 
-def _print_chunk(chunk: Chunk) -> None:
+def _print_chunk(chunk: Chunk, title: str, where: str) -> None:
     out = console()
-    out.print(f"{visible(chunk.document_id)}:{chunk.start}-{chunk.end}  [{visible(chunk.id)}]", style="dim")
+    if heading := headed(title, chunk.metadata):
+        out.print(heading, style="bold")
+    out.print(placed(where, chunk, chunk.metadata), style="dim")
     text = chunk.text if len(chunk.text) <= SHOWN_CHARACTERS else chunk.text[:SHOWN_CHARACTERS].rstrip() + " …"
     out.print("\n".join(f"   {line}" for line in safe(text).split("\n") if line.strip()))
     out.print()

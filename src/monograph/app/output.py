@@ -15,6 +15,7 @@ from monograph.values import (
     Document,
     Finding,
     Hit,
+    Metadata,
     Move,
     OnProgress,
     Plan,
@@ -186,12 +187,9 @@ def print_hits(hits: Sequence[Hit], *, explain: bool) -> None:
     if not hits:
         out.print("nothing found")
     for hit in hits:
-        section = str(hit.metadata.get("section", "")).removeprefix(hit.title).removeprefix(" > ")
-        cited = cite(hit.metadata)
-        place = f"{visible(hit.uri or hit.chunk.document_id)}:{hit.chunk.start}-{hit.chunk.end}"
-        place = f"{visible(cited)} of {place}" if cited else place
-        out.print(f"{hit.rank + 1}. {visible(hit.title)}" + (f" › {visible(section)}" if section else ""), style="bold")
+        out.print(f"{hit.rank + 1}. {headed(hit.title, hit.metadata)}", style="bold")
         if hit.summary is None:
+            place = placed(hit.uri or hit.chunk.document_id, hit.chunk, hit.metadata)
             out.print(f"   {place}  [{hit.chunk.id}]", style="dim")
         else:
             under = f"summary of {len(hit.summary.chunks):,} passages, layer {hit.summary.layer}"
@@ -202,6 +200,29 @@ def print_hits(hits: Sequence[Hit], *, explain: bool) -> None:
             out.print(f"   {visible(str(hit.path))}", style="dim")
         out.print(_indented(_shortened(hit.text)))
         out.print()
+
+
+def headed(title: str, metadata: Metadata) -> str:
+    """What a chunk stands under: its document's title, and the section."""
+    return " › ".join(visible(one) for one in (title, section_of(title, metadata)) if one)
+
+
+def title_and_place(documents: Mapping[str, Document], identifier: str) -> tuple[str, str]:
+    """(title, uri or else id) of a document, by its id; one that is not there has only that."""
+    found = documents.get(identifier)
+    return ("", identifier) if found is None else (found.title, found.uri or found.id)
+
+
+def section_of(title: str, metadata: Metadata) -> str:
+    """The headings above a chunk, without its document's title."""
+    return str(metadata.get("section", "")).removeprefix(title).removeprefix(" > ")
+
+
+def placed(where: str, chunk: Chunk, metadata: Metadata) -> str:
+    """Where a chunk stands: its document's uri or id, its characters, and its page or the like."""
+    place = f"{visible(where)}:{chunk.start}-{chunk.end}"
+    cited = cite(metadata)
+    return f"{visible(cited)} of {place}" if cited else place
 
 
 def _shortened(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
 from monograph.errors import InputError, NotFound
@@ -11,7 +11,7 @@ from monograph.explore.surface_forms import MOST_LOOKED_AT, entities
 from monograph.graph.names import asked_keys, key_of, signature, title_of
 from monograph.store import names, neighbours
 from monograph.store.database import Connection, path_of
-from monograph.values import Entity
+from monograph.values import Entity, Path
 
 SUGGESTED = 5
 _COMPARED = 500
@@ -71,6 +71,17 @@ def most_named(connection: Connection, k: int, like: str = "") -> list[Entity]:
     nodes.read_entities(heads, MOST_LOOKED_AT)
     found = entities(nodes, [node for head in heads for node in nodes.nodes_of(head)])
     return sorted(found, key=lambda one: (-one.chunks, one.name, one.id))[:k]
+
+
+def on_paths(connection: Connection, paths: Iterable[Path]) -> list[Entity]:
+    """The entities that ways to chunks lead over, each once, in order, without those that are not known."""
+    stations = {one.id: one.name for path in paths for one in path.nodes if one.kind == "entity"}
+    known = names.known(connection, {key for name in stations.values() for key in asked_keys(name)})
+    heads = list(dict.fromkeys(row.head for row in known.values()))
+    nodes = Nodes(connection)
+    nodes.read_entities(heads, MOST_LOOKED_AT)
+    found = {one.id: one for one in entities(nodes, [Node(head) for head in heads])}
+    return [found[one] for one in stations if one in found]
 
 
 def _shown(connection: Connection, head: int) -> list[Node]:

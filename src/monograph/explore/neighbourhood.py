@@ -8,9 +8,9 @@ from monograph.errors import InputError
 from monograph.explore.cooccurrence import CooccurrenceGraph
 from monograph.explore.nodes import Node, Nodes
 from monograph.explore.surface_forms import entities
-from monograph.store import neighbours, readable
+from monograph.store import chunks, documents, neighbours, readable
 from monograph.store.database import Connection
-from monograph.values import Chunk, Link, Neighbourhood
+from monograph.values import Chunk, Document, Entity, Link, Neighbourhood
 
 
 def neighbourhood(connection: Connection, centre: Sequence[Node], hops: int, most: int) -> Neighbourhood:
@@ -124,11 +124,13 @@ def _telling(
 def _made(
     nodes: Nodes, centre: Sequence[Node], shown: Sequence[Node], links: Sequence[Link], rows: Sequence[int], cut: int
 ) -> Neighbourhood:
-    loaded: dict[int, Chunk] = {row: one.chunk for row, one in readable.chunks(nodes.connection, rows).items()}
+    found = readable.chunks(nodes.connection, rows)
+    loaded: dict[int, Chunk] = {row: one.chunk for row, one in found.items()}
     wanted = set(shown)
+    made = tuple(entities(nodes, shown))
     return Neighbourhood(
         centre=tuple(nodes.id(one) for one in centre),
-        entities=tuple(entities(nodes, shown)),
+        entities=made,
         links=tuple(links),
         chunks=tuple(loaded.values()),
         mentions=tuple(
@@ -138,4 +140,15 @@ def _made(
             if node in wanted
         ),
         cut=cut,
+        documents=_documents(nodes.connection, list(found.values()), made),
     )
+
+
+def _documents(connection: Connection, found: Sequence[chunks.Found], shown: Sequence[Entity]) -> tuple[Document, ...]:
+    """The documents of chunks, and those about entities, without their texts, each once."""
+    known = {one.chunk.document_id: Document(id=one.chunk.document_id, title=one.title, uri=one.uri) for one in found}
+    for name in (name for entity in shown for name in entity.documents if name not in known):
+        row = documents.find(connection, name)
+        if row is not None:
+            known[name] = Document(id=row.id, title=row.title, uri=row.uri)
+    return tuple(known.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from monograph.graph import export
 from monograph.library.opened import OpenFile
 from monograph.models import Extractor
 from monograph.values import Entity, Merge, Neighbourhood, OnProgress, Report, Route
+from monograph.values import Path as Way
 from monograph.write import cannot_link, configuration, rebuild_graph
 
 if TYPE_CHECKING:
@@ -49,6 +51,11 @@ class EntityGraph:
         """
         with self._file.database.read() as connection:
             return entities.most_named(connection, limit, like)
+
+    def on_paths(self, paths: Iterable[Way]) -> list[Entity]:
+        """The entities that the ways to hits lead over (``hit.path``), each once, in order."""
+        with self._file.database.read() as connection:
+            return entities.on_paths(connection, paths)
 
     def neighbourhood(self, name: str, hops: int = 1, limit: int = 60) -> Neighbourhood:
         """The part of the graph around an entity: see :func:`monograph.explore.neighbourhood.neighbourhood`.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from monograph.values.content import Chunk
+from monograph.values.content import Chunk, Document
 
 ENTITY_KINDS = (
     "person",
@@ -179,6 +179,8 @@ class Neighbourhood:
         Entity–chunk edges: (entity id, chunk id).
     cut:
         How many neighbours were left out to keep it readable.
+    documents:
+        Those that its chunks are from and its entities are the subject of, without their texts.
     """
 
     centre: tuple[str, ...]
@@ -187,6 +189,7 @@ class Neighbourhood:
     chunks: tuple[Chunk, ...] = ()
     mentions: tuple[tuple[str, str], ...] = ()
     cut: int = 0
+    documents: tuple[Document, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from monograph.values import Chunk, Entity, Link, Neighbourhood, Path, PathNode
+from monograph.app.output import section_of, title_and_place
+from monograph.values import Chunk, Document, Entity, Link, Neighbourhood, Path, PathNode, cite
 
 ENTITIES = 400
 LINKS = 2000
@@ -40,8 +41,9 @@ def data_of(neighbourhood: Neighbourhood, paths: Sequence[Path]) -> str:
     cut_paths = max(0, len(paths) - PATHS)
     paths = paths[:PATHS]
     stations = [station for path in paths for station in path.nodes[:STATIONS]]
-    entities, entity_places = _entities(neighbourhood, stations)
-    chunks, chunk_places = _chunks(neighbourhood, stations)
+    documents = {document.id: document for document in neighbourhood.documents}
+    entities, entity_places = _entities(neighbourhood, stations, documents)
+    chunks, chunk_places = _chunks(neighbourhood, stations, documents)
     questions = list(dict.fromkeys(station.name for station in stations if station.kind == "question"))
     places = {"entity": entity_places, "chunk": chunk_places, "question": {q: n for n, q in enumerate(questions)}}
     among = [one for one in neighbourhood.links if one.source in entity_places and one.target in entity_places]
@@ -66,7 +68,7 @@ def data_of(neighbourhood: Neighbourhood, paths: Sequence[Path]) -> str:
 
 
 def _entities(
-    neighbourhood: Neighbourhood, stations: Sequence[PathNode]
+    neighbourhood: Neighbourhood, stations: Sequence[PathNode], documents: Mapping[str, Document]
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
     """Entities and their places by id; those that only a path knows come last, with a name and nothing else."""
     kept = neighbourhood.entities[:ENTITIES]
@@ -74,21 +76,24 @@ def _entities(
     ids = {entity.id for entity in kept}
     outside = {one.id: one.name for one in stations if one.kind == "entity" and one.id not in ids}
     every = [*kept, *(known.get(one, Entity(one, name, "")) for one, name in outside.items())]
-    return [_entity(entity) for entity in every], {entity.id: place for place, entity in enumerate(every)}
+    return [_entity(entity, documents) for entity in every], {entity.id: place for place, entity in enumerate(every)}
 
 
-def _entity(entity: Entity) -> dict[str, Any]:
+def _entity(entity: Entity, documents: Mapping[str, Document]) -> dict[str, Any]:
     others = (name for name in entity.names if name != entity.name)
+    subjects = (title_and_place(documents, one) for one in entity.documents)
     return {
         "name": shortened(entity.name, NAME_CHARACTERS),
         "kind": shortened(entity.kind, NAME_CHARACTERS),
         "names": _first(others, NAMES),
         "count": entity.chunks,
-        "documents": _first(entity.documents, NAMES),
+        "documents": _first((title or place for title, place in subjects), NAMES),
     }
 
 
-def _chunks(neighbourhood: Neighbourhood, stations: Sequence[PathNode]) -> tuple[list[dict[str, Any]], dict[str, int]]:
+def _chunks(
+    neighbourhood: Neighbourhood, stations: Sequence[PathNode], documents: Mapping[str, Document]
+) -> tuple[list[dict[str, Any]], dict[str, int]]:
     """Chunks and their places by id; those of the paths come first, and get their text first."""
     known = {chunk.id: chunk for chunk in neighbourhood.chunks}
     names = {one.id: one.name for one in stations if one.kind == "chunk"}
@@ -99,15 +104,17 @@ def _chunks(neighbourhood: Neighbourhood, stations: Sequence[PathNode]) -> tuple
         chunk = known.get(one, Chunk(one, "", "", 0, 0, 0))
         text = chunk.text[: min(CHUNK_CHARACTERS, left)]
         left -= len(text)
-        chunks.append(_chunk(chunk, names.get(one, ""), text))
+        made = _chunk(chunk, *title_and_place(documents, chunk.document_id), text)
+        chunks.append({"name": shortened(names.get(one, ""), NAME_CHARACTERS), **made})
     return chunks, {one: place for place, one in enumerate(ids)}
 
 
-def _chunk(chunk: Chunk, name: str, text: str) -> dict[str, Any]:
+def _chunk(chunk: Chunk, title: str, place: str, text: str) -> dict[str, Any]:
     return {
-        "name": shortened(name, NAME_CHARACTERS),
-        "document": shortened(chunk.document_id, NAME_CHARACTERS),
-        "section": shortened(str(chunk.metadata.get("section", "")), NAME_CHARACTERS),
+        "title": shortened(title, NAME_CHARACTERS),
+        "document": shortened(place, NAME_CHARACTERS),
+        "section": shortened(section_of(title, chunk.metadata), NAME_CHARACTERS),
+        "cited": shortened(cite(chunk.metadata), NAME_CHARACTERS),
         "start": chunk.start,
         "end": chunk.end,
         "text": text,

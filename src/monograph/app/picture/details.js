@@ -47,7 +47,7 @@ function entityDetails(entity, graph, choose) {
 function chunkDetails(chunk, graph, choose) {
   const named = chunk.edges.filter((edge) => edge.type === "mention").map((edge) => otherEnd(edge, chunk));
   return [
-    heading(chunk.name || "Chunk", many(named.length, "entity")),
+    heading(chunk.name || chunk.title || "Chunk", many(named.length, "entity")),
     passage(chunk, named),
     named.length
       ? section(
@@ -83,7 +83,7 @@ function pathDetails(path, graph, choose) {
   const rows = path.stations.map((station) => nodeButton(station, choose));
   const entities = path.stations.filter((station) => station.type === "entity");
   return [
-    heading("Path", `score ${path.score.toPrecision(3)}`),
+    heading("Path", `${path.share.toFixed(2)} of the best`),
     element(
       "ol",
       { class: "rows steps", id: "stations" },
@@ -98,14 +98,13 @@ function pathDetails(path, graph, choose) {
 }
 
 function questionDetails(question, graph, choose) {
-  const best = Math.max(...graph.paths.map((path) => path.score), Number.MIN_VALUE);
   const from = graph.paths.filter((path) => path.stations.includes(question));
   return [
     heading(question.label, "the question"),
     element(
       "ol",
       { class: "rows" },
-      from.map((path) => element("li", {}, pathButton(path, best, choose))),
+      from.map((path) => element("li", {}, pathButton(path, choose))),
     ),
   ];
 }
@@ -157,7 +156,9 @@ function chunkSection(chunks, entities, choose) {
 
 // A chunk's text with the names of entities marked, and the place it comes from.
 function passage(chunk, entities, choose) {
-  const place = [name(chunk.document || "not in this picture"), chunk.document ? ` ${chunk.start}–${chunk.end}` : ""];
+  const facts = [chunk.cited, spanOf(chunk)].filter(Boolean).join(" · ");
+  const place = [name(chunk.title || chunk.document || "not in this picture"), chunk.document ? ` ${facts}` : ""];
+  const file = chunk.title && chunk.document ? element("p", { class: "source" }, name(chunk.document)) : null;
   const source = choose
     ? button({ class: "source", "data-key": chunk.key }, () => choose(chunk), place)
     : element("p", { class: "source" }, place);
@@ -167,6 +168,7 @@ function passage(chunk, entities, choose) {
     "article",
     {},
     source,
+    file,
     where,
     element("blockquote", { dir: "auto" }, marked(chunk.text, entities)),
     left,

@@ -30,7 +30,7 @@ function graphOf(data) {
     ...chunk,
     type: "chunk",
     key: `chunk-${place}`,
-    label: chunk.name || placeOf(chunk),
+    label: chunk.name || [chunk.title, chunk.section].filter(Boolean).join(" › ") || placeOf(chunk),
     radius: 5,
     edges: [],
   }));
@@ -66,13 +66,19 @@ function graphOf(data) {
   for (const entity of graph.centre) entity.radius = Math.max(entity.radius, 11);
   for (const edge of [...links, ...mentions]) join(edge);
   graph.paths = data.paths.map((path, place) => pathOf(graph, path, place, nodes));
+  const best = Math.max(...graph.paths.map((path) => path.score), Number.MIN_VALUE);
+  for (const path of graph.paths) path.share = Math.max(0, path.score / best);
   measureHops(graph);
   graph.kinds = kindsOf(entities);
   return graph;
 }
 
 function placeOf(chunk) {
-  return chunk.document ? `${chunk.document}:${chunk.start}–${chunk.end}` : "chunk";
+  return chunk.document ? [chunk.document, chunk.cited, spanOf(chunk)].filter(Boolean).join(" ") : "chunk";
+}
+
+function spanOf(chunk) {
+  return `${chunk.start}–${chunk.end}`;
 }
 
 function join(edge) {

@@ -87,8 +87,7 @@ function section(heading, id, rows, unit = "") {
 }
 
 function pathSection(graph, choose) {
-  const best = Math.max(...graph.paths.map((path) => path.score), Number.MIN_VALUE);
-  const rows = graph.paths.map((path) => element("li", {}, pathButton(path, best, choose)));
+  const rows = graph.paths.map((path) => element("li", {}, pathButton(path, choose)));
   return element(
     "section",
     {},
@@ -97,14 +96,14 @@ function pathSection(graph, choose) {
   );
 }
 
-function pathButton(path, best, choose) {
+function pathButton(path, choose) {
   const made = button(
     { class: "path", "data-key": path.key },
     () => choose(path),
     stationsOf(path),
-    bar(path.score / best),
+    bar(path.share),
   );
-  made.append(element("span", { class: "note" }, path.score.toPrecision(3)));
+  made.append(element("span", { class: "note" }, path.share.toFixed(2)));
   return made;
 }
 
