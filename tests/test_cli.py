@@ -131,7 +131,7 @@ def test_graph(people: Path, tmp_path: Path) -> None:
     said = run("graph", people, "anna lindqvist")
     assert said.startswith("Anna Lindqvist\n")
     assert "Bruno Okafor\n" in said
-    assert str(people.parent / "texts" / "hours.txt") in said
+    assert "texts/hours.txt" in said
     assert not re.search(r"[0-9a-f]{32}", said)
     assert "Bruno Okafor" in said
     page, xml = tmp_path / "anna.html", tmp_path / "anna.graphml"

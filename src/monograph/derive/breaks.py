@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -103,16 +104,14 @@ def _mark(text: str, start: int, end: int) -> int:
 def _parts(text: str, whole: Sentence, most_tokens: int) -> Iterator[Sentence]:
     """A sentence of too many tokens in parts, cut at white space where there is some."""
     encoding = tokenizer().encode(text[whole.start : whole.end], add_special_tokens=False)
+    begins = [whole.start + begin for begin, _ in encoding.offsets]
     start, strength = whole.start, whole.strength
     while True:
-        first = next(
-            (at for at, (begin, _) in enumerate(encoding.offsets) if begin + whole.start >= start),
-            len(encoding.offsets),
-        )
-        if len(encoding.offsets) - first <= most_tokens:
+        first = bisect_left(begins, start)
+        if len(begins) - first <= most_tokens:
             cut = whole.end
         else:
-            limit = whole.start + encoding.offsets[first + most_tokens - 1][0]
+            limit = begins[first + most_tokens - 1]
             cut = max(after_space(text, (start + limit) // 2, limit), start + 1)
         for begin, end in trimmed(text, start, cut):
             tokens = min(most_tokens, count_tokens([text[begin:end]])[0])

@@ -127,19 +127,21 @@ def _spans(document: Document, settings: Settings, counted: Iterable[Block] | No
     found = sentences(document.text, headings, settings.chunk_tokens, counted)
     buffer: list[Sentence] = []
     overlap: list[Sentence] = []
-    border = 0
+    border = held = 0
     for sentence in found:
         if border < len(boundaries) and boundaries[border] <= sentence.start:
             border = bisect_right(boundaries, sentence.start)
             if buffer:
                 yield (overlap or buffer)[0].start, buffer[0].start, buffer[-1].end
-                buffer, overlap = [], []
+                buffer, overlap, held = [], [], 0
         buffer.append(sentence)
-        while _tokens(overlap) + _tokens(buffer) > settings.chunk_tokens and len(buffer) > 1:
+        held += sentence.tokens
+        while held > settings.chunk_tokens and len(buffer) > 1:
             at = _border(buffer, settings.chunk_tokens - _tokens(overlap))
             yield (overlap or buffer)[0].start, buffer[0].start, buffer[at - 1].end
             overlap = _overlap(buffer, at, settings)
             buffer = buffer[at:]
+            held = _tokens(overlap) + _tokens(buffer)
     if buffer:
         yield (overlap or buffer)[0].start, buffer[0].start, buffer[-1].end
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from monograph.derive.stretches import stretches
+
 BLOCK_CHARACTERS = 200_000
 """A text is worked through in blocks of about this size, cut where a paragraph ends."""
 
@@ -61,10 +63,8 @@ def trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _spans(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
-    import sentencex
-
-    for found in sentencex.get_sentence_boundaries("en", text[first:last]):
-        start, end = first + found["start_index"], first + found["end_index"]
+    for begin, end in _found(text, first, last):
+        start = begin
         for newline in _NEWLINE.finditer(text, start, end):
             # Prose wrapped at a fixed width goes on in lower case: its line ends are no sentence ends.
             after = text[newline.end() : newline.end() + 1]
@@ -72,6 +72,16 @@ def _spans(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
                 yield from trimmed(text, start, newline.start())
                 start = newline.end()
         yield from trimmed(text, start, end)
+
+
+def _found(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Sentences as sentencex finds them."""
+    import sentencex
+
+    block = text[first:last]
+    for begin, end in stretches(block):
+        for found in sentencex.get_sentence_boundaries("en", block[begin:end]):
+            yield first + begin + found["start_index"], first + begin + found["end_index"]
 
 
 def after_space(text: str, first: int, last: int) -> int:

@@ -9,7 +9,7 @@ from itertools import chain
 
 import numpy as np
 
-from monograph.derive.embed.static import token_vectors
+from monograph.derive.embed.static import TOKENS_AT_ONCE, token_vectors
 from monograph.derive.tokens import tokenizer
 from monograph.values import Float32
 
@@ -40,7 +40,7 @@ class WordVectors:
         if not words or not others:
             return np.zeros((len(words), len(others)), dtype=np.float32)
         known = self._look_up([*words, *others])
-        targets = np.stack([token_vectors()[list(ids)].sum(axis=0) / length for ids, length in known[len(words) :]])
+        targets = np.stack([_sum(ids) / length for ids, length in known[len(words) :]])
         ids_of = [ids for ids, _ in known[: len(words)]]
         tokens, places = np.unique(np.fromiter(chain.from_iterable(ids_of), np.int64), return_inverse=True)
         vectors = token_vectors()
@@ -80,5 +80,14 @@ def _tokens(words: Sequence[str]) -> list[tuple[int, ...]]:
 
 
 def _measured(ids: tuple[int, ...]) -> tuple[tuple[int, ...], float]:
-    total = token_vectors()[list(ids)].sum(axis=0)
+    total = _sum(ids)
     return ids, float(np.sqrt(total @ total)) or 1.0
+
+
+def _sum(ids: Sequence[int]) -> Float32:
+    """The sum of tokens' vectors; those of a word of a million letters would take a gigabyte at once."""
+    table = token_vectors()
+    total: Float32 = table[list(ids[:TOKENS_AT_ONCE])].sum(axis=0)
+    for first in range(TOKENS_AT_ONCE, len(ids), TOKENS_AT_ONCE):
+        total += table[list(ids[first : first + TOKENS_AT_ONCE])].sum(axis=0)
+    return total
