@@ -74,6 +74,7 @@ def test_search(file: Path, texts: Path) -> None:
     assert run("search", file, "zebra", "--how", "lexical").strip() == "nothing found"
 
 
+@pytest.mark.long
 def test_what_is_not_relevant_is_called_so(file: Path) -> None:
     said = run("search", file, "zebra quantum", "-n", 2)
     assert said.startswith("nothing relevant was found; what is nearest:\n\n1. ")

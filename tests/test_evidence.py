@@ -137,6 +137,7 @@ def run(*arguments: object, code: int = 0) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_questions_of_ones_own_need_no_corpus(folder: Path, tmp_path: Path) -> None:
     file, mine = tmp_path / "x.mono", tmp_path / "mine.jsonl"
     with Monograph.open(file) as monograph:

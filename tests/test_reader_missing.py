@@ -50,6 +50,7 @@ def run(*arguments: object, without: Path | None = None, code: int = 0) -> tuple
 IMAGE = "an image, and the extra 'ocr' is not installed  (pip install \"monograph[ocr]\", then monograph retry)"
 
 
+@pytest.mark.long
 def test_an_extra_that_is_missing_is_told_once_a_kind_and_not_again(folder: Path, tmp_path: Path, hidden: Path) -> None:
     file = tmp_path / "x.mono"
     (folder / "note.txt").write_text("A note that can be read.")
