@@ -41,7 +41,10 @@ def documents(folder: Path, uri: str) -> list[Document]:
         stored = monograph.documents()
     return [
         Document(
-            text="", id=one.id, title=one.title, uri=uri.format(root=folder, path=Path(one.uri).relative_to(folder.name))
+            text="",
+            id=one.id,
+            title=one.title,
+            uri=uri.format(root=folder, path=Path(one.uri).relative_to(folder.name)),
         )
         for one in stored
     ]

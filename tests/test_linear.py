@@ -120,8 +120,10 @@ def test_the_worst_texts_take_time_in_proportion(name: str) -> None:
 @pytest.mark.parametrize("stage", STAGES)
 def test_any_nasty_text_takes_time_in_proportion(stage: str) -> None:
     EMBEDDER.embed(["warm"])
+    # A sign is held against so many others at most: only above that is the time of sentences in proportion.
+    smallest = 32_768 if stage in ("sentences", "chunks") else 8_192
     for name in NASTY:
-        assert_linear(stage, name, 8_192, 16_384, 32_768)
+        assert_linear(stage, name, smallest, 2 * smallest, 4 * smallest)
 
 
 def blocks_of(text: str) -> list[str]:

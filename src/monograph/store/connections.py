@@ -36,7 +36,8 @@ def connect(path: Path, key: RawKey | None, *, read_only: bool = False) -> sqlit
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA mmap_size = 2147418112")
-    connection.execute("PRAGMA cache_size = -8192")
+    # What is encrypted is never mapped; a page of it that is not kept costs 30 µs to decrypt again.
+    connection.execute(f"PRAGMA cache_size = {-8192 if key is None else -32768:d}")
     return connection
 
 

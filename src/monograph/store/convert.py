@@ -40,7 +40,10 @@ def converted(path: Path, key: RawKey | None, made: Path, new_key: RawKey | None
         encryption.require_opened(path, connection)
         _hold(path, connection)
         connection.execute("ATTACH ? AS made KEY ?", (str(made), "" if new_key is None else new_key.spec()))
-        connection.execute(f"PRAGMA made.{'' if new_key is None else 'cipher_'}page_size = {PAGE_SIZE:d}")
+        if new_key is None:
+            connection.execute(f"PRAGMA made.page_size = {PAGE_SIZE:d}")
+        else:
+            encryption.set_pages(connection, "made")
         connection.execute("SELECT sqlcipher_export('made')")
         for name in ("application_id", "user_version"):
             (value,) = connection.execute(f"PRAGMA main.{name}").fetchone()

@@ -154,12 +154,17 @@ def connect(database: str | Path, key: RawKey | None, **options: Any) -> sqlite3
         connection.execute("PRAGMA cipher_log = off")  # Else it writes to standard error what becomes an error of ours.
         if key is not None:
             connection.execute(f'PRAGMA key = "{key.spec()}"')
-            connection.execute("PRAGMA cipher_compatibility = 4")  # Whatever a later SQLCipher prefers.
-            connection.execute(f"PRAGMA cipher_page_size = {PAGE_SIZE:d}")
+            set_pages(connection, "main")
     except BaseException:
         connection.close()
         raise
     return cast(sqlite3.Connection, connection)
+
+
+def set_pages(connection: Any, name: str) -> None:
+    """Say how the pages of a database that has a key are made, whatever a later SQLCipher prefers."""
+    connection.execute(f"PRAGMA {name}.cipher_compatibility = 4")
+    connection.execute(f"PRAGMA {name}.cipher_page_size = {PAGE_SIZE:d}")
 
 
 def is_encrypted(connection: sqlite3.Connection) -> bool:
