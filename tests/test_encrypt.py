@@ -153,6 +153,15 @@ def traces_in_bytes(tmp_path: Path, key: str | None) -> tuple[int, dict[str, lis
     return int(looked), dict(seen)
 
 
+def held_open(process: int) -> set[str]:
+    """What another process has open; it may close some while it is looked at."""
+    found = set()
+    for one in Path(f"/proc/{process}/fd").iterdir():
+        with suppress(OSError):
+            found.add(os.readlink(one))
+    return found
+
+
 needs_proc = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are listed in /proc")
 
 
@@ -654,8 +663,7 @@ except FileError as error:
 """
     opener = child_of(code)
     while opener.poll() is None:  # until it has the old file open, and waits for its lock
-        links = [one for one in Path(f"/proc/{opener.pid}/fd").iterdir() if one.is_symlink()]
-        if any(os.readlink(one) == str(plain) for one in links if one.exists()):
+        if str(plain) in held_open(opener.pid):
             break
     assert child.stdin
     child.stdin.write("\n")
@@ -684,6 +692,7 @@ def run(*words: object, code: int = 0, key: str | None = KEY, **more: str) -> st
     return done.stdout if code == 0 else done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_every_command_takes_the_key(tmp_path: Path, folder: Path) -> None:
     (folder / "renk.md").write_text(f"# T. Renk\n\nTobias Renk met Anna Calder in Vienna. {SECRET}")
     (folder / "calder.md").write_text("# Anna Calder\n\nAnna Calder gave the plates to Peter Okafor in Berlin.")
@@ -737,9 +746,14 @@ def test_every_command_opens_with_the_key() -> None:
         (path.name, call)
         for path in (ROOT / "src" / "monograph" / "app").glob("*.py")
         for call in ast.walk(ast.parse(path.read_text()))
-        if isinstance(call, ast.Call) and ast.unparse(call.func) == "Monograph.open"
+        if isinstance(call, ast.Call) and ast.unparse(call.func) in ("Monograph.open", "opened")
     ]
-    without = [name for name, call in calls if "key" not in {one.arg for one in call.keywords}]
+    # What goes by way of opened gets the key there.
+    without = [
+        name
+        for name, call in calls
+        if ast.unparse(call.func) == "Monograph.open" and "key" not in {one.arg for one in call.keywords}
+    ]
     assert len(calls) > 20
     assert without == ["measure.py"]  # the file that eval makes of a set, and deletes
 

@@ -153,6 +153,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.long
 @settings(max_examples=200, deadline=None)
 @given(
     corpus=corpora(),

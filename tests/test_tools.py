@@ -287,6 +287,7 @@ def test_a_blank_correction_changes_nothing(archive: Monograph) -> None:
     assert archive.document(note).text == NOTE["text"]
 
 
+@pytest.mark.long
 def test_traces_are_told_while_another_reads(archive: Monograph, monkeypatch: pytest.MonkeyPatch) -> None:
     from monograph.store import database
 
