@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from embedders import HashEmbedder
+from killing import killed
 from monograph import Document, Monograph, Passage
-from monograph.errors import BusyFile
+from monograph.derive.summarize.extractive import ExtractiveSummarizer
+from monograph.errors import BusyFile, NotFound
+from monograph.store import names
 from monograph.store.database import Database
+from monograph.values import SummaryText
 
 SECRET = (
     "Zanzibar Quixote hid 4711 emeralds beneath Vladivostok while Xylophonia watched. The password is kumquat-9981."
@@ -132,3 +137,226 @@ def test_forgetting_waits_for_who_copies_the_log_back(tmp_path: Path) -> None:
                 writer.join()
         monograph.compact()
         assert [trace for trace in TRACES if trace in bytes_of(path)] == []
+
+
+@pytest.mark.plain("its text is looked for in the bytes")
+def test_names_that_were_set_apart_are_forgotten_with_their_documents(tmp_path: Path) -> None:
+    path = tmp_path / "notes.mono"
+    with Monograph.open(path, HashEmbedder()) as monograph:
+        monograph.add(
+            [
+                Document("Xylophonia Quixote met Quixote Zanzibar in Vladivostok.", id="secret"),
+                Document("Tobias Renk and Renk Ahlgren wrote.", id="letters"),
+                Document("John Paul Smith wrote a letter. John P. Smith did, too.", id="smith"),
+            ]
+        )
+        monograph.graph.set_apart("Xylophonia Quixote", "Quixote Zanzibar")
+        monograph.graph.set_apart("Quixote Zanzibar", "Tobias Renk")
+        monograph.graph.set_apart("Tobias Renk", "Renk Ahlgren")
+        monograph.graph.set_apart("John P. Smith", "Smith")
+        monograph.remove(["secret"])
+        assert b"zanzibar" in bytes_of(path)
+        monograph.compact()
+        left = bytes_of(path)
+        assert [trace for trace in (b"zanzibar", b"quixote", b"vladivostok") if trace in left] == []
+        with monograph._file.database.read() as connection:
+            apart = {tuple(sorted(pair)) for pair in names.cannot_link(connection)}
+        assert ("renk ahlgren", "tobias renk") in apart
+        assert ("john p smith", "smith") in apart
+        assert {word for pair in apart for key in pair for word in key.split()}.isdisjoint(["zanzibar", "quixote"])
+        assert monograph.check() == []
+
+
+def has_traces(path: Path) -> list[bytes]:
+    left = bytes_of(path)
+    return [trace for trace in TRACES if trace in left]
+
+
+@pytest.fixture
+def secrets(folder: Path) -> Path:
+    for number in range(20):
+        (folder / f"tea-{number}.txt").write_text(f"Ordinary note {number} about gardens, tea and bicycles.")
+    (folder / "secret.txt").write_text(SECRET)
+    (folder / "diary.txt").write_text(f"On Monday it rained. {SECRET}")
+    return folder
+
+
+@pytest.mark.plain("its text is looked for in the bytes")
+@pytest.mark.parametrize("tree", [False, True])
+def test_what_is_gone_from_a_folder_is_forgotten(tmp_path: Path, secrets: Path, tree: bool) -> None:
+    path = tmp_path / "notes.mono"
+    with Monograph.open(path, HashEmbedder(), summarizer=ExtractiveSummarizer() if tree else None) as monograph:
+        monograph.sync(secrets)
+        (secrets / "secret.txt").unlink()
+        (secrets / "diary.txt").write_text("On Monday it rained.")
+        plain = monograph.sync(secrets)
+        assert (plain.removed, plain.changed) == (1, 1)
+        assert b"kumquat" in bytes_of(path)
+        (secrets / "diary.txt").write_text("On Monday it poured.")
+        report = monograph.sync(secrets, forget=True)
+        assert (report.changed, report.problems) == (1, ())
+        assert has_traces(path) == []
+        assert b"rained" not in bytes_of(path)
+        before = path.stat().st_ino, monograph.stats().memo
+        assert monograph.sync(secrets, forget=True).same == 21
+        assert before == (path.stat().st_ino, monograph.stats().memo)
+        assert monograph.check() == []
+
+
+@pytest.mark.plain("its text is looked for in the bytes")
+def test_a_file_that_always_forgets(tmp_path: Path, secrets: Path) -> None:
+    path = tmp_path / "notes.mono"
+    with Monograph.open(path, HashEmbedder()) as monograph:
+        assert not monograph.files.always_forget
+        monograph.files.always_forget = True
+        monograph.sync(secrets)
+    with Monograph.open(path, HashEmbedder()) as monograph:
+        assert monograph.files.always_forget
+        (secrets / "secret.txt").unlink()
+        (secrets / "diary.txt").write_text("On Monday it rained.")
+        monograph.sync(secrets)
+        assert has_traces(path) == []
+        monograph.add([Document(SECRET, id="mine")])
+        monograph.add([Document("Nothing to see.", id="mine")])
+        assert has_traces(path) == []
+        monograph.put([Document(id="p", passages=(Passage(SECRET, id="p-1"), Passage("Tea", id="p-2")))])
+        monograph.remove_chunks(["p-1"])
+        assert has_traces(path) == []
+        monograph.add([Document(SECRET, id="mine")])
+        monograph.remove(["mine"])
+        assert has_traces(path) == []
+        monograph.add([Document(SECRET, id="mine")])
+        monograph.remove(["mine"], forget=False)
+        assert has_traces(path) != []
+        monograph.files.always_forget = False
+        monograph.add([Document("kumquat-9981", id="mine")])
+        monograph.remove(["mine"])
+        assert b"kumquat" in bytes_of(path)
+        assert monograph.check() == []
+
+
+FORGETTING = """
+from pathlib import Path
+from embedders import HashEmbedder
+from monograph import Monograph
+with Monograph.open({path!r}, HashEmbedder()) as monograph:
+    {command}
+"""
+
+
+@pytest.mark.long
+@pytest.mark.plain("its text is looked for in the bytes")
+@pytest.mark.parametrize("how", ["remove", "sync"])
+def test_killed_at_any_commit_the_next_write_forgets(tmp_path: Path, secrets: Path, how: str) -> None:
+    path = tmp_path / "notes.mono"
+    with Monograph.open(path, HashEmbedder()) as monograph:
+        monograph.sync(secrets)
+        monograph.add([Document(SECRET, id="secret")])
+        for one in (secrets / "secret.txt", secrets / "diary.txt"):
+            monograph.remove([str(one)]) if how == "remove" else one.unlink()
+        monograph.remove(["secret"]) if how == "sync" else None
+        monograph.compact() if how == "remove" else None
+    whole = path.read_bytes()
+    command = {
+        "remove": 'monograph.remove(["secret"], forget=True)',
+        "sync": f"monograph.sync({str(secrets)!r}, forget=True)",
+    }[how]
+    commit, moment = 1, "before"
+    owed = 0
+    while True:
+        for old in tmp_path.glob("notes.mono*"):
+            old.unlink()
+        path.write_bytes(whole)
+        if not killed(FORGETTING.format(path=str(path), command=command), commit, moment):
+            break
+        with Monograph.open(path, HashEmbedder()) as monograph:
+            gone = not monograph.search("kumquat-9981", 1, how="lexical")
+            fault = [one for one in monograph.check() if "still in the bytes" in one.fault]
+            owed += bool(fault)
+            monograph.add([Document("Something else.", id="else")])
+            assert monograph.check() == []
+            assert not gone or has_traces(path) == [], (commit, moment)
+        commit, moment = (commit, "after") if moment == "before" else (commit + 1, "before")
+    assert commit > 3
+    assert owed > 3
+    assert has_traces(path) == []
+
+
+@pytest.mark.plain("its text is looked for in the bytes")
+def test_a_sync_that_cannot_forget_says_so_and_the_next_write_does(tmp_path: Path, secrets: Path) -> None:
+    path = tmp_path / "notes.mono"
+    with Monograph.open(path, HashEmbedder()) as monograph:
+        monograph.sync(secrets)
+        monograph._file.database.connection().execute("PRAGMA busy_timeout = 100")
+        (secrets / "secret.txt").unlink()
+        (secrets / "diary.txt").unlink()
+        reader = Database(path)
+        with reader.read() as connection:
+            connection.execute("SELECT count(*) FROM chunks").fetchone()
+            report = monograph.sync(secrets, forget=True)
+            assert report.removed == 2
+            assert "still in the bytes" in report.problems[0].reason
+            assert "compact" in report.problems[0].mend
+            assert len(monograph.add([]).problems) == 1
+        assert [one.table for one in monograph.check()] == ["settings"]
+        reader.close()
+        assert has_traces(path) != []
+        assert monograph.add([]).problems == ()
+        assert has_traces(path) == []
+        assert monograph.check() == []
+
+
+@pytest.mark.plain("its text is looked for in the bytes")
+def test_what_is_forgotten_while_others_derive_from_it(tmp_path: Path) -> None:
+    """A summary, that was begun before, is remembered after the memo was emptied."""
+    path = tmp_path / "notes.mono"
+    secret = "The kumquat of Vladivostok was hidden under the third emerald floorboard by Quixote."
+    extractive = ExtractiveSummarizer()
+
+    class Slow:
+        key, spec = extractive.key, extractive.spec
+        asked = 0
+
+        def summarize(self, texts: Sequence[str], max_tokens: int) -> SummaryText:
+            made = extractive.summarize(texts, max_tokens)
+            self.asked += 1
+            if any("kumquat" in text for text in texts) and other.search("kumquat", 1, how="lexical"):
+                other.remove(["secret"], forget=True)
+                assert b"kumquat" not in bytes_of(path)
+            return made
+
+    summarizer = Slow()
+    with (
+        Monograph.open(path, HashEmbedder()) as other,
+        Monograph.open(path, HashEmbedder(), summarizer=summarizer) as monograph,
+    ):
+        monograph.add([*filler(30), Document(secret, id="secret")])
+        assert not monograph.search("kumquat", 1, how="lexical")
+        assert summarizer.asked
+        assert b"kumquat" not in bytes_of(path)
+        assert monograph.check() == []
+
+
+def test_what_was_never_taken_out_is_not_owed(tmp_path: Path) -> None:
+    path = tmp_path / "notes.mono"
+    with Monograph.open(path, HashEmbedder()) as monograph:
+        monograph.add([Document(SECRET, id="secret")])
+        with pytest.raises(NotFound):
+            monograph.remove(["nobody"], forget=True)
+        assert monograph.check() == []
+
+
+def test_a_check_ends_forgetting(tmp_path: Path) -> None:
+    path = tmp_path / "notes.mono"
+    with Monograph.open(path, HashEmbedder()) as monograph:
+        monograph.add([Document(SECRET, id="secret"), *filler(20)])
+        monograph._file.database.connection().execute("PRAGMA busy_timeout = 100")
+        reader = Database(path)
+        with reader.read() as connection:
+            connection.execute("SELECT count(*) FROM chunks").fetchone()
+            with pytest.raises(BusyFile, match="process"):
+                monograph.remove(["secret"], forget=True)
+        reader.close()
+        assert [(one.table, one.repairable) for one in monograph.check()] == [("settings", True)]
+        assert monograph.check(repair=True) == []
+        assert has_traces(path) == []

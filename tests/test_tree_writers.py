@@ -57,7 +57,8 @@ def store_alone(monograph: Monograph, documents: Sequence[Document]) -> None:
 
 
 def remove_alone(monograph: Monograph, ids: Sequence[str], *, forget: bool) -> None:
-    remove.remove(monograph._file.database, monograph._file.indexes, ids, forget=forget)
+    file = monograph._file
+    file.forgetting(lambda: remove.remove(file.database, file.indexes, ids), forget, strict=True)
 
 
 moments = st.lists(

@@ -78,9 +78,8 @@ def sync(
     prune: Annotated[
         bool, typer.Option("--prune", help="Remove documents even if a whole folder is empty now.")
     ] = False,
-    max_bytes: Annotated[
-        int, typer.Option("--max-bytes", help="Pass over files larger than this.")
-    ] = DEFAULT_LIMITS.max_bytes,
+    forget: source_commands.ForgetOption = None,
+    max_bytes: source_commands.BytesOption = DEFAULT_LIMITS.max_bytes,
     max_seconds: source_commands.SecondsOption = DEFAULT_LIMITS.max_seconds,
     extractor: Annotated[
         str,
@@ -127,7 +126,9 @@ def sync(
             plan = monograph.files.plan(
                 *sources, verify=verify, prune=prune, price=dry_run, limits=limits, progress=on_progress
             )
-            result = plan if dry_run else monograph.files.apply(plan, limits=limits, progress=on_progress)
+            result = (
+                plan if dry_run else monograph.files.apply(plan, forget=forget, limits=limits, progress=on_progress)
+            )
         if json_output:
             output.print_json(result)
         elif dry_run:
@@ -211,9 +212,7 @@ def show(
 def remove(
     file: FileArgument,
     names: Annotated[list[str], typer.Argument(metavar="ID", help="Ids or paths of documents.", show_default=False)],
-    forget: Annotated[
-        bool, typer.Option("--forget", help="Leave no trace of their text in the bytes of the file.")
-    ] = False,
+    forget: source_commands.ForgetOption = None,
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -225,6 +224,8 @@ def remove(
         with opened(file, trust=trust, create=False) as monograph:
             report = monograph.remove(names, forget=forget)
         output.print_json(report) if json_output else output.print_report(report, str(file))
+        if not json_output:
+            output.print_problems(report.problems)
 
 
 @app.command()

@@ -18,6 +18,14 @@ from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.values import SyncedSource, WatchEvent
 
 SecondsOption = Annotated[float, typer.Option("--max-seconds", help="Give up on a file that takes longer to read.")]
+ForgetOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--forget/--no-forget",
+        help="Leave no trace of what is gone in the bytes of FILE; by default as it is set (sources --always-forget).",
+        show_default=False,
+    ),
+]
 BytesOption = Annotated[int, typer.Option("--max-bytes", help="Pass over files larger than this.")]
 
 
@@ -32,6 +40,15 @@ def sources(
     remove: Annotated[
         str, typer.Option("--remove", metavar="ROOT", help="Follow it no longer, and take its documents out.")
     ] = "",
+    forget: ForgetOption = None,
+    always_forget: Annotated[
+        bool | None,
+        typer.Option(
+            "--always-forget/--no-always-forget",
+            help="Whether FILE forgets whatever is taken out, from now on.",
+            show_default=False,
+        ),
+    ] = None,
     json_output: JsonOption = False,
 ) -> None:
     """List the folders that are synced, and what failed.
@@ -40,11 +57,14 @@ def sources(
 
     monograph sources notes.mono
     monograph sources notes.mono --move notes /media/disk/notes
+    monograph sources notes.mono --always-forget
     """
     with outcome(as_json=json_output):
         with opened(file, create=False) as monograph:
             moved = None if move is None else monograph.files.move(*move)
-            removed = monograph.files.remove(remove) if remove else None
+            if always_forget is not None:
+                monograph.files.always_forget = always_forget
+            removed = monograph.files.remove(remove, forget=forget) if remove else None
             found = monograph.files.sources()
         if json_output:
             output.print_json(removed or found)
@@ -60,6 +80,7 @@ def retry(
     file: FileArgument,
     max_bytes: BytesOption = DEFAULT_LIMITS.max_bytes,
     max_seconds: SecondsOption = DEFAULT_LIMITS.max_seconds,
+    forget: ForgetOption = None,
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -74,7 +95,7 @@ def retry(
             opened(file, trust=trust, create=False) as monograph,
             output.progress_bar("retry", quiet=unseen(json_output)) as on_progress,
         ):
-            report = monograph.files.retry(limits=Limits(max_bytes, max_seconds), progress=on_progress)
+            report = monograph.files.retry(forget=forget, limits=Limits(max_bytes, max_seconds), progress=on_progress)
         output.print_json(report) if json_output else output.print_report(report, str(file))
         if not json_output:
             output.print_problems(report.problems)
@@ -82,13 +103,14 @@ def retry(
             raise typer.Exit(DONE_WITH_PROBLEMS)
 
 
-def watch(
+def watch(  # noqa: PLR0913, PLR0917 - options are arguments
     file: FileArgument,
     sources: Annotated[
         list[Path], typer.Argument(metavar="FOLDER", help="Folders and files to follow.", show_default=False)
     ],
     max_bytes: BytesOption = DEFAULT_LIMITS.max_bytes,
     max_seconds: SecondsOption = DEFAULT_LIMITS.max_seconds,
+    forget: ForgetOption = None,
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -102,7 +124,7 @@ def watch(
     with outcome(as_json=json_output), opened(file, trust=trust) as monograph:
         if not json_output:
             output.console(stderr=True).print(f"{file} follows {', '.join(map(str, sources))}; Ctrl-C ends it")
-        for event in monograph.files.watch(*sources, limits=Limits(max_bytes, max_seconds)):
+        for event in monograph.files.watch(*sources, forget=forget, limits=Limits(max_bytes, max_seconds)):
             if json_output:
                 sys.stdout.write(json.dumps(output.as_json(event), ensure_ascii=False) + "\n")
                 sys.stdout.flush()

@@ -13,7 +13,7 @@ from monograph.tree import verify as verify_tree
 from monograph.tree.measure import measure
 from monograph.values import Finding, Stats
 from monograph.vectors import verify
-from monograph.write import configuration, rebuild_vectors, tree
+from monograph.write import configuration, forget, rebuild_vectors, tree
 
 
 def stats_of(file: OpenFile) -> Stats:
@@ -64,6 +64,8 @@ def findings(file: OpenFile, *, repair: bool) -> list[Finding]:
         configuration.adopt_embedder(file.database, file.embedder)
         configuration.EXTRACTOR.check(file.database, file.extractor)
         rebuild_vectors.repair(file.pipeline(), whole_tree=not _tree_faults(file))
+        if forget.faults(file.database):
+            forget.erase(file.database, file.indexes)
     stored = configuration.EMBEDDER.known(file.database)
     with file.database.read() as connection:
         found = list(check.findings(connection, None if stored is None else stored.dimension))
@@ -73,6 +75,7 @@ def findings(file: OpenFile, *, repair: bool) -> list[Finding]:
             for fault in verify.faults(connection, index.space)
         ]
     found += [Finding("nodes", fault, repairable=True) for fault in _tree_faults(file)]
+    found += forget.faults(file.database)
     if not file.database.read_only:
         with file.database.write() as connection:
             fault = check.index_fault(connection)

@@ -10,6 +10,7 @@ from pathlib import Path
 from monograph.errors import InputError
 from monograph.library.opened import OpenFile
 from monograph.read.limits import DEFAULT_LIMITS, Limits
+from monograph.store import forgetting
 from monograph.sync import follow, roots, watch
 from monograph.sync import plan as planning
 from monograph.values import Move, OnProgress, Plan, Report, SyncedSource, WatchEvent
@@ -62,31 +63,55 @@ class Files:
         self,
         plan: Plan,
         *,
+        forget: bool | None = None,
         limits: Limits = DEFAULT_LIMITS,
         progress: OnProgress | None = None,
     ) -> Report:
-        """Do what a plan says. A source that cannot be read is a problem in the report; what is stored of it stays."""
-        return apply.apply(self._file.writing_pipeline(), plan, limits, progress)
+        """Do what a plan says. A source that cannot be read is a problem in the report; what is stored of it stays.
+
+        With ``forget``, by default :attr:`always_forget`, no trace of what is gone, and of what was there before it
+        changed, is left in the bytes of the file and its write-ahead log. Where that cannot be done, as while another
+        process reads an older state, it is a problem in the report, and is done by the next write.
+        """
+        pipeline = self._file.writing_pipeline()
+        return self._file.forgetting(lambda: apply.apply(pipeline, plan, limits, progress), forget)
 
     def sync(
         self,
         *sources: str | os.PathLike[str],
         verify: bool = False,
         prune: bool = False,
+        forget: bool | None = None,
         limits: Limits = DEFAULT_LIMITS,
         progress: OnProgress | None = None,
     ) -> Report:
-        """Plan and apply: bring the file up to date with files and folders. Parameters as for :meth:`plan`."""
+        """Plan and apply: bring the file up to date with files and folders. Parameters as for these."""
         plan = self.plan(*sources, verify=verify, prune=prune, price=False)
-        return self.apply(plan, limits=limits, progress=progress)
+        return self.apply(plan, forget=forget, limits=limits, progress=progress)
+
+    @property
+    def always_forget(self) -> bool:
+        """Whether whatever is taken out, by a sync or otherwise, is forgotten; stored in the file, at first False.
+
+        Each time that takes a rewrite of the file. What was taken out before it is set is forgotten by ``compact``.
+        """
+        with self._file.database.read() as connection:
+            return forgetting.always(connection)
+
+    @always_forget.setter
+    def always_forget(self, on: bool) -> None:
+        with self._file.database.write() as connection:
+            forgetting.set_always(connection, on)
 
     def sources(self) -> list[SyncedSource]:
         """The files and folders that are synced: what is stored of each, when it was last seen, what failed."""
         return follow.followed(self._file.database)
 
-    def retry(self, *, limits: Limits = DEFAULT_LIMITS, progress: OnProgress | None = None) -> Report:
+    def retry(
+        self, *, forget: bool | None = None, limits: Limits = DEFAULT_LIMITS, progress: OnProgress | None = None
+    ) -> Report:
         """Read again every file that something failed in: an extra may be installed by now, a limit be higher."""
-        return self.apply(follow.plan_failed(self._file.database), limits=limits, progress=progress)
+        return self.apply(follow.plan_failed(self._file.database), forget=forget, limits=limits, progress=progress)
 
     def move(self, root: str, place: str | os.PathLike[str]) -> Move:
         """Say where a file or folder lies now that was moved. Nothing is made anew; the next sync finds what changed.
@@ -110,7 +135,7 @@ class Files:
         """
         return roots.move(self._file.database, root, place)
 
-    def remove(self, root: str, *, forget: bool = False) -> Report:
+    def remove(self, root: str, *, forget: bool | None = None) -> Report:
         """Follow a file or folder no longer, and take all its documents out.
 
         Parameters
@@ -125,20 +150,22 @@ class Files:
         NotFound
             If it is not followed.
         """
-        name = roots.named(self._file.database, root).name
-        report = removal.remove_root(self._file.database, self._file.indexes, name, forget=forget)
-        return self._file.followed(report)
+        file, name = self._file, roots.named(self._file.database, root).name
+        return file.forgetting(
+            lambda: file.followed(removal.remove_root(file.database, file.indexes, name)), forget, strict=True
+        )
 
     def watch(
         self,
         *sources: str | os.PathLike[str],
+        forget: bool | None = None,
         limits: Limits = DEFAULT_LIMITS,
         stop: threading.Event | None = None,
     ) -> Iterator[WatchEvent]:
         """Follow folders while they change, and tell of every change once it is stored (extra ``watch``).
 
         It begins with a sync, and goes on until ``stop`` is set or it is closed. A folder that vanishes keeps what is
-        stored of it, and is looked through when it comes back.
+        stored of it, and is looked through when it comes back. ``forget`` as for :meth:`apply`.
 
         Raises
         ------
@@ -147,7 +174,10 @@ class Files:
         """
         roots = [Path(os.path.abspath(path)) for path in _paths(sources)]  # noqa: PTH100 - resolve() would follow links
         return watch.watch(
-            self._file.database, roots, lambda plan: self.apply(plan, limits=limits), stop or threading.Event()
+            self._file.database,
+            roots,
+            lambda plan: self.apply(plan, forget=forget, limits=limits),
+            stop or threading.Event(),
         )
 
 

@@ -43,6 +43,7 @@ from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL, 
 from monograph.write import apply, configuration
 from monograph.write import passages as single
 from monograph.write import remove as removal
+from monograph.write.forget import erase
 
 
 class Monograph(Lookups):
@@ -168,18 +169,20 @@ class Monograph(Lookups):
         *sources: str | os.PathLike[str],
         verify: bool = False,
         prune: bool = False,
+        forget: bool | None = None,
         limits: Limits = DEFAULT_LIMITS,
         progress: OnProgress | None = None,
     ) -> Report:
         """Bring the file up to date with files and folders: see :meth:`monograph.library.files.Files.sync`."""
-        return self.files.sync(*sources, verify=verify, prune=prune, limits=limits, progress=progress)
+        return self.files.sync(*sources, verify=verify, prune=prune, forget=forget, limits=limits, progress=progress)
 
     def add(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> Report:
         """Store documents; one of a known id replaces that document, an unchanged one costs nothing.
 
         Raises InvalidDocument if one cannot be stored: nothing of its batch (at most 1,024 documents) is.
         """
-        return apply.add(self._file.writing_pipeline(), documents, progress)
+        pipeline = self._file.writing_pipeline()
+        return self._file.forgetting(lambda: apply.add(pipeline, documents, progress))
 
     def put(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> Report:
         """Store passages beside those that their documents hold, as frameworks hand them over.
@@ -194,17 +197,21 @@ class Monograph(Lookups):
         listed = list(documents)
         if self._file.given_embedder is None:
             self._file.given_embedder = configuration.outside_embedder(self._file.database, listed)
-        return single.put(self._file.writing_pipeline(), listed, progress)
+        pipeline = self._file.writing_pipeline()
+        return self._file.forgetting(lambda: single.put(pipeline, listed, progress))
 
-    def remove(self, ids: Iterable[str], *, forget: bool = False) -> Report:
+    def remove(self, ids: Iterable[str], *, forget: bool | None = None) -> Report:
         """Take documents out of every result, all of them or, on an error, none.
 
         They are named by id or uri. One whose file is still in a synced folder comes back with the next sync. With
-        ``forget`` it returns only when no trace of their text is left in the bytes of the file and its write-ahead log.
-        Raises NotFound if an id fits no document, and BusyFile if another process still reads what is to be forgotten.
+        ``forget``, by default what the file is set to, it returns only when no trace of their text is left in the bytes
+        of the file and its write-ahead log. Raises NotFound if an id fits no document, and BusyFile if another process
+        still reads what is to be forgotten: then the next write forgets it.
         """
-        named = [str(name) for name in ids]
-        return self._file.followed(removal.remove(self._file.database, self._file.indexes, named, forget=forget))
+        file, named = self._file, [str(name) for name in ids]
+        return file.forgetting(
+            lambda: file.followed(removal.remove(file.database, file.indexes, named)), forget, strict=True
+        )
 
     def remove_chunks(self, ids: Iterable[str] | None = None, *, where: Mapping[str, Any] | None = None) -> Report:
         """Take single chunks out of every result; a document goes with the last of its chunks.
@@ -217,11 +224,12 @@ class Monograph(Lookups):
         named = None if ids is None else [str(name) for name in ids]
         if configuration.EMBEDDER.known(self._file.database) is None:
             return Report()  # It holds nothing yet, and what its vectors come from is still open.
-        return single.remove(self._file.writing_pipeline(), named, allowed(where))
+        pipeline, narrowed = self._file.writing_pipeline(), allowed(where)
+        return self._file.forgetting(lambda: single.remove(pipeline, named, narrowed))
 
     def compact(self) -> None:
         """Drop remembered values that nothing uses, merge the index and give free space back to the disk."""
-        removal.erase(self._file.database, self._file.indexes)
+        erase(self._file.database, self._file.indexes)
 
     def backup(
         self, path: str | os.PathLike[str], *, overwrite: bool = False, progress: OnProgress | None = None

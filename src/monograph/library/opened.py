@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from monograph.errors import ModelError
@@ -12,7 +13,7 @@ from monograph.store.clusters import SUMMARIES
 from monograph.store.database import Database
 from monograph.values import OnProgress, Report
 from monograph.vectors.index import EcoVectorIndex
-from monograph.write import configuration, rebuild_graph, tree
+from monograph.write import configuration, forget, rebuild_graph, tree
 from monograph.write.pipeline import Pipeline
 
 
@@ -155,6 +156,10 @@ class OpenFile:
             return replace(report, problems=(*report.problems, tree.lagging(self.database, error)))
         made, problems = tree.follow(pipeline)
         return replace(report, summarized=made, problems=(*report.problems, *problems))
+
+    def forgetting(self, work: Callable[[], Report], wanted: bool | None = None, *, strict: bool = False) -> Report:
+        """Do what may take text out, and leave no trace where that is wanted: see :mod:`monograph.write.forget`."""
+        return forget.carried_out(self.database, self.indexes, work, wanted, strict=strict)
 
     def close(self) -> None:
         """Close the indexes and the file."""

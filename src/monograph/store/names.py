@@ -248,8 +248,13 @@ def set_apart(connection: Connection, pairs: Iterable[tuple[str, str]]) -> None:
 def unite(connection: Connection, pairs: Iterable[tuple[str, str]]) -> None:
     """Take back that keys are not one entity."""
     both = [ends for key, other in pairs for ends in ((key, other), (other, key))]
-    connection.executemany("DELETE FROM apart WHERE key = ? AND full = ?", both)
+    drop_apart(connection, both)
     _may_change(connection, (key for key, _ in both))
+
+
+def drop_apart(connection: Connection, pairs: Iterable[tuple[str, str]]) -> None:
+    """Forget that keys are not one entity, where nothing hangs on that: each pair in the order given."""
+    connection.executemany("DELETE FROM apart WHERE key = ? AND full = ?", pairs)
 
 
 def _may_change(connection: Connection, keys: Iterable[str]) -> None:

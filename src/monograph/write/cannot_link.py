@@ -54,6 +54,20 @@ def unite(pipeline: Pipeline, name: str, other: str) -> None:
     _again(pipeline, pairs)
 
 
+def drop_forgotten(connection: Connection) -> None:
+    """Forget what was said of names that the file does not know any more.
+
+    A first or last name that was held apart from a full one is kept with it, also where nothing has it by itself.
+    """
+    pairs = names.cannot_link(connection)
+    living = names.rows(connection, {key for pair in pairs for key in pair})
+
+    def is_known(key: str, other: str) -> bool:
+        return key in living or (other in living and is_short_form(key, other))
+
+    names.drop_apart(connection, [pair for pair in pairs if not (is_known(*pair) and is_known(*pair[::-1]))])
+
+
 def _pairs(connection: Connection, pipeline: Pipeline, name: str, other: str, *, known_only: bool = True) -> Pairs:
     """The keys to be held apart, a short one from every name of the entity that it may stand for."""
     keys = key_of(name), key_of(other)

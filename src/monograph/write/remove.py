@@ -1,4 +1,4 @@
-"""Taking documents out: of every result at once, and, when asked, of the bytes of the file."""
+"""Taking documents out of every table: see write.forget for the bytes of the file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from monograph.errors import NotFound
-from monograph.store import documents, failures, memo, names, roots, sources, terms
+from monograph.store import documents, failures, roots, sources
 from monograph.store.database import Connection, Database
 from monograph.values import Report
 from monograph.vectors.index import EcoVectorIndex
@@ -15,9 +15,7 @@ from monograph.write.commit import Tally, remove_row
 from monograph.write.transaction import settle
 
 
-def remove(
-    database: Database, indexes: Sequence[EcoVectorIndex], names: Sequence[str], *, forget: bool = False
-) -> Report:
+def remove(database: Database, indexes: Sequence[EcoVectorIndex], names: Sequence[str]) -> Report:
     """Take out documents, all of them or, on an error, none.
 
     Parameters
@@ -26,16 +24,11 @@ def remove(
         The file, and its vector indexes.
     names:
         Ids, uris or paths of documents; a uri stands for every document that came from it.
-    forget:
-        Return only when no trace of their text is left in the bytes of the file and its write-ahead log: see
-        :func:`erase`.
 
     Raises
     ------
     NotFound
         If a name fits no document.
-    BusyFile
-        If ``forget`` is asked and another process still reads an older state.
     """
     started = time.perf_counter()
     with database.write() as connection:
@@ -44,12 +37,10 @@ def remove(
             listed = ", ".join(repr(name) for name in unknown)
             raise NotFound(f"{database.path} holds no document {listed}", f"monograph show {database.path}")
         tally = _take_out(connection, indexes, rows)
-    if forget:
-        erase(database, indexes)
     return report(tally, started)
 
 
-def remove_root(database: Database, indexes: Sequence[EcoVectorIndex], name: str, *, forget: bool = False) -> Report:
+def remove_root(database: Database, indexes: Sequence[EcoVectorIndex], name: str) -> Report:
     """Take out a root and all its documents: see :meth:`monograph.library.files.Files.remove`."""
     started = time.perf_counter()
     with database.write() as connection:
@@ -58,8 +49,6 @@ def remove_root(database: Database, indexes: Sequence[EcoVectorIndex], name: str
         tally = _take_out(connection, indexes, rows)
         roots.remove(connection, name)
         failures.drop(connection, name)
-    if forget:
-        erase(database, indexes)
     return report(tally, started)
 
 
@@ -71,24 +60,3 @@ def _take_out(connection: Connection, indexes: Sequence[EcoVectorIndex], rows: S
     sources.remove_empty(connection)
     settle(connection, indexes)
     return tally
-
-
-def erase(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
-    """Drop from the file's bytes all that no document needs any more.
-
-    Unused memo values are deleted, the vector indexes are folded, the inverted index is merged into one segment (SQLite
-    before 3.42 cannot clear single postings), the file is rewritten without free space and the write-ahead log is
-    emptied.
-
-    Raises
-    ------
-    BusyFile
-        If another process still reads an older state.
-    """
-    with database.write() as connection:
-        memo.drop_unused(connection)
-        names.drop_unused(connection)
-        for index in indexes:
-            index.fold(connection)
-        terms.merge(connection)
-    database.rewrite()

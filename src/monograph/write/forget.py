@@ -1,0 +1,135 @@
+"""Forgetting: no trace of what was taken out is left in the bytes of the file.
+
+That takes a rewrite of the file after the rows are gone. What is owed of it is noted in the file before anything is
+taken out, and struck off at the end: killed or kept from it in between, the next write does it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from monograph.errors import MonographError
+from monograph.store import forgetting, memo, names, settings, terms
+from monograph.store.database import Database
+from monograph.values import Finding, Problem, Report
+from monograph.vectors.index import EcoVectorIndex
+from monograph.write import cannot_link
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What a file says of forgetting, with two numbers: every commit raises the first, every forgetting the second."""
+
+    always: bool
+    generation: int
+    times: int
+
+
+def carried_out(
+    database: Database,
+    indexes: Sequence[EcoVectorIndex],
+    work: Callable[[], Report],
+    wanted: bool | None = None,
+    *,
+    strict: bool = False,
+) -> Report:
+    """Do what may take text out, and leave no trace of that if it is wanted, or still owed from before.
+
+    Parameters
+    ----------
+    database, indexes:
+        The file, and its vector indexes.
+    work:
+        Takes out, stores, and lets the tree follow.
+    wanted:
+        Whether what is taken out is to be forgotten; None for what the file is set to.
+    strict:
+        Raise if what is wanted fails; else that is a problem in the report. Either way the next write does it.
+    """
+    before = _state(database)
+    token = _owe(database) if (before.always if wanted is None else wanted) else ""
+    started = _state(database) if token else before
+    try:
+        report = work()
+    except BaseException:
+        if token and _state(database) == started:
+            _settle(database, [token])  # Nothing was written, so that nothing is to be forgotten.
+        raise
+    if token and not (report.removed or report.changed or report.chunks_removed or report.moved):
+        _settle(database, [token])
+    try:
+        _finish(database, indexes, started.times)
+    except MonographError as error:
+        if strict and token:
+            raise
+        return replace(report, problems=(*report.problems, _unfinished(database, error)))
+    return report
+
+
+def erase(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
+    """Drop from the file's bytes all that no document needs any more.
+
+    Unused memo values and names are deleted, with what was said of such names; the vector indexes are folded, the
+    inverted index is merged into one segment (SQLite before 3.42 cannot clear single postings), the file is rewritten
+    without free space and the write-ahead log is emptied.
+
+    Raises
+    ------
+    BusyFile
+        If another process still reads an older state.
+    """
+    token = _owe(database)
+    with database.write() as connection:
+        tokens = forgetting.owed(connection)
+        forgetting.count(connection)
+        memo.drop_unused(connection)
+        names.drop_unused(connection)
+        cannot_link.drop_forgotten(connection)
+        for index in indexes:
+            index.fold(connection)
+        terms.merge(connection)
+    database.rewrite()
+    _settle(database, [*tokens, token])
+
+
+def faults(database: Database) -> list[Finding]:
+    """What is said where something is still to be forgotten."""
+    with database.read() as connection:
+        owed = bool(forgetting.owed(connection))
+    said = "text that was to be forgotten is still in the bytes of the file"
+    return [Finding("settings", said, repairable=True)] if owed else []
+
+
+def _finish(database: Database, indexes: Sequence[EcoVectorIndex], times: int) -> None:
+    """Erase if that is owed, or if others did meanwhile: what was derived may be of what they forgot."""
+    with database.read() as connection:
+        due = bool(forgetting.owed(connection))
+        if not due and forgetting.times(connection) != times:
+            due = memo.count_unused(connection) > 0
+    if due:
+        erase(database, indexes)
+
+
+def _state(database: Database) -> _State:
+    with database.read() as connection:
+        return _State(forgetting.always(connection), settings.generation(connection), forgetting.times(connection))
+
+
+def _owe(database: Database) -> str:
+    token = secrets.token_hex(8)
+    with database.write() as connection:
+        forgetting.owe(connection, token)
+    return token
+
+
+def _settle(database: Database, tokens: Sequence[str]) -> None:
+    with database.write() as connection:
+        forgetting.settle(connection, tokens)
+
+
+def _unfinished(database: Database, error: MonographError) -> Problem:
+    path = str(database.path)
+    reason = f"what was taken out is in no result any more, but still in the bytes of the file: {error.message}"
+    return Problem(path, reason, f"the next write forgets it, or: monograph compact {path}")
