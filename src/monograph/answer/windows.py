@@ -10,7 +10,7 @@ import numpy as np
 from monograph.derive.sentences import sentence_spans
 from monograph.errors import InputError
 from monograph.models import Embedder
-from monograph.values import Hit, ReducedHit, Span
+from monograph.values import Hit, ReducedHit, Span, arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,11 @@ class Windows:
     extension: int = 1
 
     def __post_init__(self) -> None:
-        if self.window < 1 or not 0 <= self.overlap < self.window or self.extension < 0:
+        for name, least in (("window", 1), ("overlap", 0), ("extension", 0)):
+            object.__setattr__(self, name, arguments.whole_number(getattr(self, name), name, least))
+        if self.overlap >= self.window:
             raise InputError(
-                f"window is {self.window}, overlap {self.overlap} and extension {self.extension}",
-                "give at least one sentence, an overlap below that, and an extension of 0 or more",
+                f"overlap is {self.overlap} and window is {self.window}", "give an overlap below the window"
             )
 
 
