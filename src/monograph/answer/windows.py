@@ -37,11 +37,12 @@ class Windows:
     extension: int = 1
 
     def __post_init__(self) -> None:
-        for name, least in (("window", 1), ("overlap", 0), ("extension", 0)):
-            object.__setattr__(self, name, arguments.whole_number(getattr(self, name), name, least))
-        if self.overlap >= self.window:
+        for name in ("window", "overlap", "extension"):
+            object.__setattr__(self, name, arguments.whole_number(getattr(self, name), name))
+        if self.window < 1 or not 0 <= self.overlap < self.window or self.extension < 0:
             raise InputError(
-                f"overlap is {self.overlap} and window is {self.window}", "give an overlap below the window"
+                f"window is {self.window}, overlap {self.overlap} and extension {self.extension}",
+                "give at least one sentence, an overlap below that, and an extension of 0 or more",
             )
 
 

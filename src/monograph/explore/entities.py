@@ -62,8 +62,8 @@ def most_named(connection: Connection, k: int, like: str = "") -> list[Entity]:
     InputError
         If k is negative.
     """
-    k = arguments.whole_number(k, "limit", 0)
-    if arguments.text(like, "a name") and not key_of(like):
+    k = arguments.whole_number(k, "k", 0)
+    if like and not key_of(like):
         return []
     nodes = Nodes(connection)
     heads = neighbours.most_named(connection, k, key_of(like))
