@@ -113,8 +113,8 @@ def sync(
       monograph sync notes.mono ~/notes \
           --extractor "llm:openai:http://localhost:11434/v1#qwen3:1.7b"
     """
-    limits = Limits(max_bytes, max_seconds)
     with outcome(as_json=json_output):
+        limits = Limits(max_bytes, max_seconds)
         from monograph.derive.extract import load_extractor
         from monograph.derive.summarize import load_summarizer
 

@@ -14,6 +14,7 @@ import typer
 from monograph.app import output
 from monograph.errors import InputError, InvalidFilter, MonographError
 from monograph.search.how import strategies
+from monograph.store.refusals import refusals
 from monograph.values.arguments import shown
 
 DONE_WITH_PROBLEMS = 3
@@ -72,7 +73,8 @@ WhereOption = Annotated[
 def outcome(*, as_json: bool) -> Iterator[None]:
     """Turn our errors and an interrupt into a message and an exit code."""
     try:
-        yield
+        with refusals("the file"):
+            yield
     except MonographError as error:
         if as_json:
             output.print_json({"error": error.message, "mend": error.mend, "kind": type(error).__name__})

@@ -22,7 +22,7 @@ from monograph.values import Document, OnProgress, Passage, Progress, Report, ar
 from monograph.write.apply import grow_tree, report
 from monograph.write.batch import Parcel, batches
 from monograph.write.commit import Overtaken, Seen, Tally, store
-from monograph.write.pipeline import Pipeline
+from monograph.write.pipeline import Pipeline, telling_refusals
 from monograph.write.prepare import normalised
 
 _TRIES = 50
@@ -37,6 +37,7 @@ class _Change:
     seen: Seen
 
 
+@telling_refusals
 def put(pipeline: Pipeline, given: Iterable[Document], on_progress: OnProgress | None = None) -> Report:
     """Store passages beside those that their documents hold: see :meth:`monograph.Monograph.put`.
 
@@ -59,6 +60,7 @@ def put(pipeline: Pipeline, given: Iterable[Document], on_progress: OnProgress |
     return report(tally, started)
 
 
+@telling_refusals
 def remove(pipeline: Pipeline, ids: Sequence[str] | None, allowed: Allowed) -> Report:
     """Take single chunks out: see :meth:`monograph.Monograph.remove_chunks`.
 
