@@ -82,6 +82,7 @@ def sync(
         int, typer.Option("--max-bytes", help="Pass over files larger than this.")
     ] = DEFAULT_LIMITS.max_bytes,
     max_seconds: source_commands.SecondsOption = DEFAULT_LIMITS.max_seconds,
+    follow_links: source_commands.FollowLinksOption = None,
     extractor: Annotated[
         str,
         typer.Option(
@@ -125,7 +126,13 @@ def sync(
             output.progress_bar("sync", quiet=unseen(json_output)) as on_progress,
         ):
             plan = monograph.files.plan(
-                *sources, verify=verify, prune=prune, price=dry_run, limits=limits, progress=on_progress
+                *sources,
+                verify=verify,
+                prune=prune,
+                follow_links=follow_links,
+                price=dry_run,
+                limits=limits,
+                progress=on_progress,
             )
             result = plan if dry_run else monograph.files.apply(plan, limits=limits, progress=on_progress)
         if json_output:

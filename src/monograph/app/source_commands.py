@@ -19,6 +19,14 @@ from monograph.values import SyncedSource, WatchEvent
 
 SecondsOption = Annotated[float, typer.Option("--max-seconds", help="Give up on a file that takes longer to read.")]
 BytesOption = Annotated[int, typer.Option("--max-bytes", help="Pass over files larger than this.")]
+FollowLinksOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--follow-links/--no-follow-links",
+        help="Read what links lead to outside of a folder, or not; kept for the folder, at first not.",
+        show_default=False,
+    ),
+]
 
 
 def sources(
@@ -82,13 +90,14 @@ def retry(
             raise typer.Exit(DONE_WITH_PROBLEMS)
 
 
-def watch(
+def watch(  # noqa: PLR0913, PLR0917 - options are arguments
     file: FileArgument,
     sources: Annotated[
         list[Path], typer.Argument(metavar="FOLDER", help="Folders and files to follow.", show_default=False)
     ],
     max_bytes: BytesOption = DEFAULT_LIMITS.max_bytes,
     max_seconds: SecondsOption = DEFAULT_LIMITS.max_seconds,
+    follow_links: FollowLinksOption = None,
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -102,7 +111,8 @@ def watch(
     with outcome(as_json=json_output), opened(file, trust=trust) as monograph:
         if not json_output:
             output.console(stderr=True).print(f"{file} follows {', '.join(map(str, sources))}; Ctrl-C ends it")
-        for event in monograph.files.watch(*sources, limits=Limits(max_bytes, max_seconds)):
+        limits = Limits(max_bytes, max_seconds)
+        for event in monograph.files.watch(*sources, follow_links=follow_links, limits=limits):
             if json_output:
                 sys.stdout.write(json.dumps(output.as_json(event), ensure_ascii=False) + "\n")
                 sys.stdout.flush()

@@ -29,6 +29,7 @@ class Files:
         *sources: str | os.PathLike[str],
         verify: bool = False,
         prune: bool = False,
+        follow_links: bool | None = None,
         price: bool = True,
         limits: Limits = DEFAULT_LIMITS,
         progress: OnProgress | None = None,
@@ -43,6 +44,9 @@ class Files:
             Compare SHA-256 even where size and time of change are as they were.
         prune:
             Take documents out even when a folder that held some is now empty.
+        follow_links:
+            Whether what links lead to outside of a folder is read. What is said is kept for the folder; None is what
+            was said of it last, and of a new one no.
         price:
             Read what changed, to say exactly what would be derived. Without it the plan has no cost.
         limits:
@@ -55,7 +59,9 @@ class Files:
         SourceMissing
             If a source does not exist.
         """
-        made = planning.make_plan(self._file.database, _paths(sources), verify=verify, prune=prune)
+        made = planning.make_plan(
+            self._file.database, _paths(sources), verify=verify, prune=prune, follow_links=follow_links
+        )
         return pricing.price(self._file.pipeline(), made, limits, progress) if price else made
 
     def apply(
@@ -73,11 +79,12 @@ class Files:
         *sources: str | os.PathLike[str],
         verify: bool = False,
         prune: bool = False,
+        follow_links: bool | None = None,
         limits: Limits = DEFAULT_LIMITS,
         progress: OnProgress | None = None,
     ) -> Report:
         """Plan and apply: bring the file up to date with files and folders. Parameters as for :meth:`plan`."""
-        plan = self.plan(*sources, verify=verify, prune=prune, price=False)
+        plan = self.plan(*sources, verify=verify, prune=prune, follow_links=follow_links, price=False)
         return self.apply(plan, limits=limits, progress=progress)
 
     def sources(self) -> list[SyncedSource]:
@@ -132,13 +139,14 @@ class Files:
     def watch(
         self,
         *sources: str | os.PathLike[str],
+        follow_links: bool | None = None,
         limits: Limits = DEFAULT_LIMITS,
         stop: threading.Event | None = None,
     ) -> Iterator[WatchEvent]:
         """Follow folders while they change, and tell of every change once it is stored (extra ``watch``).
 
         It begins with a sync, and goes on until ``stop`` is set or it is closed. A folder that vanishes keeps what is
-        stored of it, and is looked through when it comes back.
+        stored of it, and is looked through when it comes back. ``follow_links`` as for :meth:`plan`.
 
         Raises
         ------
@@ -147,7 +155,11 @@ class Files:
         """
         roots = [Path(os.path.abspath(path)) for path in _paths(sources)]  # noqa: PTH100 - resolve() would follow links
         return watch.watch(
-            self._file.database, roots, lambda plan: self.apply(plan, limits=limits), stop or threading.Event()
+            self._file.database,
+            roots,
+            lambda plan: self.apply(plan, limits=limits),
+            stop or threading.Event(),
+            follow_links,
         )
 
 

@@ -170,11 +170,14 @@ class Monograph(Lookups):
         *sources: str | os.PathLike[str],
         verify: bool = False,
         prune: bool = False,
+        follow_links: bool | None = None,
         limits: Limits = DEFAULT_LIMITS,
         progress: OnProgress | None = None,
     ) -> Report:
         """Bring the file up to date with files and folders: see :meth:`monograph.library.files.Files.sync`."""
-        return self.files.sync(*sources, verify=verify, prune=prune, limits=limits, progress=progress)
+        return self.files.sync(
+            *sources, verify=verify, prune=prune, follow_links=follow_links, limits=limits, progress=progress
+        )
 
     def add(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> Report:
         """Store documents; one of a known id replaces that document, an unchanged one costs nothing.
