@@ -160,9 +160,9 @@ def _bytes(path: Path, root: Root, max_bytes: int) -> tuple[bytes | None, os.sta
         with open(path, "rb", opener=_opener) as file:
             before = os.fstat(file.fileno())
             _refuse(before, max_bytes)
-            if not _is_inside(path, root, before):
+            if not _is_inside(path, root, file.fileno()):
                 return None, before
-            data = file.read(max_bytes + 1)
+            data = file.read(before.st_size + 1)
             after = path.stat()
     except SourceError:
         raise
@@ -176,21 +176,30 @@ def _bytes(path: Path, root: Root, max_bytes: int) -> tuple[bytes | None, os.sta
 
 def leads_out(path: str, home: str) -> str | None:
     """Where a path really leads, if that is outside of a folder without links; both as the system has them."""
-    real = os.path.realpath(path)
+    return _outside(os.path.realpath(path), home)
+
+
+def _outside(real: str, home: str) -> str | None:
     return None if real == home or real.startswith(home.rstrip("/") + "/") else real
 
 
-def _is_inside(path: Path, root: Root, opened: os.stat_result) -> bool:
-    """Whether what was opened is what the path leads to by now; SourceUnreadable where a link leads out of its root."""
+def _is_inside(path: Path, root: Root, opened: int) -> bool:
+    """Whether an open file lies in its root; SourceUnreadable where a link led out. False where nobody can tell."""
     place = text_to_path(root.place)
     if root.follow_links or path == place:
         return True
-    home = os.path.realpath(place)
-    out = leads_out(str(path), home)
+    try:
+        # What was opened, whatever the path leads to by now.
+        real = str(Path(f"/proc/self/fd/{opened}").readlink())
+    except OSError:
+        real = os.path.realpath(path)
+    out = _outside(real, os.path.realpath(place))
     if out is not None:
         raise SourceUnreadable(f"a link leads out of the folder, to {path_to_text(out)}", "--follow-links")
-    now = os.lstat(os.path.realpath(path))
-    return (now.st_dev, now.st_ino) == (opened.st_dev, opened.st_ino)
+    try:
+        return os.path.samestat(os.lstat(real), os.fstat(opened))
+    except OSError:
+        return False
 
 
 def _refuse(state: os.stat_result, max_bytes: int) -> None:

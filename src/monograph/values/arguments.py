@@ -150,6 +150,8 @@ def vector(value: Any, name: str) -> Float32:
 
 def shown(value: Any) -> str:
     """A value as an error shows it: on one line, and not endless."""
+    if isinstance(value, str | bytes):
+        value = value[: SHOWN + 1]  # It may be a whole document.
     try:
         written = repr(value)
     except (RecursionError, ValueError):  # It is nested too deeply, or a number of thousands of digits.
