@@ -78,11 +78,12 @@ def retry(
     monograph retry notes.mono --max-seconds 600
     """
     with outcome(as_json=json_output):
+        limits = Limits(max_bytes, max_seconds)
         with (
             opened(file, trust=trust, create=False) as monograph,
             output.progress_bar("retry", quiet=unseen(json_output)) as on_progress,
         ):
-            report = monograph.files.retry(limits=Limits(max_bytes, max_seconds), progress=on_progress)
+            report = monograph.files.retry(limits=limits, progress=on_progress)
         output.print_json(report) if json_output else output.print_report(report, str(file))
         if not json_output:
             output.print_problems(report.problems)
@@ -108,16 +109,17 @@ def watch(  # noqa: PLR0913, PLR0917 - options are arguments
 
       monograph watch notes.mono ~/notes
     """
-    with outcome(as_json=json_output), opened(file, trust=trust) as monograph:
-        if not json_output:
-            output.console(stderr=True).print(f"{file} follows {', '.join(map(str, sources))}; Ctrl-C ends it")
+    with outcome(as_json=json_output):
         limits = Limits(max_bytes, max_seconds)
-        for event in monograph.files.watch(*sources, follow_links=follow_links, limits=limits):
-            if json_output:
-                sys.stdout.write(json.dumps(output.as_json(event), ensure_ascii=False) + "\n")
-                sys.stdout.flush()
-            else:
-                output.console().print(_line(event))
+        with opened(file, trust=trust) as monograph:
+            if not json_output:
+                output.console(stderr=True).print(f"{file} follows {', '.join(map(str, sources))}; Ctrl-C ends it")
+            for event in monograph.files.watch(*sources, follow_links=follow_links, limits=limits):
+                if json_output:
+                    sys.stdout.write(json.dumps(output.as_json(event), ensure_ascii=False) + "\n")
+                    sys.stdout.flush()
+                else:
+                    output.console().print(_line(event))
 
 
 def _line(event: WatchEvent) -> str:
