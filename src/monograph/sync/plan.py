@@ -124,6 +124,9 @@ class _Made:
     def include(self, seen: _Seen) -> None:
         """Note a root, and what could not be seen of it."""
         self.roots[seen.found.root.name] = seen.found.root
+        for inner in seen.found.others:
+            if seen.found.root.holds(inner.place):
+                self.roots.setdefault(inner.name, inner)
         if seen.found.move is not None:
             self.moved.append(seen.found.move)
         self.problems += [replace(one, uri=seen.uri(one.uri)) for one in seen.walk.problems]
