@@ -320,3 +320,16 @@ def test_names_are_unique_and_places_relative_in_one_tree() -> None:
     assert stored_place("/home/u/db", "/home/u/notes") == "../notes"
     assert stored_place("/home/u/db", "/home/other/notes") == "/home/other/notes"
     assert stored_place("/tmp", "/tmp/notes") == "/tmp/notes"
+
+
+def test_what_is_new_in_a_folder_within_another(tmp_path: Path) -> None:
+    inner = tmp_path / "outer" / "inner"
+    inner.mkdir(parents=True)
+    (inner / "a.txt").write_text("The first text.")
+    with Monograph.open(tmp_path / "x.mono") as monograph:
+        monograph.sync(inner)
+        (inner / "b.txt").write_text("The second text.")
+        (tmp_path / "outer" / "c.txt").write_text("The third text.")
+        report = monograph.sync(tmp_path / "outer")
+        assert (report.added, report.same, report.problems) == (2, 1, ())
+        assert {one.uri for one in monograph.documents()} == {"inner/a.txt", "inner/b.txt", "outer/c.txt"}

@@ -11,7 +11,7 @@ The tree::
     │   │   └── DamagedDocument  in the rows of one document: searches leave it out, and warn (DamageWarning)
     │   ├── ReadOnlyFile     a write was asked of a file that cannot be written
     │   ├── BusyFile         another process held the write lock for too long
-    │   ├── StorageFull      no room left on the disk
+    │   ├── StorageFull      no room left: the disk is full, or a quota or limit is reached
     │   └── ClosedFile       used after close()
     ├── SourceError          one file or folder that was to be read
     │   ├── SourceMissing    it is not there, or vanished while it was read
@@ -27,6 +27,7 @@ The tree::
     │   ├── InvalidFilter    a `where` that cannot be understood
     │   ├── InvalidDocument  a document, passage or vector that cannot be stored
     │   └── NotFound         an id that the file does not hold
+    ├── OutOfMemory          what was asked needs more memory than there is
     └── ModelError           something plugged in
         ├── MissingExtra     an optional dependency is not installed
         ├── ModelUnavailable a model that could not be loaded, or did not answer
@@ -100,7 +101,7 @@ class BusyFile(FileError):
 
 
 class StorageFull(FileError):
-    """The disk has no room left; what was committed before is safe."""
+    """No room is left on the disk, or a quota or limit is reached; what was committed before is safe."""
 
 
 class ClosedFile(FileError):
@@ -157,6 +158,10 @@ class SourceTooSlow(SourceError):
 
 class SourceTooLarge(SourceError):
     """The source is above a limit."""
+
+
+class OutOfMemory(MonographError, MemoryError):
+    """What was asked needs more memory than there is; what was committed before is safe."""
 
 
 class InputError(MonographError):

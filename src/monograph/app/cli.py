@@ -81,6 +81,7 @@ def sync(
     forget: source_commands.ForgetOption = None,
     max_bytes: source_commands.BytesOption = DEFAULT_LIMITS.max_bytes,
     max_seconds: source_commands.SecondsOption = DEFAULT_LIMITS.max_seconds,
+    follow_links: source_commands.FollowLinksOption = None,
     extractor: Annotated[
         str,
         typer.Option(
@@ -112,8 +113,8 @@ def sync(
       monograph sync notes.mono ~/notes \
           --extractor "llm:openai:http://localhost:11434/v1#qwen3:1.7b"
     """
-    limits = Limits(max_bytes, max_seconds)
     with outcome(as_json=json_output):
+        limits = Limits(max_bytes, max_seconds)
         from monograph.derive.extract import load_extractor
         from monograph.derive.summarize import load_summarizer
 
@@ -124,7 +125,13 @@ def sync(
             output.progress_bar("sync", quiet=unseen(json_output)) as on_progress,
         ):
             plan = monograph.files.plan(
-                *sources, verify=verify, prune=prune, price=dry_run, limits=limits, progress=on_progress
+                *sources,
+                verify=verify,
+                prune=prune,
+                follow_links=follow_links,
+                price=dry_run,
+                limits=limits,
+                progress=on_progress,
             )
             result = (
                 plan if dry_run else monograph.files.apply(plan, forget=forget, limits=limits, progress=on_progress)

@@ -27,6 +27,14 @@ ForgetOption = Annotated[
     ),
 ]
 BytesOption = Annotated[int, typer.Option("--max-bytes", help="Pass over files larger than this.")]
+FollowLinksOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--follow-links/--no-follow-links",
+        help="Read what links lead to outside of a folder, or not; kept for the folder, at first not.",
+        show_default=False,
+    ),
+]
 
 
 def sources(
@@ -91,11 +99,12 @@ def retry(
     monograph retry notes.mono --max-seconds 600
     """
     with outcome(as_json=json_output):
+        limits = Limits(max_bytes, max_seconds)
         with (
             opened(file, trust=trust, create=False) as monograph,
             output.progress_bar("retry", quiet=unseen(json_output)) as on_progress,
         ):
-            report = monograph.files.retry(forget=forget, limits=Limits(max_bytes, max_seconds), progress=on_progress)
+            report = monograph.files.retry(forget=forget, limits=limits, progress=on_progress)
         output.print_json(report) if json_output else output.print_report(report, str(file))
         if not json_output:
             output.print_problems(report.problems)
@@ -111,6 +120,7 @@ def watch(  # noqa: PLR0913, PLR0917 - options are arguments
     max_bytes: BytesOption = DEFAULT_LIMITS.max_bytes,
     max_seconds: SecondsOption = DEFAULT_LIMITS.max_seconds,
     forget: ForgetOption = None,
+    follow_links: FollowLinksOption = None,
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -121,15 +131,17 @@ def watch(  # noqa: PLR0913, PLR0917 - options are arguments
 
       monograph watch notes.mono ~/notes
     """
-    with outcome(as_json=json_output), opened(file, trust=trust) as monograph:
-        if not json_output:
-            output.console(stderr=True).print(f"{file} follows {', '.join(map(str, sources))}; Ctrl-C ends it")
-        for event in monograph.files.watch(*sources, forget=forget, limits=Limits(max_bytes, max_seconds)):
-            if json_output:
-                sys.stdout.write(json.dumps(output.as_json(event), ensure_ascii=False) + "\n")
-                sys.stdout.flush()
-            else:
-                output.console().print(_line(event))
+    with outcome(as_json=json_output):
+        limits = Limits(max_bytes, max_seconds)
+        with opened(file, trust=trust) as monograph:
+            if not json_output:
+                output.console(stderr=True).print(f"{file} follows {', '.join(map(str, sources))}; Ctrl-C ends it")
+            for event in monograph.files.watch(*sources, forget=forget, follow_links=follow_links, limits=limits):
+                if json_output:
+                    sys.stdout.write(json.dumps(output.as_json(event), ensure_ascii=False) + "\n")
+                    sys.stdout.flush()
+                else:
+                    output.console().print(_line(event))
 
 
 def _line(event: WatchEvent) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from monograph.errors import InputError
@@ -9,6 +10,7 @@ from monograph.library.contents import require_whole
 from monograph.library.opened import OpenFile
 from monograph.store import backup as copying
 from monograph.store import replacing
+from monograph.store.refusals import refusals, state_of
 from monograph.values import OnProgress, Progress
 
 
@@ -34,6 +36,8 @@ def backup(file: OpenFile, path: Path, *, overwrite: bool, progress: OnProgress 
     ------
     InputError
         If the path is the file itself, a folder, or, without ``overwrite``, there already.
+    NotAMonograph
+        If it is a pipe or a device, or its name is too long.
     BusyFile
         If the file that is to be overwritten is open.
     DamagedFile
@@ -42,7 +46,7 @@ def backup(file: OpenFile, path: Path, *, overwrite: bool, progress: OnProgress 
         If there is no room for it.
     """
     _refuse(file.database.path, path, overwrite=overwrite)
-    with replacing.beside(path) as made:
+    with refusals(path), replacing.beside(path) as made:
         replacing.same_eyes(file.database.path, made)
         copying.copy(file.database, made, _told(progress))
         require_whole(made, file.database.raw_key, file.database.path, "back up again")
@@ -52,11 +56,11 @@ def backup(file: OpenFile, path: Path, *, overwrite: bool, progress: OnProgress 
 
 
 def _refuse(original: Path, path: Path, *, overwrite: bool) -> None:
-    if path.exists():
+    if os.path.isdir(path):  # noqa: PTH112 - it never raises
+        raise InputError(f"{path} is a folder", f"name a file, such as {path / original.name}")
+    if state_of(path) is not None:
         if path.samefile(original):
             raise InputError(f"{path} is the file itself", "give the copy another name")
-        if path.is_dir():
-            raise InputError(f"{path} is a folder", f"name a file, such as {path / original.name}")
         if not overwrite:
             raise _is_there(path)
     replacing.refuse_log(path)

@@ -11,6 +11,8 @@ from monograph.store import convert, encryption, replacing
 from monograph.store.database import is_open
 from monograph.store.encryption import RawKey
 from monograph.store.header import read_header
+from monograph.store.refusals import refusals, state_of
+from monograph.values import arguments
 
 
 def encrypt(path: str | os.PathLike[str], key: str) -> None:
@@ -58,7 +60,9 @@ def require_plain(path: str | os.PathLike[str]) -> Path:
 
 
 def _closed(path: str | os.PathLike[str]) -> Path:
-    file = Path(path).resolve()  # Where it is a link, what it leads to is written anew.
+    given = arguments.path(path, "the file")
+    state_of(given)
+    file = given.resolve()  # Where it is a link, what it leads to is written anew.
     if is_open(file):
         # To read its bytes would drop its locks; and two builds of SQLite know nothing of each other's.
         raise BusyFile(f"{file} is open in this program", "close it, then try again")
@@ -66,7 +70,7 @@ def _closed(path: str | os.PathLike[str]) -> Path:
 
 
 def _convert(path: Path, key: RawKey | None, new_key: RawKey | None, what: str) -> None:
-    with replacing.beside(path) as made:
+    with refusals(path), replacing.beside(path) as made:
         replacing.same_eyes(path, made)
         with convert.converted(path, key, made, new_key):
             require_whole(made, new_key, path, what)

@@ -13,7 +13,7 @@ from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.store import forgetting
 from monograph.sync import follow, roots, watch
 from monograph.sync import plan as planning
-from monograph.values import Move, OnProgress, Plan, Report, SyncedSource, WatchEvent
+from monograph.values import Move, OnProgress, Plan, Report, SyncedSource, WatchEvent, arguments
 from monograph.write import apply
 from monograph.write import price as pricing
 from monograph.write import remove as removal
@@ -30,6 +30,7 @@ class Files:
         *sources: str | os.PathLike[str],
         verify: bool = False,
         prune: bool = False,
+        follow_links: bool | None = None,
         price: bool = True,
         limits: Limits = DEFAULT_LIMITS,
         progress: OnProgress | None = None,
@@ -44,6 +45,9 @@ class Files:
             Compare SHA-256 even where size and time of change are as they were.
         prune:
             Take documents out even when a folder that held some is now empty.
+        follow_links:
+            Whether what links lead to outside of a folder is read. What is said is kept for the folder; None is what
+            was said of it last, and of a new one no.
         price:
             Read what changed, to say exactly what would be derived. Without it the plan has no cost.
         limits:
@@ -56,7 +60,9 @@ class Files:
         SourceMissing
             If a source does not exist.
         """
-        made = planning.make_plan(self._file.database, _paths(sources), verify=verify, prune=prune)
+        made = planning.make_plan(
+            self._file.database, _paths(sources), verify=verify, prune=prune, follow_links=follow_links
+        )
         return pricing.price(self._file.pipeline(), made, limits, progress) if price else made
 
     def apply(
@@ -82,11 +88,12 @@ class Files:
         verify: bool = False,
         prune: bool = False,
         forget: bool | None = None,
+        follow_links: bool | None = None,
         limits: Limits = DEFAULT_LIMITS,
         progress: OnProgress | None = None,
     ) -> Report:
         """Plan and apply: bring the file up to date with files and folders. Parameters as for these."""
-        plan = self.plan(*sources, verify=verify, prune=prune, price=False)
+        plan = self.plan(*sources, verify=verify, prune=prune, follow_links=follow_links, price=False)
         return self.apply(plan, forget=forget, limits=limits, progress=progress)
 
     @property
@@ -133,7 +140,7 @@ class Files:
         InputError
             If nothing is there, or another root is.
         """
-        return roots.move(self._file.database, root, place)
+        return roots.move(self._file.database, root, arguments.path(place, "the place"))
 
     def remove(self, root: str, *, forget: bool | None = None) -> Report:
         """Follow a file or folder no longer, and take all its documents out.
@@ -159,13 +166,15 @@ class Files:
         self,
         *sources: str | os.PathLike[str],
         forget: bool | None = None,
+        follow_links: bool | None = None,
         limits: Limits = DEFAULT_LIMITS,
         stop: threading.Event | None = None,
     ) -> Iterator[WatchEvent]:
         """Follow folders while they change, and tell of every change once it is stored (extra ``watch``).
 
         It begins with a sync, and goes on until ``stop`` is set or it is closed. A folder that vanishes keeps what is
-        stored of it, and is looked through when it comes back. ``forget`` as for :meth:`apply`.
+        stored of it, and is looked through when it comes back. ``forget`` as for :meth:`apply`, ``follow_links`` as for
+        :meth:`plan`.
 
         Raises
         ------
@@ -178,10 +187,11 @@ class Files:
             roots,
             lambda plan: self.apply(plan, forget=forget, limits=limits),
             stop or threading.Event(),
+            follow_links,
         )
 
 
 def _paths(sources: Sequence[str | os.PathLike[str]]) -> list[Path]:
     if not sources:
         raise InputError("no file or folder was given", "name at least one")
-    return [Path(source) for source in sources]
+    return [arguments.path(source, "a source") for source in sources]

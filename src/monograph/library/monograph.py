@@ -22,6 +22,7 @@ from monograph.library.searches import allowed
 from monograph.library.tree import SummaryTree
 from monograph.library.vectors import Vectors
 from monograph.models import Embedder, Extractor, LanguageModel, Summarizer, Trusted
+from monograph.read import path_to_text
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.search.strategy import Strategy
 from monograph.settings import Settings
@@ -38,6 +39,7 @@ from monograph.values import (
     ReducedHit,
     Report,
     Turn,
+    arguments,
 )
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL, EcoVectorIndex
 from monograph.write import apply, configuration
@@ -104,7 +106,7 @@ class Monograph(Lookups):
             If the file was built with other settings, or a number is out of range.
         """
         index = EcoVectorIndex(target_recall=target_recall, cache_bytes=cache_bytes)
-        database = Database(Path(path), create=create, read_only=read_only, key=key)
+        database = Database(arguments.path(path, "the file"), create=create, read_only=read_only, key=key)
         file = OpenFile.of(database, index, settings, model, trusted)
         try:
             file.plug_in(embedder, extractor, summarizer)
@@ -170,11 +172,20 @@ class Monograph(Lookups):
         verify: bool = False,
         prune: bool = False,
         forget: bool | None = None,
+        follow_links: bool | None = None,
         limits: Limits = DEFAULT_LIMITS,
         progress: OnProgress | None = None,
     ) -> Report:
         """Bring the file up to date with files and folders: see :meth:`monograph.library.files.Files.sync`."""
-        return self.files.sync(*sources, verify=verify, prune=prune, forget=forget, limits=limits, progress=progress)
+        return self.files.sync(
+            *sources,
+            verify=verify,
+            prune=prune,
+            forget=forget,
+            follow_links=follow_links,
+            limits=limits,
+            progress=progress,
+        )
 
     def add(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> Report:
         """Store documents; one of a known id replaces that document, an unchanged one costs nothing.
@@ -208,7 +219,7 @@ class Monograph(Lookups):
         of the file and its write-ahead log. Raises NotFound if an id fits no document, and BusyFile if another process
         still reads what is to be forgotten: then the next write forgets it.
         """
-        file, named = self._file, [str(name) for name in ids]
+        file, named = self._file, arguments.names(map(path_to_text, ids), "an id")
         return file.forgetting(
             lambda: file.followed(removal.remove(file.database, file.indexes, named)), forget, strict=True
         )
@@ -221,7 +232,7 @@ class Monograph(Lookups):
         """
         if ids is None and not where:
             raise InputError("neither ids nor a filter says which chunks", "name them; to clear the file, remove all")
-        named = None if ids is None else [str(name) for name in ids]
+        named = None if ids is None else arguments.names(ids, "an id")
         if configuration.EMBEDDER.known(self._file.database) is None:
             return Report()  # It holds nothing yet, and what its vectors come from is still open.
         pipeline, narrowed = self._file.writing_pipeline(), allowed(where)
@@ -241,7 +252,7 @@ class Monograph(Lookups):
         Raises InputError if the path is taken, BusyFile if what is to be overwritten is open, DamagedFile if the copy
         has a fault, and StorageFull if there is no room; then there is none.
         """
-        return backups.backup(self._file, Path(path), overwrite=overwrite, progress=progress)
+        return backups.backup(self._file, arguments.path(path, "the copy"), overwrite=overwrite, progress=progress)
 
     def search(
         self,

@@ -66,7 +66,9 @@ def text_to_path(text: str) -> Path:
 def sha256_of(path: Path) -> bytes | None:
     """Hash of a file's bytes, or None when it cannot be read: reading it later says why."""
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=_opener) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return None
             return hashlib.file_digest(file, "sha256").digest()
     except OSError:
         return None
@@ -90,7 +92,7 @@ def read_file(path: Path, root: Root, limits: Limits = DEFAULT_LIMITS) -> Iterat
         If nothing of it can be read, saying why. What fails after a part was read is in the last part.
     """
     for _ in range(_TRIES):
-        data, state = _bytes(path, limits.max_bytes)
+        data, state = _bytes(path, root, limits.max_bytes)
         if data is not None:
             break
     else:
@@ -122,6 +124,22 @@ def read_file(path: Path, root: Root, limits: Limits = DEFAULT_LIMITS) -> Iterat
     yield Part(*of_file, tuple(documents), tuple(problems), last=True, error=error)
 
 
+def small_text(path: Path, most: int) -> str:
+    """The text of a small file, whatever is no UTF-8 replaced.
+
+    Raises
+    ------
+    SourceError
+        If it is no file, cannot be read, or has more bytes.
+    """
+    try:
+        with open(path, "rb", opener=_opener) as file:
+            _refuse(os.fstat(file.fileno()), most)
+            return file.read(most).decode("utf-8", errors="replace")
+    except OSError as error:
+        raise SourceUnreadable(f"cannot be read: {error.strerror}", "check its permissions") from error
+
+
 def is_harmless(path: Path) -> bool:
     """Whether a file may be read in this process: a text, or nothing that can be read at all."""
     try:
@@ -132,17 +150,19 @@ def is_harmless(path: Path) -> bool:
 
 
 def _opener(path: str, flags: int) -> int:
+    # Opening a pipe without O_NONBLOCK would wait for someone to write into it.
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def _bytes(path: Path, max_bytes: int) -> tuple[bytes | None, os.stat_result]:
+def _bytes(path: Path, root: Root, max_bytes: int) -> tuple[bytes | None, os.stat_result]:
     """A file's bytes and state; no bytes when it changed meanwhile."""
     try:
-        # Opening a pipe without O_NONBLOCK would wait for someone to write into it.
         with open(path, "rb", opener=_opener) as file:
             before = os.fstat(file.fileno())
             _refuse(before, max_bytes)
-            data = file.read(max_bytes + 1)
+            if not _is_inside(path, root, file.fileno()):
+                return None, before
+            data = file.read(before.st_size + 1)
             after = path.stat()
     except SourceError:
         raise
@@ -152,6 +172,34 @@ def _bytes(path: Path, max_bytes: int) -> tuple[bytes | None, os.stat_result]:
         raise SourceUnreadable(f"cannot be read: {error.strerror}", "check its permissions") from error
     unchanged = (before.st_ino, before.st_size, before.st_mtime_ns) == (after.st_ino, after.st_size, after.st_mtime_ns)
     return (data if unchanged and len(data) == before.st_size else None), after
+
+
+def leads_out(path: str, home: str) -> str | None:
+    """Where a path really leads, if that is outside of a folder without links; both as the system has them."""
+    return _outside(os.path.realpath(path), home)
+
+
+def _outside(real: str, home: str) -> str | None:
+    return None if real == home or real.startswith(home.rstrip("/") + "/") else real
+
+
+def _is_inside(path: Path, root: Root, opened: int) -> bool:
+    """Whether an open file lies in its root; SourceUnreadable where a link led out. False where nobody can tell."""
+    place = text_to_path(root.place)
+    if root.follow_links or path == place:
+        return True
+    try:
+        # What was opened, whatever the path leads to by now.
+        real = str(Path(f"/proc/self/fd/{opened}").readlink())
+    except OSError:
+        real = os.path.realpath(path)
+    out = _outside(real, os.path.realpath(place))
+    if out is not None:
+        raise SourceUnreadable(f"a link leads out of the folder, to {path_to_text(out)}", "--follow-links")
+    try:
+        return os.path.samestat(os.lstat(real), os.fstat(opened))
+    except OSError:
+        return False
 
 
 def _refuse(state: os.stat_result, max_bytes: int) -> None:

@@ -84,6 +84,8 @@ class ReaderPool:
             yield from read_file(slot.task.path, slot.task.root, slot.task.limits)
         except SourceError as error:
             yield _failed(error)
+        except MemoryError:
+            yield _failed(SourceTooSlow("reading it took more memory than there is", "divide it"))
 
     def _there(self, slot: _Slot, slots: deque[_Slot]) -> Iterator[Part]:
         while True:

@@ -15,16 +15,16 @@ from typing import TypeAlias
 from monograph.errors import (
     BusyFile,
     ClosedFile,
-    FileError,
+    InvalidFilter,
     MonographError,
     NotAMonograph,
     ReadOnlyFile,
-    StorageFull,
 )
 from monograph.store import connections, encryption, replacing, schema, unreadable
 from monograph.store.connections import BUSY_SECONDS
 from monograph.store.encryption import RawKey
 from monograph.store.header import Header, check_header, check_length, read_header
+from monograph.store.refusals import cannot_write, full, out_of_memory, refusals, state_of, why_full
 from monograph.store.unreadable import UNDECODABLE, damaged, is_own
 
 Connection: TypeAlias = sqlite3.Connection
@@ -32,6 +32,9 @@ Connection: TypeAlias = sqlite3.Connection
 _PATIENCE = 50
 """Milliseconds for which SQLite waits for a moment to empty the write-ahead log, before it is asked again."""
 _PAUSE = 0.005
+_UNREADABLE = ("SQLITE_IOERR_READ", "SQLITE_IOERR_SHORT_READ", "SQLITE_IOERR_CORRUPTFS", "SQLITE_IOERR_DATA")
+"""All other errors of input and output are met while something is written, made or locked."""
+_TOO_DEEP = ("parser stack overflow", "Expression tree is too large", "too many SQL variables")
 _abandoned: list[Connection] = []
 """Connections that a fork copied: closing one would release its parent's locks, so they are kept and never used."""
 _opened: Counter[tuple[int, int]] = Counter()
@@ -51,7 +54,8 @@ def our_errors(
     one, and else a fault of the code, which stays as it is.
     """
     try:
-        yield
+        with refusals(path):
+            yield
     except encryption.errors() as error:
         translated = _translate(path, error)
         fault = None if translated is not None or connection is None else unreadable.fault_of(connection, error)
@@ -75,30 +79,26 @@ def decoding(connection: Connection, row: str) -> Iterator[None]:
         raise damaged(path_of(connection), f"{row} cannot be read: {error or type(error).__name__}") from error
 
 
-def _translate(path: Path, error: Exception) -> FileError | None:
+def _translate(path: Path, error: Exception) -> MonographError | None:
     name = getattr(error, "sqlite_errorname", "") or ""
     text = str(error)
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return BusyFile(
             f"{path} is in use: another process held it for {BUSY_SECONDS:g} seconds", "wait for it, then try again"
         )
-    if name == "SQLITE_FULL" or (name.startswith("SQLITE_IOERR") and _disk_is_full(path)):
-        return StorageFull(
-            f"no room left for {path}; what was committed before is safe", "make room, then run the same command again"
-        )
+    if name == "SQLITE_FULL":
+        return full(path, why_full(path) or "its disk or quota, or that of temporary files, is full")
+    if name == "SQLITE_IOERR_NOMEM":
+        return out_of_memory(path)
+    if name.startswith("SQLITE_IOERR_") and name not in _UNREADABLE:
+        return cannot_write(path, f"{text} ({name})")
     if name.startswith("SQLITE_READONLY") or name == "SQLITE_CANTOPEN":
         return ReadOnlyFile(f"{path} cannot be written: {text}", "check the permissions of the file and its folder")
+    if any(one in text for one in _TOO_DEEP):
+        return InvalidFilter(f"the filter is nested too deeply for SQLite: {text}", "make it flatter")
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR")):
         return damaged(path, f"{text} ({name})")
     return None
-
-
-def _disk_is_full(path: Path) -> bool:
-    try:
-        room = os.statvfs(path.parent)
-    except (OSError, AttributeError):
-        return False
-    return room.f_bavail * room.f_frsize < 1 << 20
 
 
 def path_of(connection: Connection) -> str:
@@ -149,9 +149,7 @@ class Database:
         self.diagnose: Callable[[], str | None] | None = None
         """Says what is wrong with the rows, for an error that contradicting rows have led to."""
         made = None
-        if path.is_dir():
-            raise NotAMonograph(f"{path} is a folder", f"name a file, such as {path / 'notes.mono'}")
-        if not path.exists():
+        if state_of(path) is None:
             if not create or read_only:
                 raise NotAMonograph(f"{path} does not exist", f"monograph sync {path} FOLDER")
             made = _make(path, key)
@@ -355,7 +353,7 @@ def is_open(path: Path) -> bool:
 def _make(path: Path, key: str | RawKey | None) -> RawKey | None:
     """Make an empty monograph beside its place, then put it there; returns what it is encrypted with."""
     raw = encryption.derive(key, os.urandom(16)) if isinstance(key, str) else key
-    with replacing.beside(path) as made:
+    with refusals(path), replacing.beside(path) as made:
         with our_errors(path), closing(connections.raw(made, raw)) as connection:
             # Nobody sees the file before it is whole: the disk is waited for once, and not at every step.
             connection.execute("PRAGMA synchronous = OFF")

@@ -26,7 +26,7 @@ def beside(path: Path) -> Iterator[Path]:
     """
     if not path.parent.is_dir():
         raise NotAMonograph(f"the folder {path.parent} does not exist", f"mkdir -p {path.parent}")
-    made = path.with_name(f".{path.name[:40]}.{os.getpid()}.{threading.get_ident()}.new")
+    made = path.with_name(f".{os.fsdecode(os.fsencode(path.name)[:36])}.{os.getpid()}.{threading.get_ident()}.new")
     try:
         yield made
     finally:

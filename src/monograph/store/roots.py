@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -15,11 +16,15 @@ def every(connection: Connection) -> list[Root]:
     """All roots, in order of name."""
     home = _home(connection)
     found = connection.execute("SELECT name, place, seed FROM roots ORDER BY name")
-    return [Root(name, os.path.normpath(os.path.join(home, place)), seed) for name, place, seed in found]  # noqa: PTH118
+    out = _following_links(connection)
+    return [
+        Root(name, os.path.normpath(os.path.join(home, place)), seed, follow_links=name in out)  # noqa: PTH118
+        for name, place, seed in found
+    ]
 
 
 def put(connection: Connection, root: Root) -> None:
-    """Store a root, new or in another place.
+    """Store a root, new, in another place, or with other links.
 
     Raises
     ------
@@ -34,11 +39,27 @@ def put(connection: Connection, root: Root) -> None:
         raise BusyFile(f"another process has begun to sync another {root.name!r}", "try again")
     elif known.place != root.place:
         connection.execute("UPDATE roots SET place = ? WHERE name = ?", (place, root.name))
+    if root.follow_links != (known is not None and known.follow_links):
+        _follow_links(connection, root.name, follow=root.follow_links)
 
 
 def remove(connection: Connection, name: str) -> None:
     """Forget a root whose files are gone already."""
     connection.execute("DELETE FROM roots WHERE name = ?", (name,))
+    _follow_links(connection, name, follow=False)
+
+
+def _following_links(connection: Connection) -> set[str]:
+    row = connection.execute("SELECT value FROM settings WHERE name = 'follow_links'").fetchone()
+    return set() if row is None else set(json.loads(row[0]))
+
+
+def _follow_links(connection: Connection, name: str, *, follow: bool) -> None:
+    before = _following_links(connection)
+    after = before | {name} if follow else before - {name}
+    if after != before:
+        value = json.dumps(sorted(after), ensure_ascii=False)
+        connection.execute("INSERT OR REPLACE INTO settings VALUES ('follow_links', ?)", (value,))
 
 
 def _home(connection: Connection) -> str:

@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from monograph.errors import SourceDamaged
+from monograph.read import small_text
+
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 IGNORE_FILE = ".monographignore"
+MOST_BYTES = 1_000_000
+"""Of an ignore file."""
 _PASSED_OVER = re.compile(
     r"\.|~\$"  # hidden; locks of Office
     r"|.*(?:~|\.(?:mono(?:-(?:wal|shm|journal|tree))?|sw[op]|tmp|part|crdownload))$"
@@ -27,14 +32,21 @@ class Rules:
     levels: tuple[tuple[str, GitIgnoreSpec], ...] = ()
 
     def at(self, folder: str) -> Rules:
-        """The rules with those of one more folder, whose ignore file is there."""
+        """The rules with those of one more folder, whose ignore file is there.
+
+        Raises
+        ------
+        SourceError
+            If that cannot be read, or a line of it is no pattern.
+        """
         from pathspec import GitIgnoreSpec
 
+        lines = small_text(Path(folder, IGNORE_FILE), MOST_BYTES).splitlines()
         try:
-            lines = Path(folder, IGNORE_FILE).read_text(encoding="utf-8", errors="replace").splitlines()
-        except OSError:
-            return self
-        return Rules((*self.levels, (folder, GitIgnoreSpec.from_lines(lines))))
+            spec = GitIgnoreSpec.from_lines(lines)
+        except (ValueError, re.error) as error:
+            raise SourceDamaged(f"a line of it is no pattern: {error}", "mend or delete the line") from error
+        return Rules((*self.levels, (folder, spec)))
 
     def pass_over(self, path: str, name: str, *, is_folder: bool) -> bool:
         """Whether a file or folder is passed over; of ignore files that speak of it, the nearest decides."""

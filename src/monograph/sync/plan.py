@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
-from monograph.errors import SourceMissing
-from monograph.read import path_to_text, sha256_of, text_to_path
+from monograph.errors import SourceError, SourceMissing
+from monograph.read import leads_out, path_to_text, sha256_of, text_to_path
 from monograph.read.source import is_installed
 from monograph.store import failures, sources
 from monograph.store.database import Database
@@ -23,7 +23,14 @@ FileState: TypeAlias = tuple[str, int, int]
 """A file found on disk: its absolute path, bytes, and time of change in nanoseconds since 1970. There are many."""
 
 
-def make_plan(database: Database, paths: Sequence[Path], *, verify: bool = False, prune: bool = False) -> Plan:
+def make_plan(
+    database: Database,
+    paths: Sequence[Path],
+    *,
+    verify: bool = False,
+    prune: bool = False,
+    follow_links: bool | None = None,
+) -> Plan:
     """Compare files on disk with what is stored.
 
     Parameters
@@ -32,13 +39,15 @@ def make_plan(database: Database, paths: Sequence[Path], *, verify: bool = False
         The file.
     paths:
         Files and folders. Hidden files, those of systems and editors, .mono files and what .monographignore names are
-        passed over; links to folders are followed, once each. A folder that is a known root in another place, while
-        nothing is left in the old one, is that root, moved.
+        passed over; links to folders within are followed, once each. A folder that is a known root in another place,
+        while nothing is left in the old one, is that root, moved.
     verify:
         Compare SHA-256 even where size and time of change are as they were.
     prune:
         Take documents out even when a folder that held some is now empty: without it that is a problem, for
         an unmounted disk looks the same.
+    follow_links:
+        Whether links that lead out of a root are followed; None as it was said of it last, and at first not.
 
     Returns
     -------
@@ -52,10 +61,8 @@ def make_plan(database: Database, paths: Sequence[Path], *, verify: bool = False
     made = _Made()
     unread = {} if verify else _unread(database)
     for path in dict.fromkeys(map(roots.absolute, paths)):
-        walk = _Walk()
-        files = walk.all(text_to_path(path))
-        found = roots.find(database, path, files, tuple(made.roots.values()))
-        seen = _Seen(found, path, files, walk, unread)
+        seen = _look_through(database, path, made.roots, unread, follow_links)
+        found, files, walk = seen.found, seen.files, seen.walk
         made.include(seen)
         known = seen.known(database)
         if known and not files and not walk.problems and not prune:
@@ -81,13 +88,13 @@ def plan_paths(database: Database, folder: Path, paths: Sequence[Path]) -> Plan:
     made = _Made()
     unread = _unread(database)
     for path in sorted(set(paths)):
-        rules = _rules_at(folder, path)
-        if rules is None:
-            continue
         text = path_to_text(path)
         found = roots.find(database, path_to_text(folder), (), tuple(made.roots.values()))
-        walk = _Walk()
+        walk = _Walk(found.root)
         seen = _Seen(found, text, [], walk, unread)
+        rules = _rules_at(folder, path, walk)
+        if rules is None:
+            continue
         try:
             state = path.stat()
         except (FileNotFoundError, NotADirectoryError):
@@ -96,8 +103,9 @@ def plan_paths(database: Database, folder: Path, paths: Sequence[Path]) -> Plan:
             made.problems.append(Problem(seen.uri(text), f"cannot be read: {error.strerror}", "check its permissions"))
             continue
         else:
-            is_folder = stat.S_ISDIR(state.st_mode)
-            seen.files.extend(walk.below(path, rules) if is_folder else [(text, state.st_size, state.st_mtime_ns)])
+            if not walk.leads_out(str(path)):
+                is_folder = stat.S_ISDIR(state.st_mode)
+                seen.files.extend(walk.below(path, rules) if is_folder else [(text, state.st_size, state.st_mtime_ns)])
         made.include(seen)
         made.changes |= _compare(database, seen, seen.known(database), verify=False)
     return made.plan()
@@ -116,9 +124,13 @@ class _Made:
     def include(self, seen: _Seen) -> None:
         """Note a root, and what could not be seen of it."""
         self.roots[seen.found.root.name] = seen.found.root
+        for inner in seen.found.others:
+            if seen.found.root.holds(inner.place):
+                self.roots.setdefault(inner.name, inner)
         if seen.found.move is not None:
             self.moved.append(seen.found.move)
         self.problems += [replace(one, uri=seen.uri(one.uri)) for one in seen.walk.problems]
+        self.problems += seen.links_out()
 
     def plan(self) -> Plan:
         """The plan."""
@@ -131,12 +143,33 @@ class _Made:
         )
 
 
-def _rules_at(root: Path, path: Path) -> Rules | None:
+def _look_through(
+    database: Database,
+    path: str,
+    named: Mapping[str, Root],
+    unread: Mapping[str, tuple[int, int]],
+    follow_links: bool | None,
+) -> _Seen:
+    """Walk through a path, by what is said of the links of its root; if it turns out to be one that moved, of that."""
+    others = tuple(named.values())
+    found = roots.find(database, path, (), others)
+    follow = found.root.follow_links if follow_links is None else follow_links
+    walk = _Walk(replace(found.root, follow_links=follow))
+    files = walk.all(text_to_path(path))
+    found = roots.find(database, path, files, others)
+    if follow_links is None and found.root.follow_links and not follow:
+        follow = True
+        walk = _Walk(found.root)
+        files = walk.all(text_to_path(path))
+    return _Seen(replace(found, root=replace(found.root, follow_links=follow)), path, files, walk, unread)
+
+
+def _rules_at(root: Path, path: Path, walk: _Walk) -> Rules | None:
     """The rules that hold at a path below a root; None where it is passed over."""
     rules, folder = Rules(), root
     parts = path.relative_to(root).parts
     for number, name in enumerate(parts, start=1):
-        rules = rules.at(str(folder))
+        rules = walk.rules_of(str(folder), rules)
         folder = folder / name
         is_folder = number < len(parts) or folder.is_dir()
         if rules.pass_over(str(folder), name, is_folder=is_folder):
@@ -188,6 +221,21 @@ class _Seen:
         root = self.root_of(path)
         return root.uri(path) if root.holds(path) else path
 
+    def links_out(self) -> list[Problem]:
+        """What is told of links that lead out of the root, and are not followed."""
+        out = self.walk.out
+        if not out:
+            return []
+        link, target = out[0]
+        count = f"{len(out):,} links lead" if len(out) > 1 else "a link leads"
+        return [
+            Problem(
+                self.uri(self.path),
+                f"{count} out of the folder, not followed: {self.uri(link)} to {target}",
+                f"--follow-links reads what is there; a line in {IGNORE_FILE} passes it over",
+            )
+        ]
+
 
 def _unread(database: Database) -> dict[str, tuple[int, int]]:
     """(bytes, time of change), by uri, of the files that cannot be read for want of an extra, then and now."""
@@ -236,12 +284,19 @@ def _compare(database: Database, seen: _Seen, known: dict[str, tuple[int, int]],
 class _Walk:
     """A walk through folders that enters each real folder once, however many links lead to it.
 
-    What could not be seen is ``unseen``: it counts as unchanged. Problems name absolute paths.
+    What could not be seen is ``unseen``: it counts as unchanged. Problems name absolute paths, as do ``out``: links out
+    of the root that are not followed, and where they lead.
     """
 
+    root: Root
     problems: list[Problem] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
     entered: set[tuple[int, int]] = field(default_factory=set)
+    out: list[tuple[str, str]] = field(default_factory=list)
+    home: str = ""
+
+    def __post_init__(self) -> None:
+        self.home = os.path.realpath(text_to_path(self.root.place))
 
     def all(self, root: Path) -> list[FileState]:
         """All files at or below a path, in order of name.
@@ -255,6 +310,8 @@ class _Walk:
             state = root.stat()
         except OSError as error:
             raise SourceMissing(f"{root} cannot be read: {error.strerror}", "check the path") from error
+        if self.leads_out(str(root)):
+            return []
         if not stat.S_ISDIR(state.st_mode):
             return [(path_to_text(root), state.st_size, state.st_mtime_ns)]
         self.entered.add((state.st_dev, state.st_ino))
@@ -272,7 +329,7 @@ class _Walk:
                 self._cannot_see(folder, error)
                 continue
             if IGNORE_FILE in entries:
-                rules = rules.at(folder)
+                rules = self.rules_of(folder, rules)
             folders: list[str] = []
             for name in sorted(entries):
                 entry = entries[name]
@@ -282,16 +339,39 @@ class _Walk:
                         continue
                     if is_folder:
                         folders.extend(self._enter(entry))
-                    elif entry.is_file():
-                        state = entry.stat()
-                        yield path_to_text(entry.path), state.st_size, state.st_mtime_ns
-                    elif entry.is_symlink():
-                        self._broken(entry.path)
+                    else:
+                        yield from self._file(entry)
                 except OSError as error:
                     self._cannot_see(entry.path, error)
             waiting.extend((one, rules) for one in reversed(folders))
 
+    def leads_out(self, path: str) -> bool:
+        """Whether a link on a path leads out of the root and is not followed, which is noted."""
+        real = None if self.root.follow_links else leads_out(path, self.home)
+        if real is not None:
+            self.out.append((path_to_text(path), path_to_text(real)))
+        return real is not None
+
+    def rules_of(self, folder: str, rules: Rules) -> Rules:
+        """The rules in a folder; where its ignore file cannot be read that is told, and those above it hold."""
+        try:
+            return rules.at(folder) if os.path.lexists(os.path.join(folder, IGNORE_FILE)) else rules  # noqa: PTH118
+        except SourceError as error:
+            uri = path_to_text(os.path.join(folder, IGNORE_FILE))  # noqa: PTH118
+            self.problems.append(Problem(uri, f"passes nothing over: {error.message}", error.mend))
+            return rules
+
+    def _file(self, entry: os.DirEntry[str]) -> Iterator[FileState]:
+        if not entry.is_file():
+            if entry.is_symlink() and not os.path.exists(entry.path):  # noqa: PTH110
+                self._broken(entry.path)
+        elif not (entry.is_symlink() and self.leads_out(entry.path)):
+            state = entry.stat()
+            yield path_to_text(entry.path), state.st_size, state.st_mtime_ns
+
     def _enter(self, entry: os.DirEntry[str]) -> list[str]:
+        if entry.is_symlink() and self.leads_out(entry.path):
+            return []
         state = entry.stat()
         identity = (state.st_dev, state.st_ino)
         if identity in self.entered:

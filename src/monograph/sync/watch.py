@@ -10,6 +10,7 @@ from monograph.errors import MissingExtra
 from monograph.read import path_to_text
 from monograph.store import sources
 from monograph.store.database import Database
+from monograph.store.roots import every as roots_known
 from monograph.sync.ignore import IGNORE_FILE
 from monograph.sync.plan import make_plan, plan_paths
 from monograph.values import ChangeKind, Plan, Report, WatchEvent, WatchEventKind
@@ -25,7 +26,11 @@ MOST_PATHS = 500
 
 
 def watch(
-    database: Database, roots: Sequence[Path], apply: Callable[[Plan], Report], stop: threading.Event
+    database: Database,
+    roots: Sequence[Path],
+    apply: Callable[[Plan], Report],
+    stop: threading.Event,
+    follow_links: bool | None = None,
 ) -> Iterator[WatchEvent]:
     """Keep the file in step with folders, and tell what happened there once it is stored.
 
@@ -41,6 +46,8 @@ def watch(
         Does what a plan says.
     stop:
         Set by another thread to end the watch.
+    follow_links:
+        As for :func:`monograph.sync.plan.make_plan`.
 
     Raises
     ------
@@ -65,7 +72,7 @@ def watch(
         )  # fmt: skip
         # Looked through once events are gathered already: what changes meanwhile is not missed.
         next(events, None)
-        yield from _do(database, apply, make_plan(database, here))
+        yield from _do(database, apply, make_plan(database, here, follow_links=follow_links))
         for changes in events:
             if any(_identity(root) != seen[root] for root in roots):
                 break
@@ -105,7 +112,9 @@ def _plans(database: Database, roots: Sequence[Path], paths: Sequence[Path]) -> 
 def _do(database: Database, apply: Callable[[Plan], Report], plan: Plan) -> Iterator[WatchEvent]:
     """Apply a plan that has something to do, and tell of each change."""
     if all(change.kind == "same" and not change.touched for change in plan.changes) and not plan.problems:
-        return
+        with database.read() as connection:
+            if set(plan.roots) <= set(roots_known(connection)):
+                return
     before = _hashes(database, plan, "gone")
     report = apply(plan)
     failed = {problem.uri for problem in report.problems}

@@ -34,11 +34,14 @@ class Root:
     seed:
         What the ids of its documents are made from, instead of the place: its name; in a file of an older format the
         place it had then.
+    follow_links:
+        Whether what links lead to outside of its place is read.
     """
 
     name: str
     place: str
     seed: str
+    follow_links: bool = False
 
     def holds(self, path: str) -> bool:
         """Whether a path is this root's place, or lies below it."""

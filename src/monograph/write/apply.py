@@ -20,11 +20,12 @@ from monograph.values import Change, Document, OnProgress, Plan, Progress, Repor
 from monograph.write.batch import BATCH_DOCUMENTS, Parcel, batches, readings
 from monograph.write.commit import Tally, remove_row, store
 from monograph.write.parallel import with_precomputed
-from monograph.write.pipeline import Pipeline
+from monograph.write.pipeline import Pipeline, telling_refusals
 from monograph.write.transaction import write
 from monograph.write.tree import follow
 
 
+@telling_refusals
 def add(pipeline: Pipeline, given: Iterable[Document], on_progress: OnProgress | None = None) -> Report:
     """Store documents that a caller hands over; one that is there already, unchanged, costs nothing.
 
@@ -46,6 +47,7 @@ def add(pipeline: Pipeline, given: Iterable[Document], on_progress: OnProgress |
     return report(tally, started)
 
 
+@telling_refusals
 def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgress | None = None) -> Report:
     """Do what a plan says. A source that cannot be read is a problem in the report, and what is stored of it stays."""
     started = time.perf_counter()

@@ -18,11 +18,11 @@ from monograph.store import chunks, documents, vectors
 from monograph.store.checksums import given_key
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
-from monograph.values import Document, OnProgress, Passage, Progress, Report, content_id
+from monograph.values import Document, OnProgress, Passage, Progress, Report, arguments, content_id
 from monograph.write.apply import grow_tree, report
 from monograph.write.batch import Parcel, batches
 from monograph.write.commit import Overtaken, Seen, Tally, store
-from monograph.write.pipeline import Pipeline
+from monograph.write.pipeline import Pipeline, telling_refusals
 from monograph.write.prepare import normalised
 
 _TRIES = 50
@@ -37,6 +37,7 @@ class _Change:
     seen: Seen
 
 
+@telling_refusals
 def put(pipeline: Pipeline, given: Iterable[Document], on_progress: OnProgress | None = None) -> Report:
     """Store passages beside those that their documents hold: see :meth:`monograph.Monograph.put`.
 
@@ -59,6 +60,7 @@ def put(pipeline: Pipeline, given: Iterable[Document], on_progress: OnProgress |
     return report(tally, started)
 
 
+@telling_refusals
 def remove(pipeline: Pipeline, ids: Sequence[str] | None, allowed: Allowed) -> Report:
     """Take single chunks out: see :meth:`monograph.Monograph.remove_chunks`.
 
@@ -109,7 +111,7 @@ def _grouped(given: Iterable[Document]) -> Iterator[Document]:
 
 
 def _named(document_id: str, passage: Passage) -> Passage:
-    vector = None if passage.vector is None else normalised(np.asarray(passage.vector, dtype=np.float32))
+    vector = None if passage.vector is None else normalised(arguments.vector(passage.vector, "a vector"))
     return replace(passage, id=passage.id or content_id("chunk", document_id, passage.text, 1), vector=vector)
 
 

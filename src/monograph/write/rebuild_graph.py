@@ -18,7 +18,7 @@ from monograph.write.graph import (
     rows_of_names,
     store_part,
 )
-from monograph.write.pipeline import Pipeline
+from monograph.write.pipeline import Pipeline, telling_refusals
 from monograph.write.prepare import Prepared
 from monograph.write.transaction import write
 
@@ -28,6 +28,7 @@ UNDER_WAY = 0
 """Stands for the number of a graph that is being made: killed before the end, the next write goes on from there."""
 
 
+@telling_refusals
 def catch_up(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
     """Give the graph what it lacks, and note which extractor makes it; nothing to do in a file that is up to date.
 
@@ -46,6 +47,7 @@ def catch_up(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
     _finish(pipeline)
 
 
+@telling_refusals
 def reextract(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Extracted:
     """Make the graph anew with the pipeline's extractor, which becomes the file's own.
 

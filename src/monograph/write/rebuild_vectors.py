@@ -16,7 +16,7 @@ from monograph.tree.hash import Planes
 from monograph.values import Document, OnProgress, Progress, content_hash
 from monograph.write import name_codes, rebuild_graph, rebuild_tree, tree
 from monograph.write.graph import codes
-from monograph.write.pipeline import Pipeline
+from monograph.write.pipeline import Pipeline, telling_refusals
 from monograph.write.prepare import Prepared, Vectored
 from monograph.write.transaction import write
 from monograph.write.vectors import Embedded, remember_vectors
@@ -40,6 +40,7 @@ class _Forgotten(Exception):
     """Another process has emptied the memo since all was made: it is to be made again before the file is locked."""
 
 
+@telling_refusals
 def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Rebuilt:
     """Give every chunk a vector of the pipeline's embedder, and make that the file's embedder.
 

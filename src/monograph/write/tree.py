@@ -21,7 +21,7 @@ from monograph.tree.leaves import planes_of
 from monograph.tree.segment import Bounds
 from monograph.values import Document, Float32, OnProgress, Problem, Progress, SummaryText, content_hash
 from monograph.write.configuration import EMBEDDER, SUMMARIZER
-from monograph.write.pipeline import Pipeline
+from monograph.write.pipeline import Pipeline, telling_refusals
 from monograph.write.prepare import Prepared, Vectored
 from monograph.write.transaction import write
 from monograph.write.turn import turn
@@ -56,6 +56,7 @@ def recipe(summarizer: str, chosen: Settings) -> build.Recipe:
     return build.Recipe(summarizer, chosen.summary_tokens, bounds, chosen.summary_layers)
 
 
+@telling_refusals
 def update(pipeline: Pipeline, on_progress: OnProgress | None = None, *, anew: bool = False) -> TreeUpdate:
     """Make the tree what its chunks imply; nothing to do in a file without one, or where no chunk came or went.
 
