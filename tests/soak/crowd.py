@@ -18,6 +18,7 @@ from monograph import Monograph, Report
 from monograph.errors import NotFound
 from soak.corpus import CAPTAINS, SUMMARIZERS, document, everybody, name_of, opened, passages, text_of
 from soak.kills import exact, leaked
+from soak.plant import Alter
 from soak.process import Tell, apart, side_by_side
 from soak.state import HOWS, QUESTIONS, State, unlike_a_fresh_build
 from soak.tally import Fault, Tally
@@ -39,7 +40,7 @@ class Said:
     fault: str = ""
 
 
-def meet(folder: Path, seed: int, seconds: float, tell: Tell, alter: Callable[[Path], None] | None = None) -> Tally:
+def meet(folder: Path, seed: int, seconds: float, tell: Tell, alter: Alter | None = None) -> Tally:
     """Have readers and writers at one file for so long.
 
     Parameters

@@ -21,6 +21,7 @@ from monograph import Monograph
 from monograph.store.database import Connection, Database
 from soak.commands import COMMANDS, Command, Life, Tell, add, first, sync
 from soak.corpus import held, opened
+from soak.plant import Alter
 from soak.process import Outcome, apart
 from soak.state import HOWS, QUESTIONS, State, unlike_a_fresh_build
 from soak.tally import Fault, Tally
@@ -30,8 +31,6 @@ LIFE = 25
 SECONDS = 120
 MARKER = re.compile(rb"zq[0-9a-f]{12}")
 
-Alter = Callable[[Path], None]
-
 
 @dataclass(slots=True)
 class Usual:
@@ -40,10 +39,13 @@ class Usual:
     seconds: dict[str, float] = field(default_factory=dict)
     commits: dict[str, int] = field(default_factory=dict)
 
-    def more(self, name: str, seconds: float, commits: int = 0) -> None:
-        """Hear of one that took so long."""
+    def lives(self, name: str, seconds: float) -> None:
+        """Hear of one that lived so long until it was killed."""
         self.seconds[name] = max(self.seconds.get(name, 0.0), seconds)
-        self.commits[name] = max(self.commits.get(name, 0), commits)
+
+    def ends(self, name: str, seconds: float, commits: int) -> None:
+        """Hear of one that came to its end."""
+        self.seconds[name], self.commits[name] = seconds, commits
 
 
 def live(folder: Path, seed: int, number: int, kills: int, tell: Tell, alter: Alter | None = None) -> Tally:
@@ -65,10 +67,12 @@ def live(folder: Path, seed: int, number: int, kills: int, tell: Tell, alter: Al
     life = Life(place / "x.mono", Random(f"{seed}/{number}"))
     life.folder.mkdir(parents=True)
     found: list[str] = []
+    killed = 0
     for step, command in enumerate(_commands(life)):
         found = _step(life, command, usual, tally, alter)
         life.state = command.after
-        tell(tally.total("killed"))
+        if tally.total("killed") > killed:
+            tell(killed := tally.total("killed"))
         if found:
             again = f"kills --seed {seed} --life {number} --kills {kills}"
             where = f"kills: seed {seed}, life {number}, step {step}, {command.name} (its file is kept: {place})"
@@ -98,10 +102,10 @@ def _step(life: Life, command: Command, usual: Usual, tally: Tally, alter: Alter
     killed = outcome.how == "killed" or (outcome.how, outcome.value) == ("crashed", "SIGKILL")
     if killed:
         tally.count(command.name, "killed")
-        usual.more(command.name, passed * 1.05)
+        usual.lives(command.name, passed)
     elif outcome.how == "done":
         tally.count(command.name, "finished")
-        usual.more(command.name, passed, outcome.value)
+        usual.ends(command.name, passed, outcome.value)
     else:
         return [outcome.fault or f"refused: {outcome.value}"]
     tally.count(command.name, "acknowledged", len(outcome.said))
@@ -117,8 +121,8 @@ def _step(life: Life, command: Command, usual: Usual, tally: Tally, alter: Alter
 
 def _run_to_be_killed(life: Life, command: Command, usual: Usual) -> Outcome:
     """Half of the kills come at any moment, and half just before or after a commit, where most can go wrong."""
-    patience = life.chosen.uniform(0, 1.1 * usual.seconds.get(command.name, 0.3))
-    commit = life.chosen.randrange(1, usual.commits.get(command.name, 4) + 2)
+    patience = life.chosen.uniform(0, 1.05 * usual.seconds.get(command.name, 0.3))
+    commit = life.chosen.randrange(1, usual.commits.get(command.name, 3) + 1)
     moment = life.chosen.choice(("before", "after"))
     at_commit = life.chosen.random() < 0.5
 
