@@ -25,6 +25,7 @@ from soak.corpus import (
     document,
     everybody,
     held,
+    initials,
     joined,
     opened,
     passages,
@@ -328,7 +329,7 @@ def set_apart(life: Life) -> Command:
     known = life.state.apart
     unite = bool(known) and life.chosen.random() < 0.5
     captain = life.chosen.choice(CAPTAINS)
-    pair = life.chosen.choice(sorted(known)) if unite else (captain, captain.split()[-1])
+    pair = life.chosen.choice(sorted(known)) if unite else (captain, initials(captain))
 
     def work(path: Path, _: Tell) -> None:
         with opened(path) as monograph:

@@ -16,7 +16,7 @@ from traceback import format_exc
 
 from monograph import Monograph, Report
 from monograph.errors import NotFound
-from soak.corpus import CAPTAINS, SUMMARIZERS, document, everybody, name_of, opened, passages, text_of
+from soak.corpus import CAPTAINS, SUMMARIZERS, document, everybody, initials, name_of, opened, passages, text_of
 from soak.kills import exact, leaked
 from soak.plant import Alter
 from soak.process import Tell, apart, side_by_side
@@ -191,7 +191,7 @@ class _Writer:
 
     def set_apart(self) -> None:
         """Two names are set apart, or become one again."""
-        pair = (captain := CAPTAINS[int(self.folder.name[1:])], captain.split()[-1])
+        pair = (captain := CAPTAINS[int(self.folder.name[1:])], initials(captain))
         if pair in self.state.apart:
             self.monograph.graph.unite(*pair)
         else:

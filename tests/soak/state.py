@@ -27,7 +27,7 @@ from soak.corpus import (
     text_of,
 )
 
-QUESTIONS = ("who took lamps to Harwich on the Grey Heron?", "Lindholm slept badly")
+QUESTIONS = ("who took lamps to Harwich on the Grey Heron?", "where did A. Lindholm sleep badly?")
 HOWS = ("lexical", "tfidf", "dense", "hybrid", "graph", "tree")
 MOST_SHOWN = 3
 
