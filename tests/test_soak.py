@@ -14,7 +14,7 @@ from random import Random
 import pytest
 
 from monograph.errors import InputError
-from soak import commands, damage, kills, page, process
+from soak import commands, damage, harm, kills, page, process
 from soak.corpus import opened, text_of
 from soak.process import Outcome, Tell, apart, side_by_side
 from soak.state import unlike_a_fresh_build
@@ -50,7 +50,20 @@ def test_a_very_small_soak(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("part", ["kills", "crowd", "damage"])
 def test_every_part_finds_what_is_planted(tmp_path: Path, part: str) -> None:
-    ran = soak(part, "--plant", "--seed", "3", "--folder", str(tmp_path / "soak"), "--kills", "8", "--seconds", "2", "--files", "1")
+    ran = soak(
+        part,
+        "--plant",
+        "--seed",
+        "3",
+        "--folder",
+        str(tmp_path / "soak"),
+        "--kills",
+        "8",
+        "--seconds",
+        "2",
+        "--files",
+        "1",
+    )
     assert ran.returncode == 1, ran.stdout + ran.stderr
     assert f"FAULT {part}: seed 3" in ran.stdout
     assert f"again: cd tests && python -m soak {part} --seed 3" in ran.stdout
@@ -91,8 +104,14 @@ def test_a_sound_file_has_nothing(life: commands.Life) -> None:
     [
         ("UPDATE texts SET text = replace(text, 'note', 'nose')", "at the end: '"),
         ("DELETE FROM vectors WHERE chunk = (SELECT min(chunk) FROM vectors)", "check"),
-        ("UPDATE memo SET value = zeroblob(length(value)) WHERE kind = 'vector'", "vectors are not those of a fresh build"),
-        ("INSERT INTO apart VALUES ('astrid lindholm', 'a lindholm'), ('a lindholm', 'astrid lindholm')", "entities are not those"),
+        (
+            "UPDATE memo SET value = zeroblob(length(value)) WHERE kind = 'vector'",
+            "vectors are not those of a fresh build",
+        ),
+        (
+            "INSERT INTO apart VALUES ('astrid lindholm', 'a lindholm'), ('a lindholm', 'astrid lindholm')",
+            "entities are not those",
+        ),
         ("UPDATE nodes SET rank = rank + 1 WHERE layer = 1", "tree are not those of a fresh build"),
     ],
 )
@@ -164,8 +183,8 @@ def test_a_kill_comes_at_its_commit(life: commands.Life) -> None:
     assert (outcome.how, outcome.value) == ("crashed", "SIGKILL")
 
 
-def original() -> damage.Original:
-    return damage.Original("closed", {"": b"bytes"}, ({"one": "first text", "two": "second text"},))
+def original() -> harm.Original:
+    return harm.Original("closed", {"": b"bytes"}, ({"one": "first text", "two": "second text"},))
 
 
 def seen(texts: dict[str, str], *said: str) -> damage.Seen:
@@ -185,7 +204,7 @@ def seen(texts: dict[str, str], *said: str) -> damage.Seen:
     ],
 )  # fmt: skip
 def test_loss_and_change_without_a_word_are_faults(tmp_path: Path, looks: list[damage.Seen], fault: str) -> None:
-    made = damage.Damaged(original(), "altered", original().data)
+    made = harm.Damaged(original(), "altered", original().data)
     outcome = Outcome("done", None, tuple(("seen", one) for one in looks))
     found = "; ".join(damage._wrong(tmp_path / "x.mono", made, outcome))
     assert (fault in found) if fault else found == ""
@@ -193,7 +212,7 @@ def test_loss_and_change_without_a_word_are_faults(tmp_path: Path, looks: list[d
 
 @pytest.mark.parametrize("how", ["raised", "crashed", "hung"])
 def test_what_is_no_answer_and_no_error_of_ours_is_a_fault(tmp_path: Path, how: str) -> None:
-    made = damage.Damaged(original(), "altered", original().data)
+    made = harm.Damaged(original(), "altered", original().data)
     (found,) = damage._wrong(tmp_path / "x.mono", made, Outcome(how, "why", ("open", "stats")))
     assert found == f"at stats: {how}: why"
 
@@ -201,12 +220,12 @@ def test_what_is_no_answer_and_no_error_of_ours_is_a_fault(tmp_path: Path, how: 
 def test_a_file_that_was_refused_is_left_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "x.mono"
     path.write_bytes(b"other")
-    made = damage.Damaged(original(), "altered", original().data)
+    made = harm.Damaged(original(), "altered", original().data)
     (found,) = damage._wrong(path, made, Outcome("refused", "DamagedFile"))
     assert "and changed" in found
 
 
-@pytest.mark.parametrize("change", sorted(damage.TO_FILE))
+@pytest.mark.parametrize("change", sorted(harm.TO_FILE))
 def test_every_damage_changes_bytes_and_is_the_same_by_the_same_chance(change: str) -> None:
     before = b"".join(text_of(str(number)).encode() for number in range(40)) * 4
     results = []
@@ -214,7 +233,7 @@ def test_every_damage_changes_bytes_and_is_the_same_by_the_same_chance(change: s
         chosen = Random(7)
         data = bytearray(before)
         for _ in range(4):
-            damage.TO_FILE[change](data, chosen)
+            harm.TO_FILE[change](data, chosen)
         results.append(bytes(data))
     assert results[0] == results[1] != before
 

@@ -20,7 +20,8 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from soak import crowd, damage, kills, page, plant
+
+from soak import crowd, damage, harm, kills, page, plant
 from soak.process import Work, side_by_side
 from soak.tally import Fault, Tally
 from soak.warm import warm
@@ -53,7 +54,9 @@ def arguments(given: list[str]) -> argparse.Namespace:
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)}; all by default")
     parser.add_argument("--tenth", action="store_true", help="a tenth of everything")
     parser.add_argument("--seed", type=int, default=None, help="what chance is made of; another each time by default")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes side by side (not the crowd's)")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, help="processes side by side (not the crowd's)"
+    )
     parser.add_argument("--kills", type=int, help="how many (1,000)")
     parser.add_argument("--seconds", type=float, help="how long the crowd is at it (600)")
     parser.add_argument("--files", type=int, help="how many are damaged (2,000)")
@@ -117,12 +120,14 @@ def _kills(asked: Asked, progress: Progress) -> Tally:
     return _gathered(works, asked, progress, "kills", asked.kills)
 
 
-def _live(folder: Path, seed: int, number: int, share: int, alter: plant.Alter | None, tell: Callable[[int], None]) -> Tally:
+def _live(
+    folder: Path, seed: int, number: int, share: int, alter: plant.Alter | None, tell: Callable[[int], None]
+) -> Tally:
     return kills.live(folder, seed, number, share, tell, alter)
 
 
 def _damage(asked: Asked, progress: Progress) -> Tally:
-    known = damage.originals(asked.folder / "originals")
+    known = harm.originals(asked.folder / "originals")
     numbers = range(asked.files) if asked.file is None else range(asked.file, asked.file + 1)
     alter = plant.alter if asked.plant else None
     works = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from random import Random
@@ -26,14 +26,12 @@ from soak.corpus import (
     everybody,
     held,
     initials,
-    joined,
     opened,
     passages,
     text_of,
 )
 from soak.process import Tell
 from soak.state import State, contents, differences
-
 
 OLD_FILES = sorted((Path(__file__).resolve().parents[1] / "data").glob("*format-*.mono"))
 
@@ -67,7 +65,7 @@ class Life:
 
     path: Path
     chosen: Random
-    state: State = State()
+    state: State = field(default_factory=State)
     number: int = 0
     moved: int = 0
 
@@ -341,7 +339,9 @@ def set_apart(life: Life) -> Command:
             except NotFound:
                 assert known  # It was taken back before the kill.
 
-    return Command("unite" if unite else "set_apart", work, replace(life.state, apart=known ^ {pair} if unite else known | {pair}))
+    return Command(
+        "unite" if unite else "set_apart", work, replace(life.state, apart=known ^ {pair} if unite else known | {pair})
+    )
 
 
 def repair(life: Life) -> Command:

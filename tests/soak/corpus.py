@@ -68,7 +68,7 @@ SUMMARIZERS = {one.key: one for one in (ExtractiveSummarizer(), FirstWords())}
 
 def initials(captain: str) -> str:
     """A shorter form of a captain's name, which the graph takes for the same."""
-    return f"{captain[0]}. {captain.split()[-1]}"
+    return f"{captain[0]}. {captain.rsplit(maxsplit=1)[-1]}"
 
 
 def marker(key: str, draft: int) -> str:

@@ -212,7 +212,9 @@ class _Writer:
             if name_of(one).startswith(f"{self.folder.name}-")
         }  # fmt: skip
         wanted = {key: text for key, text in self.state.texts().items() if key != everybody().id}
-        assert mine == wanted, f"lost or not as written: {sorted(key for key in mine.keys() | wanted.keys() if mine.get(key) != wanted.get(key))}"
+        assert mine == wanted, (
+            f"lost or not as written: {sorted(key for key in mine.keys() | wanted.keys() if mine.get(key) != wanted.get(key))}"
+        )
 
 
 def _write(path: Path, folder: Path, seed: str, end: float, tell: Tell) -> State:
@@ -258,7 +260,9 @@ def _look(monograph: Monograph, name: str, chosen: Random) -> str:
     if name == "stats":
         return "" if monograph.stats().documents >= 11 else "documents are missing"
     if name == "documents":
-        return "; ".join(_torn(monograph, one.id) for one in chosen.sample(monograph.documents(), 5) if _torn(monograph, one.id))
+        return "; ".join(
+            _torn(monograph, one.id) for one in chosen.sample(monograph.documents(), 5) if _torn(monograph, one.id)
+        )
     hits = monograph.search(chosen.choice(QUESTIONS), 5, name)
     torn = [
         hit.chunk.id for hit in hits

@@ -178,7 +178,13 @@ def look(path: Path, before: State, command: Command, acknowledged: set[str]) ->
     """What is owed by a file whose writer was killed between two states, and what is wrong with it."""
     with opened(path) as monograph:
         found = [
-            *_torn(monograph, before.texts(), command.after.texts(), acknowledged, set() if command.steady else set(before.files)),
+            *_torn(
+                monograph,
+                before.texts(),
+                command.after.texts(),
+                acknowledged,
+                set() if command.steady else set(before.files),
+            ),
             *half_there(monograph),
             *(searches(monograph) if before.own else ()),
         ]

@@ -7,8 +7,8 @@ from pathlib import Path
 from random import Random
 
 from soak.commands import Life, add, first, put, resummarize, sync
-from soak.kills import exact, searches
 from soak.corpus import opened
+from soak.kills import exact, searches
 from soak.state import unlike_a_fresh_build
 
 
