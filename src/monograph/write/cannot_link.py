@@ -8,7 +8,7 @@ from monograph.graph.short_names import is_short_form
 from monograph.store import graphs, names
 from monograph.store.database import Connection
 from monograph.write.pipeline import Pipeline
-from monograph.write.rebuild_graph import make
+from monograph.write.rebuild_graph import begin_again, end_again
 from monograph.write.transaction import settle
 
 Pairs = set[tuple[str, str]]
@@ -17,7 +17,8 @@ Pairs = set[tuple[str, str]]
 def set_apart(pipeline: Pipeline, name: str, other: str) -> None:
     """Say that two names are not one entity: they never become one again, whatever the file holds.
 
-    The documents that name them are done again from what is remembered. Killed before the end, it is to be said again.
+    The documents that name them are done again from what is remembered: until then they are not in the graph. Killed
+    before the end, the next write goes on from there.
 
     Raises
     ------
@@ -29,7 +30,8 @@ def set_apart(pipeline: Pipeline, name: str, other: str) -> None:
     with pipeline.database.write() as connection:
         pairs = _pairs(connection, pipeline, name, other)
         names.set_apart(connection, pairs)
-    _again(pipeline, pairs)
+        touched = _take_out(connection, pipeline, pairs)
+    end_again(pipeline, touched)
 
 
 def unite(pipeline: Pipeline, name: str, other: str) -> None:
@@ -51,7 +53,8 @@ def unite(pipeline: Pipeline, name: str, other: str) -> None:
                 f"{name!r} and {other!r} were not set apart", f"monograph entities {pipeline.database.path} --why"
             )
         names.unite(connection, pairs)
-    _again(pipeline, pairs)
+        touched = _take_out(connection, pipeline, pairs)
+    end_again(pipeline, touched)
 
 
 def _pairs(connection: Connection, pipeline: Pipeline, name: str, other: str, *, known_only: bool = True) -> Pairs:
@@ -76,11 +79,10 @@ def _pairs(connection: Connection, pipeline: Pipeline, name: str, other: str, *,
     return pairs
 
 
-def _again(pipeline: Pipeline, pairs: Pairs) -> None:
-    """Do the documents again that name any of some keys."""
-    with pipeline.database.read() as connection:
-        rows = names.rows(connection, {key for pair in pairs for key in pair})
-        touched = graphs.documents_naming(connection, rows.values())
-    make(pipeline, touched)
-    with pipeline.database.write() as connection:
-        settle(connection, pipeline.indexes)  # Where no document names them.
+def _take_out(connection: Connection, pipeline: Pipeline, pairs: Pairs) -> list[int]:
+    """Take the documents out of the graph that name any of some keys; returns their rows."""
+    rows = names.rows(connection, {key for pair in pairs for key in pair})
+    touched = graphs.documents_naming(connection, rows.values())
+    begin_again(connection, pipeline, touched)
+    settle(connection, pipeline.indexes)
+    return touched

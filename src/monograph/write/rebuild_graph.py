@@ -79,6 +79,21 @@ def rebuild(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
     _finish(pipeline)
 
 
+def begin_again(connection: Connection, pipeline: Pipeline, rows: Sequence[int]) -> None:
+    """Take documents out of the graph, by row, to be made again: by :func:`end_again`, or else by the next write."""
+    for row in rows:
+        graphs.remove_nodes(connection, chunks.rows_of_document(connection, row))
+    _note(connection, pipeline, UNDER_WAY)
+
+
+def end_again(pipeline: Pipeline, rows: Sequence[int]) -> None:
+    """Make the parts of documents that were taken out."""
+    make(pipeline, rows)
+    with pipeline.database.write() as connection:
+        if not graphs.documents_without_graph(connection):  # Of those that another process has taken out.
+            _note(connection, pipeline, GRAPH)
+
+
 def _note(connection: Connection, pipeline: Pipeline, graph: int) -> None:
     stored = settings.StoredExtractor(pipeline.extractor.key, pipeline.extractor.spec, graph)
     settings.save_model(connection, stored)
