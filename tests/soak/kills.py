@@ -132,7 +132,10 @@ def _run_to_be_killed(life: Life, command: Command, usual: Usual) -> Outcome:
         command.work(life.path, tell)
         return count()
 
-    return apart(work, SECONDS, None if at_commit else patience)
+    outcome = apart(work, SECONDS, None if at_commit else patience)
+    if at_commit and outcome.how != "done":
+        usual.commits[command.name] = max(commits, commit + 2)  # It may well commit more often.
+    return outcome
 
 
 def die_at(commit: int, moment: str) -> Callable[[], int]:
