@@ -132,7 +132,7 @@ def _update(connection: Connection, row: int, owner: Owner, chunk: Chunk) -> Non
 def _remove(connection: Connection, entries: Sequence[terms.Entry]) -> None:
     """Take chunks out of every table but the inverted index."""
     rows = [(entry.chunk,) for entry in entries]
-    graphs.remove_chunks(connection, [entry.chunk for entry in entries])
+    graphs.remove_chunks(connection, (entry.chunk for entry in entries))
     connection.executemany("DELETE FROM vectors WHERE chunk = ?", rows)
     connection.executemany("DELETE FROM chunks WHERE chunk = ?", rows)
 

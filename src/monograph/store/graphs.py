@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from struct import Struct
 from typing import Any, TypeAlias
@@ -173,20 +173,15 @@ def _replace_aliases(connection: Connection, document: int, wanted: Set[tuple[in
     )
 
 
-def remove_chunks(connection: Connection, chunks: Sequence[int]) -> None:
+def remove_chunks(connection: Connection, chunks: Iterable[int]) -> None:
     """Take chunks out of the graph, and forget which extraction was theirs."""
-    remove_nodes(connection, chunks)
-    connection.executemany("DELETE FROM extractions WHERE chunk = ?", ((chunk,) for chunk in chunks))
-
-
-def remove_nodes(connection: Connection, chunks: Iterable[int]) -> None:
-    """Take chunks out of the graph for a while; which extraction is theirs stays known."""
     changes, persons = Counter[int](), Counter[int]()
     for chunk in chunks:
         row = connection.execute("DELETE FROM chunk_graphs WHERE chunk = ? RETURNING names", (chunk,)).fetchone()
         gone = set() if row is None else _named(row[0])
         persons.subtract(() if row is None else _persons(row[0]))
         connection.executemany("DELETE FROM mentions WHERE name = ? AND chunk = ?", ((name, chunk) for name in gone))
+        connection.execute("DELETE FROM extractions WHERE chunk = ?", (chunk,))
         changes.subtract(gone)
     names.use(connection, changes, persons)
 

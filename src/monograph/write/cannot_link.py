@@ -17,8 +17,8 @@ Pairs = set[tuple[str, str]]
 def set_apart(pipeline: Pipeline, name: str, other: str) -> None:
     """Say that two names are not one entity: they never become one again, whatever the file holds.
 
-    The documents that name them are done again from what is remembered: until then they are not in the graph. Killed
-    before the end, the next write goes on from there.
+    The documents that name them are done again from what is remembered. Killed before the end, the next write goes on
+    from there.
 
     Raises
     ------
@@ -30,7 +30,7 @@ def set_apart(pipeline: Pipeline, name: str, other: str) -> None:
     with pipeline.database.write() as connection:
         pairs = _pairs(connection, pipeline, name, other)
         names.set_apart(connection, pairs)
-        touched = _take_out(connection, pipeline, pairs)
+        touched = _note(connection, pipeline, pairs)
     end_again(pipeline, touched)
 
 
@@ -53,7 +53,7 @@ def unite(pipeline: Pipeline, name: str, other: str) -> None:
                 f"{name!r} and {other!r} were not set apart", f"monograph entities {pipeline.database.path} --why"
             )
         names.unite(connection, pairs)
-        touched = _take_out(connection, pipeline, pairs)
+        touched = _note(connection, pipeline, pairs)
     end_again(pipeline, touched)
 
 
@@ -79,10 +79,10 @@ def _pairs(connection: Connection, pipeline: Pipeline, name: str, other: str, *,
     return pairs
 
 
-def _take_out(connection: Connection, pipeline: Pipeline, pairs: Pairs) -> list[int]:
-    """Take the documents out of the graph that name any of some keys; returns their rows."""
+def _note(connection: Connection, pipeline: Pipeline, pairs: Pairs) -> list[int]:
+    """Note the documents that name any of some keys, to be done again; returns their rows."""
     rows = names.rows(connection, {key for pair in pairs for key in pair})
     touched = graphs.documents_naming(connection, rows.values())
-    begin_again(connection, pipeline, touched)
+    begin_again(connection, touched)
     settle(connection, pipeline.indexes)
     return touched

@@ -36,6 +36,10 @@ def catch_up(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
     stored = EXTRACTOR.known(pipeline.database)
     same = stored is not None and stored.key == pipeline.extractor.key
     if stored is not None and same and stored.graph == GRAPH:
+        with pipeline.database.read() as connection:
+            again = settings.documents_again(connection)
+        if again:
+            end_again(pipeline, again)
         return
     with pipeline.database.write() as connection:
         if stored is None or not same or stored.graph != UNDER_WAY:
@@ -79,19 +83,18 @@ def rebuild(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
     _finish(pipeline)
 
 
-def begin_again(connection: Connection, pipeline: Pipeline, rows: Sequence[int]) -> None:
-    """Take documents out of the graph, by row, to be made again: by :func:`end_again`, or else by the next write."""
-    for row in rows:
-        graphs.remove_nodes(connection, chunks.rows_of_document(connection, row))
-    _note(connection, pipeline, UNDER_WAY)
+def begin_again(connection: Connection, rows: Sequence[int]) -> None:
+    """Note documents, by row, to be made again: by :func:`end_again`, or else by the next write."""
+    settings.save_documents_again(connection, {*settings.documents_again(connection), *rows})
 
 
 def end_again(pipeline: Pipeline, rows: Sequence[int]) -> None:
-    """Make the parts of documents that were taken out."""
-    make(pipeline, rows)
+    """Make the parts of documents again that were noted; those that are gone by now are passed over."""
+    with pipeline.database.read() as connection:
+        there = [row for row in rows if chunks.rows_of_document(connection, row)]
+    make(pipeline, there)
     with pipeline.database.write() as connection:
-        if not graphs.documents_without_graph(connection):  # Of those that another process has taken out.
-            _note(connection, pipeline, GRAPH)
+        settings.save_documents_again(connection, set(settings.documents_again(connection)) - set(rows))
 
 
 def _note(connection: Connection, pipeline: Pipeline, graph: int) -> None:
