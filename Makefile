@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml CMakeLists.txt src/monograph/vectors/kernel/kernel.cpp
 
-.PHONY: help demo test test-all test-encrypted alone check lint docs wheel bench bench-vectors bench-graph bench-tree bench-reduce bench-reading bench-frameworks fuzz sanitize clean
+.PHONY: help demo test test-all test-encrypted alone check lint docs wheel bench bench-vectors bench-graph bench-tree bench-reduce bench-reading bench-frameworks fuzz soak soak-tenth sanitize clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -118,6 +118,18 @@ bench-reading: $(VENV)/bench-reading ## Measure reading, other readers beside it
 
 fuzz: $(VENV)/test ## Read changed copies of real files for a minute: no reader may hang or take the rest with it
 	OMP_NUM_THREADS=1 $(BIN)/python tests/fuzz_readers.py 60
+
+# With watching and encryption, which are killed over as well.
+$(VENV)/soak: $(BUILT_FROM) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e ".[watch,encrypt]"
+	@touch $(VENV)/core $@
+
+SOAK := cd tests && ../$(BIN)/python -m soak
+soak: $(VENV)/soak ## Kill a thousand writers, have a crowd at one file, damage 2,000 (half an hour); writes docs/reliability.md
+	$(SOAK) --write ../docs/reliability.md
+
+soak-tenth: $(VENV)/soak ## A tenth of that (four minutes)
+	$(SOAK) --tenth
 
 SANITIZED := build/sanitized
 sanitize: ## Run the kernel's tests under the address and undefined-behaviour sanitizers

@@ -15,11 +15,12 @@ import pytest
 
 from embedders import HashEmbedder
 from extractors import CapitalExtractor
+from killing import killed
 from monograph import Document, Monograph
 from monograph.errors import InputError, MissingExtra, MonographError, NotFound
 from monograph.explore.nodes import MOST_READ
 from monograph.graph.names import asked_keys, key_of
-from monograph.store import graphs
+from monograph.store import graphs, names
 from monograph.values import Chunk, Entity, Extraction, Mention, Neighbourhood, Relation
 
 TEXTS = Path(__file__).resolve().parents[1] / "examples" / "texts"
@@ -542,6 +543,43 @@ def test_set_apart_and_taken_back(tmp_path: Path, name: str, other: str) -> None
         assert graph_rows(monograph) == before
         with pytest.raises(NotFound, match="were not set apart"):
             monograph.graph.unite(name, other)
+
+
+SET_APART = """
+from monograph import Monograph
+from test_graph_views import open_people
+from pathlib import Path
+with open_people(Path({path!r})) as monograph:
+    monograph.graph.{said}("John Paul Smith", "J. Smith")
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("said", ["set_apart", "unite"])
+def test_killed_while_names_are_set_apart_the_next_write_ends_it(tmp_path: Path, said: str) -> None:
+    """Whatever is said of two names when the file is opened again, the graph is what that makes of it."""
+    made, states = tmp_path / "made.mono", {}
+    with open_people(made) as monograph:
+        monograph.add(NAMES)
+        states[False] = graph_rows(monograph)
+        monograph.graph.set_apart("John Paul Smith", "J. Smith")
+        states[True] = graph_rows(monograph)
+        if said == "set_apart":
+            monograph.graph.unite("John Paul Smith", "J. Smith")
+    seen = []
+    for commit in range(1, 9):
+        cut = Path(shutil.copy(made, tmp_path / f"{commit}.mono"))
+        if not killed(SET_APART.format(path=str(cut), said=said), commit, "after"):
+            break
+        with open_people(cut) as monograph:
+            assert monograph.check() == []
+            monograph.add([])
+            assert monograph.check() == []
+            with monograph._file.database.read() as connection:
+                apart = bool(names.cannot_link(connection))
+            assert graph_rows(monograph) == states[apart]
+            seen.append(apart)
+    assert seen[-1] is (said == "set_apart")
 
 
 def test_names_that_are_one_by_way_of_another_are_parted(tmp_path: Path) -> None:

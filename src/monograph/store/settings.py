@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TypeVar
 
@@ -97,6 +98,16 @@ def count_summaries(connection: Connection, made: int, tokens: int) -> None:
     before = load_summary_counts(connection)
     after = SummaryCounts(made, tokens, before.ever_made + made, before.ever_tokens + tokens)
     _put(connection, "summaries", json.dumps(asdict(after)))
+
+
+def documents_again(connection: Connection) -> list[int]:
+    """Rows of documents whose part of the graph is to be made again, ascending."""
+    return [int(row) for row in json.loads(_get(connection, "again") or "[]")]
+
+
+def save_documents_again(connection: Connection, rows: Iterable[int]) -> None:
+    """Note whose part of the graph is to be made again."""
+    _put(connection, "again", json.dumps(sorted(rows)))
 
 
 def _get(connection: Connection, name: str) -> str | None:

@@ -9,7 +9,7 @@ from monograph.store import graphs, names
 from monograph.store.database import Connection
 from monograph.values import arguments
 from monograph.write.pipeline import Pipeline
-from monograph.write.rebuild_graph import make
+from monograph.write.rebuild_graph import begin_again, end_again
 from monograph.write.transaction import settle
 
 Pairs = set[tuple[str, str]]
@@ -18,7 +18,8 @@ Pairs = set[tuple[str, str]]
 def set_apart(pipeline: Pipeline, name: str, other: str) -> None:
     """Say that two names are not one entity: they never become one again, whatever the file holds.
 
-    The documents that name them are done again from what is remembered. Killed before the end, it is to be said again.
+    The documents that name them are done again from what is remembered. Killed before the end, the next write goes on
+    from there.
 
     Raises
     ------
@@ -30,7 +31,8 @@ def set_apart(pipeline: Pipeline, name: str, other: str) -> None:
     with pipeline.database.write() as connection:
         pairs = _pairs(connection, pipeline, name, other)
         names.set_apart(connection, pairs)
-    _again(pipeline, pairs)
+        touched = _note(connection, pipeline, pairs)
+    end_again(pipeline, touched)
 
 
 def unite(pipeline: Pipeline, name: str, other: str) -> None:
@@ -52,7 +54,8 @@ def unite(pipeline: Pipeline, name: str, other: str) -> None:
                 f"{name!r} and {other!r} were not set apart", f"monograph entities {pipeline.database.path} --why"
             )
         names.unite(connection, pairs)
-    _again(pipeline, pairs)
+        touched = _note(connection, pipeline, pairs)
+    end_again(pipeline, touched)
 
 
 def drop_forgotten(connection: Connection) -> None:
@@ -91,11 +94,10 @@ def _pairs(connection: Connection, pipeline: Pipeline, name: str, other: str, *,
     return pairs
 
 
-def _again(pipeline: Pipeline, pairs: Pairs) -> None:
-    """Do the documents again that name any of some keys."""
-    with pipeline.database.read() as connection:
-        rows = names.rows(connection, {key for pair in pairs for key in pair})
-        touched = graphs.documents_naming(connection, rows.values())
-    make(pipeline, touched)
-    with pipeline.database.write() as connection:
-        settle(connection, pipeline.indexes)  # Where no document names them.
+def _note(connection: Connection, pipeline: Pipeline, pairs: Pairs) -> list[int]:
+    """Note the documents that name any of some keys, to be done again; returns their rows."""
+    rows = names.rows(connection, {key for pair in pairs for key in pair})
+    touched = graphs.documents_naming(connection, rows.values())
+    begin_again(connection, touched)
+    settle(connection, pipeline.indexes)
+    return touched

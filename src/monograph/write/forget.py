@@ -80,7 +80,6 @@ def erase(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
     BusyFile
         If another process still reads an older state.
     """
-    token = _owe(database)
     with database.write() as connection:
         tokens = forgetting.owed(connection)
         forgetting.count(connection)
@@ -91,7 +90,8 @@ def erase(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
             index.fold(connection)
         terms.merge(connection)
     database.rewrite()
-    _settle(database, [*tokens, token])
+    if tokens:
+        _settle(database, tokens)
 
 
 def faults(database: Database) -> list[Finding]:
@@ -105,10 +105,11 @@ def faults(database: Database) -> list[Finding]:
 def _finish(database: Database, indexes: Sequence[EcoVectorIndex], times: int) -> None:
     """Erase if that is owed, or if others did meanwhile: what was derived may be of what they forgot."""
     with database.read() as connection:
-        due = bool(forgetting.owed(connection))
-        if not due and forgetting.times(connection) != times:
-            due = memo.count_unused(connection) > 0
-    if due:
+        owed = bool(forgetting.owed(connection))
+        overlapped = not owed and forgetting.times(connection) != times and memo.count_unused(connection) > 0
+    if overlapped:
+        _owe(database)
+    if owed or overlapped:
         erase(database, indexes)
 
 

@@ -37,6 +37,10 @@ def catch_up(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
     stored = EXTRACTOR.known(pipeline.database)
     same = stored is not None and stored.key == pipeline.extractor.key
     if stored is not None and same and stored.graph == GRAPH:
+        with pipeline.database.read() as connection:
+            again = settings.documents_again(connection)
+        if again:
+            end_again(pipeline, again)
         return
     with pipeline.database.write() as connection:
         if stored is None or not same or stored.graph != UNDER_WAY:
@@ -79,6 +83,20 @@ def rebuild(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
         rows = [row.row for row in documents.every(connection)]
     make(pipeline, rows, on_progress)
     _finish(pipeline)
+
+
+def begin_again(connection: Connection, rows: Sequence[int]) -> None:
+    """Note documents, by row, to be made again: by :func:`end_again`, or else by the next write."""
+    settings.save_documents_again(connection, {*settings.documents_again(connection), *rows})
+
+
+def end_again(pipeline: Pipeline, rows: Sequence[int]) -> None:
+    """Make the parts of documents again that were noted; those that are gone by now are passed over."""
+    with pipeline.database.read() as connection:
+        there = [row for row in rows if chunks.rows_of_document(connection, row)]
+    make(pipeline, there)
+    with pipeline.database.write() as connection:
+        settings.save_documents_again(connection, set(settings.documents_again(connection)) - set(rows))
 
 
 def _note(connection: Connection, pipeline: Pipeline, graph: int) -> None:
