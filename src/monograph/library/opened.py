@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from monograph.library import faults
 from monograph.models import Embedder, Extractor, LanguageModel, Summarizer
 from monograph.search.nearest_names import NearestNames
 from monograph.settings import Settings
@@ -39,6 +40,7 @@ class OpenFile:
         self.given_extractor: Extractor | None = None
         self.given_summarizer: Summarizer | None = None
         self._nearest: NearestNames | None = None
+        database.diagnose = lambda: faults.diagnosis(database, self.indexes, settings)
 
     def plug_in(
         self, embedder: Embedder | None = None, extractor: Extractor | None = None, summarizer: Summarizer | None = None

@@ -25,7 +25,7 @@ from monograph.errors import (
     ReadOnlyFile,
     StorageFull,
 )
-from monograph.store import schema, unreadable
+from monograph.store import functions, schema, unreadable
 from monograph.store.unreadable import UNDECODABLE, damaged, is_own
 
 Connection: TypeAlias = sqlite3.Connection
@@ -227,7 +227,7 @@ class Database:
                 raise ReadOnlyFile(f"{self.path} has the older format {header.format} and cannot be written", "copy it")
             with our_errors(self.path):
                 schema.migrate(self.connection())
-        with our_errors(self.path):
+        with our_errors(self.path, self.connection()):
             self.connection().execute("SELECT value FROM settings WHERE name = 'generation'").fetchone()
         self._file = _identity(self.path)
         _opened[self._file] += 1
@@ -348,7 +348,7 @@ def _connect(path: Path, *, read_only: bool) -> Connection:
         connection = sqlite3.connect(
             uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256
         )
-        connection.create_function("casefold", 1, _casefold, deterministic=True)
+        functions.register(connection, path)
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA secure_delete = ON")
         # Else every savepoint that changes more than four pages opens a file of its own: 0.2 ms a document.
@@ -357,11 +357,6 @@ def _connect(path: Path, *, read_only: bool) -> Connection:
         connection.execute("PRAGMA mmap_size = 2147418112")
         connection.execute("PRAGMA cache_size = -8192")
     return connection
-
-
-def _casefold(text: str | bytes | int | float | None) -> str | bytes | int | float | None:
-    """SQLite's own lower() knows only ASCII."""
-    return text.casefold() if isinstance(text, str) else text
 
 
 def _make(path: Path) -> None:

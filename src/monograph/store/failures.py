@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from monograph.store.database import Connection
+from monograph.store.database import Connection, decoding
 from monograph.values import Problem
 
 MOST = 10_000
@@ -24,8 +24,9 @@ class Failure:
 
 def load(connection: Connection) -> list[Failure]:
     """All failures that are remembered, in order of file."""
-    rows = json.loads(_get(connection, "failures", "[]"))
-    return [Failure(file, root, Problem(*problem)) for file, root, *problem in rows]
+    with decoding(connection, "the setting 'failures'"):
+        rows = json.loads(_get(connection, "failures", "[]"))
+        return [Failure(file, root, Problem(*problem)) for file, root, *problem in rows]
 
 
 def save(connection: Connection, failures: Iterable[Failure]) -> None:
@@ -36,7 +37,8 @@ def save(connection: Connection, failures: Iterable[Failure]) -> None:
 
 def synced(connection: Connection) -> dict[str, float]:
     """When each file or folder was last looked through, in seconds since 1970."""
-    return dict(json.loads(_get(connection, "synced", "{}")))
+    with decoding(connection, "the setting 'synced'"):
+        return dict(json.loads(_get(connection, "synced", "{}")))
 
 
 def save_synced(connection: Connection, times: Mapping[str, float]) -> None:

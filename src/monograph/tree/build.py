@@ -44,6 +44,11 @@ class Recipe:
         return content_hash("segment", self.summarizer, self.max_tokens, names)[:KEY_BYTES]
 
 
+def summary_key(summarizer: str, max_tokens: int, texts: Sequence[str]) -> bytes:
+    """The memo key of a summary: the same texts in the same order give the same."""
+    return content_hash("summarize", summarizer, max_tokens, list(texts))
+
+
 def chunk_key(name: str, text: str) -> bytes:
     """The key of a chunk's node."""
     return content_hash("chunk", name, text)[:KEY_BYTES]

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from monograph.derive.embed.text import embedded_text
-from monograph.store import check_graph, chunks, documents, memo, names, settings, tree, vectors
-from monograph.store.check import drop_strays, drop_vectors_of_other_length, rebuild_index
+from monograph.store import checksums, chunks, documents, memo, names, settings, vectors
 from monograph.store.database import Connection
 from monograph.values import Document, OnProgress, Progress, content_hash
-from monograph.write import rebuild_graph
 from monograph.write.graph import embed_names
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import Prepared, Vectored
@@ -28,11 +26,14 @@ def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Embedd
     """
     with pipeline.database.read() as connection:
         rows = list(documents.every(connection))
-    total = _remember(pipeline, rows, on_progress)
+    total = remember(pipeline, rows, on_progress)
     with write(pipeline.database, pipeline.indexes) as connection:
         # Documents may have come meanwhile: those are few, and their vectors are made inside.
         for row in documents.every(connection):
-            _assign(connection, pipeline, row)
+            sound = checksums.is_sound(connection, row.row)
+            assign(connection, pipeline, row)
+            if sound:
+                checksums.seal(connection, row.row)  # Vectors that came with their chunks are gone.
         stored = settings.StoredEmbedder(pipeline.embedder.key, pipeline.embedder.spec, pipeline.embedder.dimension)
         settings.save_model(connection, stored)
         coded = names.drop_codes(connection)
@@ -41,36 +42,8 @@ def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Embedd
     return total
 
 
-def repair(pipeline: Pipeline, *, whole_tree: bool) -> None:
-    """Mend what rows allow to be mended: strays go, indexes are made anew, missing vectors are made.
-
-    A graph that has a fault is made anew as a whole, from remembered extractions; and so is the tree, unless it is
-    whole, from remembered summaries.
-    """
-    with pipeline.database.write() as connection:
-        if not whole_tree:
-            tree.clear(connection)
-            tree.drop_unreadable(connection)
-        drop_strays(connection)
-        faulty = any(check_graph.findings(connection))  # Now: a stray that went may have left some behind.
-        drop_vectors_of_other_length(connection, pipeline.embedder.dimension)
-        rebuild_index(connection)
-        wanting = set(chunks.documents_without_vectors(connection))
-        rows = [row for row in documents.every(connection) if row.row in wanting]
-    _remember(pipeline, rows, None)
-    with pipeline.database.write() as connection:
-        for row in rows:
-            _assign(connection, pipeline, row, only_missing=True)
-        for index in pipeline.indexes:
-            index.rebuild(connection)
-    if faulty:
-        rebuild_graph.rebuild(pipeline)
-    else:
-        rebuild_graph.catch_up(pipeline)
-    update(pipeline)
-
-
-def _remember(pipeline: Pipeline, rows: Sequence[documents.Row], on_progress: OnProgress | None) -> Embedded:
+def remember(pipeline: Pipeline, rows: Sequence[documents.Row], on_progress: OnProgress | None = None) -> Embedded:
+    """Make and remember the vectors of documents that the memo lacks."""
     embedded = remembered = 0
     for first in range(0, len(rows), DOCUMENTS_AT_ONCE):
         with pipeline.database.read() as connection:
@@ -98,7 +71,8 @@ def _wanted(connection: Connection, pipeline: Pipeline, row: documents.Row) -> I
         yield found.row, Vectored(content_hash("embed", pipeline.embedder.key, text), text, None)
 
 
-def _assign(connection: Connection, pipeline: Pipeline, row: documents.Row, *, only_missing: bool = False) -> None:
+def assign(connection: Connection, pipeline: Pipeline, row: documents.Row, *, only_missing: bool = False) -> None:
+    """Give the chunks of a document their vectors, or only those that have none."""
     wanted = dict(_wanted(connection, pipeline, row))
     if only_missing:
         held = vectors.rows_with_vector(connection, row.row)

@@ -48,10 +48,13 @@ def recipe(summarizer: str, chosen: Settings) -> build.Recipe:
     return build.Recipe(summarizer, chosen.summary_tokens, bounds, chosen.summary_layers)
 
 
-def update(pipeline: Pipeline, on_progress: OnProgress | None = None, *, anew: bool = False) -> TreeUpdate:
+def update(
+    pipeline: Pipeline, on_progress: OnProgress | None = None, *, anew: bool = False, afresh: bool = False
+) -> TreeUpdate:
     """Make the tree what its chunks imply; nothing to do in a file without one, or where no chunk came or went.
 
-    With ``anew`` every summary is made with the pipeline's summarizer, which becomes the file's own.
+    With ``anew`` every summary is made with the pipeline's summarizer, which becomes the file's own. With ``afresh``
+    nothing of the tree that is there counts but its planes.
 
     Each summary is remembered as it comes. Killed, or failed, the tree is as it was, and the next time only what is
     missing is made.
@@ -64,11 +67,11 @@ def update(pipeline: Pipeline, on_progress: OnProgress | None = None, *, anew: b
         If another process keeps changing the file.
     """
     summarizer = pipeline.summarizer
-    if summarizer is None or not (anew or _waiting(pipeline)):
+    if summarizer is None or not (anew or afresh or _waiting(pipeline)):
         return TreeUpdate()
     total = TreeUpdate()
     for _ in range(_TRIES):
-        draft, planes = _begun(pipeline, anew=anew)
+        draft, planes = _begun(pipeline, anew=anew, afresh=afresh)
         while True:
             with pipeline.database.read() as connection:
                 cuts = build.cut(connection, recipe(summarizer.key, pipeline.settings), draft)
@@ -105,24 +108,27 @@ def _waiting(pipeline: Pipeline) -> bool:
         return not whole
 
 
-def _begun(pipeline: Pipeline, *, anew: bool) -> tuple[build.Draft, Planes]:
+def _begun(pipeline: Pipeline, *, anew: bool, afresh: bool) -> tuple[build.Draft, Planes]:
     """A draft of the tree, and its planes: those of the file, or others if it is time to learn them."""
     with pipeline.database.read() as connection:
         if not store.stale_leaves(connection):
-            return _drafted(connection, pipeline, anew=anew)
+            return _drafted(connection, pipeline, anew=anew, afresh=afresh)
     with write(pipeline.database, pipeline.indexes):
         pass  # A writer left it to the end of the next transaction to update the leaves.
     with pipeline.database.read() as connection:
-        return _drafted(connection, pipeline, anew=anew)
+        return _drafted(connection, pipeline, anew=anew, afresh=afresh)
 
 
-def _drafted(connection: Connection, pipeline: Pipeline, *, anew: bool) -> tuple[build.Draft, Planes]:
+def _drafted(connection: Connection, pipeline: Pipeline, *, anew: bool, afresh: bool) -> tuple[build.Draft, Planes]:
     held, count = build.planes_of(connection), vectors.count(connection)
     draft = build.Draft(store.version(connection), anew=anew)
     if held is not None and not due_planes(held, count, pipeline):
-        return draft, held
-    found = vectors.first_by_id(connection, LEARNING_SAMPLE, pipeline.embedder.dimension)
-    planes = random_or_learned(pipeline, found, count)
+        if not afresh:
+            return draft, held
+        planes = held
+    else:
+        found = vectors.first_by_id(connection, LEARNING_SAMPLE, pipeline.embedder.dimension)
+        planes = random_or_learned(pipeline, found, count)
     build.lay_all_leaves(connection, draft, planes)
     return draft, planes
 
@@ -199,9 +205,9 @@ def _made(
 
 
 def summary_key(pipeline: Pipeline, texts: Sequence[str]) -> bytes:
-    """The memo key of a summary: the same texts in the same order give the same."""
+    """The memo key of a summary of these texts."""
     key = "" if pipeline.summarizer is None else pipeline.summarizer.key
-    return content_hash("summarize", key, pipeline.settings.summary_tokens, list(texts))
+    return build.summary_key(key, pipeline.settings.summary_tokens, texts)
 
 
 def _remember_summaries(
