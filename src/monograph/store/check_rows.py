@@ -17,7 +17,8 @@ def findings(connection: Connection) -> Iterator[Finding]:
     if wrong:
         yield Finding("names", f"{len(wrong)} names have another code than was stored", repairable=True)
     for name in settings.wrong(connection):
-        yield Finding("settings", f"{name!r} is not what was stored", repairable=name == settings.GENERATION)
+        mend = settings.MENDS.get(name)
+        yield Finding("settings", f"{name!r} is not what was stored", mend == "", mend or "")
     planes = tree.planes(connection)
     if planes is not None and not checksums.holds(connection, tree.PLANES, planes):
         yield Finding("trees", "the planes are not what was stored", repairable=True)

@@ -7,10 +7,10 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from typing import TypeVar
 
+from monograph.errors import DamagedFile
 from monograph.settings import Settings
 from monograph.store import checksums
 from monograph.store.database import Connection, decoding, path_of
-from monograph.store.unreadable import damaged
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,15 @@ class StoredSummarizer:
 
 GENERATION = "generation"
 """The setting that counts commits."""
+_SUMMARIES = "summaries"
+MENDS = {
+    GENERATION: "",
+    _SUMMARIES: "",
+    "embedder": "monograph reembed FILE EMBEDDER",
+    "extractor": "monograph reextract FILE EXTRACTOR",
+    "summarizer": "monograph resummarize FILE SUMMARIZER",
+}
+"""What brings a setting back; nothing where a repair does."""
 
 StoredModel = TypeVar("StoredModel", StoredEmbedder, StoredExtractor, StoredSummarizer)
 _NAMES = {StoredEmbedder: "embedder", StoredExtractor: "extractor", StoredSummarizer: "summarizer"}
@@ -82,8 +91,8 @@ class SummaryCounts:
 
 def load_summary_counts(connection: Connection) -> SummaryCounts:
     """What summaries have taken so far."""
-    text = _get(connection, "summaries")
-    with _decoding(connection, "summaries"):
+    text = _get(connection, _SUMMARIES)
+    with _decoding(connection, _SUMMARIES):
         return SummaryCounts() if text is None else SummaryCounts(**json.loads(text))
 
 
@@ -91,13 +100,13 @@ def count_summaries(connection: Connection, made: int, tokens: int) -> None:
     """Note what a change of the tree took."""
     before = load_summary_counts(connection)
     after = SummaryCounts(made, tokens, before.ever_made + made, before.ever_tokens + tokens)
-    _put(connection, "summaries", json.dumps(asdict(after)))
+    _put(connection, _SUMMARIES, json.dumps(asdict(after)))
 
 
 def _get(connection: Connection, name: str) -> str | None:
     row = connection.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
     if row is None and checksums.has(connection, f"settings/{name}"):
-        raise damaged(path_of(connection), f"the setting {name!r} is lost")
+        raise DamagedFile(f"{path_of(connection)} is damaged: the setting {name!r} is lost", "restore it from a copy")
     return None if row is None else str(row[0])
 
 
@@ -129,9 +138,12 @@ def wrong(connection: Connection) -> list[str]:
 
 
 def restart(connection: Connection) -> None:
-    """Count commits anew, where the number of them is lost."""
-    if GENERATION in wrong(connection):
+    """Count commits and summaries anew, where the numbers of them are lost."""
+    lost = wrong(connection)
+    if GENERATION in lost:
         connection.execute("INSERT OR REPLACE INTO settings VALUES (?, abs(random() / 4))", (GENERATION,))
+    if _SUMMARIES in lost:
+        _put(connection, _SUMMARIES, json.dumps(asdict(SummaryCounts())))
 
 
 def _decoding(connection: Connection, name: str) -> AbstractContextManager[None]:

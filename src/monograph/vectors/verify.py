@@ -19,6 +19,11 @@ def faults(connection: Connection, space: int) -> Iterator[str]:
     """What is wrong with an index: damaged clusters, and vectors that are not where they should be."""
     if store.has_stale(connection, space):
         yield "vectors wait to be put into the index"
+    yield from damage(connection, space)
+
+
+def damage(connection: Connection, space: int) -> Iterator[str]:
+    """The same, without what waits to be put into it."""
     if store.header(connection, space) is None:
         if store.sizes(connection, space) or store.count_entries(connection, space):
             yield "clusters have lost what says how they are built"
@@ -93,9 +98,10 @@ def _misplaced(connection: Connection, space: int, held: dict[int, set[int]]) ->
     wrong = sum(wanted[cluster] != held[cluster] for cluster in held) + lost
     if wrong:
         yield f"{wrong} clusters do not hold what is placed in them"
-    missing = store.count_missing(connection, space)
+    if store.has_stale(connection, space):
+        return
+    missing, unwanted = store.count_missing(connection, space), store.count_unwanted(connection, space)
     if missing:
         yield f"{missing} vectors are not in the index"
-    unwanted = store.count_unwanted(connection, space)
-    if unwanted and not store.has_stale(connection, space):
+    if unwanted:
         yield f"{unwanted} vectors are in the index and belong to nothing"

@@ -27,7 +27,9 @@ from monograph.store import (
 )
 from monograph.store.database import Connection
 from monograph.tree.hash import Planes
-from monograph.values import content_hash
+from monograph.values import Finding, content_hash
+from monograph.vectors.index import EcoVectorIndex
+from monograph.vectors.verify import damage
 from monograph.write import rebuild_graph, verify
 from monograph.write.graph import embed_names, extraction_key
 from monograph.write.pipeline import Pipeline
@@ -55,7 +57,8 @@ def repair(pipeline: Pipeline, *, whole_tree: bool) -> None:
         clusters.drop_strays(connection)
         uncoded = _part_with_names(connection)
         faulty = _part_with_wrong(connection, pipeline)
-        check_terms.rebuild(connection)
+        if any(check_terms.findings(connection)) or check.index_fault(connection) is not None:
+            check_terms.rebuild(connection)
         wanting = set(chunks.documents_without_vectors(connection))
         rows = [row for row in documents.every(connection) if row.row in wanting]
         unread = graphs.documents_without_extraction(connection)
@@ -64,7 +67,7 @@ def repair(pipeline: Pipeline, *, whole_tree: bool) -> None:
         for row in rows:
             assign(connection, pipeline, row, only_missing=True)
         for index in pipeline.indexes if whole_tree else (pipeline.index,):
-            index.rebuild(connection)
+            _bring_up_to_date(connection, index)
     if faulty:
         rebuild_graph.remember(pipeline, unread)  # The graph that is there stands until this is done.
         rebuild_graph.rebuild(pipeline)
@@ -74,6 +77,16 @@ def repair(pipeline: Pipeline, *, whole_tree: bool) -> None:
     update(pipeline, afresh=not whole_tree)
     with pipeline.database.write() as connection:
         memo.drop_disowned(connection)
+
+
+def _bring_up_to_date(connection: Connection, index: EcoVectorIndex) -> None:
+    wrong = check.guarded(
+        connection, "clusters", lambda: (Finding("clusters", one, True) for one in damage(connection, index.space))
+    )
+    if any(wrong):
+        index.rebuild(connection)
+    else:
+        index.settle(connection)
 
 
 def _part_with_values(connection: Connection, pipeline: Pipeline) -> None:
