@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from monograph.errors import ModelError
+from monograph.library import faults
 from monograph.models import Embedder, Extractor, LanguageModel, Summarizer, Trusted
 from monograph.search.nearest_names import NearestNames
 from monograph.settings import Settings
@@ -42,6 +43,7 @@ class OpenFile:
         self.given_extractor: Extractor | None = None
         self.given_summarizer: Summarizer | None = None
         self._nearest: NearestNames | None = None
+        database.diagnose = lambda: faults.diagnosis(database, self.indexes, settings)
 
     @classmethod
     def of(

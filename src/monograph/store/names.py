@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
+from monograph.store import checksums
 from monograph.store.checksums import checksum
 from monograph.store.database import Connection
 
@@ -163,6 +164,15 @@ def drop_codes(connection: Connection, but: int | None = None) -> None:
     connection.execute(f"UPDATE names SET code = NULL, checksum = NULL WHERE {some}", (but,))  # noqa: S608 - a constant
 
 
+def wrong_codes(connection: Connection) -> list[int]:
+    """Rows of the names whose key or code is not what was stored."""
+    checksums.register(connection)
+    found = connection.execute(
+        "SELECT name FROM names WHERE checksum IS NOT NULL AND checksum != checksum(CAST(key AS BLOB), code)"
+    )
+    return [int(row) for (row,) in found]
+
+
 def codes(connection: Connection) -> Iterator[tuple[int, bytes]]:
     """(row, code) of every living name that has a code, in order of key."""
     yield from connection.execute("SELECT name, code FROM names WHERE uses > 0 AND code IS NOT NULL ORDER BY key")
@@ -185,22 +195,31 @@ def unresolved(connection: Connection) -> list[list[Member]]:
 
     A name that is alone, has no head and stands for no other is left out: most are.
     """
+    return _groups(connection, "unresolved")
+
+
+def groups(connection: Connection) -> list[list[Member]]:
+    """The living names of every signature, as :func:`unresolved` gives those that may be out of date."""
+    return _groups(connection, "(SELECT DISTINCT signature FROM names)")
+
+
+def _groups(connection: Connection, signatures: str) -> list[list[Member]]:
     full = dict(
         connection.execute(
-            """SELECT a.name, group_concat(DISTINCT a.full) FROM unresolved AS u CROSS JOIN names AS n
-            CROSS JOIN aliases AS a WHERE n.signature = u.signature AND a.name = n.name GROUP BY a.name"""
+            f"""SELECT a.name, group_concat(DISTINCT a.full) FROM {signatures} AS u CROSS JOIN names AS n
+            CROSS JOIN aliases AS a WHERE n.signature = u.signature AND a.name = n.name GROUP BY a.name"""  # noqa: S608
         )
     )
     found = connection.execute(
-        """WITH several AS (
-            SELECT u.signature FROM unresolved AS u CROSS JOIN names AS n WHERE n.signature = u.signature AND n.uses > 0
-            GROUP BY u.signature
+        f"""WITH several AS (
+            SELECT u.signature FROM {signatures} AS u CROSS JOIN names AS n
+            WHERE n.signature = u.signature AND n.uses > 0 GROUP BY u.signature
             HAVING count(*) > 1 OR max(n.head) IS NOT NULL OR max(n.name IN (SELECT value FROM json_each(?)))
         )
         SELECT n.signature, n.name, n.key, n.persons > 0, n.code, n.head, n.reason,
             EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.name)
         FROM several AS u CROSS JOIN names AS n
-        WHERE n.signature = u.signature AND n.uses > 0 ORDER BY n.signature, n.key""",
+        WHERE n.signature = u.signature AND n.uses > 0 ORDER BY n.signature, n.key""",  # noqa: S608 - constants
         (_listed(full),),
     ).fetchall()
     return [[_member(row, full) for row in group] for _, group in groupby(found, key=itemgetter(0))]
@@ -210,6 +229,53 @@ def _member(row: tuple[Any, ...], full: Mapping[int, str]) -> Member:
     _, name, key, person, code, head, reason, subject = row
     stands_for = tuple(int(one) for one in full[name].split(",")) if name in full else ()
     return Member(name, key, bool(subject), bool(person), code or b"", stands_for, head or 0, reason or "")
+
+
+def is_settled(connection: Connection) -> bool:
+    """Whether every head is up to date."""
+    return connection.execute("SELECT 1 FROM unresolved LIMIT 1").fetchone() is None
+
+
+def with_other_signature(connection: Connection, signature: Callable[[str], int]) -> list[tuple[int, int]]:
+    """(row, signature that it should have) of the names that have another than their key gives."""
+    found = connection.execute("SELECT name, key, signature FROM names")
+    return [(int(row), wanted) for row, key, held in found if (wanted := signature(key)) != held]
+
+
+def sign(connection: Connection, signatures: Iterable[tuple[int, int]]) -> None:
+    """Give names their signatures: (row, signature)."""
+    connection.executemany("UPDATE names SET signature = ?2 WHERE name = ?1", signatures)
+
+
+def drop_undecodable(connection: Connection) -> None:
+    """Forget names whose key is no UTF-8: nothing is called so. The graph must be made anew after it."""
+    gone = []
+    for row, key in connection.execute("SELECT name, CAST(key AS BLOB) FROM names"):
+        try:
+            key.decode()
+        except UnicodeDecodeError:
+            gone.append((row,))
+    connection.executemany("DELETE FROM names WHERE name = ?", gone)
+
+
+def keys_of(connection: Connection, rows: Iterable[int]) -> list[str]:
+    """The keys of names, by row."""
+    found = connection.execute(
+        "SELECT key FROM names WHERE name IN (SELECT value FROM json_each(?)) ORDER BY key", (_listed(rows),)
+    )
+    return [str(key) for (key,) in found]
+
+
+def forget_codes(connection: Connection, rows: Iterable[int]) -> None:
+    """Forget the codes of some names."""
+    asked = [(row,) for row in rows]
+    connection.executemany("INSERT OR IGNORE INTO unresolved SELECT signature FROM names WHERE name = ?", asked)
+    connection.executemany("UPDATE names SET code = NULL, checksum = NULL WHERE name = ?", asked)
+
+
+def mirror_apart(connection: Connection) -> None:
+    """Let pairs that were set apart stand in both orders."""
+    connection.execute("INSERT OR IGNORE INTO apart SELECT full, key FROM apart")
 
 
 def set_heads(connection: Connection, heads: Iterable[tuple[int | None, str | None, int]]) -> None:

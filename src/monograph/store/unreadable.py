@@ -15,7 +15,7 @@ UNDECODABLE = (ValueError, TypeError, LookupError, ArithmeticError, struct.error
 """What Python raises over values that are not what they should be."""
 
 _NOT_UTF8 = re.compile(r"Could not decode to UTF-8 column '(?P<column>[^']*)'")
-_OF_FTS = ("invalid fts5 file format", "vtable constructor failed", "malformed inverted index")
+_OF_FTS = ("invalid fts5 file format", "vtable constructor failed", "malformed inverted index", "no such fts5 table")
 _SHADOWS = ("words_", "trigrams_", "sqlite_")
 _JSON = (("documents", "metadata"), ("documents", "sections"), ("chunks", "metadata"), ("chunks", "merged"))
 TEXTS = (

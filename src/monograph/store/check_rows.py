@@ -1,0 +1,24 @@
+"""Rows that stand alone held against their checksums: what is remembered, codes of names, settings, planes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from monograph.store import checksums, memo, names, settings, tree
+from monograph.store.database import Connection
+from monograph.values import Finding
+
+
+def findings(connection: Connection) -> Iterator[Finding]:
+    """The rows that are not what was stored, one finding a kind."""
+    for kind, count in memo.count_wrong(connection).items():
+        yield Finding("memo", f"{count} remembered values ({kind}) are not what was stored", repairable=True)
+    wrong = names.wrong_codes(connection)
+    if wrong:
+        yield Finding("names", f"{len(wrong)} names have another code than was stored", repairable=True)
+    for name in settings.wrong(connection):
+        mend = settings.MENDS.get(name)
+        yield Finding("settings", f"{name!r} is not what was stored", mend == "", mend or "")
+    planes = tree.planes(connection)
+    if planes is not None and not checksums.holds(connection, tree.PLANES, planes):
+        yield Finding("trees", "the planes are not what was stored", repairable=True)
