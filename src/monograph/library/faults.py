@@ -44,6 +44,8 @@ def _in_indexes(connection: Connection, indexes: Sequence[EcoVectorIndex]) -> It
     for index in indexes:
         for fault in clusters.faults(connection, index.space):
             yield Finding("clusters", fault, repairable=True)
+    for fault in clusters.strays(connection):
+        yield Finding("clusters", fault, repairable=True)
 
 
 def in_tree(connection: Connection, chosen: Settings) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from monograph.store import checksums, memo, names, settings, tree
+from monograph.store import check_names, checksums, memo, settings, tree
 from monograph.store.database import Connection
 from monograph.values import Finding
 
@@ -13,7 +13,7 @@ def findings(connection: Connection) -> Iterator[Finding]:
     """The rows that are not what was stored, one finding a kind."""
     for kind, count in memo.count_wrong(connection).items():
         yield Finding("memo", f"{count} remembered values ({kind}) are not what was stored", repairable=True)
-    wrong = names.wrong_codes(connection)
+    wrong = check_names.wrong_codes(connection)
     if wrong:
         yield Finding("names", f"{len(wrong)} names have another code than was stored", repairable=True)
     for name in settings.wrong(connection):

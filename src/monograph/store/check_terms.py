@@ -121,8 +121,8 @@ def _held(connection: Connection, table: str, look_up: _LookUp) -> Held:
     with _instances(connection, table) as places:
         found = sum(checksum(term) * (count * 1_000_003 + place) for term, count, place in look_up(connection, places))
     lengths = sum(checksum(*row) for row in connection.execute(f"SELECT id, sz FROM {table}_docsize"))  # noqa: S608
-    (totals,) = connection.execute(f"SELECT block FROM {table}_data WHERE id = {_TOTALS}").fetchone()  # noqa: S608
-    return Held(found % _PRIME, lengths % _PRIME, tuple(_varints(totals)))
+    totals = connection.execute(f"SELECT block FROM {table}_data WHERE id = {_TOTALS}").fetchone() or (b"",)  # noqa: S608
+    return Held(found % _PRIME, lengths % _PRIME, tuple(_varints(totals[0])))
 
 
 def _as_searches(connection: Connection, places: str) -> Iterator[tuple[str, int, int]]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from monograph.store import checksums
 from monograph.store.checksums import checksum
 from monograph.store.database import Connection
 
@@ -164,15 +163,6 @@ def drop_codes(connection: Connection, but: int | None = None) -> None:
     connection.execute(f"UPDATE names SET code = NULL, checksum = NULL WHERE {some}", (but,))  # noqa: S608 - a constant
 
 
-def wrong_codes(connection: Connection) -> list[int]:
-    """Rows of the names whose key or code is not what was stored."""
-    checksums.register(connection)
-    found = connection.execute(
-        "SELECT name FROM names WHERE checksum IS NOT NULL AND checksum != checksum(CAST(key AS BLOB), code)"
-    )
-    return [int(row) for (row,) in found]
-
-
 def codes(connection: Connection) -> Iterator[tuple[int, bytes]]:
     """(row, code) of every living name that has a code, in order of key."""
     yield from connection.execute("SELECT name, code FROM names WHERE uses > 0 AND code IS NOT NULL ORDER BY key")
@@ -234,48 +224,6 @@ def _member(row: tuple[Any, ...], full: Mapping[int, str]) -> Member:
 def is_settled(connection: Connection) -> bool:
     """Whether every head is up to date."""
     return connection.execute("SELECT 1 FROM unresolved LIMIT 1").fetchone() is None
-
-
-def with_other_signature(connection: Connection, signature: Callable[[str], int]) -> list[tuple[int, int]]:
-    """(row, signature that it should have) of the names that have another than their key gives."""
-    found = connection.execute("SELECT name, key, signature FROM names")
-    return [(int(row), wanted) for row, key, held in found if (wanted := signature(key)) != held]
-
-
-def sign(connection: Connection, signatures: Iterable[tuple[int, int]]) -> None:
-    """Give names their signatures: (row, signature)."""
-    connection.executemany("UPDATE names SET signature = ?2 WHERE name = ?1", signatures)
-
-
-def drop_undecodable(connection: Connection) -> None:
-    """Forget names whose key is no UTF-8: nothing is called so. The graph must be made anew after it."""
-    gone = []
-    for row, key in connection.execute("SELECT name, CAST(key AS BLOB) FROM names"):
-        try:
-            key.decode()
-        except UnicodeDecodeError:
-            gone.append((row,))
-    connection.executemany("DELETE FROM names WHERE name = ?", gone)
-
-
-def keys_of(connection: Connection, rows: Iterable[int]) -> list[str]:
-    """The keys of names, by row."""
-    found = connection.execute(
-        "SELECT key FROM names WHERE name IN (SELECT value FROM json_each(?)) ORDER BY key", (_listed(rows),)
-    )
-    return [str(key) for (key,) in found]
-
-
-def forget_codes(connection: Connection, rows: Iterable[int]) -> None:
-    """Forget the codes of some names."""
-    asked = [(row,) for row in rows]
-    connection.executemany("INSERT OR IGNORE INTO unresolved SELECT signature FROM names WHERE name = ?", asked)
-    connection.executemany("UPDATE names SET code = NULL, checksum = NULL WHERE name = ?", asked)
-
-
-def mirror_apart(connection: Connection) -> None:
-    """Let pairs that were set apart stand in both orders."""
-    connection.execute("INSERT OR IGNORE INTO apart SELECT full, key FROM apart")
 
 
 def set_heads(connection: Connection, heads: Iterable[tuple[int | None, str | None, int]]) -> None:

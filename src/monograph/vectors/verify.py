@@ -40,9 +40,13 @@ def damage(connection: Connection, space: int) -> Iterator[str]:
     if state is not None:
         yield from _uncoded(connection, state)
         yield from _held(connection, state)
-    strays = store.count_strays(connection)
-    if strays:
-        yield f"{strays} parts or graphs of clusters that are not there"
+
+
+def strays(connection: Connection) -> Iterator[str]:
+    """Rows that belong to no index."""
+    count = store.count_strays(connection)
+    if count:
+        yield f"{count} parts or graphs of clusters that are not there"
 
 
 def _uncoded(connection: Connection, state: State) -> Iterator[str]:
@@ -53,7 +57,7 @@ def _uncoded(connection: Connection, state: State) -> Iterator[str]:
         body = central.code(names, vectors, space.design.metric) if np.isfinite(vectors).all() else b""
     except ValueError:
         body = b""
-    if body != state.centroids.body and len(state.centroids):
+    if body != state.centroids.body and (len(state.centroids) or store.sizes(connection, space.number)):
         yield "the centroids that searches go by are not those of the clusters"
 
 

@@ -13,6 +13,7 @@ from monograph.store import (
     check,
     check_documents,
     check_graph,
+    check_names,
     check_terms,
     checksums,
     chunks,
@@ -58,7 +59,10 @@ def repair(pipeline: Pipeline, *, whole_tree: bool) -> None:
         clusters.drop_strays(connection)
         uncoded = _part_with_names(connection, pipeline.embedder.dimension)
         faulty = _part_with_wrong(connection, pipeline)
-        if any(check_terms.findings(connection)) or check.index_fault(connection) is not None:
+        if (
+            any(check.guarded(connection, "words", lambda: check_terms.findings(connection)))
+            or check.index_fault(connection) is not None
+        ):
             check_terms.rebuild(connection)
         wanting = set(chunks.documents_without_vectors(connection))
         rows = [row for row in documents.every(connection) if row.row in wanting]
@@ -79,6 +83,11 @@ def repair(pipeline: Pipeline, *, whole_tree: bool) -> None:
     update(pipeline, afresh=not whole_tree)
     with write(pipeline.database, pipeline.indexes) as connection:
         memo.drop_disowned(connection)
+
+
+def _words_are_wrong(connection: Connection) -> bool:
+    wrong = check.guarded(connection, "words", lambda: check_terms.findings(connection))
+    return any(wrong) or check.index_fault(connection) is not None
 
 
 def _bring_up_to_date(connection: Connection, index: EcoVectorIndex) -> None:
@@ -141,13 +150,13 @@ def _planes_are_lost(connection: Connection) -> bool:
 
 def _part_with_names(connection: Connection, dimension: int) -> list[str]:
     """Forget what is wrong of names; returns the keys of those that lack their codes for it."""
-    names.drop_undecodable(connection)
-    names.mirror_apart(connection)
-    names.sign(connection, names.with_other_signature(connection, signature))
-    wrong = names.wrong_codes(connection)
-    names.forget_codes(connection, wrong)
+    check_names.drop_undecodable(connection)
+    check_names.mend_apart(connection)
+    check_names.sign(connection, check_names.with_other_signature(connection, signature))
+    wrong = check_names.wrong_codes(connection)
+    check_names.forget_codes(connection, wrong)
     names.drop_codes(connection, names.code_size(dimension))
-    return names.keys_of(connection, wrong)
+    return check_names.keys_of(connection, wrong)
 
 
 def _part_with_wrong(connection: Connection, pipeline: Pipeline) -> bool:
