@@ -7,7 +7,7 @@ from pathlib import Path
 from monograph.errors import DamagedFile
 from monograph.library import faults
 from monograph.library.opened import OpenFile
-from monograph.store import check, stats
+from monograph.store import check, check_notes, stats
 from monograph.store.database import Database
 from monograph.store.encryption import RawKey
 from monograph.tree.measure import measure
@@ -61,6 +61,9 @@ def stats_of(file: OpenFile) -> Stats:
 def findings(file: OpenFile, *, repair: bool) -> list[Finding]:
     """See :meth:`monograph.Monograph.check`."""
     if repair:
+        with file.database.write() as connection:
+            check_notes.mend(connection)
+        file.settings = configuration.settle(file.database, None)
         configuration.adopt_embedder(file.database, file.embedder)
         configuration.EXTRACTOR.check(file.database, file.extractor)
         with file.database.read() as connection:

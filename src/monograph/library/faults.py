@@ -30,8 +30,12 @@ def findings(connection: Connection, indexes: Sequence[EcoVectorIndex], chosen: 
         ("chunk_graphs", lambda: _in_what_is_derived(connection)),
         ("words", lambda: check_terms.findings(connection)),
     )
+    told: set[str] = set()
     for table, part in parts:
-        yield from check.guarded(connection, table, part)
+        for one in check.guarded(connection, table, part):
+            if one.fault not in told:  # What cannot be read may be needed for several parts.
+                told.add(one.fault)
+                yield one
 
 
 def diagnosis(database: Database, indexes: Sequence[EcoVectorIndex], chosen: Settings) -> str | None:

@@ -43,7 +43,7 @@ class OpenFile:
         self.given_extractor: Extractor | None = None
         self.given_summarizer: Summarizer | None = None
         self._nearest: NearestNames | None = None
-        database.diagnose = lambda: faults.diagnosis(database, self.indexes, settings)
+        database.diagnose = lambda: faults.diagnosis(database, self.indexes, self.settings)
 
     @classmethod
     def of(

@@ -28,9 +28,12 @@ def findings(connection: Connection) -> Iterator[Finding]:
     """The documents that are not what was stored, a finding each."""
     for row, stored in _wrong(connection):
         name = documents.name_of(connection, row)
-        mend = _mend(connection, row, stored)
-        said = "is not what was stored" if mend is None else "has lost its file, or chunks"
-        yield Finding("documents", f"document {name!r} {said}", mend is not None, MEND if mend is None else "")
+        said, mended = "is not what was stored", False
+        if checksums.differ_by_a_byte(stored, checksums.of_document(connection, row)):
+            said, mended = "has another checksum than was stored", True
+        elif _mend(connection, row, stored) is not None:
+            said, mended = "has lost its file, or chunks", True
+        yield Finding("documents", f"document {name!r} {said}", mended, "" if mended else MEND)
 
 
 def chunks_of_wrong(connection: Connection) -> set[int]:
@@ -65,6 +68,9 @@ def _mend(connection: Connection, row: int, stored: int) -> _Mend | None:
 def bring_back(connection: Connection) -> None:
     """Give documents back the references that they have lost, and make readable what cannot be decoded."""
     for row, stored in list(_wrong(connection)):
+        if checksums.differ_by_a_byte(stored, checksums.of_document(connection, row)):
+            checksums.seal(connection, row)
+            continue
         mend = _mend(connection, row, stored)
         if mend is None:
             _make_readable(connection, row)
@@ -72,6 +78,29 @@ def bring_back(connection: Connection) -> None:
         connection.execute("UPDATE documents SET source = ? WHERE document = ?", (mend.source, row))
         for stray in mend.strays:
             connection.execute("UPDATE chunks SET document = ? WHERE document = ?", (row, stray))
+    _find_sources(connection)
+
+
+def _find_sources(connection: Connection) -> None:
+    """Give files the number back by which documents know them; where a file is lost, its documents are of none."""
+    lost = connection.execute(
+        "SELECT DISTINCT source FROM documents WHERE source IS NOT NULL AND source NOT IN (SELECT source FROM sources)"
+    ).fetchall()
+    for (number,) in lost:
+        found = connection.execute(
+            """SELECT source FROM sources AS s WHERE source NOT IN (SELECT source FROM documents WHERE source NOT NULL)
+            AND EXISTS (SELECT 1 FROM documents WHERE source = ? AND substr(uri, 1, length(s.uri)) = s.uri)
+            ORDER BY length(uri) DESC""",
+            (number,),
+        ).fetchone()
+        if found is not None:
+            connection.execute("UPDATE sources SET source = ? WHERE source = ?", (number, *found))
+            continue
+        for (row,) in connection.execute("SELECT document FROM documents WHERE source = ?", (number,)).fetchall():
+            sound = checksums.is_sound(connection, row)
+            connection.execute("UPDATE documents SET source = NULL WHERE document = ?", (row,))
+            if sound:
+                checksums.seal(connection, row)
 
 
 def _make_readable(connection: Connection, row: int) -> None:

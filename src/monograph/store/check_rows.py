@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from monograph.store import check_names, checksums, memo, settings, tree
+from monograph.store import check_names, check_notes, memo
 from monograph.store.database import Connection
 from monograph.values import Finding
 
@@ -16,9 +16,4 @@ def findings(connection: Connection) -> Iterator[Finding]:
     wrong = check_names.wrong_codes(connection)
     if wrong:
         yield Finding("names", f"{len(wrong)} names have another code than was stored", repairable=True)
-    for name in settings.wrong(connection):
-        mend = settings.MENDS.get(name)
-        yield Finding("settings", f"{name!r} is not what was stored", mend == "", mend or "")
-    planes = tree.planes(connection)
-    if planes is not None and not checksums.holds(connection, tree.PLANES, planes):
-        yield Finding("trees", "the planes are not what was stored", repairable=True)
+    yield from check_notes.findings(connection)

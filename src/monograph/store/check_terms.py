@@ -68,7 +68,9 @@ def rebuild(connection: Connection) -> None:
         # What of it says how it is to be read comes first, or nothing of it can be touched.
         connection.execute(f"DELETE FROM {table}_config")  # noqa: S608
         connection.execute(f"INSERT INTO {table}_config VALUES ('version', {_VERSION})")  # noqa: S608
-    terms.clear(connection)
+        connection.execute(f"DROP TABLE {table}")
+    for statement in INVERTED_INDEX:
+        connection.execute(statement)
     terms.add(connection, entries(connection))
 
 

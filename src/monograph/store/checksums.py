@@ -27,6 +27,12 @@ def checksum(*parts: bytes | str | int | None) -> int:
     return found
 
 
+def differ_by_a_byte(stored: int, found: int) -> bool:
+    """Whether it is a stored checksum that was changed, and not its row: a byte of a row changes more of it."""
+    changed = (stored ^ found).to_bytes(9, "little", signed=True)
+    return sum(byte != 0 for byte in changed) == 1
+
+
 def register(connection: sqlite3.Connection) -> None:
     """Let SQL of a connection use :func:`checksum`."""
     connection.create_function("checksum", -1, checksum, deterministic=True)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from monograph.store import checksums
 from monograph.store.database import Connection, decoding
 from monograph.values import Problem
 
@@ -84,3 +85,4 @@ def _get(connection: Connection, name: str, default: str) -> str:
 
 def _put(connection: Connection, name: str, value: str) -> None:
     connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, value))
+    checksums.put(connection, f"settings/{name}", value)

@@ -255,8 +255,9 @@ def names_and_checksums(connection: sqlite3.Connection) -> None:
         checksums.seal(connection, row)
     connection.execute(
         """INSERT INTO checksums SELECT 'settings/' || name, checksum(CAST(value AS BLOB)) FROM settings
-        WHERE name IN ('build', 'embedder', 'extractor', 'summarizer', 'summaries')"""
+        WHERE name IN ('build', 'embedder', 'extractor', 'summarizer', 'summaries', 'failures', 'synced')"""
     )
+    connection.execute("INSERT INTO checksums SELECT 'roots/' || root, checksum(name, place, seed) FROM roots")
     connection.execute(
         """INSERT INTO checksums
         SELECT 'vector_indexes/' || space, checksum(dimension, CAST(design AS BLOB), CAST(calibration AS BLOB))
@@ -275,6 +276,6 @@ FORMAT_5 = (
     "ALTER TABLE documents ADD COLUMN checksum INTEGER",
     # Of key and code, where there is a code.
     "ALTER TABLE names ADD COLUMN checksum INTEGER",
-    # Of single rows: settings/NAME, vector_indexes/SPACE, trees.
+    # Of single rows: settings/NAME, roots/ROOT, vector_indexes/SPACE, trees.
     "CREATE TABLE checksums (name TEXT PRIMARY KEY, checksum INTEGER NOT NULL) WITHOUT ROWID",
 )

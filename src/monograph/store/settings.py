@@ -41,16 +41,18 @@ class StoredSummarizer:
 
 
 GENERATION = "generation"
-"""The setting that counts commits."""
+"""The setting that counts commits; it has no checksum."""
 _SUMMARIES = "summaries"
+KEPT = ("build", "id", "embedder", "extractor", "summarizer", _SUMMARIES, "failures", "unread", "synced")
+"""The settings that have a checksum."""
+FOUND_AGAIN = ("id", _SUMMARIES, "failures", "unread", "synced")
+"""Those of them that may be forgotten: they are made anew, or found out by the next sync."""
 MENDS = {
-    GENERATION: "",
-    _SUMMARIES: "",
     "embedder": "monograph reembed FILE EMBEDDER",
     "extractor": "monograph reextract FILE EXTRACTOR",
     "summarizer": "monograph resummarize FILE SUMMARIZER",
 }
-"""What brings a setting back; nothing where a repair does."""
+"""What brings a setting back, where a repair does not."""
 
 StoredModel = TypeVar("StoredModel", StoredEmbedder, StoredExtractor, StoredSummarizer)
 _ID = re.compile("[0-9a-f]{32}")
@@ -134,29 +136,10 @@ def generation(connection: Connection) -> int:
         return int(_get(connection, GENERATION) or 0)
 
 
-def wrong(connection: Connection) -> list[str]:
-    """The settings that are lost, or not what was stored."""
-    found = {
-        bytes(name).decode("utf-8", "replace"): bytes(value)
-        for name, value in connection.execute("SELECT CAST(name AS BLOB), CAST(value AS BLOB) FROM settings")
-    }
-    sealed = [
-        str(name).removeprefix("settings/")
-        for (name,) in connection.execute("SELECT name FROM checksums WHERE name GLOB 'settings/*'")
-    ]
-    lost = [
-        name for name in sealed if name not in found or not checksums.holds(connection, f"settings/{name}", found[name])
-    ]
-    return lost + [GENERATION] * (not found.get(GENERATION, b"").isdigit())
-
-
-def restart(connection: Connection) -> None:
-    """Count commits and summaries anew, where the numbers of them are lost."""
-    lost = wrong(connection)
-    if GENERATION in lost:
-        connection.execute("INSERT OR REPLACE INTO settings VALUES (?, abs(random() / 4))", (GENERATION,))
-    if _SUMMARIES in lost:
-        _put(connection, _SUMMARIES, json.dumps(asdict(SummaryCounts())))
+def count_anew(connection: Connection) -> None:
+    """Count commits anew, from a number that stood for no state before, where the number of them is lost."""
+    connection.execute("DELETE FROM settings WHERE name = ? AND (value = '' OR value GLOB '*[^0-9]*')", (GENERATION,))
+    connection.execute("INSERT OR IGNORE INTO settings VALUES (?, abs(random() / 4))", (GENERATION,))
 
 
 def _decoding(connection: Connection, name: str) -> AbstractContextManager[None]:

@@ -22,7 +22,6 @@ from monograph.store import (
     graphs,
     memo,
     names,
-    settings,
     tree,
     vectors,
 )
@@ -47,7 +46,6 @@ def repair(pipeline: Pipeline, *, whole_tree: bool) -> None:
     derived while it was right.
     """
     with pipeline.database.write() as connection:
-        settings.restart(connection)
         check_documents.bring_back(connection)
         _part_with_values(connection, pipeline)
         whole_tree = whole_tree and not tree.stands_on_damaged(connection)
