@@ -14,6 +14,7 @@ from monograph.store import (
     check_documents,
     check_graph,
     check_names,
+    check_sources,
     check_terms,
     checksums,
     chunks,
@@ -47,6 +48,7 @@ def repair(pipeline: Pipeline, *, whole_tree: bool) -> None:
     """
     with pipeline.database.write() as connection:
         check_documents.bring_back(connection)
+        check_sources.mend(connection)
         _part_with_values(connection, pipeline)
         whole_tree = whole_tree and not tree.stands_on_damaged(connection)
         if not whole_tree:
