@@ -47,9 +47,9 @@ def diagnosis(database: Database, indexes: Sequence[EcoVectorIndex], chosen: Set
 
 def _in_indexes(connection: Connection, indexes: Sequence[EcoVectorIndex]) -> Iterator[Finding]:
     for index in indexes:
-        for fault in clusters.faults(connection, index.space):
+        for fault in (*clusters.faults(connection, index.space), *clusters.strays(connection, index.space)):
             yield Finding("clusters", fault, repairable=True)
-    for fault in clusters.strays(connection):
+    for fault in clusters.strays_of_none(connection):
         yield Finding("clusters", fault, repairable=True)
 
 

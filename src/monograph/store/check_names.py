@@ -17,7 +17,8 @@ def wrong_codes(connection: Connection) -> list[int]:
     """Rows of the names whose key or code is not what was stored."""
     checksums.register(connection)
     found = connection.execute(
-        "SELECT name FROM names WHERE checksum IS NOT NULL AND checksum != checksum(CAST(key AS BLOB), code)"
+        """SELECT name FROM names
+        WHERE checksum NOT NULL AND code NOT NULL AND checksum != checksum(CAST(key AS BLOB), code)"""
     )
     return [int(row) for (row,) in found]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from monograph.store.database import Connection
 from monograph.tree.hash import Planes
 from monograph.values import Finding, content_hash
 from monograph.vectors.index import EcoVectorIndex
-from monograph.vectors.verify import damage
+from monograph.vectors.verify import damage, strays
 from monograph.write import name_codes, rebuild_graph, verify
 from monograph.write.graph import embed_names, extraction_key
 from monograph.write.pipeline import Pipeline
@@ -91,10 +91,11 @@ def _words_are_wrong(connection: Connection) -> bool:
 
 
 def _bring_up_to_date(connection: Connection, index: EcoVectorIndex) -> None:
-    wrong = check.guarded(
-        connection, "clusters", lambda: (Finding("clusters", one, True) for one in damage(connection, index.space))
-    )
-    if any(wrong):
+    def wrong() -> Iterator[Finding]:
+        for fault in (*damage(connection, index.space), *strays(connection, index.space)):
+            yield Finding("clusters", fault, repairable=True)
+
+    if any(check.guarded(connection, "clusters", wrong)):
         index.rebuild(connection)
     else:
         index.settle(connection)
