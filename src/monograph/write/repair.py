@@ -154,7 +154,7 @@ def _part_with_names(connection: Connection, dimension: int) -> list[str]:
     check_names.drop_undecodable(connection)
     check_names.mend_apart(connection)
     check_names.sign(connection, check_names.with_other_signature(connection, signature))
-    wrong = check_names.wrong_codes(connection)
+    wrong = check_names.wrong_codes(connection, names.code_size(dimension))
     check_names.forget_codes(connection, wrong)
     names.drop_codes(connection, names.code_size(dimension))
     return check_names.keys_of(connection, wrong)
