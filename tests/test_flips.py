@@ -68,7 +68,7 @@ def seen(monograph: Monograph) -> list[Any]:
     found += [(monograph.document(one.id), monograph.chunks(one.id)) for one in listed]
     found += [monograph.tree.outline(layers=9), monograph.graph.entities(400), monograph.graph.merges()]
     found.append(monograph.graph.neighbourhood("Tobias Renk", 2))
-    found.append([replace(one, size=0, synced=0) for one in monograph.files.sources()])
+    found.append([replace(one, size=0, synced=0) for one in monograph.files.sources() if one.documents])
     return found
 
 

@@ -40,10 +40,12 @@ def findings(connection: Connection) -> Iterator[Finding]:
     rows, notes = _rows(connection), _notes(connection)
     for name in _wrong(rows, notes):
         setting = name.removeprefix(_SETTING)
-        mended = setting in settings.FOUND_AGAIN or not name.startswith((_SETTING, _ROOT))
-        mended = mended or (name not in rows and setting not in settings.KEPT) or _right(rows, notes, name) is not None
+        nameless = name not in rows and setting not in settings.KEPT
+        mended = nameless or setting in settings.FOUND_AGAIN or not name.startswith((_SETTING, _ROOT))
+        mended = mended or _right(rows, notes, name) is not None
+        table = "checksums" if nameless else name.partition("/")[0]
         yield Finding(
-            name.partition("/")[0], f"{setting!r} is not what was stored", mended, settings.MENDS.get(setting, "")
+            table, f"{setting!r} is not what was stored", mended, "" if mended else settings.MENDS.get(setting, "")
         )
     counter = rows.get(_SETTING + settings.GENERATION, (b"",))[0]
     if not bytes(counter).isdigit():
