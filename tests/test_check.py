@@ -9,6 +9,7 @@ import pytest
 
 from embedders import HashEmbedder
 from monograph import Document, Monograph
+from monograph.derive.extract import load_extractor
 from monograph.errors import InputError, ModelMismatch, ModelUnavailable
 from monograph.settings import Settings
 
@@ -120,6 +121,20 @@ def test_what_is_left_says_what_was_there(path: Path, folder: Path, damage: str,
         assert monograph.check(repair=True) == []
         assert monograph.search("salt and pepper", 3)
     assert rows(path) == whole
+
+
+@pytest.mark.plain("it is damaged by Python's own SQLite")
+def test_a_setting_that_is_lost_is_one_fault(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE settings SET value = '{' WHERE name = 'extractor'")
+    connection.commit()
+    connection.close()
+    with Monograph.open(path) as monograph:
+        (finding,) = monograph.check()
+        assert (finding.table, finding.repairable) == ("settings", False)
+        assert finding.mend.startswith("monograph reextract")
+        monograph.graph.rebuild(load_extractor("pattern"))
+        assert monograph.check() == []
 
 
 def rows(path: Path) -> list[list[tuple[object, ...]]]:

@@ -151,6 +151,18 @@ def test_a_changed_byte_in_an_encrypted_file(embedder: Embedder, tmp_path: Path)
     assert verdicts.count("found") > 6
 
 
+@pytest.mark.plain("it is about a key of its own")
+def test_a_changed_page_of_an_encrypted_file(embedder: Embedder, tmp_path: Path) -> None:
+    pytest.importorskip("sqlcipher3", reason="the extra encrypt is not installed")
+    path = made(tmp_path / "locked.mono", embedder, key="a key")
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    with Monograph.open(path, key="a key") as monograph:
+        findings = monograph.check()
+    assert ("file", False) in {(one.table, one.repairable) for one in findings}
+
+
 def mended(copy: Path, embedder: Embedder, truths: list[Any]) -> str:
     """What comes of a repair, where all that is found is said to be mended by it."""
     try:

@@ -71,7 +71,7 @@ def findings(file: OpenFile, *, repair: bool) -> list[Finding]:
         mending.repair(file.pipeline(), whole_tree=whole)
     with file.database.read() as connection:
         found = list(faults.findings(connection, file.indexes, file.settings))
-    if not file.database.read_only:
+    if not file.database.read_only and all(one.table != "file" for one in found):
         with file.database.write() as connection:
             fault = check.index_fault(connection)
         found.extend([] if fault is None or fault.table in {one.table for one in found} else [fault])

@@ -15,6 +15,8 @@ from monograph.vectors.index import EcoVectorIndex
 from monograph.write import tree
 from monograph.write import verify as derived
 
+_OF_SETTING = "the setting '"
+
 
 def findings(connection: Connection, indexes: Sequence[EcoVectorIndex], chosen: Settings) -> Iterator[Finding]:
     """Every fault; ``chosen`` are the settings that the file was opened with."""
@@ -34,9 +36,11 @@ def findings(connection: Connection, indexes: Sequence[EcoVectorIndex], chosen: 
     told: set[str] = set()
     for table, part in parts:
         for one in check.guarded(connection, table, part):
-            if one.fault not in told:  # What cannot be read may be needed for several parts.
-                told.add(one.fault)
-                yield one
+            # What cannot be read may be needed for several parts, and a setting was held against its checksum.
+            if one.fault in told or (_OF_SETTING in one.fault and "settings" in told):
+                continue
+            told |= {one.fault, one.table}
+            yield one
 
 
 def diagnosis(database: Database, indexes: Sequence[EcoVectorIndex], chosen: Settings) -> str | None:

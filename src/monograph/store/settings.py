@@ -47,11 +47,7 @@ KEPT = ("build", "id", "embedder", "extractor", "summarizer", _SUMMARIES, "failu
 """The settings that have a checksum."""
 FOUND_AGAIN = ("id", _SUMMARIES, "failures", "unread")
 """Those of them that may be forgotten: they are made anew, or found out by the next sync."""
-MENDS = {
-    "embedder": "monograph reembed FILE EMBEDDER",
-    "extractor": "monograph reextract FILE EXTRACTOR",
-    "summarizer": "monograph resummarize FILE SUMMARIZER",
-}
+MENDS = {"extractor": "monograph reextract FILE EXTRACTOR"}
 """What brings a setting back, where a repair does not."""
 
 StoredModel = TypeVar("StoredModel", StoredEmbedder, StoredExtractor, StoredSummarizer)
