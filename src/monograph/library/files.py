@@ -10,7 +10,7 @@ from pathlib import Path
 from monograph.errors import InputError
 from monograph.library.opened import OpenFile
 from monograph.read.limits import DEFAULT_LIMITS, Limits
-from monograph.store import forgetting
+from monograph.store import settings
 from monograph.sync import follow, roots, watch
 from monograph.sync import plan as planning
 from monograph.values import Move, OnProgress, Plan, Report, SyncedSource, WatchEvent, arguments
@@ -103,12 +103,12 @@ class Files:
         Each time that takes a rewrite of the file. What was taken out before it is set is forgotten by ``compact``.
         """
         with self._file.database.read() as connection:
-            return forgetting.always(connection)
+            return settings.load_always_forget(connection)
 
     @always_forget.setter
     def always_forget(self, on: bool) -> None:
         with self._file.database.write() as connection:
-            forgetting.set_always(connection, on)
+            settings.save_always_forget(connection, on)
 
     def sources(self) -> list[SyncedSource]:
         """The files and folders that are synced: what is stored of each, when it was last seen, what failed."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from monograph.errors import ModelError
+from monograph.library import faults
 from monograph.models import Embedder, Extractor, LanguageModel, Summarizer, Trusted
 from monograph.search.nearest_names import NearestNames
 from monograph.settings import Settings
@@ -43,6 +44,7 @@ class OpenFile:
         self.given_extractor: Extractor | None = None
         self.given_summarizer: Summarizer | None = None
         self._nearest: NearestNames | None = None
+        database.diagnose = lambda: faults.diagnosis(database, self.indexes, self.settings)
 
     @classmethod
     def of(

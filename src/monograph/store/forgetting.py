@@ -1,12 +1,13 @@
-"""Rows of ``settings`` about forgetting: what is owed of it, how often it was done, whether it always is to be."""
+"""Rows of ``settings`` about forgetting: what is owed of it, and how often it was done."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from monograph.store.database import Connection
+from monograph.values import Finding
 
-_OWED, _DONE, _ALWAYS = "forgetting/", "forgotten", "always_forget"
+_OWED, _DONE = "forgetting/", "forgotten"
 
 
 def owe(connection: Connection, token: str) -> None:
@@ -23,6 +24,17 @@ def owed(connection: Connection) -> list[str]:
     return [str(token) for (token,) in found]
 
 
+def is_owed(connection: Connection) -> bool:
+    """Whether anything is still to be forgotten."""
+    return bool(owed(connection))
+
+
+def findings(connection: Connection) -> Iterator[Finding]:
+    """What is said where something is."""
+    if is_owed(connection):
+        yield Finding("settings", "text that was to be forgotten is still in the bytes of the file", repairable=True)
+
+
 def settle(connection: Connection, tokens: Iterable[str]) -> None:
     """Take notes back: of what is forgotten, or was never taken out."""
     connection.executemany("DELETE FROM settings WHERE name = ?", ((_OWED + token,) for token in tokens))
@@ -31,22 +43,9 @@ def settle(connection: Connection, tokens: Iterable[str]) -> None:
 def times(connection: Connection) -> int:
     """How often the file has dropped what nothing uses."""
     row = connection.execute("SELECT value FROM settings WHERE name = ?", (_DONE,)).fetchone()
-    return 0 if row is None else int(row[0])
+    return int(row[0]) if row is not None and str(row[0]).isdecimal() else 0
 
 
 def count(connection: Connection) -> None:
     """Note that the file drops what nothing uses once more."""
     connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (_DONE, str(times(connection) + 1)))
-
-
-def always(connection: Connection) -> bool:
-    """Whether whatever is taken out is to be forgotten, asked or not."""
-    return connection.execute("SELECT 1 FROM settings WHERE name = ?", (_ALWAYS,)).fetchone() is not None
-
-
-def set_always(connection: Connection, on: bool) -> None:
-    """Say whether whatever is taken out is to be forgotten."""
-    if on:
-        connection.execute("INSERT OR REPLACE INTO settings VALUES (?, '')", (_ALWAYS,))
-    else:
-        connection.execute("DELETE FROM settings WHERE name = ?", (_ALWAYS,))

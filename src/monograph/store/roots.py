@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
 from monograph.errors import BusyFile
+from monograph.store import checksums, settings
 from monograph.store.database import Connection, path_of
 from monograph.store.places import stored_place
 from monograph.values import Root
@@ -16,7 +16,7 @@ def every(connection: Connection) -> list[Root]:
     """All roots, in order of name."""
     home = _home(connection)
     found = connection.execute("SELECT name, place, seed FROM roots ORDER BY name")
-    out = _following_links(connection)
+    out = settings.load_following_links(connection)
     return [
         Root(name, os.path.normpath(os.path.join(home, place)), seed, follow_links=name in out)  # noqa: PTH118
         for name, place, seed in found
@@ -33,33 +33,33 @@ def put(connection: Connection, root: Root) -> None:
     """
     place = stored_place(_home(connection), root.place)
     known = next((one for one in every(connection) if one.name == root.name), None)
-    if known is None:
-        connection.execute("INSERT INTO roots (name, place, seed) VALUES (?, ?, ?)", (root.name, place, root.seed))
-    elif known.seed != root.seed:
+    if known is not None and known.seed != root.seed:
         raise BusyFile(f"another process has begun to sync another {root.name!r}", "try again")
-    elif known.place != root.place:
-        connection.execute("UPDATE roots SET place = ? WHERE name = ?", (place, root.name))
+    if known is None or known.place != root.place:
+        (row,) = connection.execute(
+            """INSERT INTO roots (name, place, seed) VALUES (?, ?, ?)
+            ON CONFLICT (name) DO UPDATE SET place = excluded.place RETURNING root""",
+            (root.name, place, root.seed),
+        ).fetchone()
+        checksums.put(connection, f"roots/{row}", root.name, place, root.seed)
     if root.follow_links != (known is not None and known.follow_links):
         _follow_links(connection, root.name, follow=root.follow_links)
 
 
 def remove(connection: Connection, name: str) -> None:
     """Forget a root whose files are gone already."""
+    connection.execute(
+        "DELETE FROM checksums WHERE name IN (SELECT 'roots/' || root FROM roots WHERE name = ?)", (name,)
+    )
     connection.execute("DELETE FROM roots WHERE name = ?", (name,))
     _follow_links(connection, name, follow=False)
 
 
-def _following_links(connection: Connection) -> set[str]:
-    row = connection.execute("SELECT value FROM settings WHERE name = 'follow_links'").fetchone()
-    return set() if row is None else set(json.loads(row[0]))
-
-
 def _follow_links(connection: Connection, name: str, *, follow: bool) -> None:
-    before = _following_links(connection)
+    before = settings.load_following_links(connection)
     after = before | {name} if follow else before - {name}
     if after != before:
-        value = json.dumps(sorted(after), ensure_ascii=False)
-        connection.execute("INSERT OR REPLACE INTO settings VALUES ('follow_links', ?)", (value,))
+        settings.save_following_links(connection, after)
 
 
 def _home(connection: Connection) -> str:

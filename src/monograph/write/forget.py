@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from monograph.errors import MonographError
 from monograph.store import forgetting, memo, names, settings, terms
 from monograph.store.database import Database
-from monograph.values import Finding, Problem, Report
+from monograph.values import Problem, Report
 from monograph.vectors.index import EcoVectorIndex
 from monograph.write import cannot_link
 
@@ -94,18 +94,16 @@ def erase(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
         _settle(database, tokens)
 
 
-def faults(database: Database) -> list[Finding]:
-    """What is said where something is still to be forgotten."""
+def is_owed(database: Database) -> bool:
+    """Whether something is still to be forgotten."""
     with database.read() as connection:
-        owed = bool(forgetting.owed(connection))
-    said = "text that was to be forgotten is still in the bytes of the file"
-    return [Finding("settings", said, repairable=True)] if owed else []
+        return forgetting.is_owed(connection)
 
 
 def _finish(database: Database, indexes: Sequence[EcoVectorIndex], times: int) -> None:
     """Erase if that is owed, or if others did meanwhile: what was derived may be of what they forgot."""
     with database.read() as connection:
-        owed = bool(forgetting.owed(connection))
+        owed = forgetting.is_owed(connection)
         overlapped = not owed and forgetting.times(connection) != times and memo.count_unused(connection) > 0
     if overlapped:
         _owe(database)
@@ -115,7 +113,9 @@ def _finish(database: Database, indexes: Sequence[EcoVectorIndex], times: int) -
 
 def _state(database: Database) -> _State:
     with database.read() as connection:
-        return _State(forgetting.always(connection), settings.generation(connection), forgetting.times(connection))
+        return _State(
+            settings.load_always_forget(connection), settings.generation(connection), forgetting.times(connection)
+        )
 
 
 def _owe(database: Database) -> str:
