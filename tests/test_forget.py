@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -95,5 +96,37 @@ def test_forgetting_waits_for_no_one_and_says_so(tmp_path: Path) -> None:
                 monograph.remove(["secret"], forget=True)
         reader.close()
         assert monograph.search("emeralds", how="lexical") == []
+        monograph.compact()
+        assert [trace for trace in TRACES if trace in bytes_of(path)] == []
+
+
+@pytest.mark.long
+def test_forgetting_waits_for_who_copies_the_log_back(tmp_path: Path) -> None:
+    """SQLite itself does not wait for another checkpoint, as every larger commit may begin one."""
+    path = tmp_path / "notes.mono"
+    ended = threading.Event()
+
+    def copy_back() -> None:
+        database = Database(path)
+        number = 0
+        while not ended.is_set():
+            number += 1
+            with database.write() as connection:
+                connection.execute("INSERT OR REPLACE INTO settings VALUES ('busy', ?)", ("x" * 4_000_000 + str(number),))
+            database.connection().execute("PRAGMA wal_checkpoint(PASSIVE)")
+        database.close()
+
+    with Monograph.open(path, HashEmbedder()) as monograph:
+        monograph.add([*(Document(f"{SECRET} {n}", id=f"s{n}") for n in range(20)), *filler(20)])
+        writers = [threading.Thread(target=copy_back) for _ in range(2)]
+        for writer in writers:
+            writer.start()
+        try:
+            for n in range(20):
+                monograph.remove([f"s{n}"], forget=True)
+        finally:
+            ended.set()
+            for writer in writers:
+                writer.join()
         monograph.compact()
         assert [trace for trace in TRACES if trace in bytes_of(path)] == []

@@ -149,9 +149,12 @@ def test_what_follows_from_the_vectors_is_exchanged_with_them(path: Path, tmp_pa
         assert vectors
         embedded = {other.embed([branch_text(gist)])[0].tobytes() for gist in vectors}
         assert set(vectors.values()) == embedded
-        grown, planes = tree_of(monograph), planes_of(monograph)
+        grown, planes, merges = tree_of(monograph), planes_of(monograph), monograph.graph.merges()
+        monograph.vectors.rebuild(other)
+        assert (tree_of(monograph), planes_of(monograph), codes_of(monograph)) == (grown, planes, after)
     with Monograph.open(tmp_path / "fresh.mono", other) as fresh:
         fresh.add(notes(70))
+        assert fresh.graph.merges() == merges
         with fresh._file.database.write() as connection:
             store.begin(connection, planes)
         fresh.tree.rebuild()

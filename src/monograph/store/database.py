@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -28,6 +29,9 @@ from monograph.store.unreadable import UNDECODABLE, damaged, is_own
 
 Connection: TypeAlias = sqlite3.Connection
 
+_PATIENCE = 50
+"""Milliseconds for which SQLite waits for a moment to empty the write-ahead log, before it is asked again."""
+_PAUSE = 0.005
 _abandoned: list[Connection] = []
 """Connections that a fork copied: closing one would release its parent's locks, so they are kept and never used."""
 _opened: Counter[tuple[int, int]] = Counter()
@@ -297,8 +301,8 @@ class Database:
                 connection.execute("PRAGMA temp_store = FILE")
             connection.execute("VACUUM")
             connection.execute("PRAGMA temp_store = MEMORY")
-            busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        if busy:
+            emptied = _empty_log(connection)
+        if not emptied:
             raise BusyFile(
                 f"the write-ahead log of {self.path} is still read by another process, and holds old text",
                 "close the other programs that use the file, then run the same command again",
@@ -316,6 +320,23 @@ class Database:
             if not _opened[self._file]:
                 _salts.pop(self._file, None)
             self._file = None
+
+
+def _empty_log(connection: Connection) -> bool:
+    """Empty the write-ahead log; False where others read what is in it for longer than a lock is waited for."""
+    (milliseconds,) = connection.execute("PRAGMA busy_timeout").fetchone()
+    end = time.monotonic() + milliseconds / 1_000
+    # SQLite does not wait for another checkpoint, as any larger commit may begin one, and looks ever more seldom for a
+    # moment without readers and writers.
+    connection.execute(f"PRAGMA busy_timeout = {_PATIENCE:d}")
+    try:
+        while True:
+            busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if not busy or time.monotonic() > end:
+                return not busy
+            time.sleep(_PAUSE)
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {milliseconds:d}")
 
 
 def _identity(path: Path) -> tuple[int, int]:

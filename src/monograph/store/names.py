@@ -144,18 +144,23 @@ def code_size(dimension: int) -> int:
 
 
 def set_codes(connection: Connection, codes: Iterable[tuple[bytes, str]]) -> None:
-    """Store the signs of names' embeddings: (code, key)."""
+    """Store the signs of names' embeddings: (code, key). Which names are one entity hangs on them."""
+    given = list(codes)
     connection.executemany(
         "UPDATE names SET code = ?, checksum = ? WHERE key = ?",
-        ((code, checksum(key.encode(), code), key) for code, key in codes),
+        ((code, checksum(key.encode(), code), key) for code, key in given),
     )
+    _may_change(connection, (key for _, key in given))
 
 
 def drop_codes(connection: Connection, but: int | None = None) -> None:
     """Forget all codes, as when the embedder becomes another, or all that are not of so many bytes."""
+    some = "code IS NOT NULL AND length(code) IS NOT ?"
     connection.execute(
-        "UPDATE names SET code = NULL, checksum = NULL WHERE code IS NOT NULL AND length(code) IS NOT ?", (but,)
+        f"INSERT OR IGNORE INTO unresolved SELECT signature FROM names WHERE uses > 0 AND {some}",  # noqa: S608
+        (but,),
     )
+    connection.execute(f"UPDATE names SET code = NULL, checksum = NULL WHERE {some}", (but,))  # noqa: S608 - a constant
 
 
 def codes(connection: Connection) -> Iterator[tuple[int, bytes]]:
@@ -250,7 +255,7 @@ def unite(connection: Connection, pairs: Iterable[tuple[str, str]]) -> None:
 def _may_change(connection: Connection, keys: Iterable[str]) -> None:
     connection.execute(
         """INSERT OR IGNORE INTO unresolved
-        SELECT n.signature FROM json_each(?) AS k CROSS JOIN names AS n WHERE n.key = k.value""",
+        SELECT n.signature FROM json_each(?) AS k CROSS JOIN names AS n WHERE n.key = k.value AND n.uses > 0""",
         (_listed(keys),),
     )
 

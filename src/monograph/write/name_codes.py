@@ -9,6 +9,7 @@ from monograph.store.database import Connection
 from monograph.values import content_hash
 from monograph.write.graph import codes, embed_names
 from monograph.write.pipeline import Pipeline
+from monograph.write.transaction import write
 from monograph.write.vectors import EMBEDDED_AT_ONCE
 
 
@@ -46,10 +47,13 @@ def take(connection: Connection, pipeline: Pipeline, names: Sequence[str]) -> tu
 
 
 def mend(pipeline: Pipeline) -> None:
-    """Make the codes that names lack."""
+    """Make the codes that names lack, and find again which of them are one entity."""
     with pipeline.database.read() as connection:
         wanting = lacking(connection, pipeline)
-    embed_names(pipeline, wanting)
+    if wanting:
+        embed_names(pipeline, wanting)
+        with write(pipeline.database, pipeline.indexes):
+            pass  # At its end what hangs on the codes is brought up to date.
 
 
 def _by_key(pipeline: Pipeline, names: Sequence[str]) -> dict[bytes, str]:

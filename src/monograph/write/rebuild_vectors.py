@@ -22,8 +22,6 @@ from monograph.write.transaction import write
 from monograph.write.vectors import Embedded, remember_vectors
 
 DOCUMENTS_AT_ONCE = 64
-
-
 MADE_INSIDE = 256
 """Vectors that are made while the file is locked, at most: those of documents that came at the last moment."""
 _TRIES = 5
@@ -65,17 +63,20 @@ def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Rebuil
                 _exchange(connection, pipeline, planes, spent)
         except (_Forgotten, Overtaken):
             continue
-        return Rebuilt(total.embedded, total.remembered, spent.made)
+        # Where it is the same embedder as before, lost vectors may have come back.
+        followed = tree.update(pipeline, on_progress)
+        return Rebuilt(total.embedded, total.remembered, spent.made + followed.made)
     raise BusyFile(f"another process keeps emptying the memo of {pipeline.database.path}", "try again when it is done")
 
 
 def _prepare(pipeline: Pipeline, spent: tree.Spent, on_progress: OnProgress | None) -> tuple[Embedded, Planes | None]:
-    """Make and remember all that is to be exchanged; the planes of the tree to be."""
+    """Make and remember all that is to be exchanged; the planes of the tree to be, if there is to be another."""
     with pipeline.database.read() as connection:
         rows = list(documents.every(connection))
+        other = _is_other(connection, pipeline)
     total = _remember(pipeline, rows, on_progress)
     name_codes.prepare(pipeline)
-    if pipeline.summarizer is None:
+    if pipeline.summarizer is None or not other:
         return total, None
     with pipeline.database.read() as connection:
         memos = _remembered(connection, pipeline, rows)
@@ -98,20 +99,23 @@ def _remembered(connection: Connection, pipeline: Pipeline, rows: Sequence[docum
 
 def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None, spent: tree.Spent) -> None:
     """Put all that was prepared in the place of what is there. Documents may have come meanwhile: those are few."""
-    before = settings.load_model(connection, settings.StoredEmbedder)
-    other = before is None or before.key != pipeline.embedder.key
+    other = _is_other(connection, pipeline)
     inside = 0
     for row in documents.every(connection):
-        inside += _assign(connection, pipeline, row)
-        if inside > MADE_INSIDE:
-            raise _Forgotten
+        inside += _assign(connection, pipeline, row, most=MADE_INSIDE - inside)
     _exchange_codes(connection, pipeline, other=other)
     stored = settings.StoredEmbedder(pipeline.embedder.key, pipeline.embedder.spec, pipeline.embedder.dimension)
     settings.save_model(connection, stored)
-    rebuild_tree.plant(connection, pipeline, planes, spent)
     if other:
+        rebuild_tree.plant(connection, pipeline, planes, spent)
         for index in pipeline.indexes:
             index.rebuild(connection)
+
+
+def _is_other(connection: Connection, pipeline: Pipeline) -> bool:
+    """Whether the file has another embedder than the pipeline."""
+    stored = settings.load_model(connection, settings.StoredEmbedder)
+    return stored is None or stored.key != pipeline.embedder.key
 
 
 def _exchange_codes(connection: Connection, pipeline: Pipeline, *, other: bool) -> None:
@@ -181,14 +185,26 @@ def _wanted(connection: Connection, pipeline: Pipeline, row: documents.Row) -> I
         yield found.row, Vectored(content_hash("embed", pipeline.embedder.key, text), text, None)
 
 
-def _assign(connection: Connection, pipeline: Pipeline, row: documents.Row, *, only_missing: bool = False) -> int:
-    """Give a document's chunks their vectors; how many were not remembered, and were made for it."""
+def _assign(
+    connection: Connection,
+    pipeline: Pipeline,
+    row: documents.Row,
+    *,
+    only_missing: bool = False,
+    most: int | None = None,
+) -> int:
+    """Give a document's chunks their vectors; how many were not remembered, and were made for it.
+
+    Raises _Forgotten if that would be more than ``most``.
+    """
     wanted = dict(_wanted(connection, pipeline, row))
     if only_missing:
         held = vectors.rows_with_vector(connection, row.row)
         wanted = {chunk: vector for chunk, vector in wanted.items() if chunk not in held}
     known = memo.rows(connection, memo.VECTOR, [vector.key for vector in wanted.values()])
     lacking = [vector for vector in wanted.values() if vector.key not in known]
+    if most is not None and len(lacking) > most:
+        raise _Forgotten
     if lacking:
         made = pipeline.embedder.embed([vector.text for vector in lacking], "document")
         values = ((vector.key, vectors.pack(one), 0) for vector, one in zip(lacking, made, strict=True))
