@@ -28,7 +28,8 @@ class EcoVectorStore(VectorStore):
     Every id is kept, whatever it is, and stands for one document; adding one of a known id replaces it. ``filter`` is a
     ``where`` of Monograph (``{"year": {">=": 2020}}``, LangChain's ``$`` spellings too) or a function of the document.
     ``how`` (``dense`` unless given) is any way to search that finds documents: the same store searches by words, by
-    both, or along the graph. Safe for use by many threads.
+    both, or along the graph. Safe for use by many threads. A copy is over the same open file, which stays the
+    original's to close; a store that is pickled opens the file of that path anew.
 
     Parameters
     ----------
@@ -57,6 +58,18 @@ class EcoVectorStore(VectorStore):
         self._own = self.monograph is not monograph
         self._embedding = embedding
         self._how = _checked(how)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is pickled opens the file anew, and nobody else has that to close.
+        return {**self.__dict__, "_own": True}
+
+    def __copy__(self) -> EcoVectorStore:
+        made = type(self).__new__(type(self))
+        made.__dict__.update(self.__dict__, _own=False)
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> EcoVectorStore:
+        return self.__copy__()
 
     def close(self) -> None:
         """Close the file if it was opened here."""

@@ -38,6 +38,8 @@ def opened(given: Given, model: Model | None, borrowed: Callable[[Model], Embedd
 class HeldFile:
     """A file that is open, or one of this path, opened when it is first asked for; it must be there.
 
+    A copy of an open file is the same; one of a path opens it for itself.
+
     Parameters
     ----------
     given:
@@ -51,6 +53,9 @@ class HeldFile:
         self._read_only = read_only
         self._opened: Monograph | None = None
         self._opening = threading.Lock()
+
+    def __reduce__(self) -> tuple[Callable[..., HeldFile], tuple[Given, bool]]:
+        return _held, (self._given, self._read_only)
 
     @property
     def path(self) -> Path:
@@ -79,6 +84,10 @@ class HeldFile:
             if self._opened is not None:
                 self._opened.close()
                 self._opened = None
+
+
+def _held(given: Given, read_only: bool) -> HeldFile:
+    return HeldFile(given, read_only=read_only)
 
 
 def whole_documents(given: Given, names: Iterable[str] | None = None) -> Iterator[Document]:

@@ -16,7 +16,7 @@ from monograph.explore import lookup
 from monograph.library import answers, contents, searches
 from monograph.library.files import Files
 from monograph.library.graph import EntityGraph
-from monograph.library.opened import OpenFile
+from monograph.library.opened import Given, OpenFile
 from monograph.library.searches import allowed
 from monograph.library.tree import SummaryTree
 from monograph.library.vectors import Vectors
@@ -24,7 +24,6 @@ from monograph.models import Embedder, Extractor, LanguageModel, Summarizer, Tru
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.search.strategy import Strategy
 from monograph.settings import Settings
-from monograph.store.database import Database
 from monograph.values import (
     DEFAULT_CUT,
     Answer,
@@ -42,14 +41,17 @@ from monograph.values import (
     StoredChunk,
     Turn,
 )
-from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL, EcoVectorIndex
+from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
 from monograph.write import apply, configuration
 from monograph.write import passages as single
 from monograph.write import remove as removal
 
 
 class Monograph:
-    """One open .mono file. Safe for use by many threads; a context manager. Made by :meth:`open`."""
+    """One open .mono file. Safe for use by many threads; a context manager. Made by :meth:`open`.
+
+    A copy shares the open file, and is closed with it; one that is pickled opens the file of that path anew.
+    """
 
     def __init__(self, file: OpenFile) -> None:
         self._file = file
@@ -105,16 +107,11 @@ class Monograph:
         InputError
             If the file was built with other settings, or a number is out of range.
         """
-        index = EcoVectorIndex(target_recall=target_recall, cache_bytes=cache_bytes)
-        database = Database(Path(path), create=create, read_only=read_only)
-        try:
-            file = OpenFile(database, index, configuration.settle(database, settings), model, trusted)
-            configuration.catch_up(database, file.indexes)
-            file.plug_in(embedder, extractor, summarizer)
-        except BaseException:
-            database.close()
-            raise
-        return cls(file)
+        given = Given(
+            Path(path), embedder, extractor, summarizer, model, settings, create, read_only, target_recall, cache_bytes,
+            trusted,
+        )  # fmt: skip
+        return cls(OpenFile.open(given))
 
     def __enter__(self) -> Monograph:
         return self

@@ -50,7 +50,8 @@ class EcoVectorStore(BasePydanticVectorStore):
     Nodes come back whole: relationships, hash, templates, nested metadata. Their ids are kept, whatever they are.
     Modes: ``default``, ``mmr``, ``sparse`` and ``text_search`` (BM25), ``hybrid`` (with ``alpha``, ``sparse_top_k`` and
     ``hybrid_top_k``). Scores lie in 0 to 1 and are never None: cosines (0 for a negative one), or by words and in
-    ``hybrid`` shares of the best score. Every addition is on disk when it returns: there is nothing to persist.
+    ``hybrid`` shares of the best score. Every addition is on disk when it returns: there is nothing to persist. A copy
+    is over the same open file, which stays the original's to close; a store that is pickled opens that path anew.
 
     Parameters
     ----------
@@ -80,6 +81,15 @@ class EcoVectorStore(BasePydanticVectorStore):
         super().__init__(path=str(file.path), stores_text=True, is_embedding_query=True)  # type: ignore[call-arg]
         self._monograph = file
         self._own = file is not monograph
+
+    def __reduce__(self) -> tuple[Any, tuple[type[EcoVectorStore], Monograph]]:
+        return _opened_anew, (type(self), self._monograph)
+
+    def __copy__(self) -> EcoVectorStore:
+        return type(self)(self._monograph)
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> EcoVectorStore:
+        return self.__copy__()
 
     @classmethod
     def class_name(cls) -> str:
@@ -270,6 +280,13 @@ class EcoVectorStore(BasePydanticVectorStore):
             found += self._dense(query, query.similarity_top_k, where)
             where = {"$chunk": {"in": sorted({hit.chunk.id for hit in found})}}
         return self._monograph.search(words, k, how=Hybrid(alpha=query.alpha), where=where, vector=vector)
+
+
+def _opened_anew(kind: type[EcoVectorStore], monograph: Monograph) -> EcoVectorStore:
+    """A store that was pickled: nobody else has its file to close."""
+    store = kind(monograph)
+    store._own = True
+    return store
 
 
 def unlike_each_other(query: Float32, vectors: Sequence[Float32], k: int, threshold: float) -> list[int]:
