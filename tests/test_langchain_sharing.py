@@ -8,7 +8,6 @@ import os
 import pickle
 import shutil
 from collections.abc import Callable, Iterator
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -213,7 +212,7 @@ def test_documents_are_json(opened: Monograph) -> None:
     store.add_documents([Document(id="json", page_content="An odd one out.", metadata=metadata)])
     for found in (store.get_by_ids(["json"]), HybridRetriever(monograph=opened).invoke("an odd one out")):
         assert loads(dumps(found), allowed_objects=[Document]) == found
-    for wrong in ({"when": date(1963, 4, 11)}, {"bytes": b"x"}, {"object": object()}, {"nan": float("nan")}):
+    for wrong in ({"bytes": b"x"}, {"object": object()}, {"nan": float("nan")}):
         with pytest.raises(InvalidDocument, match="metadata"):
             EraRAGRetriever(monograph=opened).add_documents([Document(page_content="x", metadata=wrong)])
     endless: dict[str, Any] = {}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
-from monograph import Document, Monograph
+from monograph import Document, Hit, Monograph
 from monograph.errors import InputError
 from monograph.models import Embedder
 
@@ -84,6 +84,14 @@ class HeldFile:
             if self._opened is not None:
                 self._opened.close()
                 self._opened = None
+
+
+def allowed_hits(monograph: Monograph, where: Mapping[str, Any], k: int) -> list[Hit]:
+    """What a filter allows, for a query that is near to nothing: at most k chunks in reading order, of relevance 0."""
+    return [
+        Hit(one.chunk, 0.0, rank, one.title, one.uri, one.metadata, ())
+        for rank, one in enumerate(monograph.fetch(where=where)[: max(0, k)])
+    ]
 
 
 def _held(given: Given, read_only: bool) -> HeldFile:
