@@ -112,7 +112,9 @@ def test_forgetting_waits_for_who_copies_the_log_back(tmp_path: Path) -> None:
         while not ended.is_set():
             number += 1
             with database.write() as connection:
-                connection.execute("INSERT OR REPLACE INTO settings VALUES ('busy', ?)", ("x" * 4_000_000 + str(number),))
+                connection.execute(
+                    "INSERT OR REPLACE INTO settings VALUES ('busy', ?)", ("x" * 4_000_000 + str(number),)
+                )
             database.connection().execute("PRAGMA wal_checkpoint(PASSIVE)")
         database.close()
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from monograph.errors import DamagedFile
-from monograph.library.opened import OpenFile
+from monograph.library.opened import Given, OpenFile
 from monograph.store import check, stats
-from monograph.store.database import Database
 from monograph.store.encryption import RawKey
 from monograph.tree import verify as verify_tree
 from monograph.tree.measure import measure
@@ -88,7 +87,7 @@ def require_whole(path: Path, key: RawKey | None, original: Path, then: str) -> 
     DamagedFile
         If it has a fault; ``then`` says what to do once the original is mended.
     """
-    copy = OpenFile.of(Database(path, create=False, key=key))
+    copy = OpenFile.open(Given(path, create=False, key=key))
     try:
         found = findings(copy, repair=False)
     finally:

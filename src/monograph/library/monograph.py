@@ -17,7 +17,7 @@ from monograph.library import backup as backups
 from monograph.library.files import Files
 from monograph.library.graph import EntityGraph
 from monograph.library.lookups import Lookups
-from monograph.library.opened import OpenFile
+from monograph.library.opened import Given, OpenFile
 from monograph.library.searches import allowed
 from monograph.library.tree import SummaryTree
 from monograph.library.vectors import Vectors
@@ -25,7 +25,6 @@ from monograph.models import Embedder, Extractor, LanguageModel, Summarizer, Tru
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.search.strategy import Strategy
 from monograph.settings import Settings
-from monograph.store.database import Database
 from monograph.values import (
     DEFAULT_CUT,
     Answer,
@@ -39,14 +38,18 @@ from monograph.values import (
     Report,
     Turn,
 )
-from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL, EcoVectorIndex
+from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
 from monograph.write import apply, configuration
 from monograph.write import passages as single
 from monograph.write import remove as removal
 
 
 class Monograph(Lookups):
-    """One open .mono file. Safe for use by many threads; a context manager. Made by :meth:`open`."""
+    """One open .mono file. Safe for use by many threads; a context manager. Made by :meth:`open`.
+
+    A copy shares the open file, and is closed with it; one that is pickled opens the file of that path anew. An
+    encrypted one cannot be pickled.
+    """
 
     @classmethod
     def open(  # noqa: PLR0913 - each is a choice of its own
@@ -102,15 +105,11 @@ class Monograph(Lookups):
         InputError
             If the file was built with other settings, or a number is out of range.
         """
-        index = EcoVectorIndex(target_recall=target_recall, cache_bytes=cache_bytes)
-        database = Database(Path(path), create=create, read_only=read_only, key=key)
-        file = OpenFile.of(database, index, settings, model, trusted)
-        try:
-            file.plug_in(embedder, extractor, summarizer)
-        except BaseException:
-            file.close()
-            raise
-        return cls(file)
+        given = Given(
+            Path(path), embedder, extractor, summarizer, model, settings, create, read_only, target_recall, cache_bytes,
+            trusted, key,
+        )  # fmt: skip
+        return cls(OpenFile.open(given))
 
     def __enter__(self) -> Monograph:
         return self
