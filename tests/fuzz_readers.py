@@ -1,7 +1,4 @@
-"""Mutations of real files, read in a process of their own: the reader may refuse, and may be killed, but never hang.
-
-As a program, for as many seconds as its first argument says: ``python tests/fuzz_readers.py 60``.
-"""
+"""Mutations of real files, read in a process of their own: the reader may refuse, and may be killed, but never hang."""
 
 from __future__ import annotations
 
@@ -9,8 +6,6 @@ import io
 import itertools
 import json
 import random
-import sys
-import tempfile
 import time
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -18,6 +13,7 @@ from datetime import UTC, datetime
 from email.message import EmailMessage
 from pathlib import Path
 
+from hostile import changed
 from monograph import Limits
 from monograph.read.pool import ReaderPool
 from monograph.read.process import Task
@@ -66,8 +62,8 @@ def mutations(samples: Sequence[Path], seed: int) -> Iterator[tuple[str, bytes]]
         sample = samples[number % len(samples)]
         data = sample.read_bytes()
         # Bytes changed in a compressed part are found by its check sum: within the parts they reach the parser.
-        changed = _inside(data, chosen) if data[:2] == b"PK" and chosen.random() < 0.7 else _changed(data, chosen)
-        yield f"{number}-{sample.name}", changed
+        within = data[:2] == b"PK" and chosen.random() < 0.7
+        yield f"{number}-{sample.name}", _inside(data, chosen) if within else changed(data, chosen)
 
 
 def _inside(data: bytes, chosen: random.Random) -> bytes:
@@ -76,28 +72,8 @@ def _inside(data: bytes, chosen: random.Random) -> bytes:
         names = old.namelist()
         struck = chosen.choice(names)
         for name in names:
-            new.writestr(name, _changed(old.read(name), chosen) if name == struck else old.read(name))
+            new.writestr(name, changed(old.read(name), chosen) if name == struck else old.read(name))
     return made.getvalue()
-
-
-def _changed(data: bytes, chosen: random.Random) -> bytes:
-    work = bytearray(data)
-    for _ in range(chosen.choice((1, 1, 4, 32))):
-        at = chosen.randrange(len(work) + 1)
-        length = min(chosen.choice((1, 2, 8, 64, 1024)), len(work) - at)
-        kind = chosen.randrange(5)
-        if kind == 0:
-            work[at : at + length] = chosen.randbytes(length)
-        elif kind == 1:
-            del work[at : at + length]
-        elif kind == 2:
-            work[at:at] = work[at : at + length] * chosen.choice((1, 2, 16))
-        elif kind == 3:
-            work[at : at + length] = bytes([chosen.choice((0, 0x20, 0x28, 0x3C, 0x7B, 0xFF))]) * length
-        else:
-            number = str(chosen.choice((0, -1, 2**31, 2**63, 10**30))).encode()
-            work[at : at + len(number)] = number
-    return bytes(work)
 
 
 def survive(cases: Iterator[tuple[str, bytes]], folder: Path, seconds: float) -> tuple[int, int]:
@@ -134,18 +110,8 @@ def survive(cases: Iterator[tuple[str, bytes]], folder: Path, seconds: float) ->
     return read, failed
 
 
-def main() -> None:
-    """Fuzz for so many seconds, and say what came of it."""
-    seconds, seed = float(sys.argv[1]), int(time.time())
+def samples(beside: Path) -> list[Path]:
+    """The files that are changed: those of the shared folder, where it is there, and those that are made."""
     folder = SHARED / "data/ingest-files"
-    if not folder.is_dir():
-        print(f"{folder} is absent: nothing to mutate")
-        return
-    samples = sorted(path for path in folder.iterdir() if not any(part in path.name for part in SLOW))
-    with tempfile.TemporaryDirectory() as place, tempfile.TemporaryDirectory() as beside:
-        read, failed = survive(mutations([*samples, *made(Path(beside))], seed), Path(place), seconds)
-    print(f"seed {seed}: {read} read, {failed} refused, none hung")
-
-
-if __name__ == "__main__":
-    main()
+    found = sorted(path for path in folder.iterdir()) if folder.is_dir() else []
+    return [*(path for path in found if not any(part in path.name for part in SLOW)), *made(beside)]
