@@ -36,7 +36,9 @@ def base(folder: Path) -> Path:
     texts = folder / "texts"
     texts.mkdir()
     for at in range(6):
-        (texts / f"{at}.md").write_text(f"# Part {at}\n\n## Of {NAMES[at]}\n\n{NAMES[at]} went to {NAMES[at + 1]}.\n" * 3)
+        (texts / f"{at}.md").write_text(
+            f"# Part {at}\n\n## Of {NAMES[at]}\n\n{NAMES[at]} went to {NAMES[at + 1]}.\n" * 3
+        )
     (texts / "broken.pdf").write_bytes(b"%PDF-1.7\nbroken")
     said = [
         Document(
@@ -94,7 +96,7 @@ def strike(path: Path, chosen: random.Random) -> list[str]:
 
 
 def _strike_row(connection: sqlite3.Connection, table: str, chosen: random.Random) -> str:
-    rows = connection.execute(f"SELECT * FROM {table}").fetchall()  # noqa: S608 - a name of the schema
+    rows = connection.execute(f"SELECT * FROM {table}").fetchall()
     if not rows:
         return f"{table} is empty"
     columns = [name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")]
@@ -102,19 +104,19 @@ def _strike_row(connection: sqlite3.Connection, table: str, chosen: random.Rando
     where = " AND ".join(f'"{name}" IS ?' for name in columns)
     kind = chosen.randrange(10)
     if kind == 0:
-        connection.execute(f"DELETE FROM {table} WHERE {where}", row)  # noqa: S608
+        connection.execute(f"DELETE FROM {table} WHERE {where}", row)
         return f"deleted {_short(row)} of {table}"
     if kind == 1:
         made = [chosen.choice(rows)[place] if chosen.random() < 0.5 else value for place, value in enumerate(row)]
         made[0] = _other(made[0], chosen)
         marks = ",".join("?" * len(row))
-        connection.execute(f"INSERT INTO {table} VALUES ({marks})", made)  # noqa: S608
+        connection.execute(f"INSERT INTO {table} VALUES ({marks})", made)
         return f"added {_short(made)} to {table}"
     # Where there are bytes, they are what is worth it.
     blobs = [place for place, value in enumerate(row) if isinstance(value, bytes) and len(value) > 8]
     place = chosen.choice(blobs) if blobs and chosen.random() < 0.7 else chosen.randrange(len(row))
     other = chosen.choice(rows)[place] if kind == 2 else _other(row[place], chosen)
-    connection.execute(f'UPDATE {table} SET "{columns[place]}" = ? WHERE {where}', (other, *row))  # noqa: S608
+    connection.execute(f'UPDATE {table} SET "{columns[place]}" = ? WHERE {where}', (other, *row))
     return f"{table}.{columns[place]} of {_short(row)} is {_short((other,))}"
 
 

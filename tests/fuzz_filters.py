@@ -10,19 +10,63 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hostile import altered, nested, number, scalar, text, tree, written
 from typer.testing import CliRunner
 
+from hostile import altered, nested, number, scalar, text, tree, written
 from monograph import Document, Monograph
 from monograph.app.cli import app
 from monograph.errors import InputError
 from monograph.where import FIELDS, OPERATORS
 
-KEYS = ("year", "tags", "who", "deep", "none", "flag", "share", "a.b", "", 'q"uote', "missing", *FIELDS, "$none", "and", "Or")
-SPELLED = (*OPERATORS, "=", "eq", "$eq", "$ne", "gt", "$gte", "lt", "$lte", "not in", "not_in", "$in", "$nin", "IN", "like", "", "$")
+KEYS = (
+    "year",
+    "tags",
+    "who",
+    "deep",
+    "none",
+    "flag",
+    "share",
+    "a.b",
+    "",
+    'q"uote',
+    "missing",
+    *FIELDS,
+    "$none",
+    "and",
+    "Or",
+)
+SPELLED = (
+    *OPERATORS,
+    "=",
+    "eq",
+    "$eq",
+    "$ne",
+    "gt",
+    "$gte",
+    "lt",
+    "$lte",
+    "not in",
+    "not_in",
+    "$in",
+    "$nin",
+    "IN",
+    "like",
+    "",
+    "$",
+)
 METADATA: tuple[dict[str, Any], ...] = (
     {"year": 2019, "tags": ["a", "b"], "who": "Ann", "deep": {"year": 1}, "none": None, "flag": True, "share": 0.5},
-    {"year": 2**62, "tags": [], "who": "", "deep": [[1]], "flag": False, "share": -1e300, "a.b": "x", "": 0, 'q"uote': "y"},
+    {
+        "year": 2**62,
+        "tags": [],
+        "who": "",
+        "deep": [[1]],
+        "flag": False,
+        "share": -1e300,
+        "a.b": "x",
+        "": 0,
+        'q"uote': "y",
+    },
     {"year": "2019", "tags": "ab", "who": "ann\x00İß", "share": 0, "none": "null"},
 )
 
@@ -55,7 +99,9 @@ def _filter(chosen: random.Random, depth: int = 0) -> Any:
     if depth == 0 and kind == 3:
         return altered(_filter(chosen, 1), chosen)
     if depth < 4 and kind < 9:
-        return {chosen.choice(("and", "or", "not", "$or")): [_filter(chosen, depth + 1) for _ in range(chosen.randrange(4))]}
+        return {
+            chosen.choice(("and", "or", "not", "$or")): [_filter(chosen, depth + 1) for _ in range(chosen.randrange(4))]
+        }
     held = {chosen.choice(KEYS): _condition(chosen) for _ in range(chosen.choice((1, 1, 2, 3)))}
     return held | ({text(chosen): _condition(chosen)} if kind == 10 else {})
 
@@ -84,7 +130,11 @@ def _nodes_filter(chosen: random.Random, depth: int = 0) -> Any:
     some = [
         _nodes_filter(chosen, depth + 1)
         if depth < 4 and chosen.random() < 0.3
-        else {"key": chosen.choice((*KEYS, text(chosen))), "value": _operand(chosen), "operator": chosen.choice(OPERATORS)}
+        else {
+            "key": chosen.choice((*KEYS, text(chosen))),
+            "value": _operand(chosen),
+            "operator": chosen.choice(OPERATORS),
+        }
         for _ in range(chosen.choice((0, 1, 1, 2, 5)))
     ]
     return {"filters": some, "condition": chosen.choice(("and", "or", "not", None))}
@@ -100,10 +150,8 @@ def _library(opened: Monograph, drawn: Any, chosen: random.Random) -> None:
 
 def _command_line(path: Path, drawn: Any, chosen: random.Random) -> None:
     said = written(drawn) if chosen.random() < 0.7 else f"{text(chosen)} {chosen.choice(SPELLED)} {written(drawn)}"
-    # What no argument can hold does not get as far.
-    said = said.replace("\x00", " ").encode("utf-8", "surrogateescape" if chosen.random() < 0.5 else "replace")[:100_000].decode(
-        "utf-8", "surrogateescape"
-    )
+    # A command's arguments are bytes without zeros, and no longer than so.
+    said = said.replace("\x00", " ").encode("utf-8", "surrogatepass")[:100_000].decode("utf-8", "surrogateescape")
     how = chosen.choice(("lexical", "hybrid"))
     result = CliRunner().invoke(app, ["search", str(path), "comet", "--how", how, "--where", said])
     if result.exception is not None and not isinstance(result.exception, SystemExit):
@@ -144,7 +192,9 @@ def _llama_index(store: Any, drawn: Any, chosen: random.Random) -> None:
         return
     mode = chosen.choice(("default", "sparse", "hybrid", "mmr", "text_search"))
     k = chosen.randrange(4)
-    store.query(VectorStoreQuery(query_str="comet", mode=mode, filters=filters, doc_ids=ids, similarity_top_k=k, alpha=0.5))
+    store.query(
+        VectorStoreQuery(query_str="comet", mode=mode, filters=filters, doc_ids=ids, similarity_top_k=k, alpha=0.5)
+    )
 
 
 def _langchain(store: Any, drawn: Any, chosen: random.Random) -> None:

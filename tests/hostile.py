@@ -40,9 +40,13 @@ def text(chosen: random.Random) -> str:
     if kind == 0:
         return "".join(chr(chosen.randrange(0x110000)) for _ in range(chosen.randrange(12)))
     if kind == 1:
-        return "".join(chosen.choice(" \"'()*:^-+{}[],.=<>$%\\/?!&|~`#@;\t\r\n\x00ab1") for _ in range(chosen.randrange(40)))
+        return "".join(
+            chosen.choice(" \"'()*:^-+{}[],.=<>$%\\/?!&|~`#@;\t\r\n\x00ab1") for _ in range(chosen.randrange(40))
+        )
     if kind == 2:
-        return chosen.choice((" ", "", ", ", '"', " AND ")).join(chosen.choice(TEXTS) for _ in range(chosen.randrange(4)))
+        return chosen.choice((" ", "", ", ", '"', " AND ")).join(
+            chosen.choice(TEXTS) for _ in range(chosen.randrange(4))
+        )
     return chosen.choice(TEXTS)
 
 

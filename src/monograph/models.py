@@ -119,11 +119,17 @@ class Summarizer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a language model wrote, and the tokens it read and wrote."""
+    """What a language model wrote, and the tokens it read and wrote.
+
+    Half a surrogate pair, which JSON can say and no file can store, becomes a question mark.
+    """
 
     text: str
     tokens_in: int = 0
     tokens_out: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", self.text.encode("utf-8", "replace").decode("utf-8"))
 
 
 @runtime_checkable

@@ -6,6 +6,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from monograph.errors import InputError
+from monograph.values import arguments
+
+_LEAST = {
+    "chunk_tokens": 16,
+    "chunk_overlap": 0,
+    "segment_least": 2,
+    "segment_most": 2,
+    "summary_tokens": 16,
+    "summary_layers": 1,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +52,17 @@ class Settings:
     planes: Literal["learned", "random"] = "learned"
 
     def __post_init__(self) -> None:
-        if self.chunk_tokens < 16:
-            raise InputError(f"chunk_tokens is {self.chunk_tokens}", "give at least 16")
+        for name, least in _LEAST.items():
+            object.__setattr__(self, name, arguments.whole_number(getattr(self, name), name, least))
         if not 0 <= self.chunk_overlap <= self.chunk_tokens // 2:
             raise InputError(
                 f"chunk_overlap is {self.chunk_overlap} for chunks of {self.chunk_tokens} tokens",
                 "give 0 to half of chunk_tokens",
             )
-        if self.segment_least < 2 or self.segment_most < 2 * self.segment_least - 1:
+        if self.segment_most < 2 * self.segment_least - 1:
             raise InputError(
                 f"segments of {self.segment_least} to {self.segment_most} texts cannot always be made",
-                "give at least 2, and twice as many less one as the most",
-            )
-        if self.summary_tokens < 16 or self.summary_layers < 1:
-            raise InputError(
-                f"summary_tokens is {self.summary_tokens} and summary_layers is {self.summary_layers}",
-                "give at least 16 tokens and 1 layer",
+                "give at least twice as many, less one, as the most",
             )
         if self.planes not in ("learned", "random"):
-            raise InputError(f"planes is {self.planes!r}", "give learned or random")
+            raise InputError(f"planes is {arguments.shown(self.planes)}", "give learned or random")

@@ -19,7 +19,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast, get_args
 
-from monograph.errors import InvalidFilter
+from monograph.errors import InputError, InvalidFilter
+from monograph.values import arguments
+from monograph.values.arguments import shown
 
 Operator: TypeAlias = Literal[
     "==", "!=", ">", ">=", "<", "<=", "in", "nin", "any", "all", "contains",
@@ -78,7 +80,7 @@ def parse(where: Mapping[str, Any] | None) -> Condition | None:
 
 def _object(where: Any, depth: int) -> Condition:
     if not isinstance(where, Mapping):
-        raise InvalidFilter(f"a filter must be an object, not {where!r}", 'write {"key": value}')
+        raise InvalidFilter(f"a filter must be an object, not {shown(where)}", 'write {"key": value}')
     if depth > MAX_DEPTH:
         raise InvalidFilter(f"the filter is nested more than {MAX_DEPTH} deep", "make it flatter")
     parts = tuple(_entry(key, value, depth) for key, value in where.items())
@@ -87,49 +89,76 @@ def _object(where: Any, depth: int) -> Condition:
 
 def _entry(key: Any, value: Any, depth: int) -> Condition:
     if not isinstance(key, str):
-        raise InvalidFilter(f"a filter's key must be text, not {key!r}", 'write {"key": value}')
+        raise InvalidFilter(f"a filter's key must be text, not {shown(key)}", 'write {"key": value}')
+    key = _text(key, f"the filter's key {shown(key)}")
     combiner = key.removeprefix("$").lower()
     if combiner in ("and", "or", "not"):
         listed = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
         return Combination(cast(Combiner, combiner), tuple(_object(part, depth + 1) for part in listed))
     if key.startswith("$") and key not in FIELDS:
-        raise InvalidFilter(f"{key!r} is neither a field nor and, or, not", f"fields are {', '.join(FIELDS)}")
+        raise InvalidFilter(f"{shown(key)} is neither a field nor and, or, not", f"fields are {', '.join(FIELDS)}")
     if not isinstance(value, Mapping):
         return _comparison(key, "==", value)
     if not value:
-        raise InvalidFilter(f"the filter on {key!r} has no operator", f"operators are {' '.join(OPERATORS)}")
+        raise InvalidFilter(f"the filter on {shown(key)} has no operator", f"operators are {' '.join(OPERATORS)}")
     parts = tuple(_comparison(key, operator, operand) for operator, operand in value.items())
     return parts[0] if len(parts) == 1 else Combination("and", parts)
 
 
 def _comparison(key: str, spelled: Any, value: Any) -> Comparison:
-    operator = _SPELLINGS.get(str(spelled).removeprefix("$").lower())
+    operator = _SPELLINGS.get(spelled.removeprefix("$").lower()) if isinstance(spelled, str) else None
     if operator is None:
-        raise InvalidFilter(f"unknown operator {spelled!r} for {key!r}", f"operators are {' '.join(OPERATORS)}")
+        raise InvalidFilter(
+            f"unknown operator {shown(spelled)} for {shown(key)}", f"operators are {' '.join(OPERATORS)}"
+        )
     if operator in ("in", "nin", "any", "all"):
         if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence | set | frozenset):
             raise InvalidFilter(
-                f"{operator!r} for {key!r} needs a list, not {value!r}", f'write {{"{operator}": [...]}}'
+                f"{operator!r} for {shown(key)} needs a list, not {shown(value)}", f'write {{"{operator}": [...]}}'
             )
         return Comparison(key, operator, tuple(_scalar(key, item) for item in value))
     if operator == "is_empty":
         return Comparison(key, operator, None)
     value = _scalar(key, value)
     if operator.startswith("text_match") and not isinstance(value, str):
-        raise InvalidFilter(f"{operator!r} for {key!r} needs a text, not {value!r}", "give a text")
+        raise InvalidFilter(f"{operator!r} for {shown(key)} needs a text, not {shown(value)}", "give a text")
     if value is None and operator not in ("==", "!="):
-        raise InvalidFilter(f"{operator!r} for {key!r} needs a value, not null", "use is_empty")
+        raise InvalidFilter(f"{operator!r} for {shown(key)} needs a value, not null", "use is_empty")
     return Comparison(key, operator, value)
 
 
 def _scalar(key: str, value: Any) -> Scalar:
-    if isinstance(value, float) and not math.isfinite(value):
-        raise InvalidFilter(f"the filter on {key!r} has the value {value}", "use finite numbers")
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        return float(value)
-    if value is None or isinstance(value, str | int | float | bool):
+    if isinstance(value, int | float):
+        number: int | float = _as_stored(value)
+        if isinstance(number, float) and not math.isfinite(number):
+            raise InvalidFilter(f"the filter on {shown(key)} has the value {shown(value)}", "use finite numbers")
+        return number
+    if isinstance(value, str):
+        return _text(value, f"the filter on {shown(key)}")
+    if value is None:
+        return None
+    raise InvalidFilter(
+        f"the filter on {shown(key)} has the value {shown(value)}", "use text, numbers, true, false or null"
+    )
+
+
+def _text(value: str, name: str) -> str:
+    if "\0" in value:  # SQLite ends a text of JSON there.
+        raise InvalidFilter(f"{name} has the character U+0000 in it", "filter by another part of the text")
+    try:
+        return arguments.text(value, name)
+    except InputError as error:
+        raise InvalidFilter(error.message, error.mend) from None
+
+
+def _as_stored(value: Any) -> Any:
+    """A value of metadata as filters see it: a whole number of more than 64 bits is compared as a float."""
+    if not isinstance(value, int) or -(2**63) <= value < 2**63:
         return value
-    raise InvalidFilter(f"the filter on {key!r} has the value {value!r}", "use text, numbers, true, false or null")
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def matches(condition: Condition | None, metadata: Mapping[str, Any]) -> bool:
@@ -144,7 +173,8 @@ def matches(condition: Condition | None, metadata: Mapping[str, Any]) -> bool:
         if condition.combiner == "and":
             return all(met)
         return any(met) if condition.combiner == "or" else not any(met)
-    return _holds(condition, metadata.get(condition.key))
+    found = metadata.get(condition.key)
+    return _holds(condition, [_as_stored(one) for one in found] if isinstance(found, list) else _as_stored(found))
 
 
 def _holds(comparison: Comparison, found: Any) -> bool:

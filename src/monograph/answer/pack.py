@@ -10,12 +10,12 @@ import numpy as np
 
 from monograph.answer.pieces import Piece, cite, gather
 from monograph.answer.query_terms import QueryTerms
-from monograph.answer.reduce import RANK, kept, runs
+from monograph.answer.reduce import CUT_MEND, RANK, kept, runs
 from monograph.answer.sentence_scores import Passage, score_sentences
 from monograph.derive.sentences import sentence_spans
 from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError
-from monograph.values import DEFAULT_CUT, Citation, Context, Hit, PassageOrder, rendered
+from monograph.values import DEFAULT_CUT, Citation, Context, Hit, PassageOrder, arguments, rendered
 
 BUDGET = 1_000
 """Most tokens of a context, unless another number is asked for."""
@@ -61,12 +61,10 @@ class Packing:
     count: Counter = count_tokens
 
     def __post_init__(self) -> None:
-        if self.budget < 1:
-            raise InputError(f"budget is {self.budget}", "give at least 1 token")
-        if not 0 <= self.cut <= 1:
-            raise InputError(f"cut is {self.cut}", "give the share that is to go, from 0 to 1")
+        object.__setattr__(self, "budget", arguments.whole_number(self.budget, "budget", 1))
+        object.__setattr__(self, "cut", arguments.share(self.cut, "cut", CUT_MEND))
         if self.order not in ("relevance", "edges"):
-            raise InputError(f"unknown order {self.order!r}", "orders are relevance, edges")
+            raise InputError(f"unknown order {arguments.shown(self.order)}", "orders are relevance, edges")
 
 
 DEFAULT_PACKING = Packing()

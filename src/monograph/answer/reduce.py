@@ -14,13 +14,14 @@ import numpy as np
 
 from monograph.answer.query_terms import QueryTerms
 from monograph.answer.sentence_scores import Passage, SentenceScores, score_sentences
-from monograph.errors import InputError
 from monograph.graph.evidence import Bools
-from monograph.values import DEFAULT_CUT, Hit, ReducedHit, Span
+from monograph.values import DEFAULT_CUT, Hit, ReducedHit, Span, arguments
 
 _CUTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.42, 0.5, 0.6, 0.7, 1.0)
 _LEAST = (-30.0, -9.3, -8.65, -8.14, -7.67, -7.58, -7.22, -6.73, -6.12, 0.0)
 """The least value that is kept so that so much goes, measured on gold passages of SQuAD (docs/answering.md)."""
+
+CUT_MEND = "give the share that is to go, from 0 to 1"
 
 SHORT = 240
 """Characters of a text that is kept whole."""
@@ -37,8 +38,7 @@ def least_value(cut: float) -> float:
     InputError
         If ``cut`` is not in [0, 1].
     """
-    if not 0 <= cut <= 1:
-        raise InputError(f"cut is {cut}", "give the share that is to go, from 0 to 1")
+    cut = arguments.share(cut, "cut", CUT_MEND)
     above = max(1, bisect_left(_CUTS, cut))
     first, last = _CUTS[above - 1 : above + 1]
     low, high = _LEAST[above - 1 : above + 1]

@@ -10,7 +10,7 @@ import numpy as np
 from monograph.derive.sentences import sentence_spans
 from monograph.errors import InputError
 from monograph.models import Embedder
-from monograph.values import Hit, ReducedHit, Span
+from monograph.values import Hit, ReducedHit, Span, arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,8 @@ class Windows:
     extension: int = 1
 
     def __post_init__(self) -> None:
+        for name in ("window", "overlap", "extension"):
+            object.__setattr__(self, name, arguments.whole_number(getattr(self, name), name))
         if self.window < 1 or not 0 <= self.overlap < self.window or self.extension < 0:
             raise InputError(
                 f"window is {self.window}, overlap {self.overlap} and extension {self.extension}",

@@ -14,6 +14,7 @@ import typer
 from monograph.app import output
 from monograph.errors import InputError, InvalidFilter, MonographError
 from monograph.search.how import strategies
+from monograph.values.arguments import shown
 
 DONE_WITH_PROBLEMS = 3
 INTERRUPTED = 130
@@ -120,15 +121,28 @@ def where_of(written: list[str]) -> dict[str, Any] | None:
 def _one_filter(text: str) -> dict[str, Any]:
     if text.lstrip().startswith("{"):
         try:
-            parsed = json.loads(text)
+            return dict(_json(text))
         except json.JSONDecodeError as error:
-            raise InvalidFilter(f"{text!r} is not JSON: {error}", 'quote it: \'{"year": {">=": 2020}}\'') from error
-        return dict(parsed)
+            raise InvalidFilter(
+                f"{shown(text)} is not JSON: {error}", 'quote it: \'{"year": {">=": 2020}}\''
+            ) from error
     parts = text.split(maxsplit=2)
     if len(parts) != 3:
-        raise InvalidFilter(f"{text!r} is no filter", "write 'key operator value' with spaces, or a JSON object")
+        raise InvalidFilter(f"{shown(text)} is no filter", "write 'key operator value' with spaces, or a JSON object")
     key, operator, value = parts
     try:
-        return {key: {operator: json.loads(value)}}
+        return {key: {operator: _json(value)}}
     except json.JSONDecodeError:
         return {key: {operator: value}}
+
+
+def _json(text: str) -> Any:
+    """What JSON says. Raises InvalidFilter where it is nested too deeply, or has a number of thousands of digits."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise InvalidFilter(
+            f"{shown(text)} is nested too deeply, or has too long a number", "make it smaller"
+        ) from error

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from monograph.derive.redaction import Redaction
 from monograph.errors import InputError, MissingExtra, ModelUnavailable
+from monograph.values import arguments
 
 if TYPE_CHECKING:
     from urllib3 import BaseHTTPResponse
@@ -64,8 +65,6 @@ class Server:
         except ImportError as error:
             raise MissingExtra("asking a server needs urllib3", 'pip install "monograph[llm]"') from error
         _check(url, api_key)
-        if timeout <= 0 or retries < 0:
-            raise InputError(f"timeout is {timeout} and retries is {retries}", "give seconds above 0 and 0 or more")
         self._url = url
         self._headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
         if api_key:
@@ -73,8 +72,8 @@ class Server:
         self.redaction = Redaction(api_key)
         """Takes the key out of what the server said."""
         self._chained = not api_key
-        self._timeout = timeout
-        self._retries = retries
+        self._timeout = arguments.seconds(timeout, "timeout")
+        self._retries = arguments.whole_number(retries, "retries", 0)
         self._pool = urllib3.PoolManager(maxsize=32, retries=False)
 
     def __reduce__(self) -> NoReturn:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
-from monograph.errors import InputError, NotFound
+from monograph.errors import NotFound
 from monograph.explore.nodes import Node, Nodes
 from monograph.explore.surface_forms import MOST_LOOKED_AT, entities
 from monograph.graph.names import asked_keys, key_of, signature, title_of
 from monograph.store import names, neighbours
 from monograph.store.database import Connection, path_of
-from monograph.values import Entity, Path
+from monograph.values import Entity, Path, arguments
 
 SUGGESTED = 5
 _COMPARED = 500
@@ -28,7 +28,7 @@ def find(connection: Connection, name: str) -> list[Node]:
     NotFound
         If no name fits, or several entities do; the mend names some.
     """
-    key = key_of(name)
+    key = key_of(arguments.text(name, "a name"))
     if not key:
         raise NotFound(f"{name!r} has no word that a name could have", "give a name as a text writes it")
     known = names.known(connection, asked_keys(name))
@@ -62,8 +62,7 @@ def most_named(connection: Connection, k: int, like: str = "") -> list[Entity]:
     InputError
         If k is negative.
     """
-    if k < 0:
-        raise InputError(f"k is {k}", "give 0 or more")
+    k = arguments.whole_number(k, "k", 0)
     if like and not key_of(like):
         return []
     nodes = Nodes(connection)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from monograph.errors import NotFound
+from monograph.read import path_to_text
 from monograph.store import chunks, documents, readable, vectors
 from monograph.store.database import Connection, path_of
 from monograph.store.filters import Allowed
-from monograph.values import Chunk, Document, StoredChunk
+from monograph.values import Chunk, Document, StoredChunk, arguments
 
 
 def fetch(
@@ -27,7 +28,7 @@ def fetch(
     dimension:
         Of the vectors that are to come with them; None leaves them out.
     """
-    rows = chunks.asked(connection, ids, allowed)
+    rows = chunks.asked(connection, None if ids is None else arguments.names(ids, "an id"), allowed)
     held = {}
     if dimension is not None:
         numbers, values = vectors.of_chunks(connection, rows, dimension)
@@ -54,7 +55,7 @@ def chunks_of(connection: Connection, name: str) -> list[Chunk]:
 
 
 def _only(connection: Connection, name: str) -> documents.Row:
-    found, _ = documents.resolve(connection, [name])
+    found, _ = documents.resolve(connection, arguments.names([path_to_text(name)], "an id"))
     if not found:
         path = path_of(connection)
         raise NotFound(f"{path} holds no document {name!r}", f"monograph show {path}")

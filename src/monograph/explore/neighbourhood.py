@@ -10,7 +10,7 @@ from monograph.explore.nodes import Node, Nodes
 from monograph.explore.surface_forms import entities
 from monograph.store import chunks, documents, neighbours, readable
 from monograph.store.database import Connection
-from monograph.values import Chunk, Document, Entity, Link, Neighbourhood
+from monograph.values import Chunk, Document, Entity, Link, Neighbourhood, arguments
 
 
 def neighbourhood(connection: Connection, centre: Sequence[Node], hops: int, most: int) -> Neighbourhood:
@@ -33,7 +33,7 @@ def neighbourhood(connection: Connection, centre: Sequence[Node], hops: int, mos
     centre:
         The entities asked for.
     hops:
-        How far from these, at least 0.
+        How far from these, at least 0; further than ``most`` is as far as that.
     most:
         Most entities around them, and most chunks, at least 1.
 
@@ -42,6 +42,7 @@ def neighbourhood(connection: Connection, centre: Sequence[Node], hops: int, mos
     InputError
         If a number is out of range.
     """
+    hops, most = arguments.whole_number(hops, "hops"), arguments.whole_number(most, "most")
     if hops < 0 or most < 1:
         raise InputError(f"hops is {hops} and most is {most}", "give 0 or more hops, and at least 1 entity")
     nodes = Nodes(connection)
@@ -74,6 +75,7 @@ def whole(connection: Connection) -> Neighbourhood:
 def _around(web: CooccurrenceGraph, centre: Sequence[Node], hops: int, most: int) -> tuple[list[list[Node]], int]:
     """The entities of each hop, the centre as the first; and how many were left out."""
     levels, passed, left, cut = [list(centre)], set(centre), most, 0
+    hops = min(hops, most)  # Each hop has room for one.
     for hop in range(hops):
         web.add(web.nodes.read_entities({one.head for one in levels[-1]}))
         weights = web.beside(levels[-1], passed)
@@ -83,6 +85,8 @@ def _around(web: CooccurrenceGraph, centre: Sequence[Node], hops: int, most: int
         cut += len(ordered) - len(level)
         left -= len(level)
         levels.append(level)
+        if not level:
+            break
     return levels, cut
 
 

@@ -9,7 +9,7 @@ from monograph.search import summaries
 from monograph.store import readable
 from monograph.store import tree as store
 from monograph.store.database import Connection, path_of
-from monograph.values import OutlineNode
+from monograph.values import OutlineNode, arguments
 
 LEAST_DIGITS = 4
 """Of an id, as many as are asked for to name a summary by its beginning."""
@@ -27,7 +27,7 @@ def outline(connection: Connection, name: str, layers: int) -> list[OutlineNode]
 
 
 def _named(connection: Connection, name: str) -> int:
-    digits = name.lower()
+    digits = arguments.text(name, "the id").lower()
     found: list[store.Row] = []
     if LEAST_DIGITS <= len(digits) <= 32 and all(one in "0123456789abcdef" for one in digits):
         found = store.beginning(connection, digits, 2)

@@ -15,7 +15,7 @@ from monograph.answer.windows import Windows, reduce_to_windows
 from monograph.library.opened import OpenFile
 from monograph.library.searches import search
 from monograph.search.strategy import Strategy
-from monograph.values import Answer, Context, Hit, ReducedHit, Timings, Turn
+from monograph.values import Answer, Context, Hit, ReducedHit, Timings, Turn, arguments
 
 FOUND = 10
 """Hits that a context is made of, unless another number is asked for."""
@@ -36,6 +36,7 @@ def reduced(
     file: OpenFile, query: str, hits: Sequence[Hit], cut: float, windows: Windows | None = None
 ) -> list[ReducedHit]:
     """See :meth:`monograph.Monograph.reduce`."""
+    arguments.text(query, "the query")
     if windows is not None:
         return reduce_to_windows(file.embedder, query, hits, windows)
     with file.database.read() as connection:

@@ -11,6 +11,7 @@ from monograph.store import convert, encryption, replacing
 from monograph.store.database import is_open
 from monograph.store.encryption import RawKey
 from monograph.store.header import read_header
+from monograph.values import arguments
 
 
 def encrypt(path: str | os.PathLike[str], key: str) -> None:
@@ -58,7 +59,7 @@ def require_plain(path: str | os.PathLike[str]) -> Path:
 
 
 def _closed(path: str | os.PathLike[str]) -> Path:
-    file = Path(path).resolve()  # Where it is a link, what it leads to is written anew.
+    file = arguments.path(path, "the file").resolve()  # Where it is a link, what it leads to is written anew.
     if is_open(file):
         # To read its bytes would drop its locks; and two builds of SQLite know nothing of each other's.
         raise BusyFile(f"{file} is open in this program", "close it, then try again")

@@ -12,7 +12,7 @@ from monograph.library.opened import OpenFile
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.sync import follow, roots, watch
 from monograph.sync import plan as planning
-from monograph.values import Move, OnProgress, Plan, Report, SyncedSource, WatchEvent
+from monograph.values import Move, OnProgress, Plan, Report, SyncedSource, WatchEvent, arguments
 from monograph.write import apply
 from monograph.write import price as pricing
 from monograph.write import remove as removal
@@ -108,7 +108,7 @@ class Files:
         InputError
             If nothing is there, or another root is.
         """
-        return roots.move(self._file.database, root, place)
+        return roots.move(self._file.database, root, arguments.path(place, "the place"))
 
     def remove(self, root: str, *, forget: bool = False) -> Report:
         """Follow a file or folder no longer, and take all its documents out.
@@ -154,4 +154,4 @@ class Files:
 def _paths(sources: Sequence[str | os.PathLike[str]]) -> list[Path]:
     if not sources:
         raise InputError("no file or folder was given", "name at least one")
-    return [Path(source) for source in sources]
+    return [arguments.path(source, "a source") for source in sources]

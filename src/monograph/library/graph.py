@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monograph.errors import InputError
@@ -12,7 +11,7 @@ from monograph.explore import entities, merges, neighbourhood, routes
 from monograph.graph import export
 from monograph.library.opened import OpenFile
 from monograph.models import Extractor
-from monograph.values import Entity, Merge, Neighbourhood, OnProgress, Report, Route
+from monograph.values import Entity, Merge, Neighbourhood, OnProgress, Report, Route, arguments
 from monograph.values import Path as Way
 from monograph.write import cannot_link, configuration, rebuild_graph
 
@@ -107,6 +106,7 @@ class EntityGraph:
         InputError
             If a number is out of range.
         """
+        hops, limit = arguments.whole_number(hops, "hops"), arguments.whole_number(limit, "limit")
         if hops < 1 or limit < 1:
             raise InputError(f"hops is {hops} and limit is {limit}", "give at least 1")
         there = self.neighbourhood(name, (hops + 1) // 2, EXPORTED)
@@ -179,7 +179,8 @@ class EntityGraph:
         InputError
             If the file cannot be written.
         """
-        export.to_graphml(self._exported(name, hops), Path(path))
+        target = arguments.path(path, "the path")
+        export.to_graphml(self._exported(name, hops), target)
 
     def _exported(self, name: str, hops: int) -> Neighbourhood:
         if name:

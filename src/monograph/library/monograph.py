@@ -22,6 +22,7 @@ from monograph.library.searches import allowed
 from monograph.library.tree import SummaryTree
 from monograph.library.vectors import Vectors
 from monograph.models import Embedder, Extractor, LanguageModel, Summarizer, Trusted
+from monograph.read import path_to_text
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.search.strategy import Strategy
 from monograph.settings import Settings
@@ -37,6 +38,7 @@ from monograph.values import (
     ReducedHit,
     Report,
     Turn,
+    arguments,
 )
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
 from monograph.write import apply, configuration
@@ -106,8 +108,8 @@ class Monograph(Lookups):
             If the file was built with other settings, or a number is out of range.
         """
         given = Given(
-            Path(path), embedder, extractor, summarizer, model, settings, create, read_only, target_recall, cache_bytes,
-            trusted, key,
+            arguments.path(path, "the file"), embedder, extractor, summarizer, model, settings, create, read_only,
+            target_recall, cache_bytes, trusted, key,
         )  # fmt: skip
         return cls(OpenFile.open(given))
 
@@ -202,7 +204,7 @@ class Monograph(Lookups):
         ``forget`` it returns only when no trace of their text is left in the bytes of the file and its write-ahead log.
         Raises NotFound if an id fits no document, and BusyFile if another process still reads what is to be forgotten.
         """
-        named = [str(name) for name in ids]
+        named = arguments.names(map(path_to_text, ids), "an id")
         return self._file.followed(removal.remove(self._file.database, self._file.indexes, named, forget=forget))
 
     def remove_chunks(self, ids: Iterable[str] | None = None, *, where: Mapping[str, Any] | None = None) -> Report:
@@ -213,7 +215,7 @@ class Monograph(Lookups):
         """
         if ids is None and not where:
             raise InputError("neither ids nor a filter says which chunks", "name them; to clear the file, remove all")
-        named = None if ids is None else [str(name) for name in ids]
+        named = None if ids is None else arguments.names(ids, "an id")
         if configuration.EMBEDDER.known(self._file.database) is None:
             return Report()  # It holds nothing yet, and what its vectors come from is still open.
         return single.remove(self._file.writing_pipeline(), named, allowed(where))
@@ -232,7 +234,7 @@ class Monograph(Lookups):
         Raises InputError if the path is taken, BusyFile if what is to be overwritten is open, DamagedFile if the copy
         has a fault, and StorageFull if there is no room; then there is none.
         """
-        return backups.backup(self._file, Path(path), overwrite=overwrite, progress=progress)
+        return backups.backup(self._file, arguments.path(path, "the copy"), overwrite=overwrite, progress=progress)
 
     def search(
         self,

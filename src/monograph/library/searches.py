@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from monograph import where as filters
 from monograph.answer.answer_types import answer_types
 from monograph.answer.cache import AnswerCache
-from monograph.errors import InputError
 from monograph.library.opened import OpenFile
 from monograph.search.how import strategy
 from monograph.search.relevance import settled
 from monograph.search.strategy import Corpus, Query, Strategy, given_vector
+from monograph.store import chunks
 from monograph.store.filters import Allowed, compile_condition
 from monograph.values import Float32, Hit
 from monograph.write import configuration
+
+MANY = 10_000
+"""Where more hits are asked for, it is looked first how many there can be: memory is set aside for each."""
 
 
 def search(
@@ -27,11 +31,13 @@ def search(
     vector: Sequence[float] | Float32 | None = None,
 ) -> list[Hit]:
     """See :meth:`monograph.Monograph.search`."""
-    if k < 0:
-        raise InputError(f"k is {k}", "give 0 or more")
     chosen = strategy(how)
     query = Query(text, k, allowed(where), given_vector(vector))
-    return settled(chosen.search(corpus(file), query)) if k else []
+    if query.k > MANY:
+        with file.database.read() as connection:
+            # A summary stands for at least two of what is below it: there are fewer of them than chunks.
+            query = replace(query, k=min(query.k, 2 * chunks.count(connection)))
+    return settled(chosen.search(corpus(file), query)) if query.k else []
 
 
 def allowed(where: Mapping[str, Any] | None) -> Allowed:

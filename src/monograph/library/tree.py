@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from monograph.errors import InputError
 from monograph.explore import outline
 from monograph.library.opened import OpenFile
 from monograph.models import Summarizer
 from monograph.search.summaries import need_tree
-from monograph.values import Cost, OnProgress, OutlineNode, Report
+from monograph.values import Cost, OnProgress, OutlineNode, Report, arguments
 from monograph.write import configuration, price_tree
 from monograph.write import tree as summary_tree
 
@@ -44,8 +43,7 @@ class SummaryTree:
         InputError
             If the file has no tree, or ``layers`` is negative.
         """
-        if layers < 0:
-            raise InputError(f"layers is {layers}", "give 0 or more")
+        layers = arguments.whole_number(layers, "layers", 0)
         with self._file.database.read() as connection:
             need_tree(connection)
             return outline.outline(connection, node, layers)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+
+from monograph.values import arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,11 @@ class Limits:
         Times its packed size, above which a part of an archive is refused.
     max_pixels:
         Of an image.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
     """
 
     max_bytes: int = 100_000_000
@@ -34,6 +41,15 @@ class Limits:
     max_expanded: int = 1_000_000_000
     max_ratio: int = 500
     max_pixels: int = 100_000_000
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            given = getattr(self, one.name)
+            if one.name == "max_seconds":
+                checked: float = arguments.seconds(given, one.name)
+            else:
+                checked = arguments.whole_number(given, one.name, 0, arguments.MOST_BYTES)
+            object.__setattr__(self, one.name, checked)
 
 
 DEFAULT_LIMITS = Limits()

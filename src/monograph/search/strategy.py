@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import Field, dataclass, fields
@@ -14,8 +15,11 @@ from monograph.errors import InputError
 from monograph.search.nearest_names import NearestNames
 from monograph.store.database import Connection
 from monograph.store.filters import EVERYTHING, Allowed
-from monograph.values import Float32, Hit
+from monograph.values import Float32, Hit, arguments
 from monograph.vectors.index import EcoVectorIndex
+
+SMALL = 1e-9
+"""A query's vector with no larger value, or with one larger than its inverse, is brought to one of 1."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,17 +31,26 @@ class Query:
     text:
         As it was put.
     k:
-        Most hits, at least 1.
+        Most hits, at least 0.
     allowed:
         Which chunks may be found.
     vector:
         float32 (dimension,), where it came with the query.
+
+    Raises
+    ------
+    InputError
+        If the text is none that can be searched for, or k no such number.
     """
 
     text: str
     k: int
     allowed: Allowed = EVERYTHING
     vector: Float32 | None = None
+
+    def __post_init__(self) -> None:
+        arguments.text(self.text, "the query")
+        object.__setattr__(self, "k", arguments.whole_number(self.k, "k", 0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,14 +113,13 @@ def given_vector(vector: Sequence[float] | Float32 | None) -> Float32 | None:
     Raises
     ------
     InputError
-        If it is not a row of numbers.
+        If it is not a row of finite numbers.
     """
     if vector is None:
         return None
-    try:
-        made = np.asarray(vector, dtype=np.float32)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"the query's vector is not numbers: {error}", "give a list of floats") from error
-    if made.ndim != 1:
-        raise InputError(f"the query's vector has shape {made.shape}", "give one vector, a list of floats")
-    return made
+    made = arguments.vector(vector, "the query's vector")
+    largest = float(np.abs(made).max(initial=0.0))
+    if not math.isfinite(largest):
+        raise InputError("the query's vector holds a value that is not finite", "check what made it")
+    # Its direction is what counts, and the square of its length must be a float32.
+    return made if largest == 0 or SMALL < largest < 1 / SMALL else (made / np.float32(largest)).astype(np.float32)

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from monograph.errors import (
     BusyFile,
     ClosedFile,
-    FileError,
+    InvalidFilter,
     MonographError,
     NotAMonograph,
     ReadOnlyFile,
@@ -32,6 +32,7 @@ Connection: TypeAlias = sqlite3.Connection
 _PATIENCE = 50
 """Milliseconds for which SQLite waits for a moment to empty the write-ahead log, before it is asked again."""
 _PAUSE = 0.005
+_TOO_DEEP = ("parser stack overflow", "Expression tree is too large", "too many SQL variables")
 _abandoned: list[Connection] = []
 """Connections that a fork copied: closing one would release its parent's locks, so they are kept and never used."""
 _opened: Counter[tuple[int, int]] = Counter()
@@ -75,7 +76,7 @@ def decoding(connection: Connection, row: str) -> Iterator[None]:
         raise damaged(path_of(connection), f"{row} cannot be read: {error or type(error).__name__}") from error
 
 
-def _translate(path: Path, error: Exception) -> FileError | None:
+def _translate(path: Path, error: Exception) -> MonographError | None:
     name = getattr(error, "sqlite_errorname", "") or ""
     text = str(error)
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
@@ -88,6 +89,8 @@ def _translate(path: Path, error: Exception) -> FileError | None:
         )
     if name.startswith("SQLITE_READONLY") or name == "SQLITE_CANTOPEN":
         return ReadOnlyFile(f"{path} cannot be written: {text}", "check the permissions of the file and its folder")
+    if any(one in text for one in _TOO_DEEP):
+        return InvalidFilter(f"the filter is nested too deeply for SQLite: {text}", "make it flatter")
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR")):
         return damaged(path, f"{text} ({name})")
     return None

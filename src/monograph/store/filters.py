@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isqrt
 
 import numpy as np
 import numpy.typing as npt
 
+from monograph.errors import InvalidFilter
 from monograph.store.database import Connection
-from monograph.where import Combination, Comparison, Condition
+from monograph.where import Combination, Comparison, Condition, Operator, Scalar
+
+MOST_COMPARISONS = 1_000
+"""Each is looked up for each chunk. Values of one key that exclude each other, or that are all excluded, are one."""
 
 _COLUMNS = {"$document": "d.id", "$chunk": "c.id", "$uri": "d.uri", "$title": "d.title"}
 _NUMBERS = "('integer', 'real', 'true', 'false')"
@@ -32,9 +39,22 @@ EVERYTHING = Allowed()
 
 
 def compile_condition(condition: Condition | None) -> Allowed:
-    """A condition (see :mod:`monograph.where`) as SQL."""
+    """A condition (see :mod:`monograph.where`) as SQL.
+
+    Raises
+    ------
+    InvalidFilter
+        If it has too many comparisons.
+    """
     if condition is None:
         return EVERYTHING
+    condition = _joined(condition)
+    count = _count(condition)
+    if count > MOST_COMPARISONS:
+        raise InvalidFilter(
+            f"the filter has {count:,} comparisons, more than {MOST_COMPARISONS:,}",
+            'write alternatives of one key as a list: {"key": {"in": [...]}}',
+        )
     sql, parameters = _condition(condition)
     return Allowed(
         f"{{chunk}} IN (SELECT c.chunk FROM chunks AS c JOIN documents AS d USING (document) WHERE {sql})",  # noqa: S608
@@ -59,6 +79,30 @@ def barred(allowed: Allowed) -> str:
     SELECT node FROM barred"""  # noqa: S608 - compiled conditions
 
 
+def _joined(condition: Condition) -> Condition:
+    """A condition whose comparisons of one key with one value each are one with a list, wherever they mean that."""
+    if isinstance(condition, Comparison):
+        return condition
+    several: Operator = "nin" if condition.combiner == "and" else "in"
+    one = "!=" if condition.combiner == "and" else "=="
+    listed: dict[str, list[Scalar]] = defaultdict(list)
+    parts: list[Condition] = []
+    for part in map(_joined, condition.parts):
+        value = part.value if isinstance(part, Comparison) and part.operator in (one, several) else None
+        if not isinstance(part, Comparison) or value is None:
+            parts.append(part)
+        elif isinstance(value, tuple):
+            listed[part.key].extend(value)
+        else:
+            listed[part.key].append(value)
+    lists = (Comparison(key, several, tuple(values)) for key, values in listed.items())
+    return Combination(condition.combiner, (*parts, *lists))
+
+
+def _count(condition: Condition) -> int:
+    return 1 if isinstance(condition, Comparison) else sum(map(_count, condition.parts))
+
+
 _Bound = list[str | int | float | None]
 
 
@@ -69,12 +113,26 @@ def _condition(condition: Condition) -> tuple[str, _Bound]:
 
 
 def _combination(condition: Combination) -> tuple[str, _Bound]:
-    parts = [_condition(part) for part in condition.parts]
-    joined = (" AND " if condition.combiner == "and" else " OR ").join(f"({sql})" for sql, _ in parts)
-    if not parts:
+    # What comes first waits for nothing while SQLite reads it: the parts that go deep do.
+    parts = [_condition(part) for part in sorted(condition.parts, key=_depth, reverse=True)]
+    if parts:
+        joined = _in_groups([sql for sql, _ in parts], " AND " if condition.combiner == "and" else " OR ")
+    else:
         joined = "TRUE" if condition.combiner == "and" else "FALSE"
     parameters: _Bound = [parameter for _, bound in parts for parameter in bound]
-    return (f"NOT ({joined})" if condition.combiner == "not" else joined), parameters
+    # NOT would wait before each of its brackets, and SQLite has room for a hundred that wait.
+    return (f"{joined} = 0" if condition.combiner == "not" else joined), parameters
+
+
+def _depth(condition: Condition) -> int:
+    return 0 if isinstance(condition, Comparison) else 1 + max(map(_depth, condition.parts), default=0)
+
+
+def _in_groups(parts: Sequence[str], word: str) -> str:
+    """Conditions joined, the first with groups of the others: in a row each would lie within the next, too deep."""
+    size = max(1, isqrt(len(parts)))
+    groups = [word.join(parts[first : first + size]) for first in range(1, len(parts), size)]
+    return f"({word.join((parts[0], *(f'({one})' if size > 1 else one for one in groups)))})"
 
 
 def _comparison(comparison: Comparison) -> tuple[str, _Bound]:
@@ -94,8 +152,10 @@ def _comparison(comparison: Comparison) -> tuple[str, _Bound]:
         if operator == "is_empty":
             nothing += " OR (m.type = 'text' AND m.value = '') OR (m.type = 'array' AND m.value = '[]')"
         return f"NOT EXISTS (SELECT 1 FROM {row} AS m WHERE NOT ({nothing}))", bound  # noqa: S608
-    if column is not None and operator == "==":
-        return f"{column} = ?", [_scalar(value)]  # An index can serve this, and an EXISTS cannot.
+    if column is not None and operator in ("==", "in"):
+        # An index can serve this, and an EXISTS cannot. A column is a text, and equal to nothing else.
+        texts = [one for one in (value if isinstance(value, tuple) else (value,)) if isinstance(one, str)]
+        return f"{column} IN (SELECT value FROM json_each(?))", [json.dumps(texts)]  # noqa: S608
     test, parameters = _test(comparison)
     return f"EXISTS (SELECT 1 FROM {row} AS m WHERE {test})", [*bound, *parameters]  # noqa: S608
 
@@ -120,8 +180,8 @@ def _test(comparison: Comparison) -> tuple[str, _Bound]:
 def _test_list(operator: str, values: tuple[str | int | float | None, ...]) -> tuple[str, _Bound]:
     listed = json.dumps(values)
     if operator == "in":
-        one = _EQUAL.format(value="v.value")
-        return f"m.type != 'null' AND EXISTS (SELECT 1 FROM json_each(?) AS v WHERE {one})", [listed]  # noqa: S608
+        # SQLite looks the list up, made once, and does not go through it for every chunk.
+        return "m.type NOT IN ('null', 'array', 'object') AND m.value IN (SELECT value FROM json_each(?))", [listed]
     one = f"(m.type = 'text' AND v.type = 'text' AND instr(m.value, v.value) > 0) OR ({_member('v.value')})"
     if operator == "any":
         return f"EXISTS (SELECT 1 FROM json_each(?) AS v WHERE {one})", [listed]  # noqa: S608

@@ -11,7 +11,7 @@ from monograph.read import path_to_text, sha256_of, text_to_path
 from monograph.store import roots, sources
 from monograph.store.database import Database
 from monograph.store.places import owner_of, unused_name
-from monograph.values import Move, Root
+from monograph.values import Move, Root, arguments
 
 ALIKE = 0.5
 """Share of a root's files that must be found, unchanged, in another place for it to have moved there."""
@@ -95,7 +95,7 @@ def named(database: Database, name: str) -> Root:
     """
     with database.read() as connection:
         known = roots.every(connection)
-    place = absolute(name)
+    place = absolute(arguments.path(name, "the folder"))
     for root in known:
         if name == root.name or place == root.place:
             return root

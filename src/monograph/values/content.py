@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from monograph.errors import InvalidDocument
+from monograph.errors import InputError, InvalidDocument
+from monograph.values import arguments
+from monograph.values.arguments import shown
 from monograph.values.arrays import Float32
 
 Metadata: TypeAlias = Mapping[str, Any]
@@ -139,20 +141,21 @@ class Document:
     places: tuple[Place, ...] = ()
 
     def __post_init__(self) -> None:
-        name = self.id or self.uri or self.title or self.text[:40]
+        named = f"document {shown(self.id or self.uri or self.title or self.text)}"
+        for text in (self.text, self.id, self.title, self.uri):
+            _check(arguments.text, text, named)
         if self.passages:
+            for passage in self.passages:
+                _check_passage(passage, named)
             joined = PASSAGE_SEPARATOR.join(passage.text for passage in self.passages)
             if self.text not in ("", joined):
                 raise InvalidDocument(
-                    f"document {name!r} has a text and passages of another text",
+                    f"{named} has a text and passages of another text",
                     "give either text or passages",
                 )
             object.__setattr__(self, "text", joined)
-        for text in (self.text, self.id, self.title, self.uri, *(passage.id for passage in self.passages)):
-            _check_unicode(text, f"document {name!r}")
-        check_json(self.metadata, f"document {name!r}")
-        for passage in self.passages:
-            check_json(passage.metadata, f"passage {passage.id or passage.text[:40]!r}")
+        _check_places(self, named)
+        check_json(self.metadata, named)
         if not self.id:
             object.__setattr__(self, "id", content_id("document", self.uri, self.title, self.text))
 
@@ -161,26 +164,67 @@ PASSAGE_SEPARATOR = "\n\n"
 """What stands between two ready-made passages in the text of their document."""
 
 
-def _check_unicode(text: str, owner: str) -> None:
-    """Raise InvalidDocument where a text holds half a surrogate pair, which no file can store."""
+def _check(check: Callable[[Any, str], object], value: object, owner: str) -> None:
+    """Raise InvalidDocument where a value is none that can be stored."""
     try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise InvalidDocument(
-            f"{owner} holds half a surrogate pair at character {error.start}", "decode it with errors='replace'"
-        ) from error
+        check(value, owner)
+    except InputError as error:
+        raise InvalidDocument(error.message, error.mend) from None
+
+
+def _check_places(document: Document, named: str) -> None:
+    for section in document.sections:
+        _check(arguments.whole_number, section.start, f"the start of a section of {named}")
+        for heading in section.path:
+            _check(arguments.text, heading, f"a heading of {named}")
+    for place in document.places:
+        for number in (place.start, place.page, place.slide, place.row):
+            _check(arguments.whole_number, number, f"a place of {named}")
+        for text in (place.sheet, place.json):
+            _check(arguments.text, text, f"a place of {named}")
+
+
+def _check_passage(passage: Passage, document: str) -> None:
+    for text in (passage.text, passage.id):
+        _check(arguments.text, text, f"a passage of {document}")
+    owner = f"passage {shown(passage.id or passage.text)}"
+    check_json(passage.metadata, owner)
+    if passage.vector is not None:
+        _check(arguments.vector, passage.vector, f"the vector of {owner}")
+
+
+MOST_NESTED = 500
+"""Objects and lists within each other in metadata: SQLite takes no more than twice as many for JSON."""
+
+
+def _is_deeper(value: object, most: int) -> bool:
+    level = [value]
+    for _ in range(most + 1):
+        level = [
+            one
+            for each in level
+            for one in (each.values() if isinstance(each, Mapping) else each if isinstance(each, list | tuple) else ())
+        ]
+        if not level:
+            return False
+    return True
 
 
 def check_json(metadata: Metadata, owner: str) -> None:
     """Raise InvalidDocument unless metadata is a JSON object with text keys and finite numbers."""
+    if not isinstance(metadata, Mapping):
+        raise InvalidDocument(f"the metadata of {owner} is {shown(metadata)}", "give an object")
     try:
         json.dumps(metadata, allow_nan=False, ensure_ascii=False).encode("utf-8")
         text_keys = all(isinstance(key, str) for key in metadata)
+        too_deep = _is_deeper(metadata, MOST_NESTED)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidDocument(
             f"the metadata of {owner} is not JSON: {error}",
             "use text, finite numbers, true, false, null, lists and objects",
         ) from error
+    if too_deep:
+        raise InvalidDocument(f"the metadata of {owner} is nested more than {MOST_NESTED} deep", "make it flatter")
     if not text_keys:
         raise InvalidDocument(f"the metadata of {owner} has a key that is not text", "name every key by a text")
 

@@ -19,7 +19,7 @@ from monograph.store import clusters as store
 from monograph.store import vectors as stored_vectors
 from monograph.store.database import Connection, path_of
 from monograph.store.filters import Allowed
-from monograph.values import Float32, IndexStats
+from monograph.values import Float32, IndexStats, arguments
 from monograph.vectors import calibrate, cost, kernel, update
 from monograph.vectors.calibrate import Calibration
 from monograph.vectors.design import DEFAULT_DESIGN, Design
@@ -70,15 +70,13 @@ class EcoVectorIndex:
         target_recall: float = DEFAULT_TARGET_RECALL,
         cache_bytes: int = DEFAULT_CACHE_BYTES,
     ) -> None:
-        if not 0 < target_recall <= 1:
-            raise InputError(f"target_recall is {target_recall:g}", "give more than 0, at most 1")
-        if cache_bytes < 0:
-            raise InputError(f"cache_bytes is {cache_bytes}", "give 0 or more")
         self.space = space
         self.design = design
-        self.target_recall = target_recall
-        self.cache_bytes = cache_bytes
-        self._memory = Memory(space, cache_bytes)
+        self.target_recall = arguments.share(target_recall, "target_recall", "give more than 0, at most 1")
+        if not self.target_recall:
+            raise InputError(f"target_recall is {target_recall}", "give more than 0, at most 1")
+        self.cache_bytes = arguments.whole_number(cache_bytes, "cache_bytes", 0, arguments.MOST_BYTES)
+        self._memory = Memory(space, self.cache_bytes)
         self._stops: dict[tuple[int, int, float], StopCondition] = {}
 
     def allowed(self, connection: Connection, condition: Allowed) -> Bits:

@@ -15,7 +15,7 @@ from monograph.store import clusters as store
 from monograph.store import vectors as stored_vectors
 from monograph.store.database import Connection
 from monograph.store.prefetch import Prefetcher
-from monograph.values import Float32, inner_products
+from monograph.values import Float32, arguments, inner_products
 from monograph.vectors import kernel
 from monograph.vectors.centroids import Centroids
 from monograph.vectors.cluster import Metric, body_size
@@ -67,10 +67,9 @@ class Query:
     ties: bool = False
 
     def __post_init__(self) -> None:
-        if self.k < 0:
-            raise InputError(f"k is {self.k}", "give 0 or more")
-        if self.ef is not None and self.ef < 1:
-            raise InputError(f"ef is {self.ef}", "give 1 or more")
+        object.__setattr__(self, "k", arguments.whole_number(self.k, "k", 0))
+        if self.ef is not None:
+            object.__setattr__(self, "ef", arguments.whole_number(self.ef, "ef", 1))
 
     @property
     def pool(self) -> int:

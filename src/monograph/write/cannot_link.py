@@ -7,6 +7,7 @@ from monograph.graph.names import key_of
 from monograph.graph.short_names import is_short_form
 from monograph.store import graphs, names
 from monograph.store.database import Connection
+from monograph.values import arguments
 from monograph.write.pipeline import Pipeline
 from monograph.write.rebuild_graph import make
 from monograph.write.transaction import settle
@@ -56,7 +57,7 @@ def unite(pipeline: Pipeline, name: str, other: str) -> None:
 
 def _pairs(connection: Connection, pipeline: Pipeline, name: str, other: str, *, known_only: bool = True) -> Pairs:
     """The keys to be held apart, a short one from every name of the entity that it may stand for."""
-    keys = key_of(name), key_of(other)
+    keys = key_of(arguments.text(name, "a name")), key_of(arguments.text(other, "a name"))
     if not all(keys) or keys[0] == keys[1]:
         raise InputError(
             f"{name!r} and {other!r} are one name but for case, accents, signs or an article",

@@ -18,7 +18,7 @@ from monograph.store import chunks, documents, vectors
 from monograph.store.checksums import given_key
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
-from monograph.values import Document, OnProgress, Passage, Progress, Report, content_id
+from monograph.values import Document, OnProgress, Passage, Progress, Report, arguments, content_id
 from monograph.write.apply import grow_tree, report
 from monograph.write.batch import Parcel, batches
 from monograph.write.commit import Overtaken, Seen, Tally, store
@@ -109,7 +109,7 @@ def _grouped(given: Iterable[Document]) -> Iterator[Document]:
 
 
 def _named(document_id: str, passage: Passage) -> Passage:
-    vector = None if passage.vector is None else normalised(np.asarray(passage.vector, dtype=np.float32))
+    vector = None if passage.vector is None else normalised(arguments.vector(passage.vector, "a vector"))
     return replace(passage, id=passage.id or content_id("chunk", document_id, passage.text, 1), vector=vector)
 
 

@@ -119,6 +119,10 @@ def _vectored(document: Document, chunk: Chunk, given: Float32 | None, embedder:
 
 
 def normalised(vector: Float32) -> Float32:
-    """A vector made to unit length; one that has it already, or has none, stays as it is to the bit."""
+    """A vector made to unit length; one that has it already, or has none that is finite, stays as it is to the bit."""
     length = float(np.linalg.norm(vector.astype(np.float64)))
-    return vector if length == 0 or abs(length - 1) < ROUNDING else (vector / length).astype(np.float32)
+    return (
+        vector
+        if length == 0 or not np.isfinite(length) or abs(length - 1) < ROUNDING
+        else (vector / length).astype(np.float32)
+    )

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from monograph.errors import InputError
 from monograph.models import TextKind
-from monograph.values import Float32
+from monograph.values import Float32, arguments
 
 
 class GivenVectors:
@@ -28,9 +27,7 @@ class GivenVectors:
     """
 
     def __init__(self, dimension: int) -> None:
-        if dimension < 1:
-            raise InputError(f"vectors of {dimension} values", "give 1 or more")
-        self._dimension = dimension
+        self._dimension = arguments.whole_number(dimension, "dimension", 1)
 
     @property
     def key(self) -> str:

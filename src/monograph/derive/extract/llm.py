@@ -11,9 +11,9 @@ from monograph.derive.extract.ground import ground
 from monograph.derive.extract.parse import parse
 from monograph.derive.mark import mark_for
 from monograph.derive.tokens import count_tokens
-from monograph.errors import InputError, ModelUnavailable
+from monograph.errors import ModelUnavailable
 from monograph.models import Allow, Extractor, LanguageModel
-from monograph.values import Chunk, Extraction, content_id
+from monograph.values import Chunk, Extraction, arguments, content_id
 
 MAX_TOKENS = 1_024
 """Tokens of an answer: what a dozen entities and a dozen relations take, with room to spare."""
@@ -76,12 +76,11 @@ class LLMExtractor:
     def __init__(
         self, model: LanguageModel, fallback: Extractor, *, max_tokens: int = MAX_TOKENS, workers: int = 4
     ) -> None:
-        if max_tokens < 1 or workers < 1:
-            raise InputError(f"max_tokens is {max_tokens} and workers is {workers}", "give at least 1 of each")
+        max_tokens = arguments.whole_number(max_tokens, "max_tokens", 1)
         self._model = model
         self._fallback = fallback
         self._max_tokens = max_tokens
-        self._workers = workers
+        self._workers = arguments.whole_number(workers, "workers", 1)
         fallen = _PATTERNS if fallback.spec == "pattern" else fallback.key
         self.key = f"llm/{model.key}/{content_id(PROMPT)[:8]}/{max_tokens}/{fallen}"
         """Name of the model, the prompt, the longest answer and the fallback."""

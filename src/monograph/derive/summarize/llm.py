@@ -9,9 +9,9 @@ from monograph.derive.mark import mark_for
 from monograph.derive.sentences import sentence_spans
 from monograph.derive.thoughts import without_thoughts
 from monograph.derive.tokens import count_tokens, first_tokens
-from monograph.errors import InputError, ModelUnavailable
+from monograph.errors import ModelUnavailable
 from monograph.models import LanguageModel
-from monograph.values import SummaryText, content_id
+from monograph.values import SummaryText, arguments, content_id
 
 MAX_TEXT = 12_000
 """Characters of a text that the model is shown; only ready-made passages are longer."""
@@ -61,10 +61,8 @@ class LLMSummarizer:
     """
 
     def __init__(self, model: LanguageModel, *, workers: int = 4) -> None:
-        if workers < 1:
-            raise InputError(f"workers is {workers}", "give at least 1")
         self._model = model
-        self.workers = workers
+        self.workers = arguments.whole_number(workers, "workers", 1)
         self.key = f"llm/{model.key}/{content_id(PROMPT)[:8]}"
         """Name of the model and the prompt."""
 

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from monograph.errors import InputError
 from monograph.search.strategy import Strategy
+from monograph.values.arguments import shown
 
 
 def strategies() -> tuple[str, ...]:
@@ -37,10 +38,10 @@ def strategy(how: str | Strategy) -> Strategy:
     if not isinstance(how, str):
         if isinstance(how, Strategy) and not isinstance(how, type):
             return how
-        raise InputError(f"how is {how!r}", f"give a strategy, or one of {', '.join(strategies())}")
+        raise InputError(f"how is {shown(how)}", f"give a strategy, or one of {', '.join(strategies())}")
     name, _, parameters = how.partition(":")
     if name not in strategies():
-        raise InputError(f"unknown way to search {name!r}", f"ways are {', '.join(strategies())}")
+        raise InputError(f"unknown way to search {shown(name)}", f"ways are {', '.join(strategies())}")
     made = getattr(import_module(f"{__name__}.{name}"), name.capitalize())
     return cast("Strategy", made(**_parameters(name, made, parameters)))
 
@@ -52,9 +53,9 @@ def _parameters(name: str, made: Any, written: str) -> dict[str, Any]:
         key, _, value = part.partition("=")
         if key.strip() not in known:
             mend = f"it knows {', '.join(known)}" if known else f"it has none: write {name}"
-            raise InputError(f"the way to search {name!r} has no parameter {key.strip()!r}", mend)
+            raise InputError(f"the way to search {name!r} has no parameter {shown(key.strip())}", mend)
         try:
             found[key.strip()] = json.loads(value)
-        except ValueError:
-            raise InputError(f"{key.strip()} is {value!r}", "give a number, true or false") from None
+        except (ValueError, RecursionError):
+            raise InputError(f"{key.strip()} is {shown(value)}", "give a number, true or false") from None
     return found

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from monograph.errors import InputError
 from monograph.search import fusion, hits, nearest, words
 from monograph.search.how.dense import Dense
 from monograph.search.how.lexical import Lexical
 from monograph.search.ranking import pool_size
 from monograph.search.strategy import Corpus, Named, Query
-from monograph.values import Hit
+from monograph.values import Hit, arguments
 
 FUSION: fusion.Method = "z_score"
 """How rankings are fused; benchmarks/fusion.py holds it against the other."""
@@ -35,8 +34,9 @@ class Hybrid(Named):
     alpha: float | None = None
 
     def __post_init__(self) -> None:
-        if self.alpha is not None and not 0 <= self.alpha <= 1:
-            raise InputError(f"alpha is {self.alpha:g}", "give 0 (words alone) to 1 (vectors alone)")
+        if self.alpha is not None:
+            mend = "give 0 (words alone) to 1 (vectors alone)"
+            object.__setattr__(self, "alpha", arguments.share(self.alpha, "alpha", mend))
 
     def search(self, corpus: Corpus, query: Query) -> list[Hit]:
         """Scores are fused ones; the origins have those of each retriever."""

@@ -17,7 +17,7 @@ from monograph.search.ranking import Ranking, ranking
 from monograph.search.strategy import Corpus, Named, Query
 from monograph.store import readable, terms
 from monograph.store.database import Connection
-from monograph.values import Hit
+from monograph.values import Hit, arguments
 
 CANDIDATES = 64
 """Chunks that are read and scored, or four times k if that is more: the best by BM25, and those that hold a code."""
@@ -31,10 +31,19 @@ class Tfidf(Named):
     ----------
     alpha, beta:
         Weights of the cosine, and of a word-for-word match.
+
+    Raises
+    ------
+    InputError
+        If one is not finite.
     """
 
     alpha: float = 1.0
     beta: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("alpha", "beta"):
+            object.__setattr__(self, name, arguments.finite(getattr(self, name), name))
 
     def search(self, corpus: Corpus, query: Query) -> list[Hit]:
         """Scores lie in [0, alpha + beta]."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from monograph.derive.tokens import count_tokens
-from monograph.errors import InputError
 from monograph.search import nearest, summaries
 from monograph.search.ranking import Ranking
 from monograph.search.relevance import of_cosine
@@ -18,7 +17,7 @@ from monograph.store import readable
 from monograph.store import tree as store
 from monograph.store.database import Connection
 from monograph.store.filters import EVERYTHING, Allowed
-from monograph.values import Effort, Float32, Hit, Origin
+from monograph.values import Effort, Float32, Hit, Origin, arguments
 from monograph.vectors.index import EcoVectorIndex
 from monograph.vectors.search import Query as VectorQuery
 
@@ -46,10 +45,10 @@ class Tree(Named):
     budget: int | None = None
 
     def __post_init__(self) -> None:
-        if self.detail is not None and not 0 <= self.detail <= 1:
-            raise InputError(f"detail is {self.detail:g}", "give a share from 0 to 1")
-        if self.budget is not None and self.budget < 0:
-            raise InputError(f"budget is {self.budget}", "give 0 or more tokens")
+        if self.detail is not None:
+            object.__setattr__(self, "detail", arguments.share(self.detail, "detail"))
+        if self.budget is not None:
+            object.__setattr__(self, "budget", arguments.whole_number(self.budget, "budget", 0))
 
     def search(self, corpus: Corpus, query: Query) -> list[Hit]:
         """Scores are cosines. A summary is found only where all chunks under it are allowed.

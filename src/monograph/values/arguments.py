@@ -1,0 +1,157 @@
+"""Values that a caller hands over, checked before anything is done with them."""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from monograph.errors import InputError
+from monograph.values.arrays import Float32
+
+MOST = 2**31 - 1
+"""A number above this is taken for this: no file holds as many of anything."""
+
+MOST_BYTES = 2**62
+"""The same for bytes: no disk holds as many."""
+
+SHOWN = 200
+"""Characters of a value that an error shows."""
+
+
+def whole_number(value: Any, name: str, least: int | None = None, most: int = MOST) -> int:
+    """A number as an int; above ``most`` it is that.
+
+    Raises
+    ------
+    InputError
+        If it is no whole number, or below ``least``.
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise InputError(f"{name} is {shown(value)}", "give a whole number") from None
+    if least is not None and number < least:
+        raise InputError(f"{name} is {shown(value)}", f"give {least} or more")
+    return max(min(number, most), -most)
+
+
+def share(value: Any, name: str, mend: str = "give a share from 0 to 1") -> float:
+    """A number from 0 to 1.
+
+    Raises
+    ------
+    InputError
+        If it is none.
+    """
+    number = finite(value, name, mend)
+    if not 0 <= number <= 1:
+        raise InputError(f"{name} is {shown(value)}", mend)
+    return number
+
+
+def seconds(value: Any, name: str) -> float:
+    """A time in seconds, above 0; the most that a system's clocks take, if it is more.
+
+    Raises
+    ------
+    InputError
+        If it is none.
+    """
+    number = finite(value, name, "give seconds above 0")
+    if number <= 0:
+        raise InputError(f"{name} is {shown(value)}", "give seconds above 0")
+    return min(number, float(MOST))
+
+
+def finite(value: Any, name: str, mend: str = "give a number") -> float:
+    """A number as a float.
+
+    Raises
+    ------
+    InputError
+        If it is none, or not finite.
+    """
+    try:
+        number = math.nan if isinstance(value, str | bytes) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"{name} is {shown(value)}", mend)
+    return number
+
+
+def text(value: Any, name: str) -> str:
+    """A text that can be stored and searched for.
+
+    Raises
+    ------
+    InputError
+        If it is none, or holds half a surrogate pair.
+    """
+    if not isinstance(value, str):
+        raise InputError(f"{name} is {shown(value)}", "give a text")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{name} holds half a surrogate pair at character {error.start}: {shown(value)}",
+            "decode it with errors='replace'",
+        ) from None
+    return value
+
+
+def path(value: Any, name: str) -> Path:
+    """A path that a system can be asked for.
+
+    Raises
+    ------
+    InputError
+        If it is none, is empty, or holds what no name of a file may.
+    """
+    try:
+        given = os.fsdecode(value)
+        if given and b"\0" not in os.fsencode(given):
+            return Path(given)
+    except (TypeError, UnicodeError):
+        pass
+    raise InputError(f"{name} is {shown(value)}", "give the path of a file or folder")
+
+
+def names(values: Iterable[Any], name: str) -> list[str]:
+    """Ids or uris as texts. Raises as :func:`text`."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise InputError(f"{name} is to be in a list, not {shown(values)}", "give a list of them")
+    return [text(one if isinstance(one, str) else shown(one), name) for one in values]
+
+
+def vector(value: Any, name: str) -> Float32:
+    """A vector as float32 (n,).
+
+    Raises
+    ------
+    InputError
+        If it is not a row of numbers.
+    """
+    try:
+        with np.errstate(over="ignore"):  # What float32 cannot hold is not finite: it is refused where that matters.
+            made = np.asarray(value, dtype=np.float32)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{name} is not numbers: {error}", "give a list of floats") from error
+    if made.ndim != 1:
+        raise InputError(f"{name} has shape {made.shape}", "give one vector, a list of floats")
+    return made
+
+
+def shown(value: Any) -> str:
+    """A value as an error shows it: on one line, and not endless."""
+    try:
+        written = repr(value)
+    except (RecursionError, ValueError):  # It is nested too deeply, or a number of thousands of digits.
+        return f"a {type(value).__name__} that is too large to show"
+    return written if len(written) <= SHOWN else f"{written[:SHOWN]} …"
