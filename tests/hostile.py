@@ -104,6 +104,14 @@ def written(value: Any) -> str:
         return "[" * 100_000
 
 
+def shown(value: Any) -> str:
+    """A value as a person reads it."""
+    try:
+        return ascii(value)
+    except (RecursionError, ValueError):
+        return "what is nested too deep, or too large a number"
+
+
 def changed(data: bytes, chosen: random.Random, numbers: bool = False) -> bytes:
     """Bytes with some of them changed, left out, doubled; with ``numbers`` mostly whole numbers, where such may stand."""
     work = bytearray(data)
