@@ -245,7 +245,8 @@ def print_findings(findings: Sequence[Finding]) -> None:
     """A line a fault."""
     out = console()
     for finding in findings:
-        mend = "--repair mends it" if finding.repairable else "restore the file from a copy, or sync a new one"
+        otherwise = finding.mend or "restore the file from a copy, or sync a new one"
+        mend = "--repair mends it" if finding.repairable else otherwise
         out.print(f"{finding.table}: {finding.fault}  ({mend})")
     out.print("all is well" if not findings else f"{len(findings)} faults")
 

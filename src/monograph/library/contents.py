@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from monograph.errors import DamagedFile
+from monograph.library import faults
 from monograph.library.opened import Given, OpenFile
-from monograph.store import check, stats
+from monograph.store import check, check_notes, stats
 from monograph.store.encryption import RawKey
-from monograph.tree import verify as verify_tree
 from monograph.tree.measure import measure
 from monograph.values import Finding, Stats
-from monograph.vectors import verify
-from monograph.write import configuration, rebuild_vectors, tree
+from monograph.write import configuration
+from monograph.write import repair as mending
 
 
 def stats_of(file: OpenFile) -> Stats:
@@ -60,22 +60,20 @@ def stats_of(file: OpenFile) -> Stats:
 def findings(file: OpenFile, *, repair: bool) -> list[Finding]:
     """See :meth:`monograph.Monograph.check`."""
     if repair:
+        with file.database.write() as connection:
+            check_notes.mend(connection)
+        file.settings = configuration.settle(file.database, None)
         configuration.adopt_embedder(file.database, file.embedder)
         configuration.EXTRACTOR.check(file.database, file.extractor)
-        rebuild_vectors.repair(file.pipeline(), whole_tree=not _tree_faults(file))
-    stored = configuration.EMBEDDER.known(file.database)
+        with file.database.read() as connection:
+            whole = not any(check.guarded(connection, "nodes", lambda: faults.in_tree(connection, file.settings)))
+        mending.repair(file.pipeline(), whole_tree=whole)
     with file.database.read() as connection:
-        found = list(check.findings(connection, None if stored is None else stored.dimension))
-        found += [
-            Finding("clusters", fault, repairable=True)
-            for index in file.indexes
-            for fault in verify.faults(connection, index.space)
-        ]
-    found += [Finding("nodes", fault, repairable=True) for fault in _tree_faults(file)]
+        found = list(faults.findings(connection, file.indexes, file.settings))
     if not file.database.read_only:
         with file.database.write() as connection:
             fault = check.index_fault(connection)
-        found.extend([] if fault is None else [fault])
+        found.extend([] if fault is None or fault.table in {one.table for one in found} else [fault])
     return found
 
 
@@ -93,14 +91,7 @@ def require_whole(path: Path, key: RawKey | None, original: Path, then: str) -> 
     finally:
         copy.close()
     if found:
-        faults = found[0].fault + (f", and {len(found) - 1} more" if len(found) > 1 else "")
+        said = found[0].fault + (f", and {len(found) - 1} more" if len(found) > 1 else "")
         raise DamagedFile(
-            f"a copy of {original} has faults: {faults}", f"monograph check {original} --repair, then {then}"
+            f"a copy of {original} has faults: {said}", f"monograph check {original} --repair, then {then}"
         )
-
-
-def _tree_faults(file: OpenFile) -> list[str]:
-    stored = configuration.SUMMARIZER.known(file.database)
-    recipe = None if stored is None else tree.recipe(stored.key, file.settings)
-    with file.database.read() as connection:
-        return list(verify_tree.faults(connection, recipe))

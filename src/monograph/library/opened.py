@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from monograph.errors import InputError, ModelError
+from monograph.library import faults
 from monograph.models import Embedder, Extractor, LanguageModel, Summarizer, Trusted
 from monograph.search.nearest_names import NearestNames
 from monograph.settings import Settings
@@ -66,6 +67,7 @@ class OpenFile:
         self.given_summarizer: Summarizer | None = None
         self._made: list[Embedder | Extractor | Summarizer] = []
         self._nearest: NearestNames | None = None
+        database.diagnose = lambda: faults.diagnosis(database, self.indexes, self.settings)
 
     @classmethod
     def open(cls, given: Given) -> OpenFile:

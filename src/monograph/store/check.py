@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
-from monograph.store import check_graph, chunks, documents, embedded_names, encryption, memo, terms
+from monograph.errors import MonographError
+from monograph.store import check_documents, check_graph, documents, embedded_names, encryption, unreadable
 from monograph.store.database import Connection
 from monograph.values import Finding
+
+_PASSING = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_NOMEM", "SQLITE_INTERRUPT", "SQLITE_IOERR")
+"""Errors that say nothing of the rows."""
 
 _QUERIES = (
     ("chunks", "chunks of documents that are not there", True,
@@ -33,8 +37,32 @@ _QUERIES = (
 )  # fmt: skip
 
 
-def findings(connection: Connection, dimension: int | None) -> Iterator[Finding]:
-    """Every fault, one finding a kind.
+def guarded(connection: Connection, table: str, part: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
+    """A part of a check; where rows are such that it cannot be done, that is a finding."""
+    try:
+        yield from part()
+    except MonographError as error:
+        yield Finding(table, error.message, repairable=table not in ("file", "documents"))
+    except encryption.errors() as error:
+        name = getattr(error, "sqlite_errorname", "") or ""
+        if name.startswith(_PASSING):
+            raise
+        yield Finding(table, unreadable.fault_of(connection, error) or str(error), repairable=table != "file")
+    except unreadable.UNDECODABLE as error:
+        if not unreadable.is_own(error):
+            raise
+        yield Finding(table, f"its rows contradict each other: {error!r}", repairable=True)
+
+
+def of_file(connection: Connection) -> Iterator[Finding]:
+    """What SQLite itself finds."""
+    broken = [row[0] for row in connection.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
+    for fault in broken:
+        yield Finding("file", fault, repairable=False)
+
+
+def of_tables(connection: Connection, dimension: int | None) -> Iterator[Finding]:
+    """Rows that point to none, one finding a kind.
 
     Parameters
     ----------
@@ -43,9 +71,6 @@ def findings(connection: Connection, dimension: int | None) -> Iterator[Finding]
     dimension:
         The length every vector must have; None where the file holds none.
     """
-    broken = [row[0] for row in connection.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
-    for fault in broken:
-        yield Finding("file", fault, repairable=False)
     for table, fault, repairable, query in _QUERIES:
         (count,) = connection.execute(query).fetchone()
         if count:
@@ -59,17 +84,14 @@ def findings(connection: Connection, dimension: int | None) -> Iterator[Finding]
         uncoded = len(embedded_names.lacking(connection, dimension))
         if uncoded:
             yield Finding("names", f"{uncoded} names without the signs of their embeddings", repairable=True)
-    yield from _texts(connection)
-    yield from check_graph.findings(connection)
 
 
-def _texts(connection: Connection) -> Iterator[Finding]:
-    short = [
-        row.id for row in documents.every(connection)
-        if len(documents.text(connection, row.row, 0, row.characters)) != row.characters
-    ]  # fmt: skip
-    for name in short:
-        yield Finding("texts", f"document {name!r} has lost a part of its text", repairable=False)
+def of_texts(connection: Connection) -> Iterator[Finding]:
+    """Texts that have lost a part, or belong to nothing."""
+    for row, characters in connection.execute("SELECT document, characters FROM documents").fetchall():
+        if len(documents.titled(connection, row)[1]) != characters:
+            name = documents.name_of(connection, row)
+            yield Finding("texts", f"document {name!r} has lost a part of its text", False, check_documents.MEND)
     (count,) = connection.execute(
         "SELECT count(*) FROM texts WHERE block >> 24 NOT IN (SELECT document FROM documents)"
     ).fetchone()
@@ -98,22 +120,3 @@ def drop_strays(connection: Connection) -> None:
     connection.execute(
         "UPDATE documents SET source = NULL WHERE source IS NOT NULL AND source NOT IN (SELECT source FROM sources)"
     )
-
-
-def drop_vectors_of_other_length(connection: Connection, dimension: int) -> None:
-    """Drop vectors that are not of the file's dimension, so that they are made anew."""
-    wrong = "SELECT memo FROM memo WHERE kind = ? AND length(value) != ?"
-    parameters = (memo.VECTOR, 4 * dimension)
-    connection.execute(f"DELETE FROM vectors WHERE memo IN ({wrong})", parameters)  # noqa: S608 - a constant
-    connection.execute(f"DELETE FROM memo WHERE memo IN ({wrong})", parameters)  # noqa: S608
-
-
-def rebuild_index(connection: Connection) -> int:
-    """Make the inverted index anew from the chunks; returns how many."""
-    terms.clear(connection)
-    count = 0
-    for row in list(documents.every(connection)):
-        found = chunks.of_document(connection, row.row)
-        terms.add(connection, (terms.Entry(one.row, row.title, one.chunk.text) for one in found))
-        count += len(found)
-    return count

@@ -39,6 +39,9 @@ _QUERIES = (
     ("aliases", "aliases without a name",
      """SELECT count(*) FROM aliases
         WHERE name NOT IN (SELECT name FROM names) OR "full" NOT IN (SELECT name FROM names)"""),
+    ("apart", "pairs of names set apart that stand in one order only",
+     """SELECT count(*) FROM apart AS a
+        WHERE NOT EXISTS (SELECT 1 FROM apart AS b WHERE b.key = a.full AND b.full = a.key)"""),
     ("mentions", "mentions without a name", "SELECT count(*) FROM mentions WHERE name NOT IN (SELECT name FROM names)"),
     ("names", "names whose count of uses is wrong",
      """SELECT count(*) FROM names AS n WHERE uses != (SELECT count(*) FROM mentions AS m WHERE m.name = n.name)

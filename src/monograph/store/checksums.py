@@ -27,6 +27,17 @@ def checksum(*parts: bytes | str | int | None) -> int:
     return found
 
 
+def differ_by_a_byte(stored: int, found: int) -> bool:
+    """Whether it is a stored checksum that was changed, and not its row: a byte of a row changes more of it."""
+    changed = (stored ^ found).to_bytes(9, "little", signed=True)
+    return sum(byte != 0 for byte in changed) == 1
+
+
+def register(connection: sqlite3.Connection) -> None:
+    """Let SQL of a connection use :func:`checksum`."""
+    connection.create_function("checksum", -1, checksum, deterministic=True)
+
+
 def given_key(packed: bytes) -> bytes:
     """The memo key of a vector that came with its chunk."""
     return content_hash("given", hashlib.sha256(packed).hexdigest())
@@ -101,6 +112,11 @@ def put(connection: sqlite3.Connection, name: str, *parts: bytes | str | int | N
 def drop(connection: sqlite3.Connection, name: str) -> None:
     """Forget what a row was that is taken out."""
     connection.execute("DELETE FROM checksums WHERE name = ?", (name,))
+
+
+def has(connection: sqlite3.Connection, name: str) -> bool:
+    """Whether anything was noted under a name."""
+    return connection.execute("SELECT 1 FROM checksums WHERE name = ?", (name,)).fetchone() is not None
 
 
 def holds(connection: sqlite3.Connection, name: str, *parts: bytes | str | int | None) -> bool:

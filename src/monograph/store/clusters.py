@@ -292,6 +292,31 @@ def count_missing(connection: Connection, space: int) -> int:
     return int(connection.execute(query, (space,)).fetchone()[0])
 
 
+def count_unwanted(connection: Connection, space: int) -> int:
+    """Memo rows that have a placement in a space and do not belong to it."""
+    query = f"""SELECT count(*) FROM placements WHERE space = ? AND memo NOT IN ({_MEMBERS[space]})"""  # noqa: S608
+    return int(connection.execute(query, (space,)).fetchone()[0])
+
+
+def count_strays(connection: Connection) -> int:
+    """Parts and graphs of clusters that are not there, and clusters and placements of no space."""
+    query = f"""SELECT (SELECT count(*) FROM parts WHERE part / 2 NOT IN (SELECT cluster FROM clusters))
+        + (SELECT count(*) FROM cluster_graphs WHERE cluster NOT IN (SELECT cluster FROM clusters))
+        + (SELECT count(*) FROM clusters WHERE space NOT IN ({CHUNKS}, {SUMMARIES}))
+        + (SELECT count(*) FROM placements WHERE space NOT IN ({CHUNKS}, {SUMMARIES}))
+        + (SELECT count(*) FROM vector_indexes WHERE space NOT IN ({CHUNKS}, {SUMMARIES}))
+        + (SELECT count(*) FROM centroids WHERE space NOT IN ({CHUNKS}, {SUMMARIES}))"""  # noqa: S608 - constants
+    return int(connection.execute(query).fetchone()[0])
+
+
+def drop_strays(connection: Connection) -> None:
+    """Take out what :func:`count_strays` counts."""
+    for table in ("clusters", "placements", "vector_indexes", "centroids"):
+        connection.execute(f"DELETE FROM {table} WHERE space NOT IN ({CHUNKS}, {SUMMARIES})")  # noqa: S608
+    connection.execute("DELETE FROM parts WHERE part / 2 NOT IN (SELECT cluster FROM clusters)")
+    connection.execute("DELETE FROM cluster_graphs WHERE cluster NOT IN (SELECT cluster FROM clusters)")
+
+
 def count(connection: Connection, space: int) -> int:
     """Vectors that can be found."""
     query = "SELECT count(*) FROM placements WHERE space = ? AND first > 0"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from monograph.store import encryption
+from monograph.store import encryption, functions
 from monograph.store.encryption import RawKey
 
 BUSY_SECONDS = 30.0
@@ -28,7 +28,7 @@ def connect(path: Path, key: RawKey | None, *, read_only: bool = False) -> sqlit
     connection = raw(uri, key, uri=True, timeout=BUSY_SECONDS, check_same_thread=False, cached_statements=256)
     if key is not None:
         encryption.require_opened(path, connection)
-    connection.create_function("casefold", 1, _casefold, deterministic=True)
+    functions.register(connection, path)
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA secure_delete = ON")
     # Else every savepoint that changes more than four pages opens a file of its own: 0.2 ms a document. And what goes
@@ -49,6 +49,9 @@ def raw(database: str | Path, key: RawKey | None, **options: Any) -> sqlite3.Con
     return encryption.connect(database, key, **options)
 
 
-def _casefold(text: str | bytes | int | float | None) -> str | bytes | int | float | None:
-    """SQLite's own lower() knows only ASCII."""
-    return text.casefold() if isinstance(text, str) else text
+def in_memory(like: sqlite3.Connection) -> sqlite3.Connection:
+    """An empty database in memory, by the same SQLite as another connection has; nothing of it is written anywhere."""
+    made = encryption.connect if encryption.is_encrypted(like) else raw
+    connection = made(":memory:", None)
+    connection.execute("PRAGMA temp_store = MEMORY")
+    return connection

@@ -194,7 +194,7 @@ class Database:
                 raise ReadOnlyFile(f"{self.path} has the older format {header.format} and cannot be written", "copy it")
             with our_errors(self.path):
                 schema.migrate(self.connection())
-        with our_errors(self.path):
+        with our_errors(self.path, self.connection()):
             self.connection().execute("SELECT value FROM settings WHERE name = 'generation'").fetchone()
         if identity != _identity(self.path):
             raise BusyFile(f"{self.path} was replaced while it was being opened", "run the same command again")

@@ -178,6 +178,16 @@ def text(connection: Connection, row: int, start: int, end: int) -> str:
         raise undecodable(connection, row, error) from error
 
 
+def titled(connection: Connection, row: int) -> tuple[str, str]:
+    """(title, text) of a document; what is no UTF-8 is replaced."""
+    (title,) = connection.execute("SELECT CAST(title AS BLOB) FROM documents WHERE document = ?", (row,)).fetchone()
+    blocks = connection.execute(
+        "SELECT CAST(text AS BLOB) FROM texts WHERE block >= ? AND block < ? ORDER BY block",
+        (row << BLOCK_BITS, (row + 1) << BLOCK_BITS),
+    )
+    return title.decode("utf-8", "replace"), "".join(block.decode("utf-8", "replace") for (block,) in blocks)
+
+
 def load(connection: Connection, row: Row) -> Document:
     """A whole document, with its text and sections. Raises DamagedDocument if a part of it cannot be read."""
     try:
@@ -193,12 +203,17 @@ def load(connection: Connection, row: Row) -> Document:
             title=row.title,
             uri=row.uri,
             metadata=loaded_object(metadata),
-            sections=tuple(Section(int(start), tuple(map(str, path))) for start, *path in json.loads(sections)),
+            sections=loaded_sections(sections),
         )
     except sqlite3.OperationalError as error:
         raise undecodable(connection, row.row, error) from error
     except (InvalidDocument, *UNDECODABLE) as error:
         raise damaged(connection, row.row, f"row {row.row} of documents: {error}") from error
+
+
+def loaded_sections(text: str) -> tuple[Section, ...]:
+    """Sections as they are stored. Raises one of UNDECODABLE if they are none."""
+    return tuple(Section(int(start), tuple(map(str, path))) for start, *path in json.loads(text))
 
 
 def loaded_object(text: str) -> dict[str, Any]:

@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from monograph.store.database import Connection
+from monograph.store import checksums
+from monograph.store.database import Connection, decoding
 from monograph.values import Problem
 
 MOST = 100_000
@@ -30,13 +31,15 @@ class Failure:
 
 def load(connection: Connection) -> list[Failure]:
     """All failures that are remembered, in order of file."""
-    rows = json.loads(_get(connection, "failures", "[]"))
-    unread = {(uri, reason): state for uri, reason, *state in json.loads(_get(connection, "unread", "[]"))}
-    found = []
-    for file, root, uri, reason, mend in rows:
-        needs, size, modified_ns = unread.get((uri, reason), ("", 0, 0))
-        found.append(Failure(file, root, Problem(uri, reason, mend, needs), size, modified_ns))
-    return found
+    with decoding(connection, "the setting 'failures'"):
+        rows = json.loads(_get(connection, "failures", "[]"))
+        listed = json.loads(_get(connection, "unread", "[]"))
+        unread = {(uri, reason): state for uri, reason, *state in listed}
+        found = []
+        for file, root, uri, reason, mend in rows:
+            needs, size, modified_ns = unread.get((uri, reason), ("", 0, 0))
+            found.append(Failure(file, root, Problem(uri, reason, mend, needs), size, modified_ns))
+        return found
 
 
 def unread(connection: Connection) -> dict[str, tuple[int, int, str]]:
@@ -60,7 +63,8 @@ def save(connection: Connection, failures: Iterable[Failure]) -> None:
 
 def synced(connection: Connection) -> dict[str, float]:
     """When each file or folder was last looked through, in seconds since 1970."""
-    return dict(json.loads(_get(connection, "synced", "{}")))
+    with decoding(connection, "the setting 'synced'"):
+        return dict(json.loads(_get(connection, "synced", "{}")))
 
 
 def save_synced(connection: Connection, times: Mapping[str, float]) -> None:
@@ -81,3 +85,4 @@ def _get(connection: Connection, name: str, default: str) -> str:
 
 def _put(connection: Connection, name: str, value: str) -> None:
     connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, value))
+    checksums.put(connection, f"settings/{name}", value)

@@ -19,6 +19,9 @@ MOST_COMPARISONS = 1_000
 """Each is looked up for each chunk. Values of one key that exclude each other, or that are all excluded, are one."""
 
 _COLUMNS = {"$document": "d.id", "$chunk": "c.id", "$uri": "d.uri", "$title": "d.title"}
+_METADATA = """CASE WHEN json_valid(COALESCE(c.merged, d.metadata)) THEN COALESCE(c.merged, d.metadata)
+    ELSE unreadable_metadata(c.chunk) END"""
+"""What cannot be read is as if it were empty; a connection warns of it."""
 _NUMBERS = "('integer', 'real', 'true', 'false')"
 _EQUAL = "(m.type NOT IN ('array', 'object') AND m.value IS {value})"
 
@@ -146,7 +149,7 @@ def _comparison(comparison: Comparison) -> tuple[str, _Bound]:
     if column is not None:
         row = f"(SELECT {column} AS value, 'text' AS type)"
     else:
-        row = "(SELECT value, type FROM json_each(COALESCE(c.merged, d.metadata)) WHERE key = ?)"
+        row = f"(SELECT value, type FROM json_each({_METADATA}) WHERE key = ?)"  # noqa: S608 - a constant
     if operator == "is_empty" or (operator == "==" and value is None):
         nothing = "m.type = 'null'"
         if operator == "is_empty":
@@ -170,7 +173,9 @@ def _test(comparison: Comparison) -> tuple[str, _Bound]:
         types = "('text')" if isinstance(value, str) else _NUMBERS
         return f"m.type IN {types} AND m.value {operator} ?", [_scalar(value)]
     if operator == "text_match_insensitive":
-        return "m.type = 'text' AND instr(casefold(m.value), casefold(?)) > 0", [_scalar(value)]
+        return "m.type = 'text' AND instr(casefold(CAST(m.value AS BLOB)), casefold(CAST(? AS BLOB))) > 0", [
+            _scalar(value)
+        ]
     within = "m.type = 'text' AND typeof(?1) = 'text' AND instr(m.value, ?1) > 0"
     if operator == "contains":
         within = f"({within}) OR ({_member('?1')})"

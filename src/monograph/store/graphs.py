@@ -224,6 +224,35 @@ def extraction_values(connection: Connection, chunks: Iterable[int]) -> dict[int
     )
 
 
+def extraction_rows(connection: Connection, chunks: Iterable[int]) -> dict[int, int]:
+    """Memo rows of extractions by chunk row, for the chunks that have one."""
+    return dict(
+        connection.execute(
+            "SELECT e.chunk, e.memo FROM json_each(?) AS c CROSS JOIN extractions AS e WHERE e.chunk = c.value",
+            (_listed(chunks),),
+        )
+    )
+
+
+def stored(connection: Connection, document: int) -> Node:
+    """A document's part of the graph as it is stored."""
+    subjects = connection.execute("SELECT name, by_title, qualifier FROM subjects WHERE document = ?", (document,))
+    aliases = connection.execute("SELECT name, full FROM aliases WHERE document = ?", (document,))
+    return Node(
+        _parts(connection, document),
+        frozenset(SubjectRow(row[0], bool(row[1]), row[2]) for row in subjects),
+        frozenset((name, full) for name, full in aliases),
+    )
+
+
+def documents_without_extraction(connection: Connection) -> list[int]:
+    """Row numbers of documents of some of whose chunks nothing is known, ascending."""
+    found = connection.execute(
+        "SELECT DISTINCT document FROM chunks WHERE chunk NOT IN (SELECT chunk FROM extractions) ORDER BY document"
+    )
+    return [int(row) for (row,) in found]
+
+
 def documents_without_graph(connection: Connection) -> list[int]:
     """Row numbers of documents some of whose chunks are not in the graph, ascending."""
     found = connection.execute(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 
+from monograph.store import checksums
 from monograph.store.checksums import checksum
 from monograph.store.database import Connection
 
@@ -21,7 +23,12 @@ SUMMARY = "summary"
 ANSWER = "answer"
 """Kind of a model's answer: see :mod:`monograph.answer.cache`. No row uses it: it goes with what is unused."""
 
+DAMAGED = "damaged"
+"""Kind of a value that is not what was made: it stands until what used it has another, and is found by no key."""
+KINDS = (VECTOR, EXTRACTION, CODE, SUMMARY, ANSWER)
+
 _ASKED_AT_ONCE = 500
+_WRONG = "(checksum IS NOT NULL AND checksum != checksum(CAST(kind AS BLOB), key, value) OR kind = 'damaged')"
 _UNUSED = """memo NOT IN (SELECT memo FROM vectors) AND memo NOT IN (SELECT memo FROM extractions)
     AND NOT EXISTS (SELECT 1 FROM nodes WHERE gist = memo.memo)
     AND NOT EXISTS (SELECT 1 FROM nodes WHERE vector = memo.memo)"""
@@ -70,6 +77,14 @@ def values(connection: Connection, rows: Iterable[int]) -> dict[int, bytes]:
     return found
 
 
+def keys(connection: Connection, rows: Iterable[int]) -> dict[int, bytes]:
+    """Keys by row, for the rows that are there."""
+    found = connection.execute(
+        "SELECT memo, key FROM memo WHERE memo IN (SELECT value FROM json_each(?))", (json.dumps(list(rows)),)
+    )
+    return {int(row): bytes(key) for row, key in found}
+
+
 def drop_failed(connection: Connection) -> int:
     """Forget the extractions that a model failed on, so that they are asked for again; returns how many."""
     failed = "kind = ? AND instr(value, CAST('\"failure\":' AS BLOB)) > 0"
@@ -91,3 +106,79 @@ def count_unused(connection: Connection) -> int:
     """How many values no row uses: they make re-adding what was removed free."""
     (count,) = connection.execute(f"SELECT count(*) FROM memo WHERE {_UNUSED}").fetchone()  # noqa: S608
     return int(count)
+
+
+def count_wrong(connection: Connection) -> dict[str, int]:
+    """How many values are not what was stored, by kind."""
+    checksums.register(connection)
+    found = connection.execute(f"SELECT CAST(kind AS BLOB), count(*) FROM memo WHERE {_WRONG} GROUP BY 1")  # noqa: S608
+    return {bytes(kind).decode("utf-8", "replace"): int(count) for kind, count in found}
+
+
+def wrong(connection: Connection) -> list[int]:
+    """The rows whose value, key or kind is not what was stored."""
+    checksums.register(connection)
+    return [int(row) for (row,) in connection.execute(f"SELECT memo FROM memo WHERE {_WRONG}")]  # noqa: S608
+
+
+def restore(connection: Connection, row: int, keys: Iterable[bytes]) -> bool:
+    """Give a row the kind and the key, of some, with which its value is what was stored; whether there are such."""
+    key, value, stored = connection.execute("SELECT key, value, checksum FROM memo WHERE memo = ?", (row,)).fetchone()
+    for kind in KINDS:
+        for one in (key, *keys):
+            if checksum(kind, one, value) == stored:
+                query = "UPDATE OR IGNORE memo SET kind = ?, key = ? WHERE memo = ?"
+                return connection.execute(query, (kind, one, row)).rowcount > 0
+    return False
+
+
+def accept(connection: Connection, row: int, key: bytes) -> None:
+    """Take a vector for what it is, under a key of its own."""
+    (value,) = connection.execute("SELECT value FROM memo WHERE memo = ?", (row,)).fetchone()
+    connection.execute(
+        "UPDATE memo SET kind = ?, key = ?, checksum = ? WHERE memo = ?",
+        (VECTOR, key, checksum(VECTOR, key, value), row),
+    )
+
+
+def vectors_of_other_length(connection: Connection, size: int) -> list[int]:
+    """The rows of vectors that are not of so many bytes."""
+    found = connection.execute("SELECT memo FROM memo WHERE kind = ? AND length(value) != ?", (VECTOR, size))
+    return [int(row) for (row,) in found]
+
+
+def documents_using(connection: Connection, rows: Iterable[int]) -> list[int]:
+    """Row numbers of the documents whose chunks use any of some values."""
+    found = connection.execute(
+        """SELECT DISTINCT document FROM chunks
+        LEFT JOIN vectors AS v USING (chunk) LEFT JOIN extractions AS e USING (chunk)
+        WHERE v.memo IN (SELECT value FROM json_each(?1)) OR e.memo IN (SELECT value FROM json_each(?1))""",
+        (json.dumps(list(rows)),),
+    )
+    return [int(row) for (row,) in found]
+
+
+def used_by_chunks(connection: Connection, document: int) -> dict[int, tuple[int, ...]]:
+    """The values that the chunks of a document use, by row number of the chunk."""
+    found = connection.execute(
+        """SELECT chunk, v.memo, e.memo FROM chunks LEFT JOIN vectors AS v USING (chunk)
+        LEFT JOIN extractions AS e USING (chunk) WHERE document = ?""",
+        (document,),
+    )
+    return {int(chunk): tuple(row for row in rows if row is not None) for chunk, *rows in found}
+
+
+def disown(connection: Connection, rows: Iterable[int]) -> None:
+    """Let no key lead to some values any more, and no chunk have them, so that they are made anew."""
+    asked = [(row,) for row in rows]
+    connection.executemany("DELETE FROM vectors WHERE memo = ?", asked)
+    connection.executemany("DELETE FROM extractions WHERE memo = ?", asked)
+    connection.executemany(
+        f"UPDATE memo SET kind = '{DAMAGED}', key = randomblob(32) WHERE memo = ?",  # noqa: S608 - a constant
+        asked,
+    )
+
+
+def drop_disowned(connection: Connection) -> None:
+    """Forget the values that are not what was made, where nothing stands on them any more."""
+    connection.execute(f"DELETE FROM memo WHERE kind = '{DAMAGED}' AND {_UNUSED}")  # noqa: S608 - constants

@@ -185,22 +185,31 @@ def unresolved(connection: Connection) -> list[list[Member]]:
 
     A name that is alone, has no head and stands for no other is left out: most are.
     """
+    return _groups(connection, "unresolved")
+
+
+def groups(connection: Connection) -> list[list[Member]]:
+    """The living names of every signature, as :func:`unresolved` gives those that may be out of date."""
+    return _groups(connection, "(SELECT DISTINCT signature FROM names)")
+
+
+def _groups(connection: Connection, signatures: str) -> list[list[Member]]:
     full = dict(
         connection.execute(
-            """SELECT a.name, group_concat(DISTINCT a.full) FROM unresolved AS u CROSS JOIN names AS n
-            CROSS JOIN aliases AS a WHERE n.signature = u.signature AND a.name = n.name GROUP BY a.name"""
+            f"""SELECT a.name, group_concat(DISTINCT a.full) FROM {signatures} AS u CROSS JOIN names AS n
+            CROSS JOIN aliases AS a WHERE n.signature = u.signature AND a.name = n.name GROUP BY a.name"""  # noqa: S608
         )
     )
     found = connection.execute(
-        """WITH several AS (
-            SELECT u.signature FROM unresolved AS u CROSS JOIN names AS n WHERE n.signature = u.signature AND n.uses > 0
-            GROUP BY u.signature
+        f"""WITH several AS (
+            SELECT u.signature FROM {signatures} AS u CROSS JOIN names AS n
+            WHERE n.signature = u.signature AND n.uses > 0 GROUP BY u.signature
             HAVING count(*) > 1 OR max(n.head) IS NOT NULL OR max(n.name IN (SELECT value FROM json_each(?)))
         )
         SELECT n.signature, n.name, n.key, n.persons > 0, n.code, n.head, n.reason,
             EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.name)
         FROM several AS u CROSS JOIN names AS n
-        WHERE n.signature = u.signature AND n.uses > 0 ORDER BY n.signature, n.key""",
+        WHERE n.signature = u.signature AND n.uses > 0 ORDER BY n.signature, n.key""",  # noqa: S608 - constants
         (_listed(full),),
     ).fetchall()
     return [[_member(row, full) for row in group] for _, group in groupby(found, key=itemgetter(0))]
@@ -210,6 +219,11 @@ def _member(row: tuple[Any, ...], full: Mapping[int, str]) -> Member:
     _, name, key, person, code, head, reason, subject = row
     stands_for = tuple(int(one) for one in full[name].split(",")) if name in full else ()
     return Member(name, key, bool(subject), bool(person), code or b"", stands_for, head or 0, reason or "")
+
+
+def is_settled(connection: Connection) -> bool:
+    """Whether every head is up to date."""
+    return connection.execute("SELECT 1 FROM unresolved LIMIT 1").fetchone() is None
 
 
 def set_heads(connection: Connection, heads: Iterable[tuple[int | None, str | None, int]]) -> None:

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from monograph.errors import BusyFile
+from monograph.store import checksums
 from monograph.store.database import Connection, path_of
 from monograph.store.places import stored_place
 from monograph.values import Root
@@ -28,16 +29,22 @@ def put(connection: Connection, root: Root) -> None:
     """
     place = stored_place(_home(connection), root.place)
     known = next((one for one in every(connection) if one.name == root.name), None)
-    if known is None:
-        connection.execute("INSERT INTO roots (name, place, seed) VALUES (?, ?, ?)", (root.name, place, root.seed))
-    elif known.seed != root.seed:
+    if known is not None and known.seed != root.seed:
         raise BusyFile(f"another process has begun to sync another {root.name!r}", "try again")
-    elif known.place != root.place:
-        connection.execute("UPDATE roots SET place = ? WHERE name = ?", (place, root.name))
+    if known is None or known.place != root.place:
+        (row,) = connection.execute(
+            """INSERT INTO roots (name, place, seed) VALUES (?, ?, ?)
+            ON CONFLICT (name) DO UPDATE SET place = excluded.place RETURNING root""",
+            (root.name, place, root.seed),
+        ).fetchone()
+        checksums.put(connection, f"roots/{row}", root.name, place, root.seed)
 
 
 def remove(connection: Connection, name: str) -> None:
     """Forget a root whose files are gone already."""
+    connection.execute(
+        "DELETE FROM checksums WHERE name IN (SELECT 'roots/' || root FROM roots WHERE name = ?)", (name,)
+    )
     connection.execute("DELETE FROM roots WHERE name = ?", (name,))
 
 

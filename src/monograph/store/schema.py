@@ -53,6 +53,15 @@ def migrate(connection: sqlite3.Connection) -> None:
             raise
 
 
+INVERTED_INDEX = (
+    # The inverted index, one row a chunk. Contentless: the text is stored once, in texts. Marks (M*) belong to
+    # words, or Hindi and Arabic would fall apart at every vowel sign.
+    """CREATE VIRTUAL TABLE words USING fts5(
+        title, text, content='', tokenize = "unicode61 remove_diacritics 2 categories 'L* N* Co M*'")""",
+    "CREATE VIRTUAL TABLE trigrams USING fts5(text, content='', detail=none, tokenize='trigram')",
+)
+
+
 @migration
 def first_tables(connection: sqlite3.Connection) -> None:
     """Format 1: settings, sources, documents with their texts, chunks, memo, vectors and the inverted index."""
@@ -88,11 +97,7 @@ FORMAT_1 = (
         tokens INTEGER NOT NULL, UNIQUE (kind, key))""",
     "CREATE TABLE vectors (chunk INTEGER PRIMARY KEY REFERENCES chunks, memo INTEGER NOT NULL REFERENCES memo)",
     "CREATE INDEX vectors_by_memo ON vectors(memo)",
-    # The inverted index, one row a chunk. Contentless: the text is stored once, in texts. Marks (M*) belong to
-    # words, or Hindi and Arabic would fall apart at every vowel sign.
-    """CREATE VIRTUAL TABLE words USING fts5(
-        title, text, content='', tokenize = "unicode61 remove_diacritics 2 categories 'L* N* Co M*'")""",
-    "CREATE VIRTUAL TABLE trigrams USING fts5(text, content='', detail=none, tokenize='trigram')",
+    *INVERTED_INDEX,
     "CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, row)",
 )
 
@@ -243,15 +248,16 @@ def names_and_checksums(connection: sqlite3.Connection) -> None:
     for statement in FORMAT_5:
         connection.execute(statement)
     name_roots(connection)
-    connection.create_function("checksum", -1, checksums.checksum, deterministic=True)
+    checksums.register(connection)
     connection.execute("UPDATE memo SET checksum = checksum(CAST(kind AS BLOB), key, value)")
     connection.execute("UPDATE names SET checksum = checksum(CAST(key AS BLOB), code) WHERE code IS NOT NULL")
     for (row,) in connection.execute("SELECT document FROM documents").fetchall():
         checksums.seal(connection, row)
     connection.execute(
         """INSERT INTO checksums SELECT 'settings/' || name, checksum(CAST(value AS BLOB)) FROM settings
-        WHERE name IN ('build', 'embedder', 'extractor', 'summarizer', 'summaries')"""
+        WHERE name IN ('build', 'embedder', 'extractor', 'summarizer', 'summaries', 'failures', 'synced')"""
     )
+    connection.execute("INSERT INTO checksums SELECT 'roots/' || root, checksum(name, place, seed) FROM roots")
     connection.execute(
         """INSERT INTO checksums
         SELECT 'vector_indexes/' || space, checksum(dimension, CAST(design AS BLOB), CAST(calibration AS BLOB))
@@ -270,6 +276,6 @@ FORMAT_5 = (
     "ALTER TABLE documents ADD COLUMN checksum INTEGER",
     # Of key and code, where there is a code.
     "ALTER TABLE names ADD COLUMN checksum INTEGER",
-    # Of single rows: settings/NAME, vector_indexes/SPACE, trees.
+    # Of single rows: settings/NAME, roots/ROOT, vector_indexes/SPACE, trees.
     "CREATE TABLE checksums (name TEXT PRIMARY KEY, checksum INTEGER NOT NULL) WITHOUT ROWID",
 )

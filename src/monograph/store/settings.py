@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from typing import TypeVar
 
+from monograph.errors import DamagedFile
 from monograph.settings import Settings
 from monograph.store import checksums
-from monograph.store.database import Connection
+from monograph.store.database import Connection, decoding, path_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,20 @@ class StoredSummarizer:
     spec: str
 
 
+GENERATION = "generation"
+"""The setting that counts commits; it has no checksum."""
+_SUMMARIES = "summaries"
+KEPT = ("build", "id", "embedder", "extractor", "summarizer", _SUMMARIES, "failures", "unread", "synced")
+"""The settings that have a checksum."""
+FOUND_AGAIN = ("id", _SUMMARIES, "failures", "unread", "synced")
+"""Those of them that may be forgotten: they are made anew, or found out by the next sync."""
+MENDS = {
+    "embedder": "monograph reembed FILE EMBEDDER",
+    "extractor": "monograph reextract FILE EXTRACTOR",
+    "summarizer": "monograph resummarize FILE SUMMARIZER",
+}
+"""What brings a setting back, where a repair does not."""
+
 StoredModel = TypeVar("StoredModel", StoredEmbedder, StoredExtractor, StoredSummarizer)
 _ID = re.compile("[0-9a-f]{32}")
 _NAMES = {StoredEmbedder: "embedder", StoredExtractor: "extractor", StoredSummarizer: "summarizer"}
@@ -46,7 +62,8 @@ _NAMES = {StoredEmbedder: "embedder", StoredExtractor: "extractor", StoredSummar
 def load(connection: Connection) -> Settings | None:
     """The settings a file was built with, or None when it was never given any."""
     text = _get(connection, "build")
-    return None if text is None else Settings(**json.loads(text))
+    with _decoding(connection, "build"):
+        return None if text is None else Settings(**json.loads(text))
 
 
 def save(connection: Connection, settings: Settings) -> None:
@@ -68,7 +85,8 @@ def save_id(connection: Connection, identity: str) -> None:
 def load_model(connection: Connection, kind: type[StoredModel]) -> StoredModel | None:
     """What of a kind the file was made with, or None where it holds nothing that was."""
     text = _get(connection, _NAMES[kind])
-    return None if text is None else kind(**json.loads(text))
+    with _decoding(connection, _NAMES[kind]):
+        return None if text is None else kind(**json.loads(text))
 
 
 def save_model(connection: Connection, model: StoredEmbedder | StoredExtractor | StoredSummarizer) -> None:
@@ -88,19 +106,22 @@ class SummaryCounts:
 
 def load_summary_counts(connection: Connection) -> SummaryCounts:
     """What summaries have taken so far."""
-    text = _get(connection, "summaries")
-    return SummaryCounts() if text is None else SummaryCounts(**json.loads(text))
+    text = _get(connection, _SUMMARIES)
+    with _decoding(connection, _SUMMARIES):
+        return SummaryCounts() if text is None else SummaryCounts(**json.loads(text))
 
 
 def count_summaries(connection: Connection, made: int, tokens: int) -> None:
     """Note what a change of the tree took."""
     before = load_summary_counts(connection)
     after = SummaryCounts(made, tokens, before.ever_made + made, before.ever_tokens + tokens)
-    _put(connection, "summaries", json.dumps(asdict(after)))
+    _put(connection, _SUMMARIES, json.dumps(asdict(after)))
 
 
 def _get(connection: Connection, name: str) -> str | None:
     row = connection.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
+    if row is None and checksums.has(connection, f"settings/{name}"):
+        raise DamagedFile(f"{path_of(connection)} is damaged: the setting {name!r} is lost", "restore it from a copy")
     return None if row is None else str(row[0])
 
 
@@ -111,4 +132,15 @@ def _put(connection: Connection, name: str, value: str) -> None:
 
 def generation(connection: Connection) -> int:
     """A number that every commit raises: what was cached under it is still true while it stands."""
-    return int(_get(connection, "generation") or 0)
+    with _decoding(connection, GENERATION):
+        return int(_get(connection, GENERATION) or 0)
+
+
+def count_anew(connection: Connection) -> None:
+    """Count commits anew, from a number that stood for no state before, where the number of them is lost."""
+    connection.execute("DELETE FROM settings WHERE name = ? AND (value = '' OR value GLOB '*[^0-9]*')", (GENERATION,))
+    connection.execute("INSERT OR IGNORE INTO settings VALUES (?, abs(random() / 4))", (GENERATION,))
+
+
+def _decoding(connection: Connection, name: str) -> AbstractContextManager[None]:
+    return decoding(connection, f"the setting {name!r}")

@@ -10,6 +10,9 @@ from monograph.store import checksums, documents, filters, memo
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
 
+PLANES = "trees"
+"""What the checksum of the planes is noted under."""
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -66,7 +69,7 @@ def begin(connection: Connection, planes: bytes) -> None:
     """Take out the tree that there is, and begin one with these planes: all chunks wait for their leaves."""
     clear(connection)
     connection.execute("INSERT INTO trees VALUES (1, ?, random())", (planes,))
-    checksums.put(connection, "trees", planes)
+    checksums.put(connection, PLANES, planes)
     connection.execute("INSERT INTO unplanted SELECT chunk FROM vectors")
 
 
@@ -74,7 +77,7 @@ def clear(connection: Connection) -> None:
     """Take out the tree."""
     for table in ("nodes", "trees", "unplanted", "uncut"):
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 - constants
-    checksums.drop(connection, "trees")
+    checksums.drop(connection, PLANES)
 
 
 def version(connection: Connection) -> int:
@@ -248,9 +251,10 @@ def count_strays(connection: Connection) -> int:
     return int(connection.execute(query, (memo.SUMMARY,)).fetchone()[0])
 
 
-def drop_unreadable(connection: Connection) -> None:
-    """Forget summaries that cannot be read; the tree must be taken out before."""
-    connection.execute("DELETE FROM memo WHERE kind = ? AND NOT json_valid(CAST(value AS TEXT))", (memo.SUMMARY,))
+def stands_on_damaged(connection: Connection) -> bool:
+    """Whether the text or the vector of a summary is not what was made."""
+    query = "SELECT 1 FROM nodes AS n JOIN memo AS m ON m.memo IN (n.gist, n.vector) WHERE m.kind = ? LIMIT 1"
+    return connection.execute(query, (memo.DAMAGED,)).fetchone() is not None
 
 
 def roots(connection: Connection) -> list[int]:

@@ -15,7 +15,7 @@ UNDECODABLE = (ValueError, TypeError, LookupError, ArithmeticError, struct.error
 """What Python raises over values that are not what they should be."""
 
 _NOT_UTF8 = re.compile(r"Could not decode to UTF-8 column '(?P<column>[^']*)'")
-_OF_FTS = ("invalid fts5 file format", "vtable constructor failed", "malformed inverted index")
+_OF_FTS = ("invalid fts5 file format", "vtable constructor failed", "malformed inverted index", "no such fts5 table")
 _SHADOWS = ("words_", "trigrams_", "sqlite_")
 _JSON = (("documents", "metadata"), ("documents", "sections"), ("chunks", "metadata"), ("chunks", "merged"))
 TEXTS = (
@@ -50,11 +50,12 @@ def in_document(connection: sqlite3.Connection, document: int) -> Iterator[tuple
         for column in columns:
             query = f"SELECT {row}, CAST({column} AS BLOB) FROM {table} WHERE {condition}"  # noqa: S608 - constants
             for number, value in connection.execute(query, (document,)):
-                if not _decodes(value):
+                if not decodes(value):
                     yield table, column, number, value
 
 
-def _decodes(value: bytes | None) -> bool:
+def decodes(value: bytes | None) -> bool:
+    """Whether the bytes of a text are UTF-8."""
     try:
         return value is None or value.decode() is not None
     except UnicodeDecodeError:
@@ -82,7 +83,7 @@ def _not_utf8(connection: sqlite3.Connection, column: str) -> Iterator[str]:
     for table, row, name in [one for one in held if one[2] == column] or held:
         query = f"SELECT {row}, CAST({name} AS BLOB) FROM {table} WHERE typeof({name}) = 'text'"  # noqa: S608 - names
         for number, value in connection.execute(query):
-            if not _decodes(value):
+            if not decodes(value):
                 yield f"row {_shown(number)} of {table}: its {name} is no UTF-8"
 
 

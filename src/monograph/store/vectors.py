@@ -35,6 +35,11 @@ def assign(connection: Connection, pairs: Iterable[tuple[int, int]]) -> None:
             connection.execute("UPDATE vectors SET memo = ? WHERE chunk = ?", (memo, chunk))
 
 
+def take(connection: Connection, chunks: Iterable[int]) -> None:
+    """Take their vectors from chunks."""
+    connection.executemany("DELETE FROM vectors WHERE chunk = ?", ((chunk,) for chunk in chunks))
+
+
 def load_all(connection: Connection, dimension: int) -> tuple[Int64, Float32]:
     """Every chunk's vector.
 

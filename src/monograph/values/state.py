@@ -119,8 +119,9 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One fault that a check found: in which table, what, and whether a repair can mend it."""
+    """One fault that a check found: in which table, what, and whether a repair can mend it, or what else does."""
 
     table: str
     fault: str
     repairable: bool
+    mend: str = ""

@@ -343,7 +343,7 @@ class EcoVectorIndex:
         try:
             return self._memory.state(connection)
         except kernel.DamagedBytes as fault:
-            raise _damaged(connection, f"its centroids: {fault}") from None
+            raise _damaged(connection, str(fault)) from None
 
     def _must(self, connection: Connection) -> State:
         state = self._state(connection)

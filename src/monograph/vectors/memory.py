@@ -5,12 +5,15 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, replace
 
+from monograph.errors import InputError
 from monograph.store import clusters as store
 from monograph.store import settings, vectors
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
 from monograph.store.prefetch import Prefetcher
+from monograph.store.unreadable import UNDECODABLE
 from monograph.vectors import centroids as central
+from monograph.vectors import kernel
 from monograph.vectors.calibrate import Calibration
 from monograph.vectors.design import Design
 from monograph.vectors.search import Bits
@@ -32,6 +35,14 @@ class State:
     calibration: Calibration
     centroids: central.Centroids
     likely: float | None
+
+
+def _read(number: int, header: store.Header) -> tuple[Space, Calibration]:
+    try:
+        design, calibration = Design.from_json(header.design), Calibration.from_json(header.calibration)
+    except (InputError, *UNDECODABLE) as error:
+        raise kernel.DamagedBytes(f"what says how it is built: {error}") from error
+    return Space(number, design, header.dimension), calibration
 
 
 class Memory:
@@ -68,11 +79,12 @@ class Memory:
         header = store.header(connection, self._space)
         if header is None:
             return None
-        space = Space(self._space, Design.from_json(header.design), header.dimension)
+        if not store.is_as_written(connection, self._space):
+            raise kernel.DamagedBytes("what says how it is built is not what was written")
+        space, calibration = _read(self._space, header)
         self.ahead.centroids(connection, self._space)
         found = store.searched_centroids(connection, self._space)
         made = central.NONE if found is None else central.load(*found)
-        calibration = Calibration.from_json(header.calibration)
         state = State(version, structure, space, calibration, made, calibration.likely)
         self._held = state
         return state

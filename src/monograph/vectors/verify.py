@@ -5,37 +5,91 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 
+import numpy as np
+
 from monograph.store import clusters as store
 from monograph.store.database import Connection
+from monograph.vectors import centroids as central
 from monograph.vectors import kernel
 from monograph.vectors.cluster import unpack
-from monograph.vectors.memory import Memory
+from monograph.vectors.memory import Memory, State
 
 
 def faults(connection: Connection, space: int) -> Iterator[str]:
     """What is wrong with an index: damaged clusters, and vectors that are not where they should be."""
     if store.has_stale(connection, space):
         yield "vectors wait to be put into the index"
+    yield from damage(connection, space)
+
+
+def damage(connection: Connection, space: int) -> Iterator[str]:
+    """The same, without what waits to be put into it."""
     if store.header(connection, space) is None:
+        if store.sizes(connection, space) or store.count_entries(connection, space):
+            yield "clusters have lost what says how they are built"
+        elif store.count_missing(connection, space) and not store.has_stale(connection, space):
+            yield "there is no index of the vectors"
         return
     try:
         memory = Memory(space, 0)
         with closing(memory.ahead):
-            memory.state(connection)
-    except (kernel.DamagedBytes, ValueError) as fault:
-        yield f"the centroids are damaged: {fault}"
+            state = memory.state(connection)
+    except kernel.DamagedBytes as fault:
+        yield f"the index is damaged: {fault}"
         return
+    if state is not None:
+        yield from _uncoded(connection, state)
+        yield from _held(connection, state)
+
+
+def strays(connection: Connection) -> Iterator[str]:
+    """Rows that belong to no index."""
+    count = store.count_strays(connection)
+    if count:
+        yield f"{count} parts or graphs of clusters that are not there"
+
+
+def _uncoded(connection: Connection, state: State) -> Iterator[str]:
+    """Hold the centroids that searches compare with against those that they are codes of."""
+    space = state.space
+    try:
+        names, vectors = store.centroids(connection, space.number, space.dimension)
+        body = central.code(names, vectors, space.design.metric) if np.isfinite(vectors).all() else b""
+    except ValueError:
+        body = b""
+    if body != state.centroids.body and (len(state.centroids) or store.sizes(connection, space.number)):
+        yield "the centroids that searches go by are not those of the clusters"
+
+
+def _held(connection: Connection, state: State) -> Iterator[str]:
+    space = state.space.number
     held: dict[int, set[int]] = {}
     for cluster, size in store.sizes(connection, space).items():
+        bodies = store.bodies(connection, cluster)
         try:
-            parts = [unpack(body).alive() for body in store.bodies(connection, cluster)]
+            parts = [unpack(body) for body in bodies]
+            lacking = _check_graph(connection, state, cluster)
         except kernel.DamagedBytes as fault:
             yield f"cluster {cluster} is damaged: {fault}"
             continue
-        held[cluster] = {memo for part in parts for memo in part.ids.tolist()}
-        if size.size != sum(map(len, parts)):
-            yield f"cluster {cluster} counts {size.size} entries and holds {sum(map(len, parts))}"
+        if lacking:
+            yield f"cluster {cluster} {lacking}"
+        alive = [part.alive() for part in parts]
+        held[cluster] = {memo for part in alive for memo in part.ids.tolist()}
+        entries, dead = sum(map(len, alive)), sum(map(len, parts)) - sum(map(len, alive))
+        if (size.size, size.dead) != (entries, dead):
+            counted = f"{size.size} entries and {size.dead} deleted ones"
+            yield f"cluster {cluster} counts {counted}, and holds {entries} and {dead}"
     yield from _misplaced(connection, space, held)
+
+
+def _check_graph(connection: Connection, state: State, cluster: int) -> str:
+    """What is wrong with whether a cluster has a graph; raises DamagedBytes if the graph is not one of it."""
+    folded, graph = store.folded(connection, cluster), store.graph(connection, cluster)
+    if folded is not None and graph is not None:
+        kernel.graph_check(folded, graph)
+    wanted = folded is not None and len(unpack(folded)) >= state.space.design.walked_from
+    return "" if wanted == (graph is not None) else "lacks its graph" if wanted else "has a graph, and is small"
 
 
 def _misplaced(connection: Connection, space: int, held: dict[int, set[int]]) -> Iterator[str]:
@@ -43,9 +97,15 @@ def _misplaced(connection: Connection, space: int, held: dict[int, set[int]]) ->
     for one in store.every_placement(connection, space):
         for cluster in {one.first, one.second} - {0}:
             wanted.setdefault(cluster, set()).add(one.memo)
-    wrong = sum(wanted[cluster] != held[cluster] for cluster in held)
+    known = store.sizes(connection, space)
+    lost = sum(cluster not in known for cluster in wanted)
+    wrong = sum(wanted[cluster] != held[cluster] for cluster in held) + lost
     if wrong:
         yield f"{wrong} clusters do not hold what is placed in them"
-    missing = store.count_missing(connection, space)
+    if store.has_stale(connection, space):
+        return
+    missing, unwanted = store.count_missing(connection, space), store.count_unwanted(connection, space)
     if missing:
         yield f"{missing} vectors are not in the index"
+    if unwanted:
+        yield f"{unwanted} vectors are in the index and belong to nothing"

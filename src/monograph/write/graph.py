@@ -21,6 +21,7 @@ from monograph.store import extractions, graphs, memo, names
 from monograph.store.chunks import rows_of_document as chunk_rows
 from monograph.store.database import Connection
 from monograph.store.embedded_names import is_embedded
+from monograph.store.unreadable import UNDECODABLE, damaged
 from monograph.values import EMBEDDED_KINDS, ENTITY_KINDS, Chunk, content_hash
 from monograph.write import vectors
 from monograph.write.configuration import EMBEDDER
@@ -49,7 +50,12 @@ class Extracted:
 
 def extraction_key(extractor: Extractor, text: str) -> bytes:
     """The memo key of what an extractor finds in a chunk: the same text gives the same."""
-    return content_hash("extract", extractor.key, text)
+    return extraction_key_of(extractor.key, text)
+
+
+def extraction_key_of(extractor: str, text: str) -> bytes:
+    """The same, by the extractor's key."""
+    return content_hash("extract", extractor, text)
 
 
 def remember_extractions(
@@ -157,7 +163,7 @@ def relate(pipeline: Pipeline, batch: Sequence[Prepared], made: Parts = NO_PARTS
     related = []
     for one, part, some in zip(batch, parts, keys, strict=True):
         rows = tuple(held[key] for key in some)
-        related.append(Related(part or _part(one, [values[row] for row in rows], cannot_link), tuple(some), rows))
+        related.append(Related(part or _made(pipeline, one, rows, values, cannot_link), tuple(some), rows))
     remember_names(
         pipeline,
         {key for one in related for key in keys_of(one.part)},
@@ -180,6 +186,16 @@ def rows_of_names(connection: Connection, pipeline: Pipeline, related: Sequence[
     size = names.code_size(pipeline.embedder.dimension)
     whole = same and len(found) == len(named) and not names.without_code(connection, coded, size)
     return found if whole else None
+
+
+def _made(
+    pipeline: Pipeline, prepared: Prepared, rows: Sequence[int], values: Mapping[int, bytes], cannot_link: Pairs
+) -> DocumentPart:
+    try:
+        return _part(prepared, [values[row] for row in rows], cannot_link)
+    except UNDECODABLE as error:
+        where = f"an extraction of document {prepared.document.id!r} (rows {', '.join(map(str, rows))} of memo)"
+        raise damaged(pipeline.database.path, f"{where} cannot be read: {error}") from error
 
 
 def _part(prepared: Prepared, packed: Sequence[bytes], cannot_link: Pairs) -> DocumentPart:
@@ -285,7 +301,7 @@ def resolve(connection: Connection) -> None:
     groups = names.unresolved(connection)
     if groups:
         cannot_link = names.cannot_link(connection)
-        names.set_heads(connection, [change for group in groups for change in _changes(group, cannot_link)])
+        names.set_heads(connection, [change for group in groups for change in changes(group, cannot_link)])
         _keep_apart(connection, cannot_link)
     names.clear_unresolved(connection)
 
@@ -303,7 +319,7 @@ def _keep_apart(connection: Connection, cannot_link: set[tuple[str, str]]) -> No
             names.set_heads(connection, [(None, None, known[leaving].row)])
 
 
-def _changes(
+def changes(
     group: Sequence[names.Member], cannot_link: set[tuple[str, str]]
 ) -> Iterator[tuple[int | None, str | None, int]]:
     """(head, reason, row) of the names of a signature whose head is another than before."""

@@ -54,6 +54,17 @@ def reextract(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Extr
     with pipeline.database.write() as connection:
         memo.drop_failed(connection)
         rows = [row.row for row in documents.every(connection)]
+    total = remember(pipeline, rows, on_progress)
+    with pipeline.database.write() as connection:
+        graphs.clear(connection)
+        _note(connection, pipeline, UNDER_WAY)
+    make(pipeline, rows, on_progress)
+    _finish(pipeline)
+    return total
+
+
+def remember(pipeline: Pipeline, rows: Sequence[int], on_progress: OnProgress | None = None) -> Extracted:
+    """Make and remember the extractions of documents, by row, that the memo lacks."""
     total = Extracted()
     for first in range(0, len(rows), DOCUMENTS_AT_ONCE):
         with pipeline.database.read() as connection:
@@ -61,11 +72,6 @@ def reextract(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Extr
         done = remember_extractions(pipeline, (chunk for one, _ in some for chunk in one.chunks))
         total = Extracted(total.extracted + done.extracted, total.known + done.known, total.fell_back + done.fell_back)
         _tell(on_progress, "reextract", first + len(some), len(rows))
-    with pipeline.database.write() as connection:
-        graphs.clear(connection)
-        _note(connection, pipeline, UNDER_WAY)
-    make(pipeline, rows, on_progress)
-    _finish(pipeline)
     return total
 
 

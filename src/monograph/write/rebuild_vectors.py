@@ -7,14 +7,12 @@ from dataclasses import dataclass
 
 from monograph.derive.embed.text import embedded_text
 from monograph.errors import BusyFile
-from monograph.store import check_graph, chunks, documents, memo, names, settings, vectors
-from monograph.store import tree as stored_tree
-from monograph.store.check import drop_strays, drop_vectors_of_other_length, rebuild_index
+from monograph.store import checksums, chunks, documents, memo, names, settings, vectors
 from monograph.store.database import Connection
 from monograph.tree.build import Overtaken
 from monograph.tree.hash import Planes
 from monograph.values import Document, OnProgress, Progress, content_hash
-from monograph.write import name_codes, rebuild_graph, rebuild_tree, tree
+from monograph.write import name_codes, rebuild_tree, tree
 from monograph.write.graph import codes
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import Prepared, Vectored
@@ -74,7 +72,7 @@ def _prepare(pipeline: Pipeline, spent: tree.Spent, on_progress: OnProgress | No
     with pipeline.database.read() as connection:
         rows = list(documents.every(connection))
         other = _is_other(connection, pipeline)
-    total = _remember(pipeline, rows, on_progress)
+    total = remember(pipeline, rows, on_progress)
     name_codes.prepare(pipeline)
     if pipeline.summarizer is None or not other:
         return total, None
@@ -102,7 +100,10 @@ def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None,
     other = _is_other(connection, pipeline)
     inside = 0
     for row in documents.every(connection):
-        inside += _assign(connection, pipeline, row, most=MADE_INSIDE - inside)
+        sound = checksums.is_sound(connection, row.row)
+        inside += assign(connection, pipeline, row, most=MADE_INSIDE - inside)
+        if sound:
+            checksums.seal(connection, row.row)  # Vectors that came with their chunks are gone.
     _exchange_codes(connection, pipeline, other=other)
     stored = settings.StoredEmbedder(pipeline.embedder.key, pipeline.embedder.spec, pipeline.embedder.dimension)
     settings.save_model(connection, stored)
@@ -126,38 +127,8 @@ def _exchange_codes(connection: Connection, pipeline: Pipeline, *, other: bool) 
     names.set_codes(connection, [*made, *zip(codes(pipeline.embedder, left), left, strict=True)])
 
 
-def repair(pipeline: Pipeline, *, whole_tree: bool) -> None:
-    """Mend what rows allow to be mended: strays go, indexes are made anew, missing vectors are made.
-
-    A graph that has a fault is made anew as a whole, from remembered extractions; and so is the tree, unless it is
-    whole, from remembered summaries.
-    """
-    with pipeline.database.write() as connection:
-        if not whole_tree:
-            stored_tree.clear(connection)
-            stored_tree.drop_unreadable(connection)
-        drop_strays(connection)
-        faulty = any(check_graph.findings(connection))  # Now: a stray that went may have left some behind.
-        drop_vectors_of_other_length(connection, pipeline.embedder.dimension)
-        names.drop_codes(connection, names.code_size(pipeline.embedder.dimension))
-        rebuild_index(connection)
-        wanting = set(chunks.documents_without_vectors(connection))
-        rows = [row for row in documents.every(connection) if row.row in wanting]
-    _remember(pipeline, rows, None)
-    with pipeline.database.write() as connection:
-        for row in rows:
-            _assign(connection, pipeline, row, only_missing=True)
-        for index in pipeline.indexes:
-            index.rebuild(connection)
-    if faulty:
-        rebuild_graph.rebuild(pipeline)
-    else:
-        rebuild_graph.catch_up(pipeline)
-    name_codes.mend(pipeline)
-    tree.update(pipeline)
-
-
-def _remember(pipeline: Pipeline, rows: Sequence[documents.Row], on_progress: OnProgress | None) -> Embedded:
+def remember(pipeline: Pipeline, rows: Sequence[documents.Row], on_progress: OnProgress | None = None) -> Embedded:
+    """Make and remember the vectors of documents that the memo lacks."""
     embedded = remembered = 0
     for first in range(0, len(rows), DOCUMENTS_AT_ONCE):
         with pipeline.database.read() as connection:
@@ -185,7 +156,7 @@ def _wanted(connection: Connection, pipeline: Pipeline, row: documents.Row) -> I
         yield found.row, Vectored(content_hash("embed", pipeline.embedder.key, text), text, None)
 
 
-def _assign(
+def assign(
     connection: Connection,
     pipeline: Pipeline,
     row: documents.Row,
@@ -193,9 +164,9 @@ def _assign(
     only_missing: bool = False,
     most: int | None = None,
 ) -> int:
-    """Give a document's chunks their vectors; how many were not remembered, and were made for it.
+    """Give the chunks of a document their vectors, or only those that have none.
 
-    Raises _Forgotten if that would be more than ``most``.
+    Returns how many were not remembered, and were made for it. Raises _Forgotten if that would be more than ``most``.
     """
     wanted = dict(_wanted(connection, pipeline, row))
     if only_missing:

@@ -56,10 +56,13 @@ def recipe(summarizer: str, chosen: Settings) -> build.Recipe:
     return build.Recipe(summarizer, chosen.summary_tokens, bounds, chosen.summary_layers)
 
 
-def update(pipeline: Pipeline, on_progress: OnProgress | None = None, *, anew: bool = False) -> TreeUpdate:
+def update(
+    pipeline: Pipeline, on_progress: OnProgress | None = None, *, anew: bool = False, afresh: bool = False
+) -> TreeUpdate:
     """Make the tree what its chunks imply; nothing to do in a file without one, or where no chunk came or went.
 
-    With ``anew`` every summary is made with the pipeline's summarizer, which becomes the file's own.
+    With ``anew`` every summary is made with the pipeline's summarizer, which becomes the file's own. With ``afresh``
+    nothing of the tree that is there counts but its planes.
 
     Each summary is remembered as it comes. Killed, or failed, the tree is as it was, and the next time only what is
     missing is made. Of several writers one grows the tree, for all that is stored by then, and the others wait for it.
@@ -71,16 +74,17 @@ def update(pipeline: Pipeline, on_progress: OnProgress | None = None, *, anew: b
     BusyFile
         If other processes keep changing the file, or one of them is at work on its tree for too long.
     """
-    if pipeline.summarizer is None or not (anew or _waiting(pipeline)):
+    wanted = anew or afresh
+    if pipeline.summarizer is None or not (wanted or _waiting(pipeline)):
         return TreeUpdate()
     spent = Spent()
     with turn(pipeline.database.path):
         first: int | None = None
         for left in reversed(range(TRIES_OVERTAKEN)):
-            if not (anew or _waiting(pipeline)):
+            if not (wanted or _waiting(pipeline)):
                 break  # Who had the turn before has made it all.
             try:
-                _grow(pipeline, pipeline.summarizer, spent, on_progress, anew=anew)
+                _grow(pipeline, pipeline.summarizer, spent, on_progress, anew=anew, afresh=afresh)
                 break
             except build.Overtaken:
                 first = spent.made if first is None else first
@@ -98,10 +102,16 @@ class Spent:
 
 
 def _grow(
-    pipeline: Pipeline, summarizer: Summarizer, spent: Spent, on_progress: OnProgress | None, *, anew: bool
+    pipeline: Pipeline,
+    summarizer: Summarizer,
+    spent: Spent,
+    on_progress: OnProgress | None,
+    *,
+    anew: bool,
+    afresh: bool,
 ) -> None:
     """Draft the tree and store it. Raises Overtaken if other writers changed it meanwhile."""
-    draft, planes = _begun(pipeline, anew=anew)
+    draft, planes = _begun(pipeline, anew=anew, afresh=afresh)
     draw_up(pipeline, draft, planes, spent, on_progress)
     with write(pipeline.database, pipeline.indexes) as connection:
         _see_same_models(pipeline, anew=anew)
@@ -167,25 +177,28 @@ def _see_same_models(pipeline: Pipeline, *, anew: bool) -> None:
         SUMMARIZER.check(pipeline.database, pipeline.summarizer)
 
 
-def _begun(pipeline: Pipeline, *, anew: bool) -> tuple[build.Draft, Planes]:
+def _begun(pipeline: Pipeline, *, anew: bool, afresh: bool) -> tuple[build.Draft, Planes]:
     """A draft of the tree, and its planes: those of the file, or others if it is time to learn them."""
     with pipeline.database.read() as connection:
         if not store.stale_leaves(connection):
-            return _drafted(connection, pipeline, anew=anew)
+            return _drafted(connection, pipeline, anew=anew, afresh=afresh)
     with write(pipeline.database, pipeline.indexes):
         pass  # A writer left it to the end of the next transaction to update the leaves.
     with pipeline.database.read() as connection:
-        return _drafted(connection, pipeline, anew=anew)
+        return _drafted(connection, pipeline, anew=anew, afresh=afresh)
 
 
-def _drafted(connection: Connection, pipeline: Pipeline, *, anew: bool) -> tuple[build.Draft, Planes]:
+def _drafted(connection: Connection, pipeline: Pipeline, *, anew: bool, afresh: bool) -> tuple[build.Draft, Planes]:
     _see_same_models(pipeline, anew=anew)
     held, count = planes_of(connection), vectors.count(connection)
     draft = build.Draft(store.version(connection), anew=anew)
     if held is not None and not due_planes(held, count, pipeline):
-        return draft, held
-    found = vectors.first_by_id(connection, LEARNING_SAMPLE, pipeline.embedder.dimension)
-    planes = random_or_learned(pipeline, found, count)
+        if not afresh:
+            return draft, held
+        planes = held
+    else:
+        found = vectors.first_by_id(connection, LEARNING_SAMPLE, pipeline.embedder.dimension)
+        planes = random_or_learned(pipeline, found, count)
     build.lay_all_leaves(connection, draft, planes, store.every_leaf(connection))
     return draft, planes
 
@@ -247,9 +260,9 @@ def _made(pipeline: Pipeline, cuts: Sequence[build.Cut], spent: Spent, told: _La
 
 
 def summary_key(pipeline: Pipeline, texts: Sequence[str]) -> bytes:
-    """The memo key of a summary: the same texts in the same order give the same."""
+    """The memo key of a summary of these texts."""
     key = "" if pipeline.summarizer is None else pipeline.summarizer.key
-    return content_hash("summarize", key, pipeline.settings.summary_tokens, list(texts))
+    return build.summary_key(key, pipeline.settings.summary_tokens, texts)
 
 
 def _remember_summaries(pipeline: Pipeline, wanted: dict[bytes, tuple[str, ...]], spent: Spent, told: _Layer) -> None:

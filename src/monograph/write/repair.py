@@ -1,0 +1,165 @@
+"""Mending what rows allow to be mended: what is wrong goes, and is made anew from what is right."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from monograph.derive.embed.given import GivenVectors
+from monograph.derive.embed.text import embedded_text
+from monograph.graph.names import signature
+from monograph.store import (
+    check,
+    check_documents,
+    check_graph,
+    check_names,
+    check_terms,
+    checksums,
+    chunks,
+    clusters,
+    documents,
+    graphs,
+    memo,
+    names,
+    tree,
+    vectors,
+)
+from monograph.store.database import Connection
+from monograph.tree.hash import Planes
+from monograph.values import Finding, content_hash
+from monograph.vectors.index import EcoVectorIndex
+from monograph.vectors.verify import damage
+from monograph.write import name_codes, rebuild_graph, verify
+from monograph.write.graph import embed_names, extraction_key
+from monograph.write.pipeline import Pipeline
+from monograph.write.rebuild_vectors import assign, remember
+from monograph.write.transaction import write
+from monograph.write.tree import update
+
+
+def repair(pipeline: Pipeline, *, whole_tree: bool) -> None:
+    """Mend what rows allow to be mended: strays go, indexes are made anew, missing vectors are made.
+
+    A graph that has a fault is made anew as a whole, from remembered extractions; and so is the tree, unless it is
+    whole, from remembered summaries. A document that is not what was stored is made readable, and keeps what was
+    derived while it was right.
+    """
+    with pipeline.database.write() as connection:
+        check_documents.bring_back(connection)
+        _part_with_values(connection, pipeline)
+        whole_tree = whole_tree and not tree.stands_on_damaged(connection)
+        if not whole_tree:
+            clusters.clear(connection, clusters.SUMMARIES)
+        if _planes_are_lost(connection):
+            tree.clear(connection)
+        check.drop_strays(connection)
+        clusters.drop_strays(connection)
+        uncoded = _part_with_names(connection, pipeline.embedder.dimension)
+        faulty = _part_with_wrong(connection, pipeline)
+        if (
+            any(check.guarded(connection, "words", lambda: check_terms.findings(connection)))
+            or check.index_fault(connection) is not None
+        ):
+            check_terms.rebuild(connection)
+        wanting = set(chunks.documents_without_vectors(connection))
+        rows = [row for row in documents.every(connection) if row.row in wanting]
+        unread = graphs.documents_without_extraction(connection)
+    remember(pipeline, rows)
+    with pipeline.database.write() as connection:
+        for row in rows:
+            assign(connection, pipeline, row, only_missing=True)
+        for index in pipeline.indexes if whole_tree else (pipeline.index,):
+            _bring_up_to_date(connection, index)
+    if faulty:
+        rebuild_graph.remember(pipeline, unread)  # The graph that is there stands until this is done.
+        rebuild_graph.rebuild(pipeline)
+    else:
+        rebuild_graph.catch_up(pipeline)
+    embed_names(pipeline, uncoded)
+    name_codes.mend(pipeline)
+    update(pipeline, afresh=not whole_tree)
+    with write(pipeline.database, pipeline.indexes) as connection:
+        memo.drop_disowned(connection)
+
+
+def _words_are_wrong(connection: Connection) -> bool:
+    wrong = check.guarded(connection, "words", lambda: check_terms.findings(connection))
+    return any(wrong) or check.index_fault(connection) is not None
+
+
+def _bring_up_to_date(connection: Connection, index: EcoVectorIndex) -> None:
+    wrong = check.guarded(
+        connection, "clusters", lambda: (Finding("clusters", one, True) for one in damage(connection, index.space))
+    )
+    if any(wrong):
+        index.rebuild(connection)
+    else:
+        index.settle(connection)
+
+
+def _part_with_values(connection: Connection, pipeline: Pipeline) -> None:
+    """Disown remembered values that are not what was made, but for those of which it is the name that is wrong.
+
+    What came with its chunk, and can be made by no one, stays as it is: all but a byte of it is right.
+    """
+    wrong = memo.wrong(connection)
+    size = pipeline.embedder.dimension * vectors.STORED.itemsize
+    keys = _keys_of_users(connection, pipeline, wrong)
+    lost = memo.vectors_of_other_length(connection, size)
+    for row in wrong:
+        if memo.restore(connection, row, keys.get(row, ())):
+            continue
+        value = memo.values(connection, [row])[row]
+        if isinstance(pipeline.embedder, GivenVectors) and len(value) == size and _is_finite(value):
+            memo.accept(connection, row, checksums.given_key(value))
+        else:
+            lost.append(row)
+    memo.disown(connection, lost)
+
+
+def _is_finite(value: bytes) -> bool:
+    return bool(np.isfinite(np.frombuffer(value, dtype=vectors.STORED)).all())
+
+
+def _keys_of_users(connection: Connection, pipeline: Pipeline, values: Collection[int]) -> dict[int, set[bytes]]:
+    """The keys that remembered values of chunks should have, by row."""
+    found: dict[int, set[bytes]] = {}
+    for document in memo.documents_using(connection, values):
+        used = memo.used_by_chunks(connection, document)
+        for one in chunks.of_document(connection, document):
+            text = embedded_text(one.title, one.chunk.metadata, one.chunk.text)
+            embedded = content_hash("embed", pipeline.embedder.key, text)
+            for row in used.get(one.row, ()):
+                found.setdefault(row, set()).update((embedded, extraction_key(pipeline.extractor, one.chunk.text)))
+    return found
+
+
+def _planes_are_lost(connection: Connection) -> bool:
+    body = tree.planes(connection)
+    if body is None:
+        return False
+    try:
+        Planes.from_bytes(body)
+    except ValueError:
+        return True
+    return not checksums.holds(connection, tree.PLANES, body)
+
+
+def _part_with_names(connection: Connection, dimension: int) -> list[str]:
+    """Forget what is wrong of names; returns the keys of those that lack their codes for it."""
+    check_names.drop_undecodable(connection)
+    check_names.mend_apart(connection)
+    check_names.sign(connection, check_names.with_other_signature(connection, signature))
+    wrong = check_names.wrong_codes(connection)
+    check_names.forget_codes(connection, wrong)
+    names.drop_codes(connection, names.code_size(dimension))
+    return check_names.keys_of(connection, wrong)
+
+
+def _part_with_wrong(connection: Connection, pipeline: Pipeline) -> bool:
+    """Take vectors from chunks that have one of another text; returns whether the graph is to be made anew."""
+    passed_over = check_documents.chunks_of_wrong(connection)
+    wrong = verify.compared(connection, verify.made_by(connection), passed_over)
+    vectors.take(connection, wrong.vectors)
+    return wrong.graph or any(check_graph.findings(connection))
