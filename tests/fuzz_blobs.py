@@ -8,11 +8,13 @@ import random
 import shutil
 import sqlite3
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+
+import numpy as np
 
 from answering import Whole
 from embedders import HashEmbedder
@@ -20,7 +22,9 @@ from hostile import altered, changed, number, scalar, text, written
 from monograph import Document, Monograph
 from monograph.derive.summarize import load_summarizer
 from monograph.errors import MonographError
+from monograph.models import TextKind
 from monograph.store import checksums
+from monograph.values import Float32
 from monograph.vectors import kernel
 from monograph.vectors.design import Design
 
@@ -47,7 +51,7 @@ def base(folder: Path) -> Path:
         )
         for at in range(60)
     ]  # fmt: skip
-    with Monograph.open(path, HashEmbedder(16), summarizer=load_summarizer("extractive"), model=Whole(SAID, 9)) as made:
+    with Monograph.open(path, Words(16), summarizer=load_summarizer("extractive"), model=Whole(SAID, 9)) as made:
         made._file.chunk_index.design = Design(cluster_size=8, cluster_search="graph", links=4, ef_construction=20)
         made.sync(texts)
         made.add(said)
@@ -191,21 +195,35 @@ def _sealed_graph(graph: Any) -> Any:
     return graph[:16] + struct.pack("<I", kernel.checksum(graph[20:])) + graph[20:]
 
 
+class Words(HashEmbedder):
+    """Its vectors of words are made once."""
+
+    known: ClassVar[dict[tuple[str, int], Float32]] = {}
+
+    def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Float32:
+        for one in texts:
+            if (one, self.dimension) not in self.known:
+                self.known[one, self.dimension] = super().embed([one], kind)[0]
+        held = [self.known[one, self.dimension] for one in texts]
+        return np.stack(held) if held else np.zeros((0, self.dimension), dtype=np.float32)
+
+
 def ask(path: Path, chosen: random.Random, folder: Path) -> None:
-    """All that reads the file, then what writes it; each may refuse."""
-    with Monograph.open(path, HashEmbedder(16), model=Whole(SAID, 9)) as opened:
-        for work in reading(opened):
-            with suppress(MonographError):
-                work()
-        for work in chosen.sample(writing(opened, folder), 3):
-            with suppress(MonographError):
-                work()
-    with Monograph.open(path, HashEmbedder(16)) as opened:
-        with suppress(MonographError):
-            opened.check(repair=True)
-        for work in reading(opened):
-            with suppress(MonographError):
-                work()
+    """Some of what reads the file, then of what writes it, then a repair and what reads it again; each may refuse."""
+    refused: MonographError | None = None
+    for repaired in (False, True):
+        try:
+            with Monograph.open(path, Words(16), model=Whole(SAID, 9)) as opened:
+                works = chosen.sample(reading(opened), 8) + chosen.sample(writing(opened, folder), 2)
+                for work in [partial(opened.check, repair=True), *works] if repaired else works:
+                    try:
+                        work()
+                    except MonographError as error:
+                        refused = error
+        except MonographError as error:
+            refused = error
+    if refused is not None:
+        raise refused
 
 
 def reading(opened: Monograph) -> list[Callable[[], object]]:
@@ -248,8 +266,8 @@ def writing(opened: Monograph, folder: Path) -> list[Callable[[], object]]:
         opened.compact,
         opened.tree.rebuild,
         opened.graph.rebuild,
-        partial(opened.vectors.rebuild, HashEmbedder(16)),
-        partial(opened.vectors.rebuild, HashEmbedder(24)),
+        partial(opened.vectors.rebuild, Words(16)),
+        partial(opened.vectors.rebuild, Words(24)),
         partial(opened.sync, folder / "texts"),
         opened.files.retry,
         partial(opened.files.remove, "texts"),

@@ -8,18 +8,22 @@ import json
 import random
 import time
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from email.message import EmailMessage
+from functools import partial
 from pathlib import Path
 
 from hostile import changed
 from monograph import Limits
+from monograph.errors import MonographError
 from monograph.read.pool import ReaderPool
 from monograph.read.process import Task
 from old_office import msg, ods, xls
 from rooted import root_at
 
+MOST_SECONDS = 15
+"""For a reader."""
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 SLOW = ("scan-no-text", ".png", ".jpg")
 """Recognising words takes seconds an image: these are left to the tests of recognition."""
@@ -59,11 +63,15 @@ def mutations(samples: Sequence[Path], seed: int) -> Iterator[tuple[str, bytes]]
     """(name, bytes) without end: every sample in turn, changed somewhere."""
     chosen = random.Random(seed)
     for number in itertools.count():
-        sample = samples[number % len(samples)]
-        data = sample.read_bytes()
-        # Bytes changed in a compressed part are found by its check sum: within the parts they reach the parser.
-        within = data[:2] == b"PK" and chosen.random() < 0.7
-        yield f"{number}-{sample.name}", _inside(data, chosen) if within else changed(data, chosen)
+        yield _mutation(samples, number, chosen)
+
+
+def _mutation(samples: Sequence[Path], number: int, chosen: random.Random) -> tuple[str, bytes]:
+    sample = samples[number % len(samples)]
+    data = sample.read_bytes()
+    # Bytes changed in a compressed part are found by its check sum: within the parts they reach the parser.
+    within = data[:2] == b"PK" and chosen.random() < 0.7
+    return f"{number}-{sample.name}", _inside(data, chosen) if within else changed(data, chosen)
 
 
 def _inside(data: bytes, chosen: random.Random) -> bytes:
@@ -84,30 +92,53 @@ def survive(cases: Iterator[tuple[str, bytes]], folder: Path, seconds: float) ->
     AssertionError
         If a reader hung, or a part of one is not what a part must be.
     """
-    read = failed = 0
+    whole = failed = 0
     end = time.monotonic() + seconds
-    limits = Limits(max_seconds=20)
     with ReaderPool(1) as crew:
         while time.monotonic() < end:
-            paths = []
-            for name, data in itertools.islice(cases, 20):
-                paths.append(folder / name)
-                paths[-1].write_bytes(data)
-            for at, part in crew.read([Task(path, root_at(folder), limits) for path in paths]):
-                if part.error is not None:
-                    assert part.error.message, paths[at]
-                    assert "more than 20 s" not in part.error.message, f"{paths[at]} hung"
-                failed += part.error is not None and part.last
-                read += part.error is None and part.last
-                for document in part.documents:
-                    document.text.encode()
-                    json.dumps(document.metadata)
-                    starts = [one.start for one in document.places]
-                    assert starts == sorted(starts)
-                    assert [one.start for one in document.sections] == sorted(one.start for one in document.sections)
-            for path in paths:
-                path.unlink()
-    return read, failed
+            some = list(itertools.islice(cases, 20))
+            errors = _read(crew, folder, some)
+            failed += len(errors)
+            whole += len(some) - len(errors)
+    return whole, failed
+
+
+def _read(crew: ReaderPool, folder: Path, some: Sequence[tuple[str, bytes]]) -> list[MonographError]:
+    """The errors of files that were refused; raises as :func:`survive`."""
+    paths = [folder / name for name, _ in some]
+    for path, (_, data) in zip(paths, some, strict=True):
+        path.write_bytes(data)
+    errors: list[MonographError] = []
+    for at, part in crew.read([Task(path, root_at(folder), Limits(max_seconds=MOST_SECONDS)) for path in paths]):
+        if part.error is not None:
+            assert part.error.message, paths[at]
+            assert f"more than {MOST_SECONDS} s" not in part.error.message, f"{paths[at]} hung"
+            errors += [part.error] if part.last else []
+        for document in part.documents:
+            document.text.encode()
+            json.dumps(document.metadata)
+            starts = [one.start for one in document.places]
+            assert starts == sorted(starts)
+            assert [one.start for one in document.sections] == sorted(one.start for one in document.sections)
+    for path in paths:
+        path.unlink()
+    return errors
+
+
+def cases(seed: int, folder: Path, first: int = 0) -> Iterator[tuple[str, Callable[[], object]]]:
+    """A changed file a case."""
+    (folder / "made").mkdir()
+    (folder / "changed").mkdir()
+    held = samples(folder / "made")
+    with ReaderPool(1) as crew:
+        for at in itertools.count(first):
+            name, data = _mutation(held, at, random.Random(f"{seed}/{at}"))
+            yield name, partial(_read_one, crew, folder / "changed", name, data)
+
+
+def _read_one(crew: ReaderPool, folder: Path, name: str, data: bytes) -> None:
+    for error in _read(crew, folder, [(name, data)]):
+        raise error
 
 
 def samples(beside: Path) -> list[Path]:

@@ -312,7 +312,8 @@ class EcoVectorStore(VectorStore):
         self, k: int, wanted: Filter | None, search: Callable[[int, Mapping[str, Any] | None], list[Hit]]
     ) -> list[tuple[Document, float]]:
         if wanted is not None and not callable(wanted) and not isinstance(wanted, Mapping):
-            raise InvalidFilter(f"a filter must be a dict or a function, not {wanted!r}", 'write {"key": value}')
+            kind = type(wanted).__name__
+            raise InvalidFilter(f"a filter must be a dict or a function, not a {kind}", 'write {"key": value}')
         if not callable(wanted):
             return [(as_stored_document(hit), hit.relevance) for hit in search(k, plain(wanted))]
         return list(_chosen(k, wanted, search))

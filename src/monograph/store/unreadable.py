@@ -11,7 +11,7 @@ from pathlib import Path
 
 from monograph.errors import DamagedFile
 
-UNDECODABLE = (ValueError, TypeError, LookupError, ArithmeticError, struct.error, RecursionError)
+UNDECODABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, struct.error, RecursionError)
 """What Python raises over values that are not what they should be."""
 
 _NOT_UTF8 = re.compile(r"Could not decode to UTF-8 column '(?P<column>[^']*)'")
@@ -37,6 +37,12 @@ def is_own(error: BaseException) -> bool:
     for frame, _ in traceback.walk_tb(error.__traceback__):
         name = str(frame.f_globals.get("__name__", ""))
     return name.partition(".")[0] in ("monograph", "json", "numpy")
+
+
+def is_contradicted(error: Exception) -> bool:
+    """Whether SQLite was asked for what the rows do not allow: to store one twice, to change one that is missing."""
+    name = getattr(error, "sqlite_errorname", "") or ""
+    return name.startswith("SQLITE_CONSTRAINT") or "no such rowid" in str(error)
 
 
 def is_undecodable(error: Exception) -> bool:
