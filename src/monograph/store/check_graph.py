@@ -46,8 +46,6 @@ _QUERIES = (
     ("names", "names whose count of uses is wrong",
      """SELECT count(*) FROM names AS n WHERE uses != (SELECT count(*) FROM mentions AS m WHERE m.name = n.name)
         + (SELECT count(*) FROM subjects AS s WHERE s.name = n.name)"""),
-    ("names", "names whose numbers no chunk can hold",
-     "SELECT count(*) FROM names WHERE name NOT BETWEEN 0 AND 2147483647"),
     ("names", "names whose head does not live",
      """SELECT count(*) FROM names WHERE uses > 0 AND head IS NOT NULL
         AND head NOT IN (SELECT name FROM names WHERE uses > 0)"""),

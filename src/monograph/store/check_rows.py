@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from monograph.store import check_names, check_notes, memo
 from monograph.store.database import Connection
+from monograph.store.names import MOST_NAMES
+from monograph.store.vectors import MOST_ROWS
 from monograph.values import Finding
 
 
@@ -16,4 +18,9 @@ def findings(connection: Connection) -> Iterator[Finding]:
     wrong = check_names.wrong_codes(connection)
     if wrong:
         yield Finding("names", f"{len(wrong)} names have another code than was stored", repairable=True)
+    for table, most, repairable in (("names", MOST_NAMES, True), ("memo", MOST_ROWS, False)):
+        beyond = f"SELECT count(*) FROM {table} WHERE rowid NOT BETWEEN 0 AND ?"  # noqa: S608 - two constants
+        (count,) = connection.execute(beyond, (most - 1,)).fetchone()
+        if count:
+            yield Finding(table, f"{count} rows are numbered beyond what others can name", repairable)
     yield from check_notes.findings(connection)

@@ -250,6 +250,9 @@ class Database:
             connection.execute("BEGIN")
             try:
                 yield connection
+            except BaseException as error:
+                unreadable.let_go(error)
+                raise
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
@@ -270,6 +273,9 @@ class Database:
                 yield connection
                 connection.execute("UPDATE settings SET value = value + 1 WHERE name = 'generation'")
                 connection.execute("COMMIT")
+            except BaseException as error:
+                unreadable.let_go(error)
+                raise
             finally:
                 self._local.writing = None
                 if connection.in_transaction:

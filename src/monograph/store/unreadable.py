@@ -7,6 +7,7 @@ import sqlite3
 import struct
 import traceback
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from monograph.errors import DamagedFile
@@ -37,6 +38,19 @@ def is_own(error: BaseException) -> bool:
     for frame, _ in traceback.walk_tb(error.__traceback__):
         name = str(frame.f_globals.get("__name__", ""))
     return name.partition(".")[0] in ("monograph", "json", "numpy")
+
+
+def let_go(error: BaseException) -> None:
+    """Clear the frames of this package that an error has left, and those of what led to it.
+
+    Whoever keeps the error keeps their cursors, which go on reading: they hold the file as it was, so that it cannot be
+    written anew.
+    """
+    for one in (error, error.__cause__, error.__context__):
+        for frame, _ in traceback.walk_tb(None if one is None else one.__traceback__):
+            if str(frame.f_globals.get("__name__", "")).partition(".")[0] == "monograph":
+                with suppress(RuntimeError):  # It goes on.
+                    frame.clear()
 
 
 def is_contradicted(error: Exception) -> bool:
