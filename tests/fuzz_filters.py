@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from hostile import altered, nested, number, scalar, text, tree, written
 from monograph import Document, Monograph
 from monograph.app.cli import app
-from monograph.errors import InputError
+from monograph.errors import InputError, MissingExtra
 from monograph.where import FIELDS, OPERATORS
 
 KEYS = (
@@ -167,13 +167,13 @@ def _of_frameworks(opened: Monograph) -> list[partial[None]]:
         from llama_index.vector_stores.monograph import EcoVectorStore as Nodes
 
         ways.append(partial(_llama_index, Nodes(opened)))
-    except ImportError:
+    except (ImportError, MissingExtra):
         pass
     try:
         from langchain_monograph import EcoVectorStore
 
         ways.append(partial(_langchain, EcoVectorStore(opened)))
-    except ImportError:
+    except (ImportError, MissingExtra):
         pass
     return ways
 

@@ -153,6 +153,14 @@ def test_filters(store: EcoVectorStore) -> None:
             halls(filter=wrong)
 
 
+@pytest.mark.parametrize("deep", [[], {"hall": 1}])
+def test_a_filter_that_is_nested_without_end(store: EcoVectorStore, deep: Any) -> None:
+    for _ in range(5_000):
+        deep = [deep] if isinstance(deep, list) else {"not": deep}
+    with pytest.raises(InvalidFilter):
+        store.similarity_search("the hall", filter=deep)
+
+
 def test_a_function_filters_before_the_k_are_counted(tmp_path: Path) -> None:
     store = EcoVectorStore(tmp_path / "many.mono", Hashed())
     store.add_texts([f"row {n} of many" for n in range(300)], [{"n": n} for n in range(300)])
