@@ -18,6 +18,7 @@ from monograph.store import extractions, summary_texts
 from monograph.store.filters import EVERYTHING
 from monograph.store.unreadable import UNDECODABLE
 from monograph.store.vectors import allowed_bits
+from monograph.vectors import cluster, kernel
 
 pytestmark = pytest.mark.plain("rows are changed by Python's own SQLite")
 
@@ -123,6 +124,14 @@ def test_an_error_that_is_kept_holds_no_old_state(whole: Path, tmp_path: Path) -
         assert kept.value.__traceback__ is not None
         opened.remove(["d5"], forget=True)
         assert opened.check(repair=True) == []
+
+
+def test_a_cluster_has_so_many_dimensions_at_most() -> None:
+    body = cluster.pack(cluster.encode(np.arange(3), np.eye(3, 16, dtype=np.float32), "cosine", "int8"))
+    assert cluster.unpack(body).ids.tolist() == [0, 1, 2]
+    for dimension in (65_537, 2**30, 2**32 - 1):
+        with pytest.raises(kernel.DamagedBytes, match="dimensions"):
+            cluster.unpack(body[:12] + dimension.to_bytes(4, "little") + body[16:])
 
 
 def test_bits_of_what_is_allowed(whole: Path) -> None:
