@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from monograph.store import connections, encryption
+from with_key import encrypted_runs
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -35,10 +38,16 @@ def _tables(connection: sqlite3.Connection) -> Iterator[tuple[str, list[str], li
         yield name, key, [column for column, _ in columns]
 
 
-def sampled(path: Path, seed: int) -> Iterator[Cell]:
+def _connect(path: Path, secret: str | None) -> sqlite3.Connection:
+    salt = encryption.salt_of(path)
+    given = secret or encrypted_runs.key()
+    return connections.raw(path, None if salt is None or given is None else encryption.derive(given, salt))
+
+
+def sampled(path: Path, seed: int, secret: str | None = None) -> Iterator[Cell]:
     """Cells without end: a table by lot, then a row of it, then a column that has a value there."""
     chance = random.Random(seed)
-    connection = sqlite3.connect(path)
+    connection = _connect(path, secret)
     tables = list(_tables(connection))
     connection.text_factory = bytes
     rows = []
@@ -56,11 +65,11 @@ def sampled(path: Path, seed: int) -> Iterator[Cell]:
             yield Cell(table, column, tuple(zip(key, row, strict=False)), value)
 
 
-def flip(path: Path, copy: Path, cell: Cell, seed: int) -> bool:
+def flip(path: Path, copy: Path, cell: Cell, seed: int, secret: str | None = None) -> bool:
     """Copy a file and change one byte of a value in it; False where the table takes no such value."""
     chance = random.Random(seed)
     shutil.copy(path, copy)
-    connection = sqlite3.connect(copy, isolation_level=None)
+    connection = _connect(copy, secret)
     connection.text_factory = bytes
     triggers = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
     connection.execute("BEGIN")
@@ -75,7 +84,9 @@ def flip(path: Path, copy: Path, cell: Cell, seed: int) -> bool:
         new, cast = _changed(cell.value, chance), "CAST(? AS TEXT)" if kind == b"text" else "?"
         changed = connection.execute(f'UPDATE {cell.table} SET "{cell.column}" = {cast} WHERE {where}', [new, *bound])
         assert changed.rowcount == 1
-    except (sqlite3.IntegrityError, OverflowError):
+    except (*encryption.errors(), OverflowError) as error:
+        if not isinstance(error, OverflowError) and "constraint" not in str(error):
+            raise
         return False
     finally:
         for _, sql in triggers:

@@ -77,6 +77,69 @@ def test_damage_is_found(path: Path, damage: str, table: str, mended: bool) -> N
         assert monograph.search("salt and pepper", 3)
 
 
+OTHER_BIT = "(checksum | 1) - (checksum & 1)"
+
+
+@pytest.mark.parametrize(
+    ("damage", "table"),
+    [
+        ("UPDATE settings SET value = replace(value, 'wordllama', 'wordllamb') WHERE name = 'embedder'", "settings"),
+        ("UPDATE settings SET value = replace(value, '{', '[') WHERE name = 'extractor'", "settings"),
+        ("UPDATE settings SET name = 'embeddex' WHERE name = 'embedder'", "settings"),
+        ("UPDATE settings SET name = CAST(x'ff' AS TEXT) WHERE name = 'extractor'", "settings"),
+        ("UPDATE checksums SET name = 'settings/embeddex' WHERE name = 'settings/embedder'", "checksums"),
+        ("UPDATE checksums SET name = CAST(x'ff' AS TEXT) WHERE name = 'settings/build'", "checksums"),
+        (f"UPDATE checksums SET checksum = {OTHER_BIT} WHERE name = 'settings/build'", "settings"),
+        (f"UPDATE documents SET checksum = {OTHER_BIT} WHERE document = 4", "documents"),
+        ("UPDATE roots SET place = replace(place, 'texts', 'tests')", "roots"),
+        ("UPDATE roots SET seed = CAST(x'ff' || substr(CAST(seed AS BLOB), 2) AS TEXT)", "roots"),
+        ("UPDATE sources SET source = 77", "documents"),
+        ("UPDATE sources SET root = 'tests'", "sources"),
+        ("UPDATE sources SET uri = replace(uri, 'ship', 'shop')", "sources"),
+        ("UPDATE words_data SET block = x'ff' WHERE id = 10", "words"),
+        ("DELETE FROM words_data WHERE id = 1", "words"),
+        ("UPDATE trigrams_config SET v = 99", "trigrams"),
+    ],
+)
+@pytest.mark.plain("it is damaged by Python's own SQLite")
+def test_what_is_left_says_what_was_there(path: Path, folder: Path, damage: str, table: str) -> None:
+    (folder / "ship.md").write_text("The ship sails at noon.", encoding="utf-8")
+    with Monograph.open(path) as monograph:
+        monograph.sync(folder)
+        assert monograph.check() == []
+    whole = rows(path)
+    connection = sqlite3.connect(path)
+    changed = connection.execute(damage).rowcount
+    assert changed > 0
+    connection.commit()
+    connection.close()
+    with Monograph.open(path) as monograph:
+        findings = monograph.check()
+        assert table in {finding.table for finding in findings}
+        assert all(finding.repairable for finding in findings)
+        assert monograph.check(repair=True) == []
+        assert monograph.search("salt and pepper", 3)
+    assert rows(path) == whole
+
+
+def rows(path: Path) -> list[list[tuple[object, ...]]]:
+    """What single rows, files and documents are."""
+    tables = (
+        "settings WHERE name NOT IN ('generation', 'synced') ORDER BY 1",
+        "checksums ORDER BY 1",
+        "roots",
+        "sources",
+        "documents",
+        "words_config",
+        "trigrams_config",
+    )
+    connection = sqlite3.connect(path)
+    try:
+        return [connection.execute(f"SELECT * FROM {table}").fetchall() for table in tables]
+    finally:
+        connection.close()
+
+
 def graph_rows(monograph: Monograph) -> list[list[tuple[object, ...]]]:
     """Who is named where, without row numbers."""
     queries = (

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -33,10 +35,14 @@ def embedder() -> Embedder:
 
 @pytest.fixture(scope="module")
 def golden(tmp_path_factory: pytest.TempPathFactory, embedder: Embedder) -> Path:
+    return made(tmp_path_factory.mktemp("golden") / "golden.mono", embedder)
+
+
+def made(path: Path, embedder: Embedder, key: str | None = None) -> Path:
     """A file with rows in every table that can have some between two writes."""
-    path = tmp_path_factory.mktemp("golden") / "golden.mono"
     settings = Settings(chunk_tokens=48, chunk_overlap=8)
-    with Monograph.open(path, embedder, summarizer=load_summarizer("extractive"), settings=settings) as monograph:
+    summarizer = load_summarizer("extractive")
+    with Monograph.open(path, embedder, summarizer=summarizer, settings=settings, key=key) as monograph:
         monograph._file.chunk_index.design = Design(cluster_size=8, cluster_search="graph")
         monograph.sync(TEXTS)
         told = [*FACTS, *STRANGERS, f"{FACTS[0]} {FILLER}"]
@@ -62,6 +68,7 @@ def seen(monograph: Monograph) -> list[Any]:
     found += [(monograph.document(one.id), monograph.chunks(one.id)) for one in listed]
     found += [monograph.tree.outline(layers=9), monograph.graph.entities(400), monograph.graph.merges()]
     found.append(monograph.graph.neighbourhood("Tobias Renk", 2))
+    found.append([replace(one, size=0, synced=0) for one in monograph.files.sources() if one.documents])
     return found
 
 
@@ -72,25 +79,40 @@ def truth(golden: Path, embedder: Embedder) -> list[Any]:
         return seen(monograph)
 
 
-def flipped(golden: Path, folder: Path, count: int, seed: int) -> Iterator[tuple[Cell, Path]]:
+@pytest.fixture(scope="module")
+def truths(golden: Path, truth: list[Any], embedder: Embedder, tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+    """What is seen of a whole file, as it was built up, and after its vector indexes are made anew."""
+    copy = tmp_path_factory.mktemp("rebuilt") / "rebuilt.mono"
+    shutil.copy(golden, copy)
+    found = [truth]
+    with Monograph.open(copy, embedder) as monograph:
+        for index in reversed(monograph._file.indexes):
+            with monograph._file.database.write() as connection:
+                index.rebuild(connection)
+            found.append(seen(monograph))
+        assert monograph.check() == []
+    return found
+
+
+def flipped(golden: Path, folder: Path, count: int, seed: int, key: str | None = None) -> Iterator[tuple[Cell, Path]]:
     """So many copies, each with one byte changed."""
 
     def every() -> Iterator[tuple[Cell, Path]]:
-        for at, cell in enumerate(sampled(golden, seed)):
+        for at, cell in enumerate(sampled(golden, seed, key)):
             copy = folder / f"{at}.mono"
-            if flip(golden, copy, cell, seed + at):
+            if flip(golden, copy, cell, seed + at, key):
                 yield cell, copy
             copy.unlink()
 
     return islice(every(), count)
 
 
-def judged(copy: Path, embedder: Embedder, truth: list[Any]) -> str:
+def judged(copy: Path, embedder: Embedder, truth: list[Any], key: str | None = None) -> str:
     """What a check makes of a file, whether rightly so; nothing raises anything but errors of ours."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DamageWarning)
         try:
-            with Monograph.open(copy) as monograph:
+            with Monograph.open(copy, key=key) as monograph:
                 findings = monograph.check()
                 monograph._file.given_embedder = embedder
                 try:
@@ -115,3 +137,43 @@ def test_a_changed_byte_is_found_or_does_no_harm(
         verdicts.setdefault(judged(copy, embedder, truth), []).append(str(cell))
     assert "MISSED" not in verdicts, verdicts["MISSED"]
     assert len(verdicts["found"]) > count // 2
+
+
+@pytest.mark.plain("it is about a key of its own")
+def test_a_changed_byte_in_an_encrypted_file(embedder: Embedder, tmp_path: Path) -> None:
+    pytest.importorskip("sqlcipher3", reason="the extra encrypt is not installed")
+    whole = made(tmp_path / "locked.mono", embedder, key="a key")
+    with Monograph.open(whole, embedder, key="a key") as monograph:
+        assert monograph.check() == []
+        truth = seen(monograph)
+    verdicts = [judged(copy, embedder, truth, "a key") for _, copy in flipped(whole, tmp_path, 12, seed=5, key="a key")]
+    assert "MISSED" not in verdicts
+    assert verdicts.count("found") > 6
+
+
+def mended(copy: Path, embedder: Embedder, truths: list[Any]) -> str:
+    """What comes of a repair, where all that is found is said to be mended by it."""
+    try:
+        monograph = Monograph.open(copy)
+    except DamagedFile:
+        return "refused"
+    with monograph, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DamageWarning)
+        findings = monograph.check()
+        monograph._file.given_embedder = embedder
+        left = monograph.check(repair=True)
+        if not all(one.repairable for one in findings):
+            return "beyond repair"
+        assert left == [], findings
+        return "mended" if seen(monograph) in truths else "CHANGED"
+
+
+@pytest.mark.parametrize("count", [30, pytest.param(400, marks=pytest.mark.long)])
+def test_what_a_repair_mends_is_as_it_was(
+    golden: Path, truths: list[Any], embedder: Embedder, tmp_path: Path, count: int
+) -> None:
+    outcomes: dict[str, list[str]] = {}
+    for cell, copy in flipped(golden, tmp_path, count, seed=count):
+        outcomes.setdefault(mended(copy, embedder, truths), []).append(str(cell))
+    assert "CHANGED" not in outcomes, outcomes["CHANGED"]
+    assert len(outcomes["mended"]) > count // 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from monograph.settings import Settings
-from monograph.store import check, check_documents, check_graph, check_rows, check_terms
+from monograph.store import check, check_documents, check_graph, check_rows, check_sources, check_terms
 from monograph.store import settings as stored_settings
 from monograph.store.database import Connection, Database
 from monograph.tree import verify as tree_of_summaries
@@ -21,6 +21,7 @@ def findings(connection: Connection, indexes: Sequence[EcoVectorIndex], chosen: 
     parts: tuple[tuple[str, Callable[[], Iterable[Finding]]], ...] = (
         ("file", lambda: check.of_file(connection)),
         ("settings", lambda: check_rows.findings(connection)),
+        ("sources", lambda: check_sources.findings(connection)),
         ("documents", lambda: check_documents.findings(connection)),
         ("chunks", lambda: check.of_tables(connection, derived.made_by(connection).dimension)),
         ("texts", lambda: check.of_texts(connection)),
@@ -46,9 +47,9 @@ def diagnosis(database: Database, indexes: Sequence[EcoVectorIndex], chosen: Set
 
 def _in_indexes(connection: Connection, indexes: Sequence[EcoVectorIndex]) -> Iterator[Finding]:
     for index in indexes:
-        for fault in clusters.faults(connection, index.space):
+        for fault in (*clusters.faults(connection, index.space), *clusters.strays(connection, index.space)):
             yield Finding("clusters", fault, repairable=True)
-    for fault in clusters.strays(connection):
+    for fault in clusters.strays_of_none(connection):
         yield Finding("clusters", fault, repairable=True)
 
 

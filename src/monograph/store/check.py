@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from monograph.errors import MonographError
-from monograph.store import check_documents, check_graph, documents, embedded_names, encryption, unreadable
+from monograph.store import check_documents, check_graph, check_names, documents, embedded_names, encryption, unreadable
 from monograph.store.database import Connection
+from monograph.store.names import code_size
 from monograph.values import Finding
 
 _PASSING = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_NOMEM", "SQLITE_INTERRUPT", "SQLITE_IOERR")
@@ -81,6 +82,9 @@ def of_tables(connection: Connection, dimension: int | None) -> Iterator[Finding
         ).fetchone()
         if count:
             yield Finding("vectors", f"{count} vectors that are not of length {dimension}", repairable=True)
+        miscoded = len(check_names.wrong_codes(connection, code_size(dimension)))
+        if miscoded:
+            yield Finding("names", f"{miscoded} names have another code than was stored", repairable=True)
         uncoded = len(embedded_names.lacking(connection, dimension))
         if uncoded:
             yield Finding("names", f"{uncoded} names without the signs of their embeddings", repairable=True)

@@ -78,29 +78,6 @@ def bring_back(connection: Connection) -> None:
         connection.execute("UPDATE documents SET source = ? WHERE document = ?", (mend.source, row))
         for stray in mend.strays:
             connection.execute("UPDATE chunks SET document = ? WHERE document = ?", (row, stray))
-    _find_sources(connection)
-
-
-def _find_sources(connection: Connection) -> None:
-    """Give files the number back by which documents know them; where a file is lost, its documents are of none."""
-    lost = connection.execute(
-        "SELECT DISTINCT source FROM documents WHERE source IS NOT NULL AND source NOT IN (SELECT source FROM sources)"
-    ).fetchall()
-    for (number,) in lost:
-        found = connection.execute(
-            """SELECT source FROM sources AS s WHERE source NOT IN (SELECT source FROM documents WHERE source NOT NULL)
-            AND EXISTS (SELECT 1 FROM documents WHERE source = ? AND substr(uri, 1, length(s.uri)) = s.uri)
-            ORDER BY length(uri) DESC""",
-            (number,),
-        ).fetchone()
-        if found is not None:
-            connection.execute("UPDATE sources SET source = ? WHERE source = ?", (number, *found))
-            continue
-        for (row,) in connection.execute("SELECT document FROM documents WHERE source = ?", (number,)).fetchall():
-            sound = checksums.is_sound(connection, row)
-            connection.execute("UPDATE documents SET source = NULL WHERE document = ?", (row,))
-            if sound:
-                checksums.seal(connection, row)
 
 
 def _make_readable(connection: Connection, row: int) -> None:

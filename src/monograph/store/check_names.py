@@ -13,10 +13,12 @@ _ALONE = "NOT EXISTS (SELECT 1 FROM apart AS other WHERE other.key = apart.full 
 _KNOWN = "apart.key IN (SELECT key FROM names) AND apart.full IN (SELECT key FROM names)"
 
 
-def wrong_codes(connection: Connection) -> list[int]:
-    """Rows of the names whose key or code is not what was stored."""
+def wrong_codes(connection: Connection, size: int) -> list[int]:
+    """Rows of the names whose key or code is not what was stored; a code that is not of so many bytes is as if lost."""
     found = connection.execute(
-        "SELECT name FROM names WHERE checksum IS NOT NULL AND checksum != checksum(CAST(key AS BLOB), code)"
+        """SELECT name FROM names WHERE checksum NOT NULL AND length(code) = ?
+        AND checksum != checksum(CAST(key AS BLOB), code)""",
+        (size,),
     )
     return [int(row) for (row,) in found]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from monograph.store import checksums, settings
+from monograph.store import checksums, failures, settings
 from monograph.store.checksums import checksum
 from monograph.store.clusters import CHUNKS, SUMMARIES
 from monograph.store.database import Connection
@@ -33,18 +33,24 @@ _ROWS = (
 
 
 def findings(connection: Connection) -> Iterator[Finding]:
-    """The rows that are lost, or not what was stored, and the counter of commits where it counts no more."""
+    """The rows that are lost, or not what was stored, and the counter of commits where it counts no more.
+
+    Raises DamagedFile where it cannot be read when folders were looked through.
+    """
     rows, notes = _rows(connection), _notes(connection)
     for name in _wrong(rows, notes):
         setting = name.removeprefix(_SETTING)
-        mended = setting in settings.FOUND_AGAIN or not name.startswith((_SETTING, _ROOT))
-        mended = mended or (name not in rows and setting not in settings.KEPT) or _right(rows, notes, name) is not None
+        nameless = name not in rows and setting not in settings.KEPT
+        mended = nameless or setting in settings.FOUND_AGAIN or not name.startswith((_SETTING, _ROOT))
+        mended = mended or _right(rows, notes, name) is not None
+        table = "checksums" if nameless else name.partition("/")[0]
         yield Finding(
-            name.partition("/")[0], f"{setting!r} is not what was stored", mended, settings.MENDS.get(setting, "")
+            table, f"{setting!r} is not what was stored", mended, "" if mended else settings.MENDS.get(setting, "")
         )
     counter = rows.get(_SETTING + settings.GENERATION, (b"",))[0]
     if not bytes(counter).isdigit():
         yield Finding("settings", f"{settings.GENERATION!r} is no number", repairable=True)
+    failures.synced(connection)
 
 
 def mend(connection: Connection) -> None:
@@ -58,6 +64,7 @@ def mend(connection: Connection) -> None:
         if (name not in rows and setting not in settings.KEPT) or (right is None and setting in settings.FOUND_AGAIN):
             _forget(connection, name)
     settings.count_anew(connection)
+    failures.drop_unreadable(connection)
 
 
 def _wrong(rows: Mapping[str, _Parts], notes: Mapping[str, int]) -> list[str]:

@@ -1,10 +1,10 @@
-"""Rows that stand alone held against their checksums: what is remembered, codes of names, settings, planes."""
+"""Rows that stand alone held against their checksums: what is remembered, settings, planes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from monograph.store import check_names, check_notes, memo
+from monograph.store import check_notes, memo
 from monograph.store.database import Connection
 from monograph.store.names import MOST_NAMES
 from monograph.store.vectors import MOST_ROWS
@@ -15,9 +15,6 @@ def findings(connection: Connection) -> Iterator[Finding]:
     """The rows that are not what was stored, one finding a kind."""
     for kind, count in memo.count_wrong(connection).items():
         yield Finding("memo", f"{count} remembered values ({kind}) are not what was stored", repairable=True)
-    wrong = check_names.wrong_codes(connection)
-    if wrong:
-        yield Finding("names", f"{len(wrong)} names have another code than was stored", repairable=True)
     for table, most, repairable in (("names", MOST_NAMES, True), ("memo", MOST_ROWS, False)):
         beyond = f"SELECT count(*) FROM {table} WHERE rowid NOT BETWEEN 0 AND ?"  # noqa: S608 - two constants
         (count,) = connection.execute(beyond, (most - 1,)).fetchone()

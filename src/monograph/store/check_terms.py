@@ -123,8 +123,11 @@ def _held(connection: Connection, table: str, look_up: _LookUp) -> Held:
     with _instances(connection, table) as places:
         found = sum(checksum(term) * (count * 1_000_003 + place) for term, count, place in look_up(connection, places))
     lengths = sum(checksum(*row) for row in connection.execute(f"SELECT id, sz FROM {table}_docsize"))  # noqa: S608
-    totals = connection.execute(f"SELECT block FROM {table}_data WHERE id = {_TOTALS}").fetchone() or (b"",)  # noqa: S608
-    return Held(found % _PRIME, lengths % _PRIME, tuple(_varints(totals[0])))
+    row = connection.execute(f"SELECT block FROM {table}_data WHERE id = {_TOTALS}").fetchone()  # noqa: S608
+    totals = [] if row is None else list(_varints(row[0]))
+    while totals and not totals[-1]:
+        totals.pop()  # An index that was emptied counts nothing, where a new one has nothing to count.
+    return Held(found % _PRIME, lengths % _PRIME, tuple(totals))
 
 
 def _as_searches(connection: Connection, places: str) -> Iterator[tuple[str, int, int]]:

@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from monograph.store import checksums
+from monograph.errors import MonographError
+from monograph.store import checksums, encryption
 from monograph.store.database import Connection, decoding
 from monograph.values import Problem
 
@@ -57,8 +58,8 @@ def save(connection: Connection, failures: Iterable[Failure]) -> None:
         for one in listed
         if one.problem.needs
     ]
-    _put(connection, "failures", json.dumps(ordered[:MOST], ensure_ascii=False))
-    _put(connection, "unread", json.dumps(sorted(waiting), ensure_ascii=False))
+    _keep(connection, "failures", json.dumps(ordered[:MOST], ensure_ascii=False))
+    _keep(connection, "unread", json.dumps(sorted(waiting), ensure_ascii=False))
 
 
 def synced(connection: Connection) -> dict[str, float]:
@@ -83,6 +84,21 @@ def _get(connection: Connection, name: str, default: str) -> str:
     return default if row is None else str(row[0])
 
 
+def drop_unreadable(connection: Connection) -> None:
+    """Forget when folders were looked through, where that cannot be read."""
+    unreadable: tuple[type[Exception], ...] = (MonographError, *encryption.errors())
+    try:
+        synced(connection)
+    except unreadable:
+        connection.execute("DELETE FROM settings WHERE name = 'synced'")
+
+
 def _put(connection: Connection, name: str, value: str) -> None:
     connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, value))
-    checksums.put(connection, f"settings/{name}", value)
+
+
+def _keep(connection: Connection, name: str, value: str) -> None:
+    """Store what has a checksum, where it is another."""
+    if _get(connection, name, "") != value:
+        _put(connection, name, value)
+        checksums.put(connection, f"settings/{name}", value)

@@ -255,7 +255,7 @@ def names_and_checksums(connection: sqlite3.Connection) -> None:
         checksums.seal(connection, row)
     connection.execute(
         """INSERT INTO checksums SELECT 'settings/' || name, checksum(CAST(value AS BLOB)) FROM settings
-        WHERE name IN ('build', 'embedder', 'extractor', 'summarizer', 'summaries', 'failures', 'synced')"""
+        WHERE name IN ('build', 'embedder', 'extractor', 'summarizer', 'summaries', 'failures')"""
     )
     connection.execute("INSERT INTO checksums SELECT 'roots/' || root, checksum(name, place, seed) FROM roots")
     connection.execute(

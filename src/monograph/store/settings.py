@@ -44,9 +44,9 @@ class StoredSummarizer:
 GENERATION = "generation"
 """The setting that counts commits; it has no checksum."""
 _SUMMARIES = "summaries"
-KEPT = ("build", "id", "embedder", "extractor", "summarizer", _SUMMARIES, "failures", "unread", "synced")
+KEPT = ("build", "id", "embedder", "extractor", "summarizer", _SUMMARIES, "failures", "unread")
 """The settings that have a checksum."""
-FOUND_AGAIN = ("id", _SUMMARIES, "failures", "unread", "synced")
+FOUND_AGAIN = ("id", _SUMMARIES, "failures", "unread")
 """Those of them that may be forgotten: they are made anew, or found out by the next sync."""
 MENDS = {
     "embedder": "monograph reembed FILE EMBEDDER",

@@ -42,7 +42,14 @@ def damage(connection: Connection, space: int) -> Iterator[str]:
         yield from _held(connection, state)
 
 
-def strays(connection: Connection) -> Iterator[str]:
+def strays(connection: Connection, space: int) -> Iterator[str]:
+    """What an index holds that no row of the file uses."""
+    unwanted = 0 if store.has_stale(connection, space) else store.count_unwanted(connection, space)
+    if unwanted:
+        yield f"{unwanted} vectors are in the index and belong to nothing"
+
+
+def strays_of_none(connection: Connection) -> Iterator[str]:
     """Rows that belong to no index."""
     count = store.count_strays(connection)
     if count:
@@ -104,8 +111,6 @@ def _misplaced(connection: Connection, space: int, held: dict[int, set[int]]) ->
         yield f"{wrong} clusters do not hold what is placed in them"
     if store.has_stale(connection, space):
         return
-    missing, unwanted = store.count_missing(connection, space), store.count_unwanted(connection, space)
+    missing = store.count_missing(connection, space)
     if missing:
         yield f"{missing} vectors are not in the index"
-    if unwanted:
-        yield f"{unwanted} vectors are in the index and belong to nothing"

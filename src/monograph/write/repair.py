@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from monograph.store import (
     check_documents,
     check_graph,
     check_names,
+    check_sources,
     check_terms,
     checksums,
     chunks,
@@ -29,7 +30,7 @@ from monograph.store.database import Connection
 from monograph.tree.hash import Planes
 from monograph.values import Finding, content_hash
 from monograph.vectors.index import EcoVectorIndex
-from monograph.vectors.verify import damage
+from monograph.vectors.verify import damage, strays
 from monograph.write import name_codes, rebuild_graph, verify
 from monograph.write.graph import embed_names, extraction_key
 from monograph.write.pipeline import Pipeline
@@ -47,6 +48,7 @@ def repair(pipeline: Pipeline, *, whole_tree: bool) -> None:
     """
     with pipeline.database.write() as connection:
         check_documents.bring_back(connection)
+        check_sources.mend(connection)
         _part_with_values(connection, pipeline)
         whole_tree = whole_tree and not tree.stands_on_damaged(connection)
         if not whole_tree:
@@ -89,10 +91,11 @@ def _words_are_wrong(connection: Connection) -> bool:
 
 
 def _bring_up_to_date(connection: Connection, index: EcoVectorIndex) -> None:
-    wrong = check.guarded(
-        connection, "clusters", lambda: (Finding("clusters", one, True) for one in damage(connection, index.space))
-    )
-    if any(wrong):
+    def wrong() -> Iterator[Finding]:
+        for fault in (*damage(connection, index.space), *strays(connection, index.space)):
+            yield Finding("clusters", fault, repairable=True)
+
+    if any(check.guarded(connection, "clusters", wrong)):
         index.rebuild(connection)
     else:
         index.settle(connection)
@@ -151,7 +154,7 @@ def _part_with_names(connection: Connection, dimension: int) -> list[str]:
     check_names.drop_unusable(connection)
     check_names.mend_apart(connection)
     check_names.sign(connection, check_names.with_other_signature(connection, signature))
-    wrong = check_names.wrong_codes(connection)
+    wrong = check_names.wrong_codes(connection, names.code_size(dimension))
     check_names.forget_codes(connection, wrong)
     names.drop_codes(connection, names.code_size(dimension))
     return check_names.keys_of(connection, wrong)
