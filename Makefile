@@ -116,8 +116,8 @@ $(VENV)/bench-reading: $(BUILT_FROM) | $(BIN)/python
 bench-reading: $(VENV)/bench-reading ## Measure reading, other readers beside it (half an hour); writes docs/benchmarks
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/reading.py
 
-fuzz: $(VENV)/test ## Read changed copies of real files for a minute: no reader may hang or take the rest with it
-	OMP_NUM_THREADS=1 $(BIN)/python tests/fuzz_readers.py 60
+fuzz: $(VENV)/test ## A minute of chance against readers, rows, filters, questions and requests: answers or errors of ours
+	OMP_NUM_THREADS=1 $(BIN)/python tests/fuzz.py 60
 
 # With watching and encryption, which are killed over as well.
 $(VENV)/soak: $(BUILT_FROM) | $(BIN)/python

@@ -1,7 +1,4 @@
-"""Mutations of real files, read in a process of their own: the reader may refuse, and may be killed, but never hang.
-
-As a program, for as many seconds as its first argument says: ``python tests/fuzz_readers.py 60``.
-"""
+"""Mutations of real files, read in a process of their own: the reader may refuse, and may be killed, but never hang."""
 
 from __future__ import annotations
 
@@ -9,21 +6,24 @@ import io
 import itertools
 import json
 import random
-import sys
-import tempfile
 import time
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from email.message import EmailMessage
+from functools import partial
 from pathlib import Path
 
+from hostile import changed
 from monograph import Limits
+from monograph.errors import MonographError
 from monograph.read.pool import ReaderPool
 from monograph.read.process import Task
 from old_office import msg, ods, xls
 from rooted import root_at
 
+MOST_SECONDS = 15
+"""For a reader."""
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 SLOW = ("scan-no-text", ".png", ".jpg")
 """Recognising words takes seconds an image: these are left to the tests of recognition."""
@@ -63,11 +63,15 @@ def mutations(samples: Sequence[Path], seed: int) -> Iterator[tuple[str, bytes]]
     """(name, bytes) without end: every sample in turn, changed somewhere."""
     chosen = random.Random(seed)
     for number in itertools.count():
-        sample = samples[number % len(samples)]
-        data = sample.read_bytes()
-        # Bytes changed in a compressed part are found by its check sum: within the parts they reach the parser.
-        changed = _inside(data, chosen) if data[:2] == b"PK" and chosen.random() < 0.7 else _changed(data, chosen)
-        yield f"{number}-{sample.name}", changed
+        yield _mutation(samples, number, chosen)
+
+
+def _mutation(samples: Sequence[Path], number: int, chosen: random.Random) -> tuple[str, bytes]:
+    sample = samples[number % len(samples)]
+    data = sample.read_bytes()
+    # Bytes changed in a compressed part are found by its check sum: within the parts they reach the parser.
+    within = data[:2] == b"PK" and chosen.random() < 0.7
+    return f"{number}-{sample.name}", _inside(data, chosen) if within else changed(data, chosen)
 
 
 def _inside(data: bytes, chosen: random.Random) -> bytes:
@@ -76,28 +80,8 @@ def _inside(data: bytes, chosen: random.Random) -> bytes:
         names = old.namelist()
         struck = chosen.choice(names)
         for name in names:
-            new.writestr(name, _changed(old.read(name), chosen) if name == struck else old.read(name))
+            new.writestr(name, changed(old.read(name), chosen) if name == struck else old.read(name))
     return made.getvalue()
-
-
-def _changed(data: bytes, chosen: random.Random) -> bytes:
-    work = bytearray(data)
-    for _ in range(chosen.choice((1, 1, 4, 32))):
-        at = chosen.randrange(len(work) + 1)
-        length = min(chosen.choice((1, 2, 8, 64, 1024)), len(work) - at)
-        kind = chosen.randrange(5)
-        if kind == 0:
-            work[at : at + length] = chosen.randbytes(length)
-        elif kind == 1:
-            del work[at : at + length]
-        elif kind == 2:
-            work[at:at] = work[at : at + length] * chosen.choice((1, 2, 16))
-        elif kind == 3:
-            work[at : at + length] = bytes([chosen.choice((0, 0x20, 0x28, 0x3C, 0x7B, 0xFF))]) * length
-        else:
-            number = str(chosen.choice((0, -1, 2**31, 2**63, 10**30))).encode()
-            work[at : at + len(number)] = number
-    return bytes(work)
 
 
 def survive(cases: Iterator[tuple[str, bytes]], folder: Path, seconds: float) -> tuple[int, int]:
@@ -108,44 +92,57 @@ def survive(cases: Iterator[tuple[str, bytes]], folder: Path, seconds: float) ->
     AssertionError
         If a reader hung, or a part of one is not what a part must be.
     """
-    read = failed = 0
+    whole = failed = 0
     end = time.monotonic() + seconds
-    limits = Limits(max_seconds=20)
     with ReaderPool(1) as crew:
         while time.monotonic() < end:
-            paths = []
-            for name, data in itertools.islice(cases, 20):
-                paths.append(folder / name)
-                paths[-1].write_bytes(data)
-            for at, part in crew.read([Task(path, root_at(folder), limits) for path in paths]):
-                if part.error is not None:
-                    assert part.error.message, paths[at]
-                    assert "more than 20 s" not in part.error.message, f"{paths[at]} hung"
-                failed += part.error is not None and part.last
-                read += part.error is None and part.last
-                for document in part.documents:
-                    document.text.encode()
-                    json.dumps(document.metadata)
-                    starts = [one.start for one in document.places]
-                    assert starts == sorted(starts)
-                    assert [one.start for one in document.sections] == sorted(one.start for one in document.sections)
-            for path in paths:
-                path.unlink()
-    return read, failed
+            some = list(itertools.islice(cases, 20))
+            errors = _read(crew, folder, some)
+            failed += len(errors)
+            whole += len(some) - len(errors)
+    return whole, failed
 
 
-def main() -> None:
-    """Fuzz for so many seconds, and say what came of it."""
-    seconds, seed = float(sys.argv[1]), int(time.time())
+def _read(crew: ReaderPool, folder: Path, some: Sequence[tuple[str, bytes]]) -> list[MonographError]:
+    """The errors of files that were refused; raises as :func:`survive`."""
+    paths = [folder / name for name, _ in some]
+    for path, (_, data) in zip(paths, some, strict=True):
+        path.write_bytes(data)
+    errors: list[MonographError] = []
+    for at, part in crew.read([Task(path, root_at(folder), Limits(max_seconds=MOST_SECONDS)) for path in paths]):
+        if part.error is not None:
+            assert part.error.message, paths[at]
+            assert f"more than {MOST_SECONDS} s" not in part.error.message, f"{paths[at]} hung"
+            errors += [part.error] if part.last else []
+        for document in part.documents:
+            document.text.encode()
+            json.dumps(document.metadata)
+            starts = [one.start for one in document.places]
+            assert starts == sorted(starts)
+            assert [one.start for one in document.sections] == sorted(one.start for one in document.sections)
+    for path in paths:
+        path.unlink()
+    return errors
+
+
+def cases(seed: int, folder: Path, first: int = 0) -> Iterator[tuple[str, Callable[[], object]]]:
+    """A changed file a case."""
+    (folder / "made").mkdir()
+    (folder / "changed").mkdir()
+    held = samples(folder / "made")
+    with ReaderPool(1) as crew:
+        for at in itertools.count(first):
+            name, data = _mutation(held, at, random.Random(f"{seed}/{at}"))
+            yield name, partial(_read_one, crew, folder / "changed", name, data)
+
+
+def _read_one(crew: ReaderPool, folder: Path, name: str, data: bytes) -> None:
+    for error in _read(crew, folder, [(name, data)]):
+        raise error
+
+
+def samples(beside: Path) -> list[Path]:
+    """The files that are changed: those of the shared folder, where it is there, and those that are made."""
     folder = SHARED / "data/ingest-files"
-    if not folder.is_dir():
-        print(f"{folder} is absent: nothing to mutate")
-        return
-    samples = sorted(path for path in folder.iterdir() if not any(part in path.name for part in SLOW))
-    with tempfile.TemporaryDirectory() as place, tempfile.TemporaryDirectory() as beside:
-        read, failed = survive(mutations([*samples, *made(Path(beside))], seed), Path(place), seconds)
-    print(f"seed {seed}: {read} read, {failed} refused, none hung")
-
-
-if __name__ == "__main__":
-    main()
+    found = sorted(path for path in folder.iterdir()) if folder.is_dir() else []
+    return [*(path for path in found if not any(part in path.name for part in SLOW)), *made(beside)]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import copy
+import io
 import json
 import os
+import pickle
 import pty
 import random
 import select
@@ -879,6 +882,26 @@ def test_processes_that_read_strangers_files_do_not_know_it(monkeypatch: pytest.
 # Frameworks.
 
 
+def pickled_by_none(holders: list[Any]) -> None:
+    """Whatever holds a key, or a file that one opened, says at once that it is not pickled."""
+    for holder in holders:
+        for kind in (pickle.Pickler, pickle._Pickler):
+            written = io.BytesIO()
+            with pytest.raises(InputError, match="cannot be pickled: its key would go with it"):
+                kind(written).dump(holder)
+
+
+def test_a_pickle_holds_no_key(locked: Path, plain: Path) -> None:
+    with Monograph.open(locked, HashEmbedder(), key=KEY) as opened:
+        pickled_by_none([opened, opened.files, opened.graph, {"deep": [opened]}])
+        assert copy.deepcopy(opened).search("emeralds", 1)[0].chunk.document_id == "secret"
+    with Monograph.open(plain, HashEmbedder()) as opened:
+        written = pickle.dumps(opened)
+    encrypt(plain, KEY)
+    with pytest.raises(NotAMonograph, match=NO_KEY):
+        pickle.loads(written)
+
+
 @pytest.mark.filterwarnings("ignore:The function `loads` is in beta")
 def test_langchain(locked: Path, tmp_path: Path) -> None:
     pytest.importorskip("langchain_core", reason="the extra langchain is not installed")
@@ -920,6 +943,18 @@ def test_langchain(locked: Path, tmp_path: Path) -> None:
     assert "MONOGRAPH_KEY" not in dumps(HybridRetriever(monograph=tmp_path / "plain.mono"))
     with pytest.raises(WrongKey):
         HybridRetriever(monograph=path, key="another").invoke("comet")
+    holders: list[Any] = [
+        EcoVectorStore(path, key=KEY),
+        MonographLoader(path, key=KEY),
+        HybridRetriever(monograph=path, key=KEY),
+        SCRCompressor(monograph=path, key=KEY),
+    ]
+    pickled_by_none(holders)
+    store, loader, retriever, _ = (copy.deepcopy(one) for one in holders)
+    assert store.similarity_search("comet", k=1)[0].id == retriever.invoke("comet", k=1)[0].id == "a"
+    assert len(loader.load()) == 2
+    retriever.close()
+    holders[0].close()
     with Monograph.open(path, key=KEY) as opened:
         for use in (lambda: EcoVectorStore(opened, key=KEY), lambda: HybridRetriever(monograph=opened, key=KEY)):
             with pytest.raises(InputError, match="the file is open, and a key was given"):
@@ -949,6 +984,13 @@ def test_llama_index(tmp_path: Path) -> None:
     retriever = HybridRetriever(path, key=KEY, similarity_top_k=1)
     assert retriever.retrieve("comet")[0].node_id == "a"
     retriever.close()
+    holders: list[Any] = [EcoVectorStore(path, key=KEY), MonographReader(path, key=KEY), retriever]
+    pickled_by_none(holders)
+    store, reader, again = (copy.deepcopy(one) for one in holders)
+    assert len(store.get_nodes()) == len(reader.load_data()) == 2
+    assert again.retrieve("comet")[0].node_id == "a"
+    again.close()
+    holders[0].close()
     index = EraRAGIndex([TextNode(id_="c", text="A third one.")], path, key=KEY)
     index.storage_context.persist(str(tmp_path / "storage"))
     index.close()

@@ -27,10 +27,11 @@ from langchain_monograph import ChatModel, HybridRetriever, MonographChatModel, 
 from model_server import ModelServer
 from monograph import Answer, Document, Monograph
 from monograph.derive.openai_compatible import OpenAICompatible
-from monograph.errors import ModelUnavailable
+from monograph.errors import InputError, ModelUnavailable
 from monograph.models import StreamingModel
 
 standard = pytest.importorskip("langchain_tests.integration_tests", reason="langchain-tests is not installed")
+unit = pytest.importorskip("langchain_tests.unit_tests", reason="langchain-tests is not installed")
 
 
 @pytest.fixture
@@ -78,6 +79,47 @@ class TestEmbeddings(standard.EmbeddingsIntegrationTests):  # type: ignore[misc,
     @property
     def embedding_model_params(self) -> dict[str, Any]:
         return {"embedder": HashEmbedder(16)}
+
+
+class ChatParams:
+    """How LangChain's own suites for chat models make ours."""
+
+    @pytest.fixture(autouse=True)
+    def served(self) -> Iterator[None]:
+        with ModelServer(script=lambda prompt: "Hello there. How are you today?") as running:
+            self.url = running.url
+            yield
+
+    @property
+    def chat_model_class(self) -> type[MonographChatModel]:
+        return MonographChatModel
+
+    @property
+    def chat_model_params(self) -> dict[str, Any]:
+        return {"model": OpenAICompatible(self.url, "scripted")}
+
+    @property
+    def supports_model_override(self) -> bool:
+        return False  # It is one model of Monograph's.
+
+
+class TestChatModelUnit(ChatParams, unit.ChatModelUnitTests):  # type: ignore[misc,name-defined]
+    """LangChain's own suite for chat models that are not asked."""
+
+
+class TestChatModelIntegration(ChatParams, standard.ChatModelIntegrationTests):  # type: ignore[misc,name-defined]
+    """LangChain's own suite for chat models that are."""
+
+
+def test_a_chat_model_is_one_model(ours: OpenAICompatible, server: ModelServer) -> None:
+    model = MonographChatModel(model=ours)
+    assert model._get_ls_params()["ls_model_name"] == ours.key
+    assert model.invoke("Hello", model=ours.key).content
+    calls = server.calls
+    for work in (lambda: model.invoke("Hello", model="another"), lambda: list(model.stream("Hello", model="another"))):
+        with pytest.raises(InputError, match="another"):
+            work()
+    assert server.calls == calls
 
 
 def test_ours_as_a_chat_model(server: ModelServer, ours: OpenAICompatible) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import gc
 import multiprocessing
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import date
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from pathlib import Path
 from threading import get_ident
 from typing import Any
@@ -26,7 +28,7 @@ from langchain_core.runnables import RunnablePassthrough
 from tests.embedders import HashEmbedder
 
 import monograph as own
-from langchain_monograph import EcoVectorStore, LangChainEmbedder, MonographEmbeddings
+from langchain_monograph import EcoVectorStore, HybridRetriever, LangChainEmbedder, MonographEmbeddings
 from monograph import Hybrid, Monograph
 from monograph.errors import ClosedFile, InputError, InvalidDocument, InvalidFilter, ModelMismatch, ModelUnavailable
 
@@ -149,6 +151,14 @@ def test_filters(store: EcoVectorStore) -> None:
     for wrong in ({"hall": {"~": 1}}, {"hall": {}}, {"hall": object()}, ["hall"], "hall", {"hall": {"in": 3}}):
         with pytest.raises(InvalidFilter):
             halls(filter=wrong)
+
+
+@pytest.mark.parametrize("deep", [[], {"hall": 1}])
+def test_a_filter_that_is_nested_without_end(store: EcoVectorStore, deep: Any) -> None:
+    for _ in range(5_000):
+        deep = [deep] if isinstance(deep, list) else {"not": deep}
+    with pytest.raises(InvalidFilter):
+        store.similarity_search("the hall", filter=deep)
 
 
 def test_a_function_filters_before_the_k_are_counted(tmp_path: Path) -> None:
@@ -274,10 +284,66 @@ def test_deleting(store: EcoVectorStore) -> None:
 
 
 def test_metadata_that_is_not_json(store: EcoVectorStore) -> None:
-    for wrong in ({"day": date(2026, 1, 1)}, {"nan": float("nan")}, {"set": {1}}, {1: "one"}):
+    for wrong in ({"nan": float("nan")}, {"set": {1}}, {1: "one"}, {"deep": [{"set": {1}}]}):
         with pytest.raises(InvalidDocument, match="metadata"):
             store.add_documents([Document(page_content="x", metadata=wrong)])
     assert len(store.similarity_search("the hall", k=20)) == 8
+
+
+def test_dates_become_text(store: EcoVectorStore) -> None:
+    """As LlamaIndex's nodes have them."""
+    given = {
+        "day": date(2031, 3, 2),
+        "at": datetime(2031, 3, 2, 8, 30, 0, 5),
+        "utc": datetime(2031, 3, 2, 8, 30, tzinfo=UTC),
+        "zone": datetime(2031, 3, 2, 8, 30, tzinfo=timezone(timedelta(hours=2))),
+        "time": time(8, 30),
+        "many": [date(2031, 3, 2), {"deep": (date(2031, 3, 3), 7)}],
+    }
+    expected = {
+        "day": "2031-03-02",
+        "at": "2031-03-02T08:30:00.000005",
+        "utc": "2031-03-02T08:30:00Z",
+        "zone": "2031-03-02T08:30:00+02:00",
+        "time": "08:30:00",
+        "many": ["2031-03-02", {"deep": ["2031-03-03", 7]}],
+    }
+    document = Document(id="dated", page_content="The dome was painted.", metadata=given)
+    store.add_documents([document])
+    assert document.metadata == given
+    assert store.get_by_ids(["dated"])[0].metadata == expected
+    for allowed in ({"day": date(2031, 3, 2)}, {"day": {">": date(2031, 3, 1)}}, {"at": {"$in": [given["at"]]}}):
+        assert ids(store.similarity_search("the dome", filter=allowed)) == ["dated"]
+        assert ids(HybridRetriever(monograph=store.monograph, where=allowed).invoke("the dome")) == ["dated"]
+    assert store.similarity_search("the dome", filter={"day": {">": date(2031, 3, 2)}}) == []
+    store.delete(filter={"day": date(2031, 3, 2)})
+    assert store.get_by_ids(["dated"]) == []
+
+
+def test_a_store_that_is_given_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = EcoVectorStore.from_documents([Document(page_content="one"), Document(page_content="two")], Hashed())
+    other = EcoVectorStore.from_texts(["three"])
+    paths = [made.monograph.path, other.monograph.path]
+    assert list(tmp_path.iterdir()) == []
+    assert paths[0] != paths[1]
+    assert made.similarity_search("two", k=1)[0].page_content == "two"
+    again = copy.deepcopy(made)
+    again.close()
+    assert len(made.similarity_search("two", k=9)) == 2
+    made.close()
+    made.close()
+    assert other.similarity_search("three", k=1)[0].page_content == "three"
+    del other
+    gc.collect()
+    assert [path.parent.exists() for path in paths] == [False, False]
+
+
+def test_what_points_nowhere_leaves_it_to_the_filter(store: EcoVectorStore) -> None:
+    nowhere = [0.0] * len(Hashed().embed_query("x"))
+    found = store.similarity_search_with_score_by_vector(nowhere, k=2, filter={"hall": {">": 4}})
+    assert [(one.id, score) for one, score in found] == [("doc/5", 0.0), ("doc/6", 0.0)]
+    assert store.similarity_search_by_vector(nowhere, k=2) == []
 
 
 def test_an_embedding_that_fails(tmp_path: Path) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import multiprocessing
 import os
+import pickle
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -195,3 +197,33 @@ def test_a_received_file_asks_nobody(tmp_path: Path, server: Any) -> None:
     with Monograph.open(path, trusted=[server.url]) as opened:
         EcoVectorStore(opened).add(nodes(["My PIN is 4411, says Anna Mercer."], "private"))
     assert server.calls > calls
+
+
+@pytest.mark.plain("what is encrypted is not pickled")
+@pytest.mark.parametrize("owned", [True, False])
+def test_a_store_is_pickled_and_copied(path: Path, opened: Monograph, owned: bool, caplog: Any) -> None:
+    own = EcoVectorStore(path) if owned else EcoVectorStore(opened)
+    query = VectorStoreQuery(query_str="lathe", mode="text_search", similarity_top_k=9)  # type: ignore[arg-type]
+    expected = own.query(query).ids
+    again = pickle.loads(pickle.dumps(own))
+    assert again.client is not own.client
+    for made in (copy.copy(own), copy.deepcopy(own), own.model_copy(deep=True), again):
+        assert made.query(query).ids == expected
+        made.close()
+    assert own.query(query).ids == expected
+    with pytest.raises(ClosedFile):
+        again.query(query)
+    own.close()
+    assert caplog.records == []  # LlamaIndex would leave out what cannot be pickled, and log that.
+
+
+@pytest.mark.plain("what is encrypted is not pickled")
+@pytest.mark.parametrize("kind", [HybridRetriever, MiniRAGRetriever, TreeRetriever])
+def test_retrievers_are_pickled_and_copied(opened: Monograph, kind: Any) -> None:
+    retriever = kind(opened, similarity_top_k=2)
+    expected = [one.node_id for one in retriever.retrieve("where was the lathe?")]
+    assert expected
+    for made in (copy.deepcopy(retriever), pickle.loads(pickle.dumps(retriever))):
+        assert [one.node_id for one in made.retrieve("where was the lathe?")] == expected
+        made.close()
+    assert [one.node_id for one in retriever.retrieve("where was the lathe?")] == expected

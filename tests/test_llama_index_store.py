@@ -292,10 +292,11 @@ def test_nodes_come_back_whole(store: EcoVectorStore) -> None:
     for before, after in zip(given_nodes, back, strict=True):
         assert type(after) is type(before)
         assert after.hash == before.hash
-        expected = {**before.model_dump(mode="json"), "embedding": None}
+        assert after.embedding == pytest.approx(before.embedding, abs=1e-6)
+        expected = {**before.model_dump(mode="json"), "embedding": after.embedding}
         assert json.dumps(after.model_dump(mode="json"), sort_keys=True) == json.dumps(expected, sort_keys=True)
     result = store.query(VectorStoreQuery(query_embedding=embedded("a"), similarity_top_k=1))
-    assert result.nodes == [back[0]]
+    assert result.nodes == [back[0].model_copy(update={"embedding": None})]
 
 
 @pytest.mark.parametrize("name", ["a/b/../c", "😀", "x" * 10_000, " ", "None", "a'b\"c%_"])
@@ -614,3 +615,49 @@ def test_an_embedding_model_that_fails() -> None:
 
     with pytest.raises(ModelUnavailable, match="no room"):
         LlamaIndexEmbedder(Broken()).embed(["a"])
+
+
+NOWHERE = [0.0] * 16
+IN_HALLS_ABOVE_4 = MetadataFilters(filters=[MetadataFilter(key="hall", value=4, operator=FilterOperator.GT)])
+
+
+@pytest.mark.parametrize("query_str", [None, "anvil"])
+@pytest.mark.parametrize("vector", [None, NOWHERE])
+def test_what_points_nowhere_leaves_it_to_the_filter(
+    store: EcoVectorStore, query_str: str | None, vector: list[float] | None
+) -> None:
+    """The file's vectors came with its nodes, so that words alone have none."""
+    for options, expected in (
+        ({"filters": IN_HALLS_ABOVE_4}, ["node/5", "node/6", "node/7"]),
+        ({"filters": IN_HALLS_ABOVE_4, "similarity_top_k": 2}, ["node/5", "node/6"]),
+        ({"node_ids": ["node/1", "node/6"]}, ["node/1", "node/6"]),
+        ({"doc_ids": ["ref/2"]}, ["node/6", "node/7"]),
+        ({"doc_ids": ["ref/2"], "filters": IN_HALLS_ABOVE_4, "similarity_top_k": 0}, []),
+    ):
+        given: dict[str, Any] = {"similarity_top_k": 9, **options}
+        query = VectorStoreQuery(query_str=query_str, query_embedding=vector, **given)
+        found = store.query(query)
+        assert found.ids == expected
+        assert found.similarities == [0.0] * len(expected)
+        assert found.nodes is not None
+        assert [one.get_content() for one in found.nodes] == [node(int(name[-1])).get_content() for name in expected]
+
+
+def test_without_a_filter_nothing_is_near_to_what_points_nowhere(store: EcoVectorStore) -> None:
+    assert store.query(VectorStoreQuery(query_embedding=NOWHERE, similarity_top_k=9)).ids == []
+    with pytest.raises(InputError, match="needs a query's words"):
+        store.query(VectorStoreQuery(similarity_top_k=9))
+
+
+def test_nodes_come_with_their_embeddings(store: EcoVectorStore) -> None:
+    stored = store.get_nodes(["node/3", "node/0"])
+    assert [one.node_id for one in stored] == ["node/3", "node/0"]
+    for one in stored:
+        assert one.embedding == pytest.approx(embedded(one.get_content()), abs=1e-6)
+        assert all(isinstance(value, float) for value in one.embedding or [])
+    again = EcoVectorStore(store.client.path.with_name("again.mono"))
+    again.add(store.get_nodes())
+    for one, other in zip(store.get_nodes(), again.get_nodes(), strict=True):
+        assert (one.node_id, one.get_content(), one.metadata) == (other.node_id, other.get_content(), other.metadata)
+        assert one.embedding == pytest.approx(other.embedding, abs=1e-6)
+    again.close()

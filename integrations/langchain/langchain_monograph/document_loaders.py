@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from langchain_core.document_loaders import BaseLoader
 from langchain_core.documents import Document
 
-from monograph_tools import Given, whole_documents
+from monograph_tools import Given, HeldFile, whole_documents
 
 
 class MonographLoader(BaseLoader):
@@ -26,8 +26,7 @@ class MonographLoader(BaseLoader):
     """
 
     def __init__(self, monograph: Given, names: Iterable[str] | None = None, *, key: str | None = None) -> None:
-        self._given = monograph
-        self._key = key
+        self._file = HeldFile(monograph, key=key)
         self._names = None if names is None else list(names)
 
     def lazy_load(self) -> Iterator[Document]:
@@ -38,6 +37,6 @@ class MonographLoader(BaseLoader):
         NotFound
             If a name fits no document, or several.
         """
-        for found in whole_documents(self._given, self._names, self._key):
+        for found in whole_documents(self._file, self._names):
             own = {"title": found.title, "source": found.uri or found.id}
             yield Document(id=found.id, page_content=found.text, metadata={**own, **found.metadata})

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import date, time
+from typing import Any
 
 from langchain_core.documents import Document
+from pydantic_core import to_jsonable_python
 
 import monograph
 from monograph import Hit, Passage, StoredChunk
@@ -15,9 +18,27 @@ from monograph.values import Summary
 _BLANK = "monograph_blank"
 
 
+def plain(value: Any) -> Any:
+    """A value with the dates and times in it as text, as ISO 8601 writes them."""
+    try:
+        return _plain(value)
+    except RecursionError:
+        return value  # What has no end is refused where it is to be stored.
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, date | time):
+        return to_jsonable_python(value)
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value
+
+
 def as_passage(document: Document, identifier: str) -> monograph.Document:
     """A document as one of a single passage, under the id that LangChain knows it by."""
-    text, metadata = document.page_content, dict(document.metadata)
+    text, metadata = document.page_content, dict(plain(document.metadata))
     if not text.strip():
         # Nothing can be said of no text; it is found by its metadata and its id.
         metadata[_BLANK] = text

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models import BaseChatModel, LangSmithParams
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, get_buffer_string
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from pydantic import ConfigDict, Field
 
+from monograph.errors import InputError
 from monograph.models import Completion, LanguageModel
 from monograph_tools import BorrowedModel, in_pieces
 
@@ -68,6 +69,11 @@ class MonographChatModel(BaseChatModel):
     def _identifying_params(self) -> Mapping[str, Any]:
         return {"model": self.model.key, "max_tokens": self.max_tokens}
 
+    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
+        known = super()._get_ls_params(stop=stop, **kwargs)
+        known["ls_model_name"] = str(kwargs.get("model") or self.model.key)
+        return known
+
     def _generate(
         self,
         messages: list[BaseMessage],
@@ -112,6 +118,8 @@ class MonographChatModel(BaseChatModel):
         return {"model_name": self.model.key}
 
     def _limit(self, kwargs: dict[str, Any]) -> int:
+        if kwargs.get("model") not in (None, self.model.key):
+            raise InputError(f"this is {self.model.key!r}, not {kwargs['model']!r}", "make a chat model of that one")
         return int(kwargs.get("max_tokens") or self.max_tokens)
 
 

@@ -11,7 +11,7 @@ from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, Callba
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
-from langchain_monograph.documents import as_document, as_passage, documents_ids
+from langchain_monograph.documents import as_document, as_passage, documents_ids, plain
 from langchain_monograph.over_file import OverFile
 from monograph import Graph, Hit, Strategy, Tree
 from monograph_tools import told
@@ -46,7 +46,7 @@ class FileRetriever(OverFile, BaseRetriever):
         """The documents for a query, best first."""
 
     def _given(self, k: int | None, where: dict[str, Any] | None) -> tuple[int, dict[str, Any] | None]:
-        return self.k if k is None else k, self.where if where is None else where
+        return self.k if k is None else k, plain(self.where if where is None else where)
 
 
 class HybridRetriever(FileRetriever):

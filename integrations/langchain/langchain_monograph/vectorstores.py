@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,11 +15,11 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
 from langchain_core.vectorstores.utils import maximal_marginal_relevance
 
-from langchain_monograph.documents import as_passage, as_stored_document, documents_ids
+from langchain_monograph.documents import as_passage, as_stored_document, documents_ids, plain
 from langchain_monograph.embeddings import LangChainEmbedder, MonographEmbeddings
-from monograph import Hit, Strategy, strategy
+from monograph import Hit, Monograph, Strategy, strategy
 from monograph.errors import InputError, InvalidFilter
-from monograph_tools import Given, opened, told
+from monograph_tools import Given, allowed_hits, opened, told
 
 Filter: TypeAlias = Mapping[str, Any] | Callable[[Document], bool]
 
@@ -28,7 +32,8 @@ class EcoVectorStore(VectorStore):
     Every id is kept, whatever it is, and stands for one document; adding one of a known id replaces it. ``filter`` is a
     ``where`` of Monograph (``{"year": {">=": 2020}}``, LangChain's ``$`` spellings too) or a function of the document.
     ``how`` (``dense`` unless given) is any way to search that finds documents: the same store searches by words, by
-    both, or along the graph. Safe for use by many threads.
+    both, or along the graph. Safe for use by many threads. A copy is over the same open file, which stays the
+    original's to close; a store that is pickled opens the file of that path anew.
 
     Parameters
     ----------
@@ -60,11 +65,26 @@ class EcoVectorStore(VectorStore):
         self._own = self.monograph is not monograph
         self._embedding = embedding
         self._how = _checked(how)
+        self._discard: Callable[[], Any] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is pickled opens the file anew, and nobody else has that to close.
+        return {**self.__dict__, "_own": True, "_discard": None}
+
+    def __copy__(self) -> EcoVectorStore:
+        made = type(self).__new__(type(self))
+        made.__dict__.update(self.__dict__, _own=False, _discard=None)
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> EcoVectorStore:
+        return self.__copy__()
 
     def close(self) -> None:
-        """Close the file if it was opened here."""
+        """Close the file if it was opened here; a temporary one is gone then."""
         if self._own:
             self.monograph.close()
+        if self._discard is not None:
+            self._discard()
 
     @property
     def embeddings(self) -> Embeddings:
@@ -79,12 +99,26 @@ class EcoVectorStore(VectorStore):
         metadatas: list[dict[Any, Any]] | None = None,
         *,
         ids: list[str] | None = None,
-        monograph: Given = "vectors.mono",
+        monograph: Given | None = None,
         **kwargs: Any,
     ) -> EcoVectorStore:
-        """A store of texts, in the file that ``monograph`` names."""
-        store = cls(monograph, embedding, **kwargs)
+        """A store of texts, in the file that ``monograph`` names; without one in a temporary file.
+
+        That is gone when the store is closed or let go, or the program ends.
+        """
+        store = cls._temporary(embedding, **kwargs) if monograph is None else cls(monograph, embedding, **kwargs)
         store.add_texts(texts, metadatas, ids=ids)
+        return store
+
+    @classmethod
+    def _temporary(cls, embedding: Embeddings | None, **kwargs: Any) -> EcoVectorStore:
+        folder = tempfile.mkdtemp(prefix="monograph-")
+        try:
+            store = cls(Path(folder) / "vectors.mono", embedding, **kwargs)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        store._discard = weakref.finalize(store, _discard, store.monograph, folder)
         return store
 
     def add_texts(
@@ -120,7 +154,7 @@ class EcoVectorStore(VectorStore):
         Parameters
         ----------
         documents:
-            Their metadata must be JSON.
+            Their metadata must be JSON; dates and times become text (``2031-03-02``), in filters too.
         ids:
             One a document. Where one is missing the document's own id serves, or a new one is made.
 
@@ -153,7 +187,7 @@ class EcoVectorStore(VectorStore):
             kept = [one.id for one in self._fetched(ids) if filter(one)]
             told(self.monograph.remove_chunks([name for name in kept if name is not None]))
         else:
-            told(self.monograph.remove_chunks(ids, where=filter))
+            told(self.monograph.remove_chunks(ids, where=plain(filter)))
         return True
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
@@ -270,15 +304,18 @@ class EcoVectorStore(VectorStore):
         return _as_it_is
 
     def _nearest(self, embedding: list[float], k: int, where: Mapping[str, Any] | None) -> list[Hit]:
-        return self.monograph.search("", k, how="dense", where=where, vector=embedding)
+        found = self.monograph.search("", k, how="dense", where=where, vector=embedding)
+        # Nothing that a filter allows is found only where the vector points nowhere.
+        return found or (allowed_hits(self.monograph, where, k) if where else [])
 
     def _search(
         self, k: int, wanted: Filter | None, search: Callable[[int, Mapping[str, Any] | None], list[Hit]]
     ) -> list[tuple[Document, float]]:
         if wanted is not None and not callable(wanted) and not isinstance(wanted, Mapping):
-            raise InvalidFilter(f"a filter must be a dict or a function, not {wanted!r}", 'write {"key": value}')
+            kind = type(wanted).__name__
+            raise InvalidFilter(f"a filter must be a dict or a function, not a {kind}", 'write {"key": value}')
         if not callable(wanted):
-            return [(as_stored_document(hit), hit.relevance) for hit in search(k, wanted)]
+            return [(as_stored_document(hit), hit.relevance) for hit in search(k, plain(wanted))]
         return list(_chosen(k, wanted, search))
 
     def _fetched(self, ids: Sequence[str] | None) -> list[Document]:
@@ -302,6 +339,11 @@ def _chosen(
 
 def _as_it_is(relevance: float) -> float:
     return relevance
+
+
+def _discard(monograph: Monograph, folder: str) -> None:
+    monograph.close()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _checked(how: How) -> How:

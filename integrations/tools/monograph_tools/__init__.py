@@ -12,7 +12,7 @@ except ImportError as error:
 
 from monograph_tools.borrowed import BorrowedEmbedder, BorrowedModel, in_pieces
 from monograph_tools.faults import for_agents
-from monograph_tools.given import Given, HeldFile, opened, whole_documents
+from monograph_tools.given import Given, HeldFile, allowed_hits, opened, whole_documents
 from monograph_tools.offering import Tool, as_json, offered
 from monograph_tools.problems import told
 from monograph_tools.tools import has_tree
@@ -24,6 +24,7 @@ __all__ = [
     "Given",
     "HeldFile",
     "Tool",
+    "allowed_hits",
     "as_json",
     "for_agents",
     "has_tree",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
-from monograph import Document, Monograph
+from monograph import Document, Hit, Monograph
 from monograph.errors import InputError
 from monograph.models import Embedder
 
@@ -41,6 +42,9 @@ def opened(
 class HeldFile:
     """A file that is open, or one of this path, opened when it is first asked for; it must be there.
 
+    A copy of an open file is the same; one of a path opens it for itself, and so does one that is pickled, which has no
+    key: what was given one is copied, but not pickled.
+
     Parameters
     ----------
     given:
@@ -64,6 +68,19 @@ class HeldFile:
         self._read_only = read_only
         self._opened: Monograph | None = None
         self._opening = threading.Lock()
+
+    def __copy__(self) -> HeldFile:
+        return HeldFile(self._given, read_only=self._read_only, key=self._key)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> HeldFile:
+        return self.__copy__()
+
+    def __reduce__(self) -> tuple[Callable[..., HeldFile], tuple[Given, bool]]:
+        if self._key is not None:
+            raise InputError(
+                "what was given a key cannot be pickled: its key would go with it", "make it anew where it is wanted"
+            )
+        return _held, (self._given, self._read_only)
 
     @property
     def path(self) -> Path:
@@ -94,29 +111,40 @@ class HeldFile:
                 self._opened = None
 
 
+def allowed_hits(monograph: Monograph, where: Mapping[str, Any], k: int) -> list[Hit]:
+    """What a filter allows, for a query that is near to nothing: at most k chunks in reading order, of relevance 0."""
+    return [
+        Hit(one.chunk, 0.0, rank, one.title, one.uri, one.metadata, ())
+        for rank, one in enumerate(monograph.fetch(where=where)[: max(0, k)])
+    ]
+
+
+def _held(given: Given, read_only: bool) -> HeldFile:
+    return HeldFile(given, read_only=read_only)
+
+
 def _refuse_key(key: str | None) -> None:
     if key is not None:
         raise InputError("the file is open, and a key was given", "give its path, or Monograph.open(path, key=...)")
 
 
-def whole_documents(given: Given, names: Iterable[str] | None = None, key: str | None = None) -> Iterator[Document]:
+def whole_documents(held: HeldFile, names: Iterable[str] | None = None) -> Iterator[Document]:
     """Documents one by one, in order of uri, then id; a path is open while they are read.
 
     Parameters
     ----------
-    given:
+    held:
         The file.
     names:
         Ids or uris; all documents without them.
-    key:
-        Of an encrypted file; with a path only.
 
     Raises
     ------
     NotFound
         If a name fits no document, or several.
     """
-    with contextlib.closing(HeldFile(given, key=key)) as file:
+    # A copy: of two that read at once, none closes the other's file.
+    with contextlib.closing(copy.copy(held)) as file:
         monograph = file.open()
         for name in [one.id for one in monograph.documents()] if names is None else names:
             yield monograph.document(name)

@@ -8,6 +8,7 @@ from monograph.errors import DamagedFile
 from monograph.models import Completion
 from monograph.store import memo, readable
 from monograph.store.database import Database, decoding
+from monograph.store.stored_json import text, whole
 from monograph.values import content_hash
 
 
@@ -31,7 +32,7 @@ class AnswerCache:
                 try:
                     with decoding(connection, f"row {row} of memo, an answer,"):
                         made = json.loads(value)
-                        return Completion(made["text"], made["tokens_in"], made["tokens_out"])
+                        return Completion(text(made["text"]), whole(made["tokens_in"]), whole(made["tokens_out"]))
                 except DamagedFile as error:
                     readable.warn(error)
         return None

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
 from monograph.derive.redaction import Redaction
@@ -75,6 +75,11 @@ class Server:
         self._timeout = arguments.seconds(timeout, "timeout")
         self._retries = arguments.whole_number(retries, "retries", 0)
         self._pool = urllib3.PoolManager(maxsize=32, retries=False)
+
+    def __reduce__(self) -> NoReturn:
+        raise InputError(
+            "a model behind a server cannot be pickled: its key would go with it", "make it anew where it is wanted"
+        )
 
     def post(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Post a JSON object and read the one that comes back.

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from monograph.errors import DamagedFile
 from monograph.library import faults
-from monograph.library.opened import OpenFile
+from monograph.library.opened import Given, OpenFile
 from monograph.store import check, check_notes, stats
-from monograph.store.database import Database
 from monograph.store.encryption import RawKey
 from monograph.tree.measure import measure
 from monograph.values import Finding, Stats
@@ -88,7 +87,7 @@ def require_whole(path: Path, key: RawKey | None, original: Path, then: str) -> 
     DamagedFile
         If it has a fault; ``then`` says what to do once the original is mended.
     """
-    copy = OpenFile.of(Database(path, create=False, key=key))
+    copy = OpenFile.open(Given(path, create=False, key=key))
     try:
         found = findings(copy, repair=False)
     finally:

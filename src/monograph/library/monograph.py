@@ -17,7 +17,7 @@ from monograph.library import backup as backups
 from monograph.library.files import Files
 from monograph.library.graph import EntityGraph
 from monograph.library.lookups import Lookups
-from monograph.library.opened import OpenFile
+from monograph.library.opened import Given, OpenFile
 from monograph.library.searches import allowed
 from monograph.library.tree import SummaryTree
 from monograph.library.vectors import Vectors
@@ -26,7 +26,6 @@ from monograph.read import path_to_text
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.search.strategy import Strategy
 from monograph.settings import Settings
-from monograph.store.database import Database
 from monograph.values import (
     DEFAULT_CUT,
     Answer,
@@ -41,7 +40,7 @@ from monograph.values import (
     Turn,
     arguments,
 )
-from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL, EcoVectorIndex
+from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
 from monograph.write import apply, configuration
 from monograph.write import passages as single
 from monograph.write import remove as removal
@@ -49,7 +48,11 @@ from monograph.write.forget import erase
 
 
 class Monograph(Lookups):
-    """One open .mono file. Safe for use by many threads; a context manager. Made by :meth:`open`."""
+    """One open .mono file. Safe for use by many threads; a context manager. Made by :meth:`open`.
+
+    A copy shares the open file, and is closed with it; one that is pickled opens the file of that path anew. An
+    encrypted one cannot be pickled.
+    """
 
     @classmethod
     def open(  # noqa: PLR0913 - each is a choice of its own
@@ -105,15 +108,11 @@ class Monograph(Lookups):
         InputError
             If the file was built with other settings, or a number is out of range.
         """
-        index = EcoVectorIndex(target_recall=target_recall, cache_bytes=cache_bytes)
-        database = Database(arguments.path(path, "the file"), create=create, read_only=read_only, key=key)
-        file = OpenFile.of(database, index, settings, model, trusted)
-        try:
-            file.plug_in(embedder, extractor, summarizer)
-        except BaseException:
-            file.close()
-            raise
-        return cls(file)
+        given = Given(
+            arguments.path(path, "the file"), embedder, extractor, summarizer, model, settings, create, read_only,
+            target_recall, cache_bytes, trusted, key,
+        )  # fmt: skip
+        return cls(OpenFile.open(given))
 
     def __enter__(self) -> Monograph:
         return self

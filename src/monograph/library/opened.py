@@ -3,25 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
-from monograph.errors import ModelError
+from monograph.errors import InputError, ModelError
 from monograph.library import faults
 from monograph.models import Embedder, Extractor, LanguageModel, Summarizer, Trusted
 from monograph.search.nearest_names import NearestNames
 from monograph.settings import Settings
 from monograph.store.clusters import SUMMARIES
 from monograph.store.database import Database
+from monograph.store.encryption import RawKey
 from monograph.values import OnProgress, Report
-from monograph.vectors.index import EcoVectorIndex
+from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL, EcoVectorIndex
 from monograph.write import configuration, forget, rebuild_graph, tree
 from monograph.write.pipeline import Pipeline
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a file is opened with. See :meth:`monograph.Monograph.open`."""
+
+    path: Path
+    embedder: Embedder | None = None
+    extractor: Extractor | None = None
+    summarizer: Summarizer | None = None
+    model: LanguageModel | None = None
+    settings: Settings | None = None
+    create: bool = True
+    read_only: bool = False
+    target_recall: float = DEFAULT_TARGET_RECALL
+    cache_bytes: int = DEFAULT_CACHE_BYTES
+    trusted: Trusted = ()
+    key: str | RawKey | None = field(default=None, repr=False)
 
 
 class OpenFile:
     """A file, its vector indexes, its settings, and the models that were given or that it was built with.
 
-    A model that was not given is made when it is first wanted, the one that the file was built with.
+    A model that was not given is made when it is first wanted, the one that the file was built with. A copy is the same
+    open file; one that is pickled is opened anew by its path, with the models that it was given. A key is in no pickle:
+    an encrypted file is not pickled.
     """
 
     def __init__(
@@ -43,32 +66,56 @@ class OpenFile:
         self.given_embedder: Embedder | None = None
         self.given_extractor: Extractor | None = None
         self.given_summarizer: Summarizer | None = None
+        self._made: list[Embedder | Extractor | Summarizer] = []
         self._nearest: NearestNames | None = None
         database.diagnose = lambda: faults.diagnosis(database, self.indexes, self.settings)
 
     @classmethod
-    def of(
-        cls,
-        database: Database,
-        index: EcoVectorIndex | None = None,
-        settings: Settings | None = None,
-        model: LanguageModel | None = None,
-        trusted: Trusted = (),
-    ) -> OpenFile:
-        """An open file with its settings, or for a new one those given, and its vector indexes up to date.
-
-        Raises
-        ------
-        InputError
-            If it was built with other settings; it is closed then.
-        """
+    def open(cls, given: Given) -> OpenFile:
+        """Open a file, or make it; raises as :meth:`monograph.Monograph.open`."""
+        index = EcoVectorIndex(target_recall=given.target_recall, cache_bytes=given.cache_bytes)
+        database = Database(given.path, create=given.create, read_only=given.read_only, key=given.key)
         try:
-            file = cls(database, index or EcoVectorIndex(), configuration.settle(database, settings), model, trusted)
-            configuration.catch_up(database, file.indexes)
+            file = cls(database, index, configuration.settle(database, given.settings), given.model, given.trusted)
         except BaseException:
             database.close()
             raise
+        try:
+            configuration.catch_up(database, file.indexes)
+            file.plug_in(given.embedder, given.extractor, given.summarizer)
+        except BaseException:
+            file.close()
+            raise
         return file
+
+    def __copy__(self) -> OpenFile:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> OpenFile:
+        return self
+
+    def __reduce__(self) -> tuple[Any, tuple[Given]]:
+        with self.database.read():
+            pass  # A closed file says so.
+        if self.database.raw_key is not None:
+            raise InputError(
+                f"{self.database.path} is encrypted and cannot be pickled: its key would go with it",
+                "hand over its path, and open it with the key where it is wanted",
+            )
+        made = {id(one) for one in self._made}
+        given = Given(
+            self.database.path.absolute(),
+            None if id(self.given_embedder) in made else self.given_embedder,
+            None if id(self.given_extractor) in made else self.given_extractor,
+            None if id(self.given_summarizer) in made else self.given_summarizer,
+            self.model,
+            create=False,
+            read_only=self.database.read_only,
+            target_recall=self.chunk_index.target_recall,
+            cache_bytes=self.chunk_index.cache_bytes,
+            trusted=self.trusted,
+        )
+        return OpenFile.open, (given,)
 
     def plug_in(
         self, embedder: Embedder | None = None, extractor: Extractor | None = None, summarizer: Summarizer | None = None
@@ -100,6 +147,7 @@ class OpenFile:
         """See :attr:`monograph.Monograph.embedder`."""
         if self.given_embedder is None:
             self.given_embedder = configuration.EMBEDDER.made_again(self.database, self.trusted)
+            self._made.append(self.given_embedder)
         return self.given_embedder
 
     @property
@@ -107,6 +155,7 @@ class OpenFile:
         """See :attr:`monograph.Monograph.extractor`."""
         if self.given_extractor is None:
             self.given_extractor = configuration.EXTRACTOR.made_again(self.database, self.trusted)
+            self._made.append(self.given_extractor)
         return self.given_extractor
 
     @property
@@ -114,6 +163,7 @@ class OpenFile:
         """See :attr:`monograph.Monograph.summarizer`."""
         if self.given_summarizer is None:
             self.given_summarizer = configuration.SUMMARIZER.made_again(self.database, self.trusted)
+            self._made.append(self.given_summarizer)
         return self.given_summarizer
 
     def nearest_names(self) -> NearestNames:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 
-from monograph.store import checksums
 from monograph.store.database import Connection
+from monograph.store.names import MOST_NAMES
 from monograph.store.unreadable import decodes
 
 _ALONE = "NOT EXISTS (SELECT 1 FROM apart AS other WHERE other.key = apart.full AND other.full = apart.key)"
@@ -15,7 +15,6 @@ _KNOWN = "apart.key IN (SELECT key FROM names) AND apart.full IN (SELECT key FRO
 
 def wrong_codes(connection: Connection, size: int) -> list[int]:
     """Rows of the names whose key or code is not what was stored; a code that is not of so many bytes is as if lost."""
-    checksums.register(connection)
     found = connection.execute(
         """SELECT name FROM names WHERE checksum NOT NULL AND length(code) = ?
         AND checksum != checksum(CAST(key AS BLOB), code)""",
@@ -50,8 +49,12 @@ def sign(connection: Connection, signatures: Iterable[tuple[int, int]]) -> None:
     connection.executemany("UPDATE names SET signature = ?2 WHERE name = ?1", signatures)
 
 
-def drop_undecodable(connection: Connection) -> None:
-    """Forget names whose key is no UTF-8: nothing is called so. The graph must be made anew after it."""
+def drop_unusable(connection: Connection) -> None:
+    """Forget names whose key is no UTF-8, for nothing is called so, and those whose number no chunk can hold.
+
+    The graph must be made anew after it.
+    """
+    connection.execute("DELETE FROM names WHERE name NOT BETWEEN 0 AND ?", (MOST_NAMES - 1,))
     rows = connection.execute("SELECT name, CAST(key AS BLOB) FROM names").fetchall()
     connection.executemany("DELETE FROM names WHERE name = ?", [(row,) for row, key in rows if not decodes(key)])
 

@@ -50,8 +50,8 @@ def our_errors(
 ) -> Iterator[None]:
     """Turn SQLite's errors into ours, naming the file, the row where one cannot be read, and the mend.
 
-    What Python raises in our own code over rows that contradict each other is the file's fault if ``diagnosis`` finds
-    one, and else a fault of the code, which stays as it is.
+    What Python or SQLite raises in our own code over rows that contradict each other is the file's fault if
+    ``diagnosis`` finds one, and else a fault of the code, which stays as it is.
     """
     try:
         with refusals(path):
@@ -59,6 +59,8 @@ def our_errors(
     except encryption.errors() as error:
         translated = _translate(path, error)
         fault = None if translated is not None or connection is None else unreadable.fault_of(connection, error)
+        if translated is None and fault is None and unreadable.is_contradicted(error):
+            fault = diagnosis()
         if fault is not None:
             translated = damaged(path, fault)
         if translated is None:
@@ -243,6 +245,9 @@ class Database:
             connection.execute("BEGIN")
             try:
                 yield connection
+            except BaseException as error:
+                unreadable.let_go(error)
+                raise
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
@@ -263,6 +268,9 @@ class Database:
                 yield connection
                 connection.execute("UPDATE settings SET value = value + 1 WHERE name = 'generation'")
                 connection.execute("COMMIT")
+            except BaseException as error:
+                unreadable.let_go(error)
+                raise
             finally:
                 self._local.writing = None
                 if connection.in_transaction:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
+from monograph.store import stored_json
 from monograph.values import ENTITY_KINDS, Extraction, Mention, Relation
 
 _PLACE_OF_KIND = {kind: place for place, kind in enumerate(ENTITY_KINDS)}
@@ -35,15 +37,23 @@ def _mention(one: Mention, text: str) -> list[object]:
 
 
 def unpack(value: bytes, text: str) -> Extraction:
-    """What :func:`pack` made bytes of."""
+    """What :func:`pack` made bytes of; raises one of UNDECODABLE if they are something else."""
     stored = json.loads(value)
     mentions = tuple(_read_mention(*row, text=text) for row in stored["mentions"])
-    relations = tuple(Relation(row[0], row[1], row[3], tuple(row[4]), row[2]) for row in stored.get("relations", ()))
-    return Extraction(mentions, relations, stored.get("tokens", 0), stored.get("failure", ""))
+    relations = tuple(_read_relation(*row) for row in stored.get("relations", ()))
+    tokens, failure = stored_json.whole(stored.get("tokens", 0)), stored_json.text(stored.get("failure", ""))
+    return Extraction(mentions, relations, tokens, failure)
 
 
 def _read_mention(kind: int, start: int, end: int, name: str = "", description: str = "", *, text: str) -> Mention:
-    return Mention(name or text[start:end], ENTITY_KINDS[kind], start, end, description)
+    first, last = stored_json.whole(start), stored_json.whole(end)
+    name, description = stored_json.text(name), stored_json.text(description)
+    return Mention(name or text[first:last], ENTITY_KINDS[kind], first, last, description)
+
+
+def _read_relation(source: str, target: str, strength: float, description: str, keywords: Sequence[str]) -> Relation:
+    source, target, description = map(stored_json.text, (source, target, description))
+    return Relation(source, target, description, tuple(map(stored_json.text, keywords)), float(strength))
 
 
 def failed(value: bytes) -> bool:

@@ -8,12 +8,14 @@ from functools import partial
 from pathlib import Path
 
 from monograph.errors import DamageWarning
+from monograph.store import checksums
 from monograph.store.unreadable import damaged
 
 
 def register(connection: sqlite3.Connection, path: Path) -> None:
     """Let a connection to a file use them."""
     connection.create_function("casefold", 1, _casefold, deterministic=True)
+    checksums.register(connection)
     connection.create_function("unreadable_metadata", 1, partial(_without_metadata, path))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
-from monograph.store import checksums
 from monograph.store.checksums import checksum
 from monograph.store.database import Connection
 
@@ -110,14 +109,12 @@ def count_unused(connection: Connection) -> int:
 
 def count_wrong(connection: Connection) -> dict[str, int]:
     """How many values are not what was stored, by kind."""
-    checksums.register(connection)
     found = connection.execute(f"SELECT CAST(kind AS BLOB), count(*) FROM memo WHERE {_WRONG} GROUP BY 1")  # noqa: S608
     return {bytes(kind).decode("utf-8", "replace"): int(count) for kind, count in found}
 
 
 def wrong(connection: Connection) -> list[int]:
     """The rows whose value, key or kind is not what was stored."""
-    checksums.register(connection)
     return [int(row) for (row,) in connection.execute(f"SELECT memo FROM memo WHERE {_WRONG}")]  # noqa: S608
 
 

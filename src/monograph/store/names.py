@@ -14,6 +14,8 @@ from monograph.store.database import Connection
 
 _ENTITY = "COALESCE(h.head, n.head, n.name)"
 # An abbreviation may stand for a name that has a head itself.
+MOST_NAMES = 1 << 31
+"""Names are numbered below this: chunks name them in four bytes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,14 @@ import json
 import re
 from collections.abc import Collection, Iterable
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import TypeVar
 
 from monograph.errors import DamagedFile
 from monograph.settings import Settings
 from monograph.store import checksums
 from monograph.store.database import Connection, decoding, path_of
+from monograph.values.arguments import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ KEPT = ("build", "embedder", "extractor", "summarizer", *FOUND_AGAIN)
 MENDS = {"extractor": "monograph reextract FILE EXTRACTOR"}
 """What brings a setting back, where a repair does not."""
 
+Stored = TypeVar("Stored", bound="StoredEmbedder | StoredExtractor | StoredSummarizer | SummaryCounts")
 StoredModel = TypeVar("StoredModel", StoredEmbedder, StoredExtractor, StoredSummarizer)
 _ID = re.compile("[0-9a-f]{32}")
 _NAMES = {StoredEmbedder: "embedder", StoredExtractor: "extractor", StoredSummarizer: "summarizer"}
@@ -84,7 +86,16 @@ def load_model(connection: Connection, kind: type[StoredModel]) -> StoredModel |
     """What of a kind the file was made with, or None where it holds nothing that was."""
     text = _get(connection, _NAMES[kind])
     with _decoding(connection, _NAMES[kind]):
-        return None if text is None else kind(**json.loads(text))
+        return None if text is None else _typed(kind(**json.loads(text)))
+
+
+def _typed(stored: Stored) -> Stored:
+    """What was stored, if its fields are of their types. Raises ValueError if one is not."""
+    for one in fields(stored):
+        value = getattr(stored, one.name)
+        if type(value).__name__ != one.type:
+            raise ValueError(f"its {one.name} is {shown(value)}")
+    return stored
 
 
 def save_model(connection: Connection, model: StoredEmbedder | StoredExtractor | StoredSummarizer) -> None:
@@ -106,7 +117,7 @@ def load_summary_counts(connection: Connection) -> SummaryCounts:
     """What summaries have taken so far."""
     text = _get(connection, _SUMMARIES)
     with _decoding(connection, _SUMMARIES):
-        return SummaryCounts() if text is None else SummaryCounts(**json.loads(text))
+        return SummaryCounts() if text is None else _typed(SummaryCounts(**json.loads(text)))
 
 
 def count_summaries(connection: Connection, made: int, tokens: int) -> None:

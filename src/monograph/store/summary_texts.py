@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from monograph.store.stored_json import text, whole
 from monograph.values import Quote, SummaryText
 
 
@@ -18,8 +19,8 @@ def pack(gist: SummaryText) -> bytes:
 
 
 def unpack(value: bytes) -> SummaryText:
-    """What :func:`pack` made bytes of."""
+    """What :func:`pack` made bytes of; raises one of UNDECODABLE if they are something else."""
     stored = json.loads(value)
-    quotes = tuple(Quote(*row) for row in stored.get("quotes", ()))
-    read, written = stored.get("tokens", (0, 0))
-    return SummaryText(stored["text"], quotes, read, written)
+    quotes = tuple(Quote(*map(whole, row)) for row in stored.get("quotes", ()))
+    read, written = map(whole, stored.get("tokens", (0, 0)))
+    return SummaryText(text(stored["text"]), quotes, read, written)

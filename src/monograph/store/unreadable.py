@@ -7,11 +7,12 @@ import sqlite3
 import struct
 import traceback
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from monograph.errors import DamagedFile
 
-UNDECODABLE = (ValueError, TypeError, LookupError, ArithmeticError, struct.error, RecursionError)
+UNDECODABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, struct.error, RecursionError)
 """What Python raises over values that are not what they should be."""
 
 _NOT_UTF8 = re.compile(r"Could not decode to UTF-8 column '(?P<column>[^']*)'")
@@ -37,6 +38,25 @@ def is_own(error: BaseException) -> bool:
     for frame, _ in traceback.walk_tb(error.__traceback__):
         name = str(frame.f_globals.get("__name__", ""))
     return name.partition(".")[0] in ("monograph", "json", "numpy")
+
+
+def let_go(error: BaseException) -> None:
+    """Clear the frames of this package that an error has left, and those of what led to it.
+
+    Whoever keeps the error keeps their cursors, which go on reading: they hold the file as it was, so that it cannot be
+    written anew.
+    """
+    for one in (error, error.__cause__, error.__context__):
+        for frame, _ in traceback.walk_tb(None if one is None else one.__traceback__):
+            if str(frame.f_globals.get("__name__", "")).partition(".")[0] == "monograph":
+                with suppress(RuntimeError):  # It goes on.
+                    frame.clear()
+
+
+def is_contradicted(error: Exception) -> bool:
+    """Whether SQLite was asked for what the rows do not allow: to store one twice, to change one that is missing."""
+    name = getattr(error, "sqlite_errorname", "") or ""
+    return name.startswith("SQLITE_CONSTRAINT") or "no such rowid" in str(error)
 
 
 def is_undecodable(error: Exception) -> bool:

@@ -9,12 +9,15 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from monograph.store.database import Connection
+from monograph.store.database import Connection, path_of
 from monograph.store.filters import EVERYTHING, Allowed, barred
+from monograph.store.unreadable import damaged
 from monograph.values import Float32
 
 STORED = np.dtype("<f4")
 Int64: TypeAlias = npt.NDArray[np.int64]
+MOST_ROWS = 1 << 30
+"""Rows of memo are numbered below this: so many vectors take a terabyte, and a bitmap of them 128 MB."""
 _ASKED_AT_ONCE = 500
 
 
@@ -132,15 +135,23 @@ def allowed_bits(connection: Connection, allowed: Allowed, space: int = 1) -> np
 
     A chunk's (space 1) is when one of the chunks that have it is; a summary's (space 2) when one of the summaries that
     have it lies over allowed chunks alone.
+
+    Raises
+    ------
+    DamagedFile
+        If a row's number is higher than rows can be.
     """
     query = f"SELECT DISTINCT memo FROM vectors WHERE {allowed.on('chunk')}"  # noqa: S608
     if space != 1:
         query = f"SELECT DISTINCT vector FROM nodes WHERE layer > 0 AND node NOT IN ({barred(allowed)})"  # noqa: S608
     rows = connection.execute(query, allowed.parameters).fetchall()
     memos = np.fromiter((row for (row,) in rows), dtype=np.int64, count=len(rows))
-    bits = np.zeros(int(memos.max(initial=0)) + 1, dtype=np.uint8)
-    bits[memos] = 1
-    return np.packbits(bits, bitorder="little")
+    if len(memos) and not 0 <= memos.min() <= memos.max() < MOST_ROWS:
+        raise damaged(path_of(connection), f"row {memos.max()} of memo is none that vectors are in")
+    bits = np.zeros(int(memos.max(initial=0)) // 8 + 1, dtype=np.uint8)
+    for bit in range(8):
+        bits[memos[memos & 7 == bit] >> 3] |= np.uint8(1 << bit)
+    return bits
 
 
 def first_by_id(connection: Connection, most: int, dimension: int) -> Float32:

@@ -125,7 +125,10 @@ def unpack(body: bytes) -> Entries:
     DamagedBytes
         If the bytes are not what was written.
     """
-    kernel.scan([body], np.zeros(_dimension(body), dtype=np.float32), kernel.Pool(0), 0)  # Holds its checksums.
+    dimension = _dimension(body)
+    if dimension > reference.MOST_DIMENSIONS:
+        raise kernel.DamagedBytes(f"a cluster of {dimension} dimensions")
+    kernel.scan([body], np.zeros(dimension, dtype=np.float32), kernel.Pool(0), 0)  # Holds its checksums.
     return _unpack(body)
 
 

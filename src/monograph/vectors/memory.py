@@ -16,6 +16,7 @@ from monograph.vectors import centroids as central
 from monograph.vectors import kernel
 from monograph.vectors.calibrate import Calibration
 from monograph.vectors.design import Design
+from monograph.vectors.kernel.reference import MOST_DIMENSIONS
 from monograph.vectors.search import Bits
 from monograph.vectors.update import Space
 
@@ -42,6 +43,8 @@ def _read(number: int, header: store.Header) -> tuple[Space, Calibration]:
         design, calibration = Design.from_json(header.design), Calibration.from_json(header.calibration)
     except (InputError, *UNDECODABLE) as error:
         raise kernel.DamagedBytes(f"what says how it is built: {error}") from error
+    if not 0 < header.dimension <= MOST_DIMENSIONS:
+        raise kernel.DamagedBytes(f"what says how it is built: vectors of {header.dimension} dimensions")
     return Space(number, design, header.dimension), calibration
 
 

@@ -79,7 +79,7 @@ class Query:
 
     def count_allowed(self) -> int | None:
         """How many memo rows are allowed; None when all are."""
-        return None if self.allowed is None else int(np.unpackbits(self.allowed).sum())
+        return None if self.allowed is None else int(np.bitwise_count(self.allowed).sum())
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,7 +151,7 @@ def _planes_are_lost(connection: Connection) -> bool:
 
 def _part_with_names(connection: Connection, dimension: int) -> list[str]:
     """Forget what is wrong of names; returns the keys of those that lack their codes for it."""
-    check_names.drop_undecodable(connection)
+    check_names.drop_unusable(connection)
     check_names.mend_apart(connection)
     check_names.sign(connection, check_names.with_other_signature(connection, signature))
     wrong = check_names.wrong_codes(connection, names.code_size(dimension))

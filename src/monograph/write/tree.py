@@ -14,7 +14,7 @@ from monograph.models import Summarizer
 from monograph.settings import Settings
 from monograph.store import memo, settings, summary_texts, vectors
 from monograph.store import tree as store
-from monograph.store.database import Connection, Database
+from monograph.store.database import Connection, Database, decoding
 from monograph.tree import build
 from monograph.tree.hash import LEARNED_AT, Planes, learn, random_planes
 from monograph.tree.leaves import planes_of
@@ -233,6 +233,11 @@ class _Layer:
             self.on_progress(Progress(f"summaries, layer {self.layer}", self.before + done, self.total, "summaries"))
 
 
+def _text(connection: Connection, row: int, value: bytes) -> str:
+    with decoding(connection, f"row {row} of memo, a summary,"):
+        return summary_texts.unpack(value).text
+
+
 def _made(pipeline: Pipeline, cuts: Sequence[build.Cut], spent: Spent, told: _Layer) -> list[build.Made]:
     """The summaries of segments and their vectors, made where the memo lacks them."""
     keys = [summary_key(pipeline, one.texts) for one in cuts]
@@ -241,7 +246,7 @@ def _made(pipeline: Pipeline, cuts: Sequence[build.Cut], spent: Spent, told: _La
         with pipeline.database.read() as connection:
             rows = memo.rows(connection, memo.SUMMARY, keys)
             values = memo.values(connection, rows.values())
-        texts = {key: summary_texts.unpack(values[row]).text for key, row in rows.items()}
+            texts = {key: _text(connection, row, values[row]) for key, row in rows.items()}
         embedded = {key: content_hash("embed", pipeline.embedder.key, text) for key, text in texts.items()}
         wanted = tuple(Vectored(embedded[key], text, None) for key, text in texts.items())
         remember_vectors(pipeline, [Prepared(Document(id="summaries"), b"", (), wanted)])

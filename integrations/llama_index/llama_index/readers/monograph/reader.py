@@ -8,7 +8,7 @@ from typing import Any
 from llama_index.core.readers.base import BaseReader
 from llama_index.core.schema import Document
 
-from monograph_tools import Given, whole_documents
+from monograph_tools import Given, HeldFile, whole_documents
 
 
 class MonographReader(BaseReader):
@@ -25,8 +25,7 @@ class MonographReader(BaseReader):
     """
 
     def __init__(self, monograph: Given, *, key: str | None = None) -> None:
-        self._given = monograph
-        self._key = key
+        self._file = HeldFile(monograph, key=key)
 
     def lazy_load_data(self, names: Iterable[str] | None = None, **load_kwargs: Any) -> Iterable[Document]:
         """Documents one by one, in order of uri, then id.
@@ -41,7 +40,7 @@ class MonographReader(BaseReader):
         NotFound
             If a name fits no document, or several.
         """
-        for found in whole_documents(self._given, names, self._key):
+        for found in whole_documents(self._file, names):
             own = {"monograph_title": found.title, "monograph_uri": found.uri}
             yield Document(
                 id_=found.id,

@@ -30,7 +30,7 @@ from llama_index.vector_stores.monograph.where import as_where
 from monograph import Hit, Hybrid, Monograph
 from monograph.errors import InputError
 from monograph.values import Float32
-from monograph_tools import Given, opened, told
+from monograph_tools import Given, allowed_hits, opened, told
 
 dispatcher = instrument.get_dispatcher(__name__)
 
@@ -50,7 +50,8 @@ class EcoVectorStore(BasePydanticVectorStore):
     Nodes come back whole: relationships, hash, templates, nested metadata. Their ids are kept, whatever they are.
     Modes: ``default``, ``mmr``, ``sparse`` and ``text_search`` (BM25), ``hybrid`` (with ``alpha``, ``sparse_top_k`` and
     ``hybrid_top_k``). Scores lie in 0 to 1 and are never None: cosines (0 for a negative one), or by words and in
-    ``hybrid`` shares of the best score. Every addition is on disk when it returns: there is nothing to persist.
+    ``hybrid`` shares of the best score. Every addition is on disk when it returns: there is nothing to persist. A copy
+    is over the same open file, which stays the original's to close; a store that is pickled opens that path anew.
 
     Parameters
     ----------
@@ -82,6 +83,15 @@ class EcoVectorStore(BasePydanticVectorStore):
         super().__init__(path=str(file.path), stores_text=True, is_embedding_query=True)  # type: ignore[call-arg]
         self._monograph = file
         self._own = file is not monograph
+
+    def __reduce__(self) -> tuple[Any, tuple[type[EcoVectorStore], Monograph]]:
+        return _opened_anew, (type(self), self._monograph)
+
+    def __copy__(self) -> EcoVectorStore:
+        return type(self)(self._monograph)
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> EcoVectorStore:
+        return self.__copy__()
 
     @classmethod
     def class_name(cls) -> str:
@@ -168,8 +178,15 @@ class EcoVectorStore(BasePydanticVectorStore):
 
     @dispatcher.span
     def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
-        """Nodes by id, in the order asked for, or by a filter; all of them where nothing is given."""
-        return [as_node(one) for one in self._monograph.fetch(node_ids, where=as_where(filters))]
+        """Nodes by id, in the order asked for, or by a filter; all of them where nothing is given.
+
+        Their embeddings come with them, of unit length.
+        """
+        found = self._monograph.fetch(node_ids, where=as_where(filters), vectors=True)
+        nodes = [as_node(one) for one in found]
+        for node, one in zip(nodes, found, strict=True):
+            node.embedding = None if one.vector is None else one.vector.tolist()
+        return nodes
 
     @dispatcher.span
     async def aget_nodes(
@@ -195,7 +212,8 @@ class EcoVectorStore(BasePydanticVectorStore):
         Parameters
         ----------
         query:
-            What is asked. Without ``query_embedding`` the file's own embedder makes it of ``query_str``.
+            What is asked. Without ``query_embedding`` the file's own embedder makes it of ``query_str``. In the mode
+            ``default`` a vector that is missing or zero leaves the filter to say what is found, with scores of 0.
         kwargs:
             ``mmr_threshold`` (0 avoids likeness, 1 ignores it), ``mmr_prefetch_k``, ``mmr_prefetch_factor``.
 
@@ -239,10 +257,14 @@ class EcoVectorStore(BasePydanticVectorStore):
         )
 
     def _dense(self, query: VectorStoreQuery, k: int, where: dict[str, Any]) -> list[Hit]:
-        words = query.query_str or ""
-        if query.query_embedding is None:
+        vector, words = query.query_embedding, query.query_str
+        if vector is None and words is None and not where:
             words = _words(query)
-        return self._monograph.search(words, k, how="dense", where=where, vector=query.query_embedding)
+        found: list[Hit] = []
+        if vector is not None or words is not None:
+            found = self._monograph.search(words or "", k, how="dense", where=where, vector=vector)
+        # Nothing that a filter allows is found only where the vector points nowhere.
+        return found or (allowed_hits(self._monograph, where, k) if where else [])
 
     def _diverse(self, query: VectorStoreQuery, where: dict[str, Any], options: dict[str, Any]) -> list[Hit]:
         threshold = options.get("mmr_threshold", query.mmr_threshold)
@@ -274,6 +296,13 @@ class EcoVectorStore(BasePydanticVectorStore):
             found += self._dense(query, query.similarity_top_k, where)
             where = {"$chunk": {"in": sorted({hit.chunk.id for hit in found})}}
         return self._monograph.search(words, k, how=Hybrid(alpha=query.alpha), where=where, vector=vector)
+
+
+def _opened_anew(kind: type[EcoVectorStore], monograph: Monograph) -> EcoVectorStore:
+    """A store that was pickled: nobody else has its file to close."""
+    store = kind(monograph)
+    store._own = True
+    return store
 
 
 def unlike_each_other(query: Float32, vectors: Sequence[Float32], k: int, threshold: float) -> list[int]:
