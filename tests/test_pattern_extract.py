@@ -169,6 +169,7 @@ def test_function_words_are_small() -> None:
 @given(TEXTS)
 @example("\ud800 Ann \udfff Lee")
 @example("İstanbul İİ İ. A")
+@example("«Ann Lee , »")
 def test_mentions_of_any_text(text: str) -> None:
     found = mentions(text)
     assert found == mentions(text)

@@ -192,7 +192,7 @@ def test_a_file_that_never_rests(tmp_path: Path) -> None:
     finally:
         stop.set()
         writer.join()
-    assert reading._bytes(path, 100_000_000)[0] == path.read_bytes()
+    assert reading._bytes(path, root_at(tmp_path), 100_000_000)[0] == path.read_bytes()
 
 
 def test_a_file_that_is_replaced_while_it_is_read(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from monograph.values import arguments
 _LEAST = {
     "chunk_tokens": 16,
     "chunk_overlap": 0,
-    "segment_least": 2,
-    "segment_most": 2,
+    "segment_least": 0,
+    "segment_most": 0,
     "summary_tokens": 16,
     "summary_layers": 1,
 }
@@ -59,10 +59,10 @@ class Settings:
                 f"chunk_overlap is {self.chunk_overlap} for chunks of {self.chunk_tokens} tokens",
                 "give 0 to half of chunk_tokens",
             )
-        if self.segment_most < 2 * self.segment_least - 1:
+        if self.segment_least < 2 or self.segment_most < 2 * self.segment_least - 1:
             raise InputError(
                 f"segments of {self.segment_least} to {self.segment_most} texts cannot always be made",
-                "give at least twice as many, less one, as the most",
+                "give at least 2, and twice as many, less one, as the most",
             )
         if self.planes not in ("learned", "random"):
             raise InputError(f"planes is {arguments.shown(self.planes)}", "give learned or random")

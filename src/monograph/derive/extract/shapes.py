@@ -124,6 +124,6 @@ def _quotes(text: str) -> Iterator[Mention]:
     for match in _QUOTE.finditer(text):
         inner = match.group()[1:-1]
         start = match.start() + 1 + len(inner) - len(inner.lstrip())
-        inner = inner.strip().rstrip(",.;，。；")
+        inner = inner.strip().rstrip(",.;，。；").rstrip()
         if len(inner) > 1 or (inner and not inner.isascii()):
             yield Mention(inner, match.lastgroup or "quote", start, start + len(inner))
