@@ -64,11 +64,17 @@ def findings(connection: Connection) -> Iterator[Finding]:
 
 def rebuild(connection: Connection) -> None:
     """Make the inverted index anew from the texts, whatever state it is in."""
-    for table in TABLES:
-        # What of it says how it is to be read comes first, or nothing of it can be touched.
-        connection.execute(f"DELETE FROM {table}_config")  # noqa: S608
-        connection.execute(f"INSERT INTO {table}_config VALUES ('version', {_VERSION})")  # noqa: S608
-        connection.execute(f"DROP TABLE {table}")
+    with closing(connections.in_memory(connection)) as empty:
+        for statement in INVERTED_INDEX:
+            empty.execute(statement)
+        for table in TABLES:
+            # What of it says how it is to be read comes first, or nothing of it can be touched.
+            connection.execute(f"DELETE FROM {table}_config")  # noqa: S608
+            connection.execute(f"INSERT INTO {table}_config VALUES ('version', {_VERSION})")  # noqa: S608
+            connection.execute(f"DELETE FROM {table}_data")  # noqa: S608
+            rows = empty.execute(f"SELECT id, block FROM {table}_data").fetchall()  # noqa: S608
+            connection.executemany(f"INSERT INTO {table}_data VALUES (?, ?)", rows)  # noqa: S608
+            connection.execute(f"DROP TABLE {table}")
     for statement in INVERTED_INDEX:
         connection.execute(statement)
     terms.add(connection, entries(connection))

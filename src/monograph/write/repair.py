@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from monograph.store import (
     tree,
     vectors,
 )
-from monograph.store.database import Connection
+from monograph.store.database import Connection, Database
 from monograph.tree.hash import Planes
 from monograph.values import Finding, content_hash
 from monograph.vectors.index import EcoVectorIndex
@@ -59,14 +60,12 @@ def repair(pipeline: Pipeline, *, whole_tree: bool) -> None:
         clusters.drop_strays(connection)
         uncoded = _part_with_names(connection, pipeline.embedder.dimension)
         faulty = _part_with_wrong(connection, pipeline)
-        if (
-            any(check.guarded(connection, "words", lambda: check_terms.findings(connection)))
-            or check.index_fault(connection) is not None
-        ):
-            check_terms.rebuild(connection)
         wanting = set(chunks.documents_without_vectors(connection))
         rows = [row for row in documents.every(connection) if row.row in wanting]
         unread = graphs.documents_without_extraction(connection)
+    if _words_are_wrong(pipeline.database):
+        with pipeline.database.write() as connection:
+            check_terms.rebuild(connection)
     remember(pipeline, rows)
     with pipeline.database.write() as connection:
         for row in rows:
@@ -85,9 +84,22 @@ def repair(pipeline: Pipeline, *, whole_tree: bool) -> None:
         memo.drop_disowned(connection)
 
 
-def _words_are_wrong(connection: Connection) -> bool:
-    wrong = check.guarded(connection, "words", lambda: check_terms.findings(connection))
-    return any(wrong) or check.index_fault(connection) is not None
+class _Undone(Exception):
+    """Ends a transaction that is not to be committed."""
+
+
+def _words_are_wrong(database: Database) -> bool:
+    """Whether the inverted index has a fault.
+
+    It is found out in a transaction that is undone: at a commit, or with the next statement, FTS5 would read again what
+    it could not.
+    """
+    wrong = False
+    with suppress(_Undone), database.write() as connection:
+        wrong = any(check.guarded(connection, "words", lambda: check_terms.findings(connection)))
+        wrong = wrong or check.index_fault(connection) is not None
+        raise _Undone
+    return wrong
 
 
 def _bring_up_to_date(connection: Connection, index: EcoVectorIndex) -> None:
