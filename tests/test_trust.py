@@ -25,6 +25,7 @@ from monograph.derive.extract import load_extractor
 from monograph.derive.openai_compatible import OpenAICompatible, load_model
 from monograph.derive.summarize import load_summarizer
 from monograph.errors import InputError, MissingExtra, ModelUnavailable, ModelUntrusted
+from monograph.store import checksums
 
 OLD = Path(__file__).parent / "data" / "format-4.mono"
 DIARY = "# Diary\n\nMy bank PIN is 4411 and Ann Mercer lives in Riga. Ann Mercer keeps bees with Otto Ruhl.\n"
@@ -265,8 +266,10 @@ def test_a_hub_is_a_server_too(diary: Path, user: User, tmp_path: Path, embedder
     with Monograph.open(path) as archive:
         archive.sync(diary)
     with closing(sqlite3.connect(path)) as rows, rows:
-        stored = {"key": "theirs", "spec": embedder, "dimension": 256}
-        rows.execute("UPDATE settings SET value = ? WHERE name = 'embedder'", (json.dumps(stored),))
+        (own,) = rows.execute("SELECT value FROM settings WHERE name = 'embedder'").fetchone()
+        stored = json.dumps({**json.loads(own), "spec": embedder})
+        rows.execute("UPDATE settings SET value = ? WHERE name = 'embedder'", (stored,))
+        checksums.put(rows, "settings/embedder", stored)
     for command in (["search", path, "Ann"], ["sync", path, diary], ["check", path, "--repair"]):
         said = user.run(*command, code=1, offline=True)
         assert "https://huggingface.co/nobody/nothing" in said
