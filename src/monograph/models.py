@@ -25,6 +25,9 @@ class Embedder(Protocol):
     under which a vector is remembered. ``spec`` is what :func:`monograph.derive.embed.load_embedder`
     needs to make the same embedder again (``"static"``, ``"onnx:/path/to/folder"``); it is stored in the file
     so that the command line can open it without being told. An embedder of your own may use any text.
+
+    One that reads words in their context, as transformers do, may say so by an attribute ``contextual`` that is True:
+    searches along the graph then embed three more texts, and find more (:mod:`monograph.search.feedback`).
     """
 
     @property
@@ -58,6 +61,11 @@ class Embedder(Protocol):
         unit length, except that a text without any known token may be a zero row.
         """
         ...
+
+
+def reads_context(embedder: Embedder) -> bool:
+    """Whether an embedder says that it reads words in their context."""
+    return getattr(embedder, "contextual", False) is True
 
 
 @runtime_checkable

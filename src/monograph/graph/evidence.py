@@ -24,11 +24,14 @@ STARTS = 6
 
 HOPS = 2
 
-COVERAGE = 7.5
+COVERAGE = 5.62
 """What covering all of the question's words that no hit before it covers adds to the logarithm of a probability."""
 
 COVERED = 40
 """Most probable chunks that are put in order by what they add."""
+
+IN_CONTEXT = 8.0
+"""What a cosine of 1 with the question read together with a probable chunk adds to the logarithm of a probability."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +47,18 @@ class Model:
         return result
 
 
-FOUND = Model(-6.3, (0.68, 0.4, 2.1, 0.1, 0.34, 1.56, 2.0, 1.5))
+FOUND = Model(-6.3, (0.58, 0.4, 3.15, 0.4, 0.34, 1.72, 2.11, 1.05))
 """Of a chunk: fused score; best score for one clause of the question; whether its document's title stands in the
 question, which share of the question that is, how its qualifier fits (-0.5 to 0.5), 1 / sqrt(documents of that title);
 whether its document begins with a name of the question; which share of the question's entities it names, rare ones
 counting more."""
 
-DEFINES = Model(0.2, (-3.1, 0.6, -1.9, 0.1, 7.7, 0.78, 2.5, 4.35))
+DEFINES = Model(0.35, (-3.38, 0.75, -1.9, 0.1, 8.12, 0.78, 3.1, 4.35))
 """Of a link to a document about the name: by its beginning and not its title; 1 / sqrt(documents about it); ln(1 + uses
 of the name); whether the question names it; share of the question's words that only the target has; whether it is named
 in the first sentence; words of the name, in fours; share of the question's words beside the name in its sentence."""
 
-MENTIONS = Model(-2.35, (-1.0, 0.56, -0.9, 9.4, -1.7, 0.8, 0.12))
+MENTIONS = Model(-2.35, (-1.0, 0.56, -0.9, 9.4, -0.85, 1.13, 0.07))
 """Of a link to a chunk that names it too: ln(1 + uses); whether the start's document is about it; whether the question
 names it; share of the question's words that only the target has; words of the name, in fours; share of the question's
 words beside the name in its sentence; the target's best score for one clause."""

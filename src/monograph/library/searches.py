@@ -10,6 +10,7 @@ from monograph import where as filters
 from monograph.answer.answer_types import answer_types
 from monograph.answer.cache import AnswerCache
 from monograph.library.opened import OpenFile
+from monograph.models import reads_context
 from monograph.search.how import strategy
 from monograph.search.relevance import settled
 from monograph.search.strategy import Corpus, Query, Strategy, given_vector
@@ -56,4 +57,7 @@ def corpus(file: OpenFile) -> Corpus:
     def types(question: str) -> tuple[str, ...]:
         return () if file.model is None else answer_types(file.model, AnswerCache(file.database), question)
 
-    return Corpus(file.database.read, *file.indexes, embed, file.nearest_names, types)
+    def in_context() -> bool:
+        return reads_context(file.embedder)
+
+    return Corpus(file.database.read, *file.indexes, embed, in_context, file.nearest_names, types)

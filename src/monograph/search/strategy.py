@@ -65,6 +65,8 @@ class Corpus:
         The vector indexes.
     embed:
         float32 (n, dimension) of n texts of queries, by the file's embedder. Raises ModelError if there is none here.
+    reads_context:
+        Whether that embedder reads words in their context: see :func:`monograph.models.reads_context`.
     nearest_names:
         What finds names by meaning, made when it is first wanted.
     answer_types:
@@ -76,6 +78,7 @@ class Corpus:
     chunks: EcoVectorIndex
     summaries: EcoVectorIndex
     embed: Callable[[Sequence[str]], Float32]
+    reads_context: Callable[[], bool]
     nearest_names: Callable[[], NearestNames]
     answer_types: Callable[[str], tuple[str, ...]]
 

@@ -107,14 +107,18 @@ def walk(
     return found
 
 
-def in_order(found: Walk) -> list[tuple[int, float]]:
-    """(chunk, value) of all that was found, best first; values never rise."""
+def in_order(found: Walk, in_context: Mapping[int, float]) -> list[tuple[int, float]]:
+    """(chunk, value) of all that was found, best first; values never rise.
+
+    ``in_context`` are cosines of the first of them: see :mod:`monograph.search.feedback`.
+    """
     best = highest(found.connection, found.total)
     head, tail = best[: evidence.COVERED], best[evidence.COVERED :]
     if not head:
         return []
     found.know(head)
     logarithms = np.log(np.maximum([found.total[chunk] for chunk in head], 1e-9))
+    logarithms += evidence.IN_CONTEXT * np.array([in_context.get(chunk, 0.0) for chunk in head])
     covers = np.stack([found.has[chunk] * found.question.weights for chunk in head])
     ordered = [(head[row], value) for row, value in evidence.in_order_of_gain(logarithms, covers)]
     lowest = ordered[-1][1]

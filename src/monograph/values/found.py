@@ -36,8 +36,9 @@ class Origin:
 
     Scores by retriever: ``dense`` is the cosine in [-1, 1]; ``lexical`` is BM25, above 0; ``exact`` and ``phrase``
     are the share, in (0, 1], of the query's codes and quoted phrases that stand in the chunk word for word; ``tfidf``
-    is RAGdb's hybrid score; ``graph`` is the probability, in [0, 1], that the chunk is evidence; ``minirag`` the cosine
-    by which MiniRAG's formulas rank what their paths lead to. ``effort`` says what the search took, for ``dense``.
+    is RAGdb's hybrid score; ``graph`` is the probability, in [0, 1], that the chunk is evidence; ``feedback`` the
+    cosine with the question read together with what was found first; ``minirag`` the cosine by which MiniRAG's formulas
+    rank what their paths lead to. ``effort`` says what the search took, for ``dense``.
     """
 
     retriever: str

@@ -55,6 +55,8 @@ class OnnxEmbedder:
         If there is no such folder and the hub cannot be reached, or the folder does not hold what is needed.
     """
 
+    contextual = True
+
     def __init__(self, source: str, settings: OnnxSettings = OnnxSettings()) -> None:
         folder = folder_of(source)
         self._folder = _from_hub(source) if folder is None else folder.absolute()

@@ -28,6 +28,8 @@ class SentenceTransformerEmbedder:
         If the model is not here and cannot be fetched.
     """
 
+    contextual = True
+
     def __init__(self, name: str) -> None:
         try:
             from sentence_transformers import SentenceTransformer

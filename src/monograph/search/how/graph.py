@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from monograph.search import fusion, hits, minirag, nearest, paths, walk, words
-from monograph.search.question import take_apart
+from monograph.search import feedback, fusion, hits, minirag, nearest, paths, walk, words
+from monograph.search.question import Question, take_apart
 from monograph.search.ranking import Ranking, pool_size
 from monograph.search.relevance import share
 from monograph.search.strategy import Corpus, Named, Query
@@ -31,13 +31,16 @@ class Graph(Named):
 
     def search(self, corpus: Corpus, query: Query) -> list[Hit]:
         """Every hit that the graph led to has the path to it; by MiniRAG's formulas there may be fewer than k."""
-        return by_formulas(corpus, query) if self.faithful else _by_walk(corpus, query)
+        if self.faithful:
+            return by_formulas(corpus, query)
+        with corpus.read() as connection:
+            return by_walk(corpus, query, take_apart(connection, query.text))
 
 
-def _by_walk(corpus: Corpus, query: Query) -> list[Hit]:
+def by_walk(corpus: Corpus, query: Query, question: Question) -> list[Hit]:
+    """Search along the graph for a query that is taken apart already."""
     pool = pool_size(query.k)
     with corpus.read() as connection:
-        question = take_apart(connection, query.text)
         if query.vector is None:
             vector, *_ = made = corpus.embed([query.text, *question.clauses])
             clause_vectors = made[1:]
@@ -50,7 +53,10 @@ def _by_walk(corpus: Corpus, query: Query) -> list[Hit]:
         matches = words.matches(connection, query.text, pool, query.allowed)
         weighted = [(one, fusion.WEIGHTS[one.retriever]) for one in rankings]
         found = walk.walk(connection, question, weighted, clause_vectors, query.allowed)
-        return _hits(connection, query.k, found, rankings, matches)
+        if not corpus.reads_context():
+            return _hits(connection, query.k, found, rankings, matches)
+        in_context = feedback.nearest(connection, query.text, found.total, corpus.embed)
+        return _hits(connection, query.k, found, rankings, matches, in_context)
 
 
 def by_formulas(corpus: Corpus, query: Query, parameters: minirag.Parameters = minirag.DEFAULT_PARAMETERS) -> list[Hit]:
@@ -66,13 +72,18 @@ def by_formulas(corpus: Corpus, query: Query, parameters: minirag.Parameters = m
 
 
 def _hits(
-    connection: Connection, k: int, found: walk.Walk, rankings: Sequence[Ranking], matches: Sequence[Ranking]
+    connection: Connection,
+    k: int,
+    found: walk.Walk,
+    rankings: Sequence[Ranking],
+    matches: Sequence[Ranking],
+    in_context: Ranking = feedback.NOTHING,
 ) -> list[Hit]:
     """The k best by the walk, those with matches word for word above all others."""
-    ordered = walk.in_order(found)
+    ordered = walk.in_order(found, dict(zip(in_context.rows, in_context.scores, strict=True)))
     values = fusion.lifted(dict(ordered), matches)
     ranks = {row: rank for rank, (row, _) in enumerate(ordered)}
-    origins = fusion.origins_of([*rankings, *matches])
+    origins = fusion.origins_of([*rankings, in_context, *matches])
     # What the walk did not come by has a match, and no rank.
     ids = chunks.ids(connection, values.keys() - ranks.keys())
     best = sorted(values, key=lambda row: (-values[row], ranks.get(row, len(ranks)), ids.get(row, "")))[:k]

@@ -1,0 +1,55 @@
+"""Pseudo-relevance feedback: the question read together with what was found, and what is near to that.
+
+What a question leaves open, the first passage often tells: who the director was is in the one about the film. A model
+that reads texts in context embeds the question and that passage as one, and the passage about the director is near.
+Vectors of words alone only add the words of both, which the graph does better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from monograph.graph.evidence import COVERED
+from monograph.search.ranking import Ranking, highest, ranking
+from monograph.store import readable, vectors
+from monograph.store.database import Connection
+from monograph.values import Float32, inner_products
+
+READ = 3
+"""Most probable chunks that the question is read together with."""
+
+EXCERPT = 250
+"""Characters of each."""
+
+NOTHING = Ranking("feedback", (), ())
+
+
+def nearest(
+    connection: Connection, question: str, chances: Mapping[int, float], embed: Callable[[Sequence[str]], Float32]
+) -> Ranking:
+    """How near the most probable chunks are to the question read together with the first of them.
+
+    Parameters
+    ----------
+    connection:
+        A read transaction.
+    question:
+        As it was asked.
+    chances:
+        How probable it is that a chunk is evidence, by row.
+    embed:
+        float32 (n, dimension) of n texts, rows of unit length.
+
+    Returns
+    -------
+    The COVERED most probable that have a vector, by the highest of their cosines.
+    """
+    best = highest(connection, chances, COVERED)
+    texts = [text[:EXCERPT] for _, text in readable.titled_texts(connection, best[:READ])]
+    cosines: dict[int, float] = {}
+    if texts:
+        together = embed([f"{question} {text}" for text in texts])
+        rows, held = vectors.of_chunks(connection, best, together.shape[1])
+        each = [inner_products(held, one) for one in together]
+        cosines = {row: float(max(some)) for row, *some in zip(rows.tolist(), *each, strict=True)}
+    return ranking(connection, "feedback", cosines.items(), COVERED)

@@ -1,0 +1,122 @@
+"""The second step along the graph: the question read together with what was found; which way auto takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from embedders import HashEmbedder
+from monograph import Document, Graph, Hybrid, Monograph
+from monograph.graph import evidence
+from monograph.models import TextKind, reads_context
+from monograph.search import feedback
+from monograph.search.ranking import highest
+from monograph.values import Float32
+
+FILMS = [
+    Document("Payment on Demand is a 1951 film directed by Curtis Bernhardt.", id="film", title="Payment on Demand"),
+    Document("Curtis Bernhardt was a director who was born in Worms.", id="director", title="Curtis Bernhardt"),
+    Document("Worms is a city on the Rhine.", id="city", title="Worms"),
+    *(Document(f"Film {n} was shown in cinema {n} for {n} weeks.", id=f"other{n}") for n in range(30)),
+]
+QUESTION = "Where was the director of Payment on Demand born?"
+
+
+class Asked(HashEmbedder):
+    """Keeps how it is asked."""
+
+    def __init__(self) -> None:
+        super().__init__(64)
+        self.asked: list[list[str]] = []
+
+    def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Float32:
+        if kind == "query":
+            self.asked.append(list(texts))
+        return super().embed(texts, kind)
+
+
+class Contextual(Asked):
+    """Says that it reads words in their context."""
+
+    contextual = True
+
+
+@pytest.mark.parametrize("embedder", [Asked(), Contextual()])
+def test_only_who_reads_in_context_is_asked_again(tmp_path: Path, embedder: Asked) -> None:
+    with Monograph.open(tmp_path / "x.mono", embedder) as monograph:
+        monograph.add(FILMS)
+        hits = monograph.search(QUESTION, 5)
+        told = {origin.retriever for hit in hits for origin in hit.origins}
+        assert ("feedback" in told) == reads_context(embedder)
+        assert len(embedder.asked) == 1 + reads_context(embedder)
+        for text in embedder.asked[1] if reads_context(embedder) else []:
+            assert text.startswith(QUESTION + " ")
+            assert len(text) <= len(QUESTION) + 1 + feedback.EXCERPT
+        assert [len(texts) for texts in embedder.asked[1:]] == [feedback.READ] * reads_context(embedder)
+        assert hits[0].chunk.document_id in ("film", "director")
+        assert monograph.search(QUESTION, 5) == hits
+
+
+def test_cosines_are_those_of_brute_force(tmp_path: Path) -> None:
+    embedder = Contextual()
+    with Monograph.open(tmp_path / "x.mono", embedder) as monograph:
+        monograph.add(FILMS)
+        with monograph._file.database.read() as connection:
+            rows = dict(connection.execute("SELECT chunk, chunks.id FROM chunks"))
+            chances = {row: 1 / (1 + place) for place, row in enumerate(sorted(rows))}
+            found = feedback.nearest(connection, QUESTION, chances, lambda texts: embedder.embed(texts, "query"))
+            first = highest(connection, chances, feedback.READ)
+        texts = {hit.id: hit.text for hit in (one.chunk for one in monograph.fetch(list(rows.values())))}
+        together = embedder.embed([f"{QUESTION} {texts[rows[row]][: feedback.EXCERPT]}" for row in first], "query")
+        titles = {one.id: one.title for one in FILMS}
+        owner = {one.chunk.id: one.chunk.document_id for one in monograph.fetch(list(rows.values()))}
+        for row, score in zip(found.rows, found.scores, strict=True):
+            title = titles[owner[rows[row]]]
+            text = texts[rows[row]]
+            (own,) = embedder.embed([f"{title}\n{text}" if title else text])
+            assert score == pytest.approx(float((together @ own).max()), abs=1e-6)
+        assert list(found.scores) == sorted(found.scores, reverse=True)
+        assert set(found.rows) == set(rows)
+
+
+def test_a_transformer_reads_in_context(shared: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    from monograph.derive.embed import load_embedder
+
+    assert reads_context(load_embedder(f"onnx:{shared / 'models' / 'all-MiniLM-L6-v2'}"))
+    assert not reads_context(load_embedder("static"))
+
+
+def test_auto_takes_the_graph_where_the_question_names_what_the_file_knows(tmp_path: Path) -> None:
+    with Monograph.open(tmp_path / "x.mono", HashEmbedder(64)) as monograph:
+        monograph.add(FILMS)
+        assert monograph.search(QUESTION, 5) == monograph.search(QUESTION, 5, how=Graph())
+        for question in ("which city lies on a river?", "Who wrote Hamlet?", "weeks in the cinema", ""):
+            assert monograph.search(question, 5) == monograph.search(question, 5, how=Hybrid())
+            assert monograph.search(question, 5) != [] or not question
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_the_order_of_gain(data: st.DataObject) -> None:
+    """Values never rise, every row comes once, and each is the best of those that are left."""
+    count, words = data.draw(st.integers(1, 8)), data.draw(st.integers(1, 5))
+    logarithms = np.array(data.draw(st.lists(st.floats(-9, 0), min_size=count, max_size=count)))
+    has = np.array(
+        data.draw(st.lists(st.lists(st.booleans(), min_size=words, max_size=words), min_size=count, max_size=count))
+    )
+    covers = has / words
+    ordered = evidence.in_order_of_gain(logarithms, covers)
+    assert sorted(row for row, _ in ordered) == list(range(count))
+    values = [value for _, value in ordered]
+    assert all(one >= other - 1e-9 for one, other in zip(values, values[1:], strict=False))
+    for place, (_, value) in enumerate(ordered):
+        before = [row for row, _ in ordered[:place]]
+        left = ~has[before].any(axis=0) if before else np.ones(words, dtype=bool)
+        best = max(logarithms[row] + evidence.COVERAGE * covers[row][left].sum() for row, _ in ordered[place:])
+        assert value == pytest.approx(best)
