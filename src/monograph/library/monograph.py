@@ -322,7 +322,8 @@ class Monograph(Lookups):
             How the model's tokens are counted; by default with Llama 2's tokenizer.
         """
         packing = Packing(budget, cut, order, count)
-        return answers.packed(self._file, query, self.search(query, k, how, where), packing)
+        asked = answers.Request(query, (), k, how, where)
+        return answers.packed(self._file, query, self.search(query, k, how, where), packing, asked)
 
     def ask(  # noqa: PLR0913 - each is a choice of its own
         self,

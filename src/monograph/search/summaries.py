@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from monograph.errors import InputError
-from monograph.store import memo, readable
+from monograph.store import chunks, memo, readable
 from monograph.store import tree as store
 from monograph.store.database import Connection, path_of
+from monograph.store.filters import EVERYTHING, Allowed
 from monograph.values import Quote, Source, Summary, SummaryText
 
 
@@ -70,3 +72,40 @@ def _carried(quote: Quote, under: Sequence[Source]) -> list[Source]:
             at = one.document_start - one.start
             carried.append(Source(first + moved, last + moved, one.chunk_id, one.document_id, first + at, last + at))
     return carried
+
+
+def quotable(connection: Connection, nodes: Sequence[int], allowed: Allowed = EVERYTHING) -> dict[int, Summary]:
+    """Summaries by node, of each what may be said: the sentences that repeat a chunk which is allowed.
+
+    One that repeats nothing word for word is there whole, where all chunks under it are allowed, and not at all else.
+    ``chunks`` are those that are repeated, or all under it.
+    """
+    rows = store.load(connection, nodes)
+    barred = set() if allowed == EVERYTHING else store.barred(connection, allowed)
+    made = {}
+    for node, gist in texts_of(connection, rows.values()).items():
+        row = rows[node]
+        if gist.quotes:
+            summary = _quoting(connection, row, gist, allowed)
+        elif node in barred:
+            continue
+        else:
+            summary = Summary(row.key.hex(), row.layer, gist.text, tuple(store.chunk_ids_under(connection, node)))
+        if summary.text:
+            made[node] = summary
+    return {node: made[node] for node in nodes if node in made}
+
+
+def _quoting(connection: Connection, row: store.Row, gist: SummaryText, allowed: Allowed) -> Summary:
+    """What of a summary of sentences stands in chunks that are allowed: each sentence with its place."""
+    sources = _sources(connection, row.node, gist)
+    if allowed != EVERYTHING:
+        named = list(dict.fromkeys(one.chunk_id for one in sources))
+        let_through = set(chunks.ids(connection, chunks.asked(connection, named, allowed)).values())
+        sources = [one for one in sources if one.chunk_id in let_through]
+    text, moved = "", []
+    for one in sorted(sources, key=lambda one: (one.start, one.end)):
+        text += " " if text else ""
+        moved.append(replace(one, start=len(text), end=len(text) + one.end - one.start))
+        text += gist.text[one.start : one.end]
+    return Summary(row.key.hex(), row.layer, text, tuple(dict.fromkeys(one.chunk_id for one in moved)), tuple(moved))

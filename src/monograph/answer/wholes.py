@@ -1,0 +1,120 @@
+"""Whether a question is about a whole, a document or all that is there, told from its words.
+
+*What is this report about?* is; *what is the report that Mara wrote about?* asks for something in it. A whole is named by
+what documents are called (a report, the meeting, these files) and nothing that narrows it may follow. Precision goes
+before recall: a question that is taken for one about a passage is answered as ever.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+STAND_IN = "this document"
+"""What a title is read as."""
+
+_NOUNS = (
+    r"(?:documents?|texts?|files?|reports?|articles?|papers?|books?|stor(?:y|ies)|novels?|meetings?|transcripts?|minutes"
+    r"|conversations?|chats?|plays?|poems?|essays?|manuals?|thesis|scripts?|letters?|e-?mails?|pages?|chapters?"
+    r"|stud(?:y|ies)|presentations?|speech(?:es)?|talks?|contracts?|notes|archives?|librar(?:y|ies)|collections?"
+    r"|corpus|data ?sets?|folders?|discussion|everything|whole thing)"
+)
+_ALL = (
+    r"(?:texte?[sn]?|textes|dokument(?:e[ns]?|s)?|datei(?:en)?|berichte?[ns]?|buch(?:e?s)?|bücher[n]?|artikel[ns]?"
+    r"|geschichten?|romans?|sitzung|besprechung|gesprächs?|treffens?|protokolls?|sammlung|archivs?|korpus"
+    r"|datensatz(?:es)?|kapitels?|aufsatz(?:es)?|studie|vortrags?)"
+)
+_TEXTOS = (
+    r"(?:textos?|documentos?|archivos?|informes?|libros?|artículos?|historias?|novelas?|reuni[oó]n|conversaci[oó]n"
+    r"|colecci[oó]n|corpus|todo)"
+)
+_THE = r"(?:all|of|this|these|that|those|the|my|our|whole|entire|full|complete|given|above|following|attached)"
+_DER = r"(?:de[rnms]|die|das|dies(?:e[rnms]?)?|ganzen?|gesamten?|allen?|alle[rs]|meine[rnms]?|unsere[rnms]?)"
+_EL = r"(?:el|la|los|las|est[aeo]s?|todos?|todas?|del|de|mis?|nuestr[ao]s?)"
+_WHOLE = rf"(?:(?:{_THE}\s+)+(?:(?!on\b|by\b|about\b)\w+\s+)?{_NOUNS}|it(?: all)?|this|everything)"
+_GANZES = rf"(?:(?:{_DER}\s+)+{_ALL}|es|alles|{STAND_IN})"
+_TODO = rf"(?:(?:{_EL}\s+)+{_TEXTOS}|{STAND_IN})"
+_OF = rf"(?:\s+(?:of|in|from|across|within|throughout|covered (?:in|by)|discussed (?:in|at))\s+{_WHOLE})*"
+_IN = rf"(?:\s+(?:in|aus|von|über|zu|bei|an)?\s*{_GANZES})*"
+_DE = rf"(?:\s+(?:de|en|sobre)?\s*{_TODO})*"
+_END = (
+    r"(?:[\s,]+(?:please|briefly|overall|here|in (?:brief|short|general|total|full)|for me|as a whole"
+    r"|(?:in|using) (?:about |at most |no more than )?(?:a few|\w+) (?:short )?(?:sentences?|words?|paragraphs?|points?|lines?)"
+    r"|(?:one|a) (?:sentence|paragraph|line) (?:for|per|a) (?:each )?\w+"
+    r"|bitte|kurz|insgesamt|überhaupt|eigentlich|hauptsächlich|hier|in (?:wenigen|\w+) (?:sätzen|worten|zeilen)"
+    r"|por favor|en general|brevemente|en (?:pocas|\w+) (?:palabras|frases|líneas)))*\W*$"
+)
+_SUMMARY = r"(?:summary|overview|synopsis|recap|outline|gist|abstract|tl;?dr|big picture|table of contents)"
+_MAIN = (
+    r"(?:main|key|major|central|overall|principal|most important|common|recurring|general|overarching|chief)\s+(?:\w+\s+)?"
+    r"(?:themes?|topics?|subjects?|ideas?|points?|messages?|arguments?|findings|takeaways?|conclusions?|threads?|plot)"
+)
+_HAUPT = (
+    r"(?:(?:haupt|kern|leit)(?:themen|thema|punkte?|aussagen?|gedanken?|ideen?|inhalte?|motive)"
+    r"|wichtigsten?\s+(?:themen|punkte|aussagen|inhalte|ergebnisse|erkenntnisse|gedanken))"
+)
+_SET = (
+    r"(?:the|this|our|a)\s+(?:whole\s+|entire\s+|multidisciplinary\s+)?(?:data ?set|corpus|collection|archive|library)"
+)
+_BROAD = (
+    r"(?:themes?|topics?|patterns?|trends?|motifs?|insights|challenges|connections|differences|features|markers|devices"
+    r"|approaches|techniques|benefits|roles?|entities|styles?|perspectives)"
+)
+_ASKED = re.compile(
+    "|".join(
+        (
+            rf"\b(?:summari[sz]e[sd]?|sum up|recap|outline|condense|describe|review)\s+{_WHOLE}{_OF}{_END}",
+            rf"\b{_SUMMARY}(?:\s+(?:of|over|about)\s+{_WHOLE})?{_OF}{_END}",
+            rf"\bwhat(?:'s|’s|\s+(?:is|are|was|were))\s+{_WHOLE}\s+(?:(?:all|mainly|mostly|really|primarily)\s+)*about{_END}",
+            rf"\bwhat\s+(?:do|does|did)\s+{_WHOLE}\s+(?:cover|contain|say|tell|discuss|deal with|talk about){_END}",
+            rf"\bwhat\s+(?:happens|happened)\s+(?:in|at|during)\s+{_WHOLE}{_END}",
+            rf"^\W*(?:what|which|list|give|name|describe|tell|explain|and)\b[^,.?!]*\b{_MAIN}{_OF}{_END}",
+            rf"^\W*(?:what|which)\s+(?:\w+\s+)?(?:themes|topics|subjects|motifs)\s+(?:\w+\s+){{1,4}}{_WHOLE}{_END}",
+            rf"^\W*(?:what|which)\s+(?:themes|topics|subjects)\s+(?:are|is|were|does|do)\s+[\w ]*\b(?:covered?|discuss(?:ed)?){_END}",
+            rf"^\W*how\s+(?:can|could|does|do|might|is|are)\s+{_SET}(?:['’]s)?\b",
+            rf"^\W*(?:what|how)\b.*\b{_BROAD}\b.*\b(?:in|within|across|throughout|of|from|using|integrating)\s+{_SET}\b",
+            rf"\bfass(?:e|t|en\s+sie)?\s+(?:mir\s+|bitte\s+|uns\s+)*{_GANZES}{_IN}(?:\s+(?:bitte|kurz|in \w+ \w+))*\s+zusammen{_END}",
+            rf"\b(?:zusammenfassung|(?:über|rück)blick|inhaltsangabe){_IN}{_END}",
+            rf"\b(?:worum|wovon|um was)\s+(?:geht|ging|handelt)e?(?:\s+es(?:\s+sich)?)?{_IN}{_END}",
+            rf"\b(?:was|welche)\b[^,.?!]*\b{_HAUPT}{_IN}{_END}",
+            rf"\bwas\s+(?:steht|passiert|geschieht)\s+in\s+{_GANZES}{_END}",
+            rf"\bres[uú]m(?:e|a|en|ir|ime|eme)\s+{_TODO}{_END}",
+            rf"\b(?:resumen|visión general){_DE}{_END}",
+            rf"\bde\s+qué\s+(?:va|van|tratan?|hablan?)\s+{_TODO}{_END}",
+            rf"\b(?:temas|ideas|puntos)\s+(?:principales|centrales|clave|más importantes){_DE}{_END}",
+        )
+    ),
+    re.IGNORECASE,
+)
+_HINT = re.compile(
+    r"summar|sum up|recap|outline|condense|descri|review|overview|synops|gist|abstract|tl;?dr|picture|contents|about"
+    r"|what|theme|topic|main|key|major|central|overall|principal|important|common|chief|how|fass|überblick|rückblick"
+    r"|inhalt|worum|wovon|haupt|kern|leit|wichtig|\bwas\b|res[uú]m|visión|de qué|temas|ideas|puntos",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(r"\s*\([^()]*\)\W*$")
+_QUOTES = str.maketrans("", "", "\"“”„«»‘'*_`")
+
+
+def is_about_a_whole(question: str, names: Iterable[str] = ()) -> bool:
+    """Whether a question asks what a whole document, or all that is there, says.
+
+    Parameters
+    ----------
+    question:
+        As it was asked.
+    names:
+        Titles of documents that stand in it: each is read as "this document".
+    """
+    text = question
+    for name in sorted(names, key=lambda one: (-len(one), one)):
+        text = re.sub(r"\W+".join(map(re.escape, re.findall(r"\w+", name))), f" {STAND_IN} ", text, flags=re.IGNORECASE)
+    while (shorter := _ASIDE.sub("", text)) != text:
+        text = shorter
+    bare = " ".join(text.replace("’s ", "'s ").split())
+    return any(_ASKED.search(one) for one in (bare, " ".join(bare.translate(_QUOTES).split())))
+
+
+def may_be_about_a_whole(question: str) -> bool:
+    """Whether it is worth while to look which titles stand in a question; many that are not about a whole pass too."""
+    return _HINT.search(question) is not None
