@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from monograph.answer.wholes import is_about_a_whole, may_be_about_a_whole
 from monograph.search import summaries
-from monograph.store import chunks, documents, readable
+from monograph.store import chunks, documents, filters, readable
 from monograph.store import tree as store
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
@@ -25,8 +25,14 @@ SHARE = 0.2
 WHOLE_SHARE = 0.5
 """The same of a question about a whole."""
 
-LAYERS = 1
+LAYERS = 2
 """How far up from a passage that was found."""
+
+LEAST = 2
+"""Passages that were found, at least, under a summary that goes with them."""
+
+SCATTERED = 0.5
+"""Documents a passage above which what was found does not hang together."""
 
 LOOKED_AT = 10
 MOST_NODES = 64
@@ -67,7 +73,7 @@ def overview(
     connection: Connection, question: str, hits: Sequence[Hit], allowed: Allowed, budget: int
 ) -> Overview | None:
     """The summaries that go with what was found; None where the file has no tree, or none goes with it."""
-    if not store.exists(connection):
+    if not store.exists(connection) or any(hit.summary is not None for hit in hits):
         return None
     named = _named(connection, question) if may_be_about_a_whole(question) else {}
     if named and is_about_a_whole(question, named):
@@ -80,17 +86,20 @@ def overview(
 
 
 def _above(connection: Connection, hits: Sequence[Hit]) -> list[int]:
-    """The summaries above what was found, those first that stand over the most and the best of it."""
-    rows = {
-        row: hit
-        for hit in hits[:LOOKED_AT]
-        if hit.summary is None and (row := chunks.row_of(connection, hit.chunk.id)) is not None
-    }
-    weights: dict[int, float] = {}
-    for row, nodes in store.ancestors(connection, list(rows)).items():
+    """The summaries above what was found, those first that stand over the most and the best of it.
+
+    None where it comes from many documents: there each passage tells of something else, and wants its tokens.
+    """
+    looked_at = hits[:LOOKED_AT]
+    if len({hit.chunk.document_id for hit in looked_at}) > SCATTERED * len(looked_at):
+        return []
+    found = {row: hit for hit in looked_at if (row := chunks.row_of(connection, hit.chunk.id)) is not None}
+    over: dict[int, list[int]] = {}
+    for row, nodes in store.ancestors(connection, list(found)).items():
         for node in nodes[:LAYERS]:
-            weights[node] = weights.get(node, 0.0) + 1.0 / (1.0 + rows[row].rank)
-    held = store.load(connection, weights)
+            over.setdefault(node, []).append(found[row].rank)
+    held = store.load(connection, over)
+    weights = {node: sum(1.0 / (1.0 + rank) for rank in ranks) for node, ranks in over.items() if len(ranks) >= LEAST}
     return sorted(weights, key=lambda node: (-weights[node], held[node].key))[:MOST_NODES]
 
 
@@ -110,7 +119,7 @@ def _of_whole(connection: Connection, named: list[int], hits: Sequence[Hit], all
         Hit(one.chunk, 0.0, rank, one.title, one.uri, one.metadata, (Origin("tree", rank, 0.0),))
         for rank, one in enumerate(readable.chunks(connection, first).values())
     ]
-    over = _hits(connection, ordered, allowed)
+    over = _hits(connection, ordered, filters.within(allowed, asked))
     return Overview(tuple(opening), over, WHOLE_SHARE, whole=True, opening=True)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -243,18 +243,21 @@ def _with_summaries(
     room = _Room(packing.budget, every, packing.count)
     share = int(packing.budget * over.share)
     passages = room.take(units, max(0, room.left - share))
-    beyond = _unsaid(_said(every, len(pieces), over), passages)
-    added = room.take(beyond, share)
+    if not passages and not over.whole:
+        return every, _fitting(units, pieces, packing)
+    added = room.take(_unsaid(_said(every, len(pieces)), passages), share)
     taken = set(map(id, passages))
-    more = room.take(_unsaid((unit for unit in units if id(unit) not in taken), added, whole=False))
-    passages = sorted([*passages, *more], key=lambda unit: -unit.value) or list(units[:1])
-    best, least = (max(u.value for u in passages), min(u.value for u in passages)) if passages else (0.0, 0.0)
-    first = best + len(added) + 1.0 if over.whole else least - 1.0
+    passages += room.take(_without([unit for unit in units if id(unit) not in taken], added))
+    passages.sort(key=lambda unit: -unit.value)
+    if not passages and not added:
+        return every, list(units[:1])
+    values = [unit.value for unit in passages] or [0.0]
+    first = max(values) + len(added) if over.whole else min(values) - 1.0
     added = [replace(unit, value=first - place) for place, unit in enumerate(added)]
     return every, [*added, *passages] if over.whole else [*passages, *added]
 
 
-def _said(every: Sequence[Piece], first: int, over: Overview) -> list[_Unit]:
+def _said(every: Sequence[Piece], first: int) -> list[_Unit]:
     """The sentences of summaries, which are the pieces from ``first`` on, in the order in which they are to be taken."""
     units = []
     for number, piece in enumerate(every[first:], first):
@@ -264,18 +267,25 @@ def _said(every: Sequence[Piece], first: int, over: Overview) -> list[_Unit]:
     return units
 
 
-def _unsaid(units: Iterable[_Unit], others: Sequence[_Unit], *, whole: bool = True) -> list[_Unit]:
-    """Without units that stand in others word for word, or in which one of the others stands; nor in one another."""
-    there = [" ".join(unit.text.split()) for unit in others]
+def _unsaid(units: Sequence[_Unit], others: Sequence[_Unit]) -> list[_Unit]:
+    """Without units that stand in others, or in one before, word for word."""
+    pieces: dict[int, list[str]] = {}
+    for unit in sorted(others, key=lambda unit: (unit.piece, unit.part, unit.start)):
+        pieces.setdefault(unit.piece, []).append(unit.text)
+    there = [" ".join(" ".join(texts).split()) for texts in pieces.values()]
     left = []
     for unit in units:
         text = " ".join(unit.text.split())
-        if any(text in one if whole else one in text for one in there):
-            continue
-        if whole:
+        if not any(text in one for one in there):
             there.append(text)
-        left.append(unit)
+            left.append(unit)
     return left
+
+
+def _without(units: Sequence[_Unit], others: Sequence[_Unit]) -> list[_Unit]:
+    """Without units in which one of others stands word for word."""
+    there = [" ".join(unit.text.split()) for unit in others]
+    return [unit for unit in units if not any(one in " ".join(unit.text.split()) for one in there)]
 
 
 def _less(chosen: Sequence[_Unit], pieces: Sequence[Piece], excess: float) -> list[_Unit]:

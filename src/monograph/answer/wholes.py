@@ -73,7 +73,7 @@ _ASKED = re.compile(
             rf"^\W*(?:what|which)\s+(?:themes|topics|subjects)\s+(?:are|is|were|does|do)\s+[\w ]*\b(?:covered?|discuss(?:ed)?){_END}",
             rf"^\W*how\s+(?:can|could|does|do|might|is|are)\s+{_SET}(?:['’]s)?\b",
             rf"^\W*(?:what|how)\b.*\b{_BROAD}\b.*\b(?:in|within|across|throughout|of|from|using|integrating)\s+{_SET}\b",
-            rf"\bfass(?:e|t|en\s+sie)?\s+(?:mir\s+|bitte\s+|uns\s+)*{_GANZES}{_IN}(?:\s+(?:bitte|kurz|in \w+ \w+))*\s+zusammen{_END}",
+            rf"\bfass(?:e|t|en\s+sie)?\s+(?:mir\s+|bitte\s+|uns\s+|das\s+(?=alles\b))*{_GANZES}{_IN}(?:\s+(?:bitte|kurz|in \w+ \w+))*\s+zusammen{_END}",
             rf"\b(?:zusammenfassung|(?:über|rück)blick|inhaltsangabe){_IN}{_END}",
             rf"\b(?:worum|wovon|um was)\s+(?:geht|ging|handelt)e?(?:\s+es(?:\s+sich)?)?{_IN}{_END}",
             rf"\b(?:was|welche)\b[^,.?!]*\b{_HAUPT}{_IN}{_END}",

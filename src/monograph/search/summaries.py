@@ -105,7 +105,7 @@ def _quoting(connection: Connection, row: store.Row, gist: SummaryText, allowed:
         sources = [one for one in sources if one.chunk_id in let_through]
     text, moved = "", []
     for one in sorted(sources, key=lambda one: (one.start, one.end)):
-        text += " " if text else ""
+        text += "\n" if text else ""
         moved.append(replace(one, start=len(text), end=len(text) + one.end - one.start))
         text += gist.text[one.start : one.end]
     return Summary(row.key.hex(), row.layer, text, tuple(dict.fromkeys(one.chunk_id for one in moved)), tuple(moved))

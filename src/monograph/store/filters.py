@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,6 +41,12 @@ def compile_condition(condition: Condition | None) -> Allowed:
         f"{{chunk}} IN (SELECT c.chunk FROM chunks AS c JOIN documents AS d USING (document) WHERE {sql})",  # noqa: S608
         tuple(parameters),
     )
+
+
+def within(allowed: Allowed, documents: Sequence[int]) -> Allowed:
+    """Of what is allowed, the chunks of some documents, by their row numbers."""
+    sql = f"({allowed.sql}) AND {{chunk}} IN (SELECT chunk FROM chunks JOIN json_each(?) AS w ON document = w.value)"  # noqa: S608
+    return Allowed(sql, (*allowed.parameters, json.dumps(list(documents))))
 
 
 def rows(connection: Connection, allowed: Allowed) -> npt.NDArray[np.int64]:
