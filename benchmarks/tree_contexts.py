@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import statistics
+import tempfile
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
+from machine import SHARED, console
 from monograph import Monograph
 from monograph.answer.wholes import is_about_a_whole
-from monograph.evaluate.datasets import Dataset, Question
+from monograph.evaluate.datasets import Dataset, Question, load_dataset
 from monograph.values import Context
 
 BUDGETS = (500, 1_000, 2_000)
 SETS = ("longdoc-summary", "quality-sample", "books", "multihop-rag", "ultradomain-mix")
 BOOKS = ("The Wonderful Wizard of Oz", "A Christmas Carol")
+TOLD = (
+    *SETS,
+    "squad",
+    "hotpotqa",
+    "2wikimultihopqa",
+    "musique",
+    "nq-sample",
+    "popqa-rebuilt",
+    "lihuaworld",
+    "xquad-zh-de-es",
+)
 Results = dict[str, Any]
 Score = Callable[[str, str], float]
 
@@ -69,3 +83,38 @@ def measured(
 def documents_of(context: Context) -> set[str]:
     """The documents that stand word for word in a context."""
     return {span.document_id for one in context.citations for span in one.spans}
+
+
+def contexts(most: int) -> Results:
+    """Every set's questions, of a file without a tree and of the same file with one."""
+    score = scorer()
+    results: Results = {"told": told()}
+    for name in SETS:
+        data = load_dataset(SHARED / "data" / name)
+        with tempfile.TemporaryDirectory(prefix="tree-") as folder, Monograph.open(Path(folder) / "a.mono") as without:
+            without.add(data.documents)
+            with Monograph.open(without.backup(Path(folder) / "b.mono")) as grown:
+                grown.tree.rebuild()
+                for group, questions in groups(name, data, most).items():
+                    if questions:
+                        results[f"{name}, {group}"] = beside(without, grown, name, questions, score)
+                        console.print(f"{name}, {group}: {results[f'{name}, {group}']}")
+    return results
+
+
+def beside(without: Monograph, grown: Monograph, name: str, questions: Sequence[Question], score: Score) -> Results:
+    """One group of questions at every budget, without and with; and how the tree alone does."""
+    ways = {"without": (without, "auto"), "with": (grown, "auto"), "tree": (grown, "tree")}
+    return {
+        str(budget): {way: measured(file, name, questions, budget, score, how) for way, (file, how) in ways.items()}
+        for budget in BUDGETS
+    }
+
+
+def told() -> Results:
+    """How many questions of each set are taken for questions about a whole."""
+    counts = {}
+    for name in TOLD:
+        asked = load_dataset(SHARED / "data" / name).questions
+        counts[name] = [sum(is_about_a_whole(one.question, BOOKS) for one in asked), len(asked)]
+    return counts

@@ -175,7 +175,7 @@ def by_words(texts: Sequence[str]) -> list[int]:
     st.sampled_from([0.2, 0.5, 1.0]),
     st.sampled_from([count_tokens, by_words]),
 )
-def test_the_budget_holds_and_nothing_is_said_twice(case, budget, cut, whole, opening, share, count) -> None:  # type: ignore[no-untyped-def]  # noqa: PLR0913
+def test_the_budget_holds_and_nothing_is_said_twice(case, budget, cut, whole, opening, share, count) -> None:  # type: ignore[no-untyped-def]
     documents, hits, summaries = case
     question = weighed("Who found the comet?", {"comet": 2}, 50)
     over = Overview(tuple(hits), tuple(summaries), share, whole, opening)

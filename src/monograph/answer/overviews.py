@@ -8,7 +8,7 @@ from the top down, and how the document begins.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from monograph.answer.wholes import is_about_a_whole, may_be_about_a_whole
 from monograph.search import summaries
@@ -36,7 +36,10 @@ SCATTERED = 0.5
 
 LOOKED_AT = 10
 MOST_NODES = 64
-"""Summaries that are read for one context."""
+"""Summaries that are read for one context, at least; more where the budget is large."""
+
+SUMMARY_TOKENS = 16
+"""Fewer than a summary has, as a rule."""
 
 CHUNK_TOKENS = 48
 """Fewer than a chunk has, as a rule: so many openings are read that a budget is filled."""
@@ -104,12 +107,12 @@ def _above(connection: Connection, hits: Sequence[Hit]) -> list[int]:
 
 
 def _of_whole(connection: Connection, named: list[int], hits: Sequence[Hit], allowed: Allowed, budget: int) -> Overview:
-    """Of the documents that are named, or the only one that may be found: how they begin; else of all, what was found."""
+    """Of the documents that are named, or the only one that may be found, how they begin; of all, what was found."""
+    most = max(MOST_NODES, budget // SUMMARY_TOKENS)
     asked = named or chunks.of_which_documents(connection, allowed, 2)
     if not named and len(asked) > 1:
-        return Overview(
-            tuple(hits), _hits(connection, store.from_the_top(connection, MOST_NODES), allowed), WHOLE_SHARE, whole=True
-        )
+        over = _hits(connection, store.from_the_top(connection, most), allowed)
+        return Overview(tuple(hits), over, WHOLE_SHARE, whole=True)
     under = [row for number in asked for row in chunks.rows_of_document(connection, number)]
     nodes = {node for some in store.ancestors(connection, under).values() for node in some}
     held = store.load(connection, nodes)
@@ -119,7 +122,7 @@ def _of_whole(connection: Connection, named: list[int], hits: Sequence[Hit], all
         Hit(one.chunk, 0.0, rank, one.title, one.uri, one.metadata, (Origin("tree", rank, 0.0),))
         for rank, one in enumerate(readable.chunks(connection, first).values())
     ]
-    over = _hits(connection, ordered, filters.within(allowed, asked))
+    over = _hits(connection, ordered[:most], filters.within(allowed, asked))
     return Overview(tuple(opening), over, WHOLE_SHARE, whole=True, opening=True)
 
 

@@ -258,7 +258,7 @@ def _with_summaries(
 
 
 def _said(every: Sequence[Piece], first: int) -> list[_Unit]:
-    """The sentences of summaries, which are the pieces from ``first`` on, in the order in which they are to be taken."""
+    """The sentences of summaries, which are the pieces from ``first`` on, in the order in which they are taken."""
     units = []
     for number, piece in enumerate(every[first:], first):
         summary, text = piece.hit.summary, piece.hit.text

@@ -1,8 +1,8 @@
 """Whether a question is about a whole, a document or all that is there, told from its words.
 
-*What is this report about?* is; *what is the report that Mara wrote about?* asks for something in it. A whole is named by
-what documents are called (a report, the meeting, these files) and nothing that narrows it may follow. Precision goes
-before recall: a question that is taken for one about a passage is answered as ever.
+*What is this report about?* is; *what is the report that Mara wrote about?* asks for something in it. A whole is named
+by what documents are called (a report, the meeting, these files) and nothing that narrows it may follow. Precision
+goes before recall: a question that is taken for one about a passage is answered as ever. In English, German, Spanish.
 """
 
 from __future__ import annotations
@@ -39,14 +39,16 @@ _IN = rf"(?:\s+(?:in|aus|von|über|zu|bei|an)?\s*{_GANZES})*"
 _DE = rf"(?:\s+(?:de|en|sobre)?\s*{_TODO})*"
 _END = (
     r"(?:[\s,]+(?:please|briefly|overall|here|in (?:brief|short|general|total|full)|for me|as a whole"
-    r"|(?:in|using) (?:about |at most |no more than )?(?:a few|\w+) (?:short )?(?:sentences?|words?|paragraphs?|points?|lines?)"
+    r"|(?:in|using) (?:about |at most |no more than )?(?:a few|\w+) (?:short )?"
+    r"(?:sentences?|words?|paragraphs?|points?|lines?)"
     r"|(?:one|a) (?:sentence|paragraph|line) (?:for|per|a) (?:each )?\w+"
     r"|bitte|kurz|insgesamt|überhaupt|eigentlich|hauptsächlich|hier|in (?:wenigen|\w+) (?:sätzen|worten|zeilen)"
     r"|por favor|en general|brevemente|en (?:pocas|\w+) (?:palabras|frases|líneas)))*\W*$"
 )
 _SUMMARY = r"(?:summary|overview|synopsis|recap|outline|gist|abstract|tl;?dr|big picture|table of contents)"
 _MAIN = (
-    r"(?:main|key|major|central|overall|principal|most important|common|recurring|general|overarching|chief)\s+(?:\w+\s+)?"
+    r"(?:main|key|major|central|overall|principal|most important|common|recurring|general|overarching|chief)"
+    r"\s+(?:\w+\s+)?"
     r"(?:themes?|topics?|subjects?|ideas?|points?|messages?|arguments?|findings|takeaways?|conclusions?|threads?|plot)"
 )
 _HAUPT = (
@@ -70,10 +72,11 @@ _ASKED = re.compile(
             rf"\bwhat\s+(?:happens|happened)\s+(?:in|at|during)\s+{_WHOLE}{_END}",
             rf"^\W*(?:what|which|list|give|name|describe|tell|explain|and)\b[^,.?!]*\b{_MAIN}{_OF}{_END}",
             rf"^\W*(?:what|which)\s+(?:\w+\s+)?(?:themes|topics|subjects|motifs)\s+(?:\w+\s+){{1,4}}{_WHOLE}{_END}",
-            rf"^\W*(?:what|which)\s+(?:themes|topics|subjects)\s+(?:are|is|were|does|do)\s+[\w ]*\b(?:covered?|discuss(?:ed)?){_END}",
+            rf"^\W*(?:what|which)\s+(?:themes|topics|subjects)\s+(?:are|were|do)\s+[\w ]*\b(?:covered|discussed){_END}",
             rf"^\W*how\s+(?:can|could|does|do|might|is|are)\s+{_SET}(?:['’]s)?\b",
             rf"^\W*(?:what|how)\b.*\b{_BROAD}\b.*\b(?:in|within|across|throughout|of|from|using|integrating)\s+{_SET}\b",
-            rf"\bfass(?:e|t|en\s+sie)?\s+(?:mir\s+|bitte\s+|uns\s+|das\s+(?=alles\b))*{_GANZES}{_IN}(?:\s+(?:bitte|kurz|in \w+ \w+))*\s+zusammen{_END}",
+            rf"\bfass(?:e|t|en\s+sie)?\s+(?:mir\s+|bitte\s+|uns\s+|das\s+(?=alles\b))*{_GANZES}{_IN}"
+            rf"(?:\s+(?:bitte|kurz|in \w+ \w+))*\s+zusammen{_END}",
             rf"\b(?:zusammenfassung|(?:über|rück)blick|inhaltsangabe){_IN}{_END}",
             rf"\b(?:worum|wovon|um was)\s+(?:geht|ging|handelt)e?(?:\s+es(?:\s+sich)?)?{_IN}{_END}",
             rf"\b(?:was|welche)\b[^,.?!]*\b{_HAUPT}{_IN}{_END}",

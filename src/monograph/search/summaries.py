@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from monograph.errors import InputError
@@ -81,28 +81,35 @@ def quotable(connection: Connection, nodes: Sequence[int], allowed: Allowed = EV
     ``chunks`` are those that are repeated, or all under it.
     """
     rows = store.load(connection, nodes)
-    barred = set() if allowed == EVERYTHING else store.barred(connection, allowed)
-    made = {}
-    for node, gist in texts_of(connection, rows.values()).items():
-        row = rows[node]
-        if gist.quotes:
-            summary = _quoting(connection, row, gist, allowed)
-        elif node in barred:
-            continue
-        else:
-            summary = Summary(row.key.hex(), row.layer, gist.text, tuple(store.chunk_ids_under(connection, node)))
-        if summary.text:
-            made[node] = summary
-    return {node: made[node] for node in nodes if node in made}
-
-
-def _quoting(connection: Connection, row: store.Row, gist: SummaryText, allowed: Allowed) -> Summary:
-    """What of a summary of sentences stands in chunks that are allowed: each sentence with its place."""
-    sources = _sources(connection, row.node, gist)
+    gists = texts_of(connection, rows.values())
+    sources = {node: _sources(connection, node, gist) for node, gist in gists.items() if gist.quotes}
     if allowed != EVERYTHING:
-        named = list(dict.fromkeys(one.chunk_id for one in sources))
-        let_through = set(chunks.ids(connection, chunks.asked(connection, named, allowed)).values())
-        sources = [one for one in sources if one.chunk_id in let_through]
+        sources = _let_through(connection, sources, allowed)
+    own_words = gists.keys() - sources.keys()
+    if own_words and allowed != EVERYTHING:
+        own_words -= store.barred(connection, allowed)
+    made: dict[int, Summary] = {}
+    for node in dict.fromkeys(nodes):
+        row = rows.get(node)
+        if row is not None and sources.get(node):
+            made[node] = _quoting(row, gists[node], sources[node])
+        elif row is not None and node in own_words:
+            under = tuple(store.chunk_ids_under(connection, node))
+            made[node] = Summary(row.key.hex(), row.layer, gists[node].text, under)
+    return made
+
+
+def _let_through(
+    connection: Connection, sources: Mapping[int, Sequence[Source]], allowed: Allowed
+) -> dict[int, list[Source]]:
+    """Sources by node, without those in chunks that are not allowed."""
+    named = list(dict.fromkeys(one.chunk_id for some in sources.values() for one in some))
+    held = set(chunks.ids(connection, chunks.asked(connection, named, allowed)).values())
+    return {node: [one for one in some if one.chunk_id in held] for node, some in sources.items()}
+
+
+def _quoting(row: store.Row, gist: SummaryText, sources: Sequence[Source]) -> Summary:
+    """The sentences of a summary that have these places, each on a line."""
     text, moved = "", []
     for one in sorted(sources, key=lambda one: (one.start, one.end)):
         text += "\n" if text else ""
