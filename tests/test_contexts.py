@@ -17,7 +17,7 @@ from monograph.answer import preamble, query_terms
 from monograph.answer.overviews import Overview
 from monograph.answer.pack import Packing, pack
 from monograph.answer.query_terms import weighed
-from monograph.answer.wholes import is_about_a_whole
+from monograph.answer.wholes import is_about_a_whole, may_be_about_a_whole
 from monograph.derive.tokens import count_tokens
 from monograph.store import tree as store
 from monograph.values import Context, Source, Summary, SummaryText
@@ -99,6 +99,20 @@ def test_questions_about_a_whole(question: str) -> None:
 @pytest.mark.parametrize("question", PART)
 def test_questions_about_something_in_it(question: str) -> None:
     assert not is_about_a_whole(question)
+
+
+def test_a_long_question_is_not_about_a_whole() -> None:
+    assert not is_about_a_whole("What themes " * 50_000 + "are in the dataset?")
+
+
+@pytest.mark.parametrize(
+    "words", ["in a ", "of the whole ", "der ganze ", "in dem ", "what is ", "a, ", "es ", "alle "]
+)
+@pytest.mark.parametrize("first", ["Fasse ", "Summarise ", "What are the main themes ", "What is ", "Worum geht es "])
+def test_no_question_takes_long_to_tell(first: str, words: str) -> None:
+    question = (first + words * 200)[:480] + "boat 7"
+    assert not is_about_a_whole(question)
+    assert isinstance(may_be_about_a_whole(question), bool)
 
 
 @pytest.mark.parametrize(

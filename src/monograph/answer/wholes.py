@@ -13,6 +13,9 @@ from collections.abc import Iterable
 STAND_IN = "this document"
 """What a title is read as."""
 
+LONGEST = 500
+"""Characters of a question; who writes more says what is wanted."""
+
 _NOUNS = (
     r"(?:documents?|texts?|files?|reports?|articles?|papers?|books?|stor(?:y|ies)|novels?|meetings?|transcripts?|minutes"
     r"|conversations?|chats?|plays?|poems?|essays?|manuals?|thesis|scripts?|letters?|e-?mails?|pages?|chapters?"
@@ -34,9 +37,6 @@ _EL = r"(?:el|la|los|las|est[aeo]s?|todos?|todas?|del|de|mis?|nuestr[ao]s?)"
 _WHOLE = rf"(?:(?:{_THE}\s+)+(?:(?!on\b|by\b|about\b)\w+\s+)?{_NOUNS}|it(?: all)?|this|everything)"
 _GANZES = rf"(?:(?:{_DER}\s+)+{_ALL}|es|alles|{STAND_IN})"
 _TODO = rf"(?:(?:{_EL}\s+)+{_TEXTOS}|{STAND_IN})"
-_OF = rf"(?:\s+(?:of|in|from|across|within|throughout|covered (?:in|by)|discussed (?:in|at))\s+{_WHOLE})*"
-_IN = rf"(?:\s+(?:in|aus|von|über|zu|bei|an)?\s*{_GANZES})*"
-_DE = rf"(?:\s+(?:de|en|sobre)?\s*{_TODO})*"
 _END = (
     r"(?:[\s,]+(?:please|briefly|overall|here|in (?:brief|short|general|total|full)|for me|as a whole"
     r"|(?:in|using) (?:about |at most |no more than )?(?:a few|\w+) (?:short )?"
@@ -62,41 +62,57 @@ _BROAD = (
     r"(?:themes?|topics?|patterns?|trends?|motifs?|insights|challenges|connections|differences|features|markers|devices"
     r"|approaches|techniques|benefits|roles?|entities|styles?|perspectives)"
 )
-_ASKED = re.compile(
-    "|".join(
-        (
-            rf"\b(?:summari[sz]e[sd]?|sum up|recap|outline|condense|describe|review)\s+{_WHOLE}{_OF}{_END}",
-            rf"\b{_SUMMARY}(?:\s+(?:of|over|about)\s+{_WHOLE})?{_OF}{_END}",
-            rf"\bwhat(?:'s|’s|\s+(?:is|are|was|were))\s+{_WHOLE}\s+(?:(?:all|mainly|mostly|really|primarily)\s+)*about{_END}",
-            rf"\bwhat\s+(?:do|does|did)\s+{_WHOLE}\s+(?:cover|contain|say|tell|discuss|deal with|talk about){_END}",
-            rf"\bwhat\s+(?:happens|happened)\s+(?:in|at|during)\s+{_WHOLE}{_END}",
-            rf"^\W*(?:what|which|list|give|name|describe|tell|explain|and)\b[^,.?!]*\b{_MAIN}{_OF}{_END}",
-            rf"^\W*(?:what|which)\s+(?:\w+\s+)?(?:themes|topics|subjects|motifs)\s+(?:\w+\s+){{1,4}}{_WHOLE}{_END}",
-            rf"^\W*(?:what|which)\s+(?:themes|topics|subjects)\s+(?:are|were|do)\s+[\w ]*\b(?:covered|discussed){_END}",
-            rf"^\W*how\s+(?:can|could|does|do|might|is|are)\s+{_SET}(?:['’]s)?\b",
-            rf"^\W*(?:what|how)\b.*\b{_BROAD}\b.*\b(?:in|within|across|throughout|of|from|using|integrating)\s+{_SET}\b",
-            rf"\bfass(?:e|t|en\s+sie)?\s+(?:mir\s+|bitte\s+|uns\s+|das\s+(?=alles\b))*{_GANZES}{_IN}"
-            rf"(?:\s+(?:bitte|kurz|in \w+ \w+))*\s+zusammen{_END}",
-            rf"\b(?:zusammenfassung|(?:über|rück)blick|inhaltsangabe){_IN}{_END}",
-            rf"\b(?:worum|wovon|um was)\s+(?:geht|ging|handelt)e?(?:\s+es(?:\s+sich)?)?{_IN}{_END}",
-            rf"\b(?:was|welche)\b[^,.?!]*\b{_HAUPT}{_IN}{_END}",
-            rf"\bwas\s+(?:steht|passiert|geschieht)\s+in\s+{_GANZES}{_END}",
-            rf"\bres[uú]m(?:e|a|en|ir|ime|eme)\s+{_TODO}{_END}",
-            rf"\b(?:resumen|visión general){_DE}{_END}",
-            rf"\bde\s+qué\s+(?:va|van|tratan?|hablan?)\s+{_TODO}{_END}",
-            rf"\b(?:temas|ideas|puntos)\s+(?:principales|centrales|clave|más importantes){_DE}{_END}",
-        )
-    ),
-    re.IGNORECASE,
-)
-_HINT = re.compile(
-    r"summar|sum up|recap|outline|condense|descri|review|overview|synops|gist|abstract|tl;?dr|picture|contents|about"
-    r"|what|theme|topic|main|key|major|central|overall|principal|important|common|chief|how|fass|überblick|rückblick"
-    r"|inhalt|worum|wovon|haupt|kern|leit|wichtig|\bwas\b|res[uú]m|visión|de qué|temas|ideas|puntos",
-    re.IGNORECASE,
-)
+
+
+def _asking_for(whole: str, ganzes: str, todo: str, repeated: str) -> re.Pattern[str]:
+    """What matches questions about a whole that is called so in English, in German, in Spanish.
+
+    ``repeated`` is ``*`` or ``?``: how often what it is a part of may follow.
+    """
+    within = r"(?:of|in|from|across|within|throughout|covered (?:in|by)|discussed (?:in|at))"
+    of = rf"(?:\s+{within}\s+{whole}){repeated}"
+    aus = rf"(?:\s+(?:in|aus|von|über|zu|bei|an)?\s*{ganzes}){repeated}"
+    de = rf"(?:\s+(?:de|en|sobre)?\s*{todo}){repeated}"
+    return re.compile(
+        "|".join(
+            (
+                rf"\b(?:summari[sz]e[sd]?|sum up|recap|outline|condense|describe|review)\s+{whole}{of}{_END}",
+                rf"\b{_SUMMARY}(?:\s+(?:of|over|about)\s+{whole})?{of}{_END}",
+                rf"\bwhat(?:'s|\s+(?:is|are|was|were))\s+{whole}\s+(?:(?:all|mainly|mostly|really)\s+)*about{_END}",
+                rf"\bwhat\s+(?:do|does|did)\s+{whole}\s+(?:cover|contain|say|tell|discuss|deal with|talk about){_END}",
+                rf"\bwhat\s+(?:happens|happened)\s+(?:in|at|during)\s+{whole}{_END}",
+                rf"^\W*(?:what|which|list|give|name|describe|tell|explain|and)\b[^,.?!]*\b{_MAIN}{of}{_END}",
+                rf"^\W*(?:what|which)\s+(?:\w+\s+)?(?:themes|topics|subjects|motifs)\s+(?:\w+\s+){{1,4}}{whole}{_END}",
+                rf"^\W*(?:what|which)\s+(?:themes|topics|subjects)\s+(?:are|were|do)\s+[\w ]*\b(?:covered|discussed){_END}",
+                rf"^\W*how\s+(?:can|could|does|do|might|is|are)\s+{_SET}(?:['’]s)?\b",
+                rf"^\W*(?:what|how)\b.*\b{_BROAD}\b.*\b(?:in|within|across|throughout|of|from|with|using)\s+{_SET}\b",
+                rf"\bfass(?:e|t|en\s+sie)?\s+(?:mir\s+|bitte\s+|uns\s+|das\s+(?=alles\b))*{ganzes}{aus}"
+                rf"(?:\s+(?:bitte|kurz|in \w+ \w+))*\s+zusammen{_END}",
+                rf"\b(?:zusammenfassung|(?:über|rück)blick|inhaltsangabe){aus}{_END}",
+                rf"\b(?:worum|wovon|um was)\s+(?:geht|ging|handelt)e?(?:\s+es(?:\s+sich)?)?{aus}{_END}",
+                rf"\b(?:was|welche)\b[^,.?!]*\b{_HAUPT}{aus}{_END}",
+                rf"\bwas\s+(?:steht|passiert|geschieht)\s+in\s+{ganzes}{_END}",
+                rf"\bres[uú]m(?:e|a|en|ir|ime|eme)\s+{todo}{_END}",
+                rf"\b(?:resumen|visión general){de}{_END}",
+                rf"\bde\s+qué\s+(?:va|van|tratan?|hablan?)\s+{todo}{_END}",
+                rf"\b(?:temas|ideas|puntos)\s+(?:principales|centrales|clave|más importantes){de}{_END}",
+            )
+        ),
+        re.IGNORECASE,
+    )
+
+
+_ASKED = _asking_for(_WHOLE, _GANZES, _TODO, "*")
+_ASKED_OF_ANYTHING = _asking_for(r"\S.*?", r"\S.*?", r"\S.*?", "?")
 _ASIDE = re.compile(r"\s*\([^()]*\)\W*$")
-_QUOTES = str.maketrans("", "", "\"“”„«»‘'*_`")
+_QUOTES = str.maketrans("", "", '"“”„«»‘*`')
+
+
+def _bare(text: str) -> str:
+    """A question without asides at its end, and without marks of quotation or emphasis."""
+    while (shorter := _ASIDE.sub("", text)) != text:
+        text = shorter
+    return " ".join(text.replace("’s ", "'s ").translate(_QUOTES).split())
 
 
 def is_about_a_whole(question: str, names: Iterable[str] = ()) -> bool:
@@ -109,15 +125,14 @@ def is_about_a_whole(question: str, names: Iterable[str] = ()) -> bool:
     names:
         Titles of documents that stand in it: each is read as "this document".
     """
+    if len(question) > LONGEST:
+        return False
     text = question
     for name in sorted(names, key=lambda one: (-len(one), one)):
         text = re.sub(r"\W+".join(map(re.escape, re.findall(r"\w+", name))), f" {STAND_IN} ", text, flags=re.IGNORECASE)
-    while (shorter := _ASIDE.sub("", text)) != text:
-        text = shorter
-    bare = " ".join(text.replace("’s ", "'s ").split())
-    return any(_ASKED.search(one) for one in (bare, " ".join(bare.translate(_QUOTES).split())))
+    return _ASKED.search(_bare(text)) is not None
 
 
 def may_be_about_a_whole(question: str) -> bool:
-    """Whether it is worth while to look which titles stand in a question; many that are not about a whole pass too."""
-    return _HINT.search(question) is not None
+    """Whether a question is about a whole if something in it is the title of a document."""
+    return len(question) <= LONGEST and _ASKED_OF_ANYTHING.search(_bare(question)) is not None

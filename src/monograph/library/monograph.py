@@ -308,6 +308,8 @@ class Monograph(Lookups):
     ) -> Context:
         """Find, reduce and pack: what a model needs to answer a question, with where each word of it stands.
 
+        Where the file has a tree, a share is for summaries: see :mod:`monograph.answer.overviews`.
+
         Parameters
         ----------
         query, k, how, where:
