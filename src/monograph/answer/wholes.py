@@ -83,7 +83,8 @@ def _asking_for(whole: str, ganzes: str, todo: str, repeated: str) -> re.Pattern
                 rf"\bwhat\s+(?:happens|happened)\s+(?:in|at|during)\s+{whole}{_END}",
                 rf"^\W*(?:what|which|list|give|name|describe|tell|explain|and)\b[^,.?!]*\b{_MAIN}{of}{_END}",
                 rf"^\W*(?:what|which)\s+(?:\w+\s+)?(?:themes|topics|subjects|motifs)\s+(?:\w+\s+){{1,4}}{whole}{_END}",
-                rf"^\W*(?:what|which)\s+(?:themes|topics|subjects)\s+(?:are|were|do)\s+[\w ]*\b(?:covered|discussed){_END}",
+                rf"^\W*(?:what|which)\s+(?:themes|topics|subjects)\s+(?:are|were|do)\s+[\w ]*"
+                rf"\b(?:covered|discussed){_END}",
                 rf"^\W*how\s+(?:can|could|does|do|might|is|are)\s+{_SET}(?:['’]s)?\b",
                 rf"^\W*(?:what|how)\b.*\b{_BROAD}\b.*\b(?:in|within|across|throughout|of|from|with|using)\s+{_SET}\b",
                 rf"\bfass(?:e|t|en\s+sie)?\s+(?:mir\s+|bitte\s+|uns\s+|das\s+(?=alles\b))*{ganzes}{aus}"
