@@ -27,9 +27,10 @@ the context's text against the reference, in percent; evidence is the share of t
 and tokens are means. For longdoc-summary a filter names the document. Broad questions of ultradomain-mix, books and
 multihop-rag have no references: how many documents are told of says how wide a context is, not whether it is good."""
 TOLD = """\
-Told from their words as questions about a whole: {counts}. By hand all 33 of longdoc-summary's that ask for a whole are, and
-none that asks for something in it; the four of quality-sample ask which option best summarizes the story; all of
-ultradomain-mix's are broad by its authors; no question of the other sets is taken for one."""
+Told from their words as questions about a whole: {counts}. Read by hand, all of longdoc-summary's that ask for a whole are
+among them, and none that asks for something in it; quality-sample's ask which option best summarizes the story, those of books
+for the whole story; all of ultradomain-mix's are broad, and those that do not speak of the dataset are not told. No question
+of the other sets is taken for one."""
 COVERAGE = """\
 MultiHop-RAG, the first build with a share of the corpus, the rest in ten steps (the paper's Table IV: accuracy 41 to 63 with
 the share). With random planes the tree is the same each time. Learned planes come from the chunks that were there at 64, 512
