@@ -21,6 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import tree_contexts
 import tree_report
 import tree_rivals
 from machine import SHARED, console, machine
@@ -467,11 +468,17 @@ def raptor(options: argparse.Namespace) -> Results:
     }  # fmt: skip
 
 
+def contexts(options: argparse.Namespace) -> Results:
+    """What summaries add to contexts."""
+    return tree_contexts.contexts(options.questions)
+
+
 SECTIONS = {
     "growth": growth,
     "single": single,
     "recall": recall,
     "rouge": rouge,
+    "contexts": contexts,
     "coverage": coverage,
     "tolerance": tolerance,
     "raptor": raptor,

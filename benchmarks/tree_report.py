@@ -21,6 +21,16 @@ ROUGE = """\
 ROUGE-L recall (and F) of the packed context against the reference, in percent, with rouge-score: {questions} questions about
 {documents} long documents, each document a file of its own. *flat* packs chunks by cosine, the others chunks and summaries,
 all as many as fit into so many tokens."""
+CONTEXTS = """\
+`context(question, budget)` of one file a set, without a tree and with one; *tree* is `how="tree"`. ROUGE-2 recall is that of
+the context's text against the reference, in percent; evidence is the share of the right documents that stand in it; documents
+and tokens are means. For longdoc-summary a filter names the document. Broad questions of ultradomain-mix, books and
+multihop-rag have no references: how many documents are told of says how wide a context is, not whether it is good."""
+TOLD = """\
+Told from their words as questions about a whole: {counts}. Read by hand, all of longdoc-summary's that ask for a whole are
+among them, and none that asks for something in it; quality-sample's ask which option best summarizes the story, those of books
+for the whole story; all of ultradomain-mix's are broad, and those that do not speak of the dataset are not told. No question
+of the other sets is taken for one."""
 COVERAGE = """\
 MultiHop-RAG, the first build with a share of the corpus, the rest in ten steps (the paper's Table IV: accuracy 41 to 63 with
 the share). With random planes the tree is the same each time. Learned planes come from the chunks that were there at 64, 512
@@ -126,6 +136,31 @@ def _rouge(found: Results) -> str:
     )
 
 
+def _contexts(found: Results) -> str:
+    rows = []
+    for group, by_budget in found.items():
+        if not isinstance(by_budget, dict) or group == "told":
+            continue
+        for most, ways in by_budget.items():
+            rows.append(
+                [
+                    group, str(ways["with"]["questions"]), f"{int(most):,}",
+                    *(_percent(ways[way]["ROUGE-2 recall"]) for way in ("without", "with", "tree")),
+                    *(_percent(ways[way]["evidence"]) for way in ("without", "with")),
+                    *(f"{ways[way]['documents']:.1f}" for way in ("without", "with")),
+                    *(f"{ways[way]['tokens']:,.0f}" for way in ("without", "with")),
+                ]
+            )  # fmt: skip
+    headings = ["questions", "n", "budget", "ROUGE-2 without", "with", "tree", "evidence without", "with"]
+    headings += ["documents without", "with", "tokens without", "with"]
+    counts = ", ".join(f"{name} {whole:,} of {count:,}" for name, (whole, count) in found["told"].items())
+    return "\n\n".join(["## Contexts", CONTEXTS, _table(headings, rows), TOLD.format(counts=counts)])
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.1f}"
+
+
 def _coverage(found: Results) -> str:
     rows = [
         [
@@ -173,6 +208,7 @@ SECTIONS = {
     "raptor": _raptor,
     "recall": _recall,
     "rouge": _rouge,
+    "contexts": _contexts,
     "coverage": _coverage,
     "tolerance": _tolerance,
 }

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
 
+from monograph.answer.overviews import Overview
 from monograph.answer.pieces import Piece, cite, gather
 from monograph.answer.query_terms import QueryTerms
 from monograph.answer.reduce import CUT_MEND, RANK, kept, runs
 from monograph.answer.sentence_scores import Passage, score_sentences
+from monograph.answer.units import units as split
 from monograph.derive.sentences import sentence_spans
 from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError
@@ -88,6 +90,7 @@ def pack(
     packing: Packing = DEFAULT_PACKING,
     relations: Sequence[str] = (),
     candidates: Sequence[str] = (),
+    over: Overview | None = None,
 ) -> Context:
     """Pack hits into a context.
 
@@ -106,10 +109,16 @@ def pack(
         Budget, cut, order, tokens.
     relations, candidates:
         Shown ahead of the pieces where the budget has room for them; of the candidates, those that stand in a piece.
+    over:
+        Summaries that go with the hits, for a share of the budget: of what they say, what no passage here says.
     """
     pieces = gather(hits)
-    units = _different(_units(asked, pieces, packing.cut), pieces)
-    chosen = _fitting(units, pieces, packing)
+    opening = over is not None and over.opening
+    units = _different(_in_order(pieces) if opening else _units(asked, pieces, packing.cut), pieces)
+    if over is None:
+        chosen = _fitting(units, pieces, packing)
+    else:
+        pieces, chosen = _with_summaries(units, pieces, over, packing)
     preamble = (tuple(relations), tuple(candidates))
     while True:
         citations = _citations(chosen, pieces, packing.order)
@@ -177,21 +186,104 @@ def _different(units: Sequence[_Unit], pieces: Sequence[Piece]) -> list[_Unit]:
     return different
 
 
+def _in_order(pieces: Sequence[Piece]) -> list[_Unit]:
+    """All sentences in reading order; of several pieces the first of each, then the second of each."""
+    places = [
+        (at, number, part, start, end)
+        for number, piece in enumerate(pieces)
+        for at, (part, start, end) in enumerate(
+            (part, start, end) for part, one in enumerate(piece.parts) for start, end in split(one.text)
+        )
+    ]
+    return [
+        _Unit(number, part, start, end, pieces[number].parts[part].text[start:end], -float(place))
+        for place, (_, number, part, start, end) in enumerate(sorted(places))
+    ]
+
+
+@dataclass(slots=True)
+class _Room:
+    """What is left of a budget, by a count of each text alone; a piece's heading costs once."""
+
+    left: int
+    pieces: Sequence[Piece]
+    count: Counter
+    opened: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.left -= 2 * self.count([_FENCE])[0]
+
+    def take(self, units: Sequence[_Unit], most: int | None = None) -> list[_Unit]:
+        """Those of some units, in order, that there is room for; together at most so many tokens."""
+        headings = [cite(piece, 10, [()] * len(piece.parts), 0.0).heading + "\n\n" for piece in self.pieces]
+        counts = self.count([*headings, *(unit.text + " …" for unit in units)])
+        kept_back = 0 if most is None else max(0, self.left - most)
+        chosen = []
+        for unit, tokens in zip(units, counts[len(headings) :], strict=True):
+            cost = tokens + (0 if unit.piece in self.opened else counts[unit.piece])
+            if cost <= self.left - kept_back:
+                self.left -= cost
+                self.opened.add(unit.piece)
+                chosen.append(unit)
+        return chosen
+
+
 def _fitting(units: Sequence[_Unit], pieces: Sequence[Piece], packing: Packing) -> list[_Unit]:
-    """The best units that the budget has room for, by a count of each alone; at least one."""
-    headings = [cite(piece, 10, [()] * len(piece.parts), 0.0).heading + "\n\n" for piece in pieces]
-    counts = packing.count([_FENCE, *headings, *(unit.text + " …" for unit in units)])
-    left = packing.budget - 2 * counts[0]
-    opening, costs = counts[1 : len(pieces) + 1], counts[len(pieces) + 1 :]
-    opened: set[int] = set()
-    chosen = []
-    for unit, tokens in zip(units, costs, strict=True):
-        cost = tokens + (0 if unit.piece in opened else opening[unit.piece])
-        if cost <= left:
-            left -= cost
-            opened.add(unit.piece)
-            chosen.append(unit)
-    return chosen or list(units[:1])
+    """The best units that the budget has room for; at least one."""
+    return _Room(packing.budget, pieces, packing.count).take(units) or list(units[:1])
+
+
+def _with_summaries(
+    units: Sequence[_Unit], pieces: Sequence[Piece], over: Overview, packing: Packing
+) -> tuple[list[Piece], list[_Unit]]:
+    """Passages in what the summaries leave, what summaries say beyond them in theirs, and passages in what is left."""
+    every = [*pieces, *gather(over.summaries)]
+    room = _Room(packing.budget, every, packing.count)
+    share = int(packing.budget * over.share)
+    passages = room.take(units, max(0, room.left - share))
+    if not passages and not over.whole:
+        return every, _fitting(units, pieces, packing)
+    added = room.take(_unsaid(_said(every, len(pieces)), passages), share)
+    taken = set(map(id, passages))
+    passages += room.take(_without([unit for unit in units if id(unit) not in taken], added))
+    passages.sort(key=lambda unit: -unit.value)
+    if not passages and not added:
+        return every, list(units[:1])
+    values = [unit.value for unit in passages] or [0.0]
+    first = max(values) + len(added) if over.whole else min(values) - 1.0
+    added = [replace(unit, value=first - place) for place, unit in enumerate(added)]
+    return every, [*added, *passages] if over.whole else [*passages, *added]
+
+
+def _said(every: Sequence[Piece], first: int) -> list[_Unit]:
+    """The sentences of summaries, which are the pieces from ``first`` on, in the order in which they are taken."""
+    units = []
+    for number, piece in enumerate(every[first:], first):
+        summary, text = piece.hit.summary, piece.hit.text
+        spans = [(one.start, one.end) for one in summary.sources] if summary and summary.sources else split(text)
+        units += [_Unit(number, 0, start, end, text[start:end], 0.0) for start, end in spans]
+    return units
+
+
+def _unsaid(units: Sequence[_Unit], others: Sequence[_Unit]) -> list[_Unit]:
+    """Without units that stand in others, or in one before, word for word."""
+    pieces: dict[int, list[str]] = {}
+    for unit in sorted(others, key=lambda unit: (unit.piece, unit.part, unit.start)):
+        pieces.setdefault(unit.piece, []).append(unit.text)
+    there = [" ".join(" ".join(texts).split()) for texts in pieces.values()]
+    left = []
+    for unit in units:
+        text = " ".join(unit.text.split())
+        if not any(text in one for one in there):
+            there.append(text)
+            left.append(unit)
+    return left
+
+
+def _without(units: Sequence[_Unit], others: Sequence[_Unit]) -> list[_Unit]:
+    """Without units in which one of others stands word for word."""
+    there = [" ".join(unit.text.split()) for unit in others]
+    return [unit for unit in units if not any(one in " ".join(unit.text.split()) for one in there)]
 
 
 def _less(chosen: Sequence[_Unit], pieces: Sequence[Piece], excess: float) -> list[_Unit]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from monograph.values import Citation, Hit, Span, joined
+from monograph.values import Citation, Hit, Span, Summary, joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +59,19 @@ def cite(piece: Piece, number: int, spans: Sequence[Sequence[tuple[int, int]]], 
         uri="" if summary else hit.uri,
         page=page,
         chunks=piece.chunks,
-        spans=kept
-        if summary is None
-        else tuple(
-            Span(one.document_id, one.document_start, one.document_end, summary.text[one.start : one.end])
-            for one in summary.sources
-        ),
+        spans=kept if summary is None else _repeated(summary, spans[0]),
         text=joined(kept),
         summary=summary is not None,
         value=value,
+    )
+
+
+def _repeated(summary: Summary, kept: Sequence[tuple[int, int]]) -> tuple[Span, ...]:
+    """What of documents a summary repeats word for word, in what is kept of it."""
+    return tuple(
+        Span(one.document_id, one.document_start, one.document_end, summary.text[one.start : one.end])
+        for one in summary.sources
+        if any(start <= one.start and one.end <= end for start, end in kept)
     )
 
 

@@ -7,13 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from monograph.answer import abstain, ask, follow_up, preamble, query_terms
+from monograph.answer import abstain, ask, follow_up, overviews, preamble, query_terms
 from monograph.answer.cache import AnswerCache
 from monograph.answer.pack import Packing, pack
 from monograph.answer.reduce import reduce
 from monograph.answer.windows import Windows, reduce_to_windows
 from monograph.library.opened import OpenFile
-from monograph.library.searches import search
+from monograph.library.searches import allowed, search
+from monograph.search.how import strategy
+from monograph.search.how.tree import Tree
 from monograph.search.strategy import Strategy
 from monograph.values import Answer, Context, Hit, ReducedHit, Timings, Turn, arguments
 
@@ -43,13 +45,18 @@ def reduced(
         return reduce(query_terms.take_apart(connection, query), hits, cut)
 
 
-def packed(file: OpenFile, query: str, hits: Sequence[Hit], packing: Packing) -> Context:
+def packed(file: OpenFile, query: str, hits: Sequence[Hit], packing: Packing, asked: Request) -> Context:
     """Hits as a context: see :meth:`monograph.Monograph.context`."""
     with file.database.read() as connection:
+        over = None
+        if asked.k and not isinstance(strategy(asked.how), Tree):
+            over = overviews.overview(connection, query, hits, allowed(asked.where), packing.budget)
+        hits = hits if over is None else over.hits
         question = query_terms.take_apart(connection, query)
         names = preamble.candidates(connection, question, hits)
-    made = pack(question, hits, packing, preamble.relations(hits), names)
-    return replace(made, relevance=abstain.relevance(question, hits))
+    made = pack(question, hits, packing, preamble.relations(hits), names, over)
+    whole = over is not None and over.whole and bool(made.citations)
+    return replace(made, relevance=1.0 if whole else abstain.relevance(question, hits))
 
 
 def stream(
@@ -60,7 +67,7 @@ def stream(
     query = follow_up.alone(file.model, asked.question, asked.history) if asked.history else asked.question
     hits = search(file, query, asked.k, asked.how, asked.where)
     found = time.perf_counter()
-    context = packed(file, query, hits, packing)
+    context = packed(file, query, hits, packing, asked)
     spent = Timings(retrieval=found - begun, reduction=time.perf_counter() - found)
     cache = AnswerCache(file.database) if remember else None
     for piece in ask.stream(file.model, context, cache, max_tokens):

@@ -318,6 +318,8 @@ class Monograph(Lookups):
     ) -> Context:
         """Find, reduce and pack: what a model needs to answer a question, with where each word of it stands.
 
+        Where the file has a tree, a share is for summaries: see :mod:`monograph.answer.overviews`.
+
         Parameters
         ----------
         query, k, how, where:
@@ -332,7 +334,8 @@ class Monograph(Lookups):
             How the model's tokens are counted; by default with Llama 2's tokenizer.
         """
         packing = Packing(budget, cut, order, count)
-        return answers.packed(self._file, query, self.search(query, k, how, where), packing)
+        asked = answers.Request(query, (), k, how, where)
+        return answers.packed(self._file, query, self.search(query, k, how, where), packing, asked)
 
     def ask(  # noqa: PLR0913 - each is a choice of its own
         self,

@@ -303,3 +303,19 @@ def _found(connection: Connection, row: tuple[Any, ...], *, strict: bool) -> Fou
         return Found(number, chunk, title, uri, documents.loaded_object(merged))
     except UNDECODABLE as error:
         raise documents.damaged(connection, document, f"row {number} of chunks: {error}") from error
+
+
+def of_which_documents(connection: Connection, allowed: Allowed, most: int) -> list[int]:
+    """Row numbers of the documents of which a chunk is allowed, ascending, at most so many."""
+    query = f"SELECT DISTINCT document FROM chunks WHERE {allowed.on('chunk')} ORDER BY document LIMIT {most:d}"  # noqa: S608
+    return [row for (row,) in connection.execute(query, allowed.parameters)]
+
+
+def openings(connection: Connection, documents: Sequence[int], allowed: Allowed, most: int) -> list[int]:
+    """The first chunks of documents that are allowed, at most so many: the first of each, then the second of each."""
+    found = connection.execute(
+        f"""SELECT c.chunk FROM json_each(?) AS w CROSS JOIN chunks AS c
+        WHERE c.document = w.value AND {allowed.on("c.chunk")} ORDER BY c.ordinal, c.document LIMIT ?""",  # noqa: S608
+        (json.dumps(list(documents)), *allowed.parameters, most),
+    )
+    return [row for (row,) in found]

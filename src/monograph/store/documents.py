@@ -253,3 +253,11 @@ def _by_path(connection: Connection, name: str) -> list[Row]:
     path = os.path.abspath(name)  # noqa: PTH100 - resolve() would follow links
     root = owner_of(every_root(connection), path)
     return [] if root is None else by_uri(connection, root.uri(path))
+
+
+def names(connection: Connection) -> list[tuple[int, str, str]]:
+    """(row number, title, uri) of every document, in order; what is no UTF-8 is read as far as it goes."""
+    found = connection.execute(
+        "SELECT document, CAST(title AS BLOB), CAST(uri AS BLOB) FROM documents ORDER BY document"
+    )
+    return [(row, title.decode("utf-8", "replace"), uri.decode("utf-8", "replace")) for row, title, uri in found]

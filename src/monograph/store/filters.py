@@ -65,6 +65,12 @@ def compile_condition(condition: Condition | None) -> Allowed:
     )
 
 
+def within(allowed: Allowed, documents: Sequence[int]) -> Allowed:
+    """Of what is allowed, the chunks of some documents, by their row numbers."""
+    sql = f"({allowed.sql}) AND {{chunk}} IN (SELECT chunk FROM chunks JOIN json_each(?) AS w ON document = w.value)"  # noqa: S608
+    return Allowed(sql, (*allowed.parameters, json.dumps(list(documents))))
+
+
 def rows(connection: Connection, allowed: Allowed) -> npt.NDArray[np.int64]:
     """Row numbers of all chunks that are allowed, ascending."""
     found = connection.execute(

@@ -372,3 +372,23 @@ def leaves_by_id(connection: Connection, names: Iterable[str]) -> dict[str, Row]
 def every_leaf(connection: Connection) -> list[Leaf]:
     """What the nodes of all chunks are to be made of."""
     return leaves(connection, chunk_rows(connection))
+
+
+def ancestors(connection: Connection, chunks: Sequence[int]) -> dict[int, list[int]]:
+    """The summaries above chunks, by chunk row, from the lowest layer up."""
+    found: dict[int, list[int]] = {}
+    for row, node in connection.execute(
+        """WITH RECURSIVE up(chunk, node, layer) AS (
+            SELECT n.chunk, n.parent, 1 FROM json_each(?) AS w CROSS JOIN nodes AS n WHERE n.chunk = w.value
+            UNION ALL SELECT u.chunk, n.parent, u.layer + 1 FROM up AS u CROSS JOIN nodes AS n WHERE n.node = u.node)
+        SELECT chunk, node FROM up WHERE node IS NOT NULL ORDER BY chunk, layer""",
+        (json.dumps(list(chunks)),),
+    ):
+        found.setdefault(row, []).append(node)
+    return found
+
+
+def from_the_top(connection: Connection, most: int) -> list[int]:
+    """At most so many summaries, the highest layer first, each layer in its order."""
+    found = connection.execute("SELECT node FROM nodes WHERE layer > 0 ORDER BY layer DESC, rank, key LIMIT ?", (most,))
+    return [row for (row,) in found]
