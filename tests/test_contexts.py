@@ -245,7 +245,7 @@ REPORTS = [
     report("c", "Harbour of Brindle, part two", "Brindle"),
     Document("Ines Okafor found the comet on the eleventh of April in 1963.", id="comet", title="Logbook"),
 ]
-GOLDEN = "73d8e57f"
+GOLDEN = "45ecab99"
 QUESTIONS = [
     "Who found the comet?",
     "What is this about?",
