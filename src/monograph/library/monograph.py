@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from monograph.answer.ask import MAX_TOKENS
-from monograph.answer.pack import BUDGET, Counter, Packing
+from monograph.answer.excerpt import Counter
+from monograph.answer.pack import BUDGET, Packing
 from monograph.answer.windows import Windows
 from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError
@@ -305,6 +306,7 @@ class Monograph(Lookups):
         cut: float = DEFAULT_CUT,
         order: PassageOrder = "relevance",
         count: Counter = count_tokens,
+        threshold: float = 0.0,
     ) -> Context:
         """Find, reduce and pack: what a model needs to answer a question, with where each word of it stands.
 
@@ -320,9 +322,11 @@ class Monograph(Lookups):
             ``relevance``, or ``edges``: the best first and last.
         count:
             How the model's tokens are counted; by default with Llama 2's tokenizer.
+        threshold:
+            Confidence below which the context holds nothing, 0 to 1. How sure it is stands in its ``relevance``.
         """
         packing = Packing(budget, cut, order, count)
-        return answers.packed(self._file, query, self.search(query, k, how, where), packing)
+        return answers.packed(self._file, query, self.search(query, k, how, where), packing, threshold)
 
     def ask(  # noqa: PLR0913 - each is a choice of its own
         self,
@@ -335,13 +339,22 @@ class Monograph(Lookups):
         where: Mapping[str, Any] | None = None,
         max_tokens: int = MAX_TOKENS,
         remember: bool = True,
+        threshold: float | None = None,
     ) -> Answer:
         """Answer a question from the file, with the model it was opened with. Parameters as for :meth:`stream`.
 
         Raises ModelUnavailable if the model does not answer, or breaks off: half an answer is none.
         """
         *_, answer = self.stream(
-            question, budget, history=history, k=k, how=how, where=where, max_tokens=max_tokens, remember=remember
+            question,
+            budget,
+            history=history,
+            k=k,
+            how=how,
+            where=where,
+            max_tokens=max_tokens,
+            remember=remember,
+            threshold=threshold,
         )
         assert isinstance(answer, Answer)  # noqa: S101 - the last thing a stream gives
         return answer
@@ -357,12 +370,14 @@ class Monograph(Lookups):
         where: Mapping[str, Any] | None = None,
         max_tokens: int = MAX_TOKENS,
         remember: bool = True,
+        threshold: float | None = None,
     ) -> Iterator[str | Answer]:
         """Answer a question piece by piece, and at the end give the whole :class:`Answer`.
 
         The file is searched, what is found is reduced and packed, and the model is asked to answer from that alone.
         What it cites is held against the context. Where nothing relevant is found it is not asked. Without a model
-        the answer is the passages themselves, or that the file does not tell.
+        the answer is the one sentence most likely to answer, behind a mark, and the best passages, as many as the
+        budget has room for; or that the file does not tell.
 
         Parameters
         ----------
@@ -376,6 +391,10 @@ class Monograph(Lookups):
         remember:
             Keep the model's answer in the file under its question, context and model, and use it when these come again.
             ``compact`` and ``forget`` drop it.
+        threshold:
+            Confidence (``answer.confidence``) below which the answer is that the file does not tell, 0 to 1: by default
+            0.22 without a model; with one 0.06, as it can say itself that it does not know. Raises InputError if it is
+            out of range.
         """
-        asked = answers.Request(question, tuple(history), k, how, where)
+        asked = answers.Request(question, tuple(history), k, how, where, threshold)
         return answers.stream(self._file, asked, Packing(budget), max_tokens, remember=remember)
