@@ -167,6 +167,14 @@ def test_an_excerpt_holds_what_is_asked_for() -> None:
     assert "Tobias Renk" in text[start:end]
 
 
+def test_a_heading_is_no_part_of_the_sentence() -> None:
+    said = "Mrs Grubb repaired the boiler of the old dome on the third of March."
+    text = f"# The year of the winter\n\n## 3 March\n\n{said}\n\nSnow again."
+    asked = weighed("Who repaired the boiler?", {}, 10)
+    start, end = excerpt(asked, text, None, 500, count_tokens)
+    assert text[start:end] == said
+
+
 @given(st.lists(st.sampled_from(["the", "boilers", "boiler", "of", "Vienna"]), max_size=9), st.integers(1, 4))
 def test_runs_of_words(words: list[str], length: int) -> None:
     stems = [stem(one.lower()) for one in words]

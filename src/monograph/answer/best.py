@@ -8,6 +8,7 @@ other, which that does not.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 
@@ -16,6 +17,7 @@ import numpy as np
 from monograph.answer.abstain import runs_of_words
 from monograph.answer.excerpt import Counter, excerpt
 from monograph.answer.overlap import Places, Words, written_words
+from monograph.answer.preamble import may_answer
 from monograph.answer.query_terms import QueryTerms
 from monograph.answer.sentence_scores import SENTENCE, Passage, read
 from monograph.answer.units import units
@@ -36,7 +38,7 @@ the sentence before adds; whether it is its passage's first."""
 HOLDS = Model(-1.09, (0.68,))
 """That the best sentence holds the answer, if any does: the log-odds of its share in the softmax."""
 
-_NUMBER = re.compile(r"\d")
+_WORD = re.compile(r"\w+")
 _PAIR = 2
 _NARROW = frozenset(("person", "place", "date", "quantity"))
 
@@ -110,9 +112,9 @@ def features(
 
 
 def fitted(asked: QueryTerms, best: BestSentence, budget: int, count: Counter) -> BestSentence | None:
-    """The best sentence, or the stretch of it that has room under a budget of tokens; None where no word has.
+    """The best sentence without headings, or the stretch of it that has room under a budget; None where no word has.
 
-    The stretch holds the name, date or number that is asked for, where there is one.
+    The stretch holds the name, date or number that is asked for, where there is one and it has room.
     """
     inner = best.within
     wanted = None if inner is None else (inner.start - best.span.start, inner.end - best.span.start)
@@ -135,23 +137,25 @@ def _stands(asked: QueryTerms, title: str) -> list[float]:
 
 
 def _within(asked: QueryTerms, hit: Hit, sentence: tuple[int, int], inside: Sequence[Mention]) -> Span | None:
-    """What of some mentions in a sentence is nearest to the question's words in it."""
+    """What of some mentions in a sentence stands nearest to the question's words in it."""
     if asked.kind not in _NARROW or not inside:
         return None
     start, end = sentence
     stems = set(asked.stems)
-    said = [found.start() + start for found in re.finditer(r"\w+", hit.text[start:end]) if _said(found[0], stems)]
-    best = min(inside, key=lambda one: (_unlikely(asked, one), sum(abs(one.start - at) for at in said), one.start))
+    said = [
+        (found.start(), found.end())
+        for found in _WORD.finditer(hit.text, start, end)
+        if not stems.isdisjoint(map(stem, words_of(found[0])))
+    ]
+    best = min(
+        inside,
+        key=lambda one: (
+            not may_answer(one, hit.text),
+            sum(math.log1p(max(0, first - one.end, one.start - last)) for first, last in said),
+            one.start,
+        ),
+    )
     return _span(hit, best.start, best.end)
-
-
-def _said(word: str, stems: set[str]) -> bool:
-    return not stems.isdisjoint(map(stem, words_of(word)))
-
-
-def _unlikely(asked: QueryTerms, one: Mention) -> bool:
-    """Whether a mention is of a kind that is only perhaps the one asked for."""
-    return one.kind not in (asked.kind, "time") and not (asked.kind == "date" and _NUMBER.search(one.name))
 
 
 def _span(hit: Hit, start: int, end: int) -> Span:

@@ -54,12 +54,12 @@ def candidates(named: Mapping[int, Sequence[Mention]], hits: Sequence[Hit]) -> t
     weights: dict[str, float] = {}
     for place, mentions in named.items():
         hit = hits[place]
-        for name in {" ".join(one.name.split()) for one in mentions if _may_answer(one, hit.text)}:
+        for name in {" ".join(one.name.split()) for one in mentions if may_answer(one, hit.text)}:
             weights[name] = weights.get(name, 0.0) + 1.0 / (1.0 + hit.rank)
     return tuple(sorted(weights, key=lambda name: (-weights[name], name)))[:CANDIDATES]
 
 
-def _may_answer(one: Mention, text: str) -> bool:
+def may_answer(one: Mention, text: str) -> bool:
     """Whether a name may be an answer: one word of unknown kind at the head of a sentence is just a word."""
     before = text[: one.start].rstrip(" \t\"'“")
     return one.kind != "name" or " " in one.name or not (before == "" or before[-1] in ".!?:\n")

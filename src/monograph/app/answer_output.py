@@ -44,7 +44,7 @@ def print_end(answer: Answer, *, with_model: bool, explain: bool) -> None:
         out.print("\nsources:")
         for one in answer.citations:
             out.print(f"  {source(one)}")
-    elif answer.context.citations:
+    elif answer.context.citations and (answer.model or answer.abstained):
         out.print("\nnearest passages:" if answer.abstained else "\nit cites nothing; it was shown:")
         for one in answer.context.citations[:NEAREST]:
             out.print(f"  {source(one)}")
