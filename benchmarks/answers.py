@@ -2,8 +2,8 @@
 
 `make bench-answers` runs all of it and writes docs/benchmarks/answers.md. Parts: `--only leads`; smaller:
 `--questions 50`; files that are there already as SET-static.mono: `--files FOLDER`; files of another embedder beside
-them, as SET-onnx.mono: `--contextual FOLDER`. `--only weights` chooses the weights of both models anew, as those in
-answer/best.py and answer/abstain.py were chosen. Needs the question sets; nothing is fetched.
+them, as SET-onnx.mono: `--contextual FOLDER`. The weights in answer/best.py and answer/abstain.py are chosen anew, and
+printed. Needs the question sets; nothing is fetched.
 """
 
 from __future__ import annotations
@@ -164,7 +164,14 @@ def cases(name: str, folder: Path | None, most: int | None, spec: str = "static"
 def silence(options: argparse.Namespace) -> Results:
     """Questions that are not answered, of those that a file answers and of those that it does not."""
     every = {name: cases(name, options.files, options.questions) for name in SILENCE}
-    results: Results = {"static": left_out(every), "curve": curve(every), "reliability": reliability(every)}
+    model = chosen({name: every[name] for name in CHOSEN_ON})
+    console.print(f"CONFIDENCE: {model}")
+    results: Results = {
+        "weights": [model.bias, *model.weights],
+        "static": left_out(every),
+        "curve": curve(every),
+        "reliability": reliability(every),
+    }
     if options.contextual is not None:
         beside = {name: cases(name, options.contextual, options.questions, f"onnx:{MINILM}") for name in CONTEXTUAL}
         results["contextual"] = left_out(every, beside)
@@ -275,18 +282,16 @@ def reliability(every: dict[str, list[Case]]) -> list[Results]:
 
 
 def weights(options: argparse.Namespace) -> Results:
-    """The weights of both models, chosen anew."""
-    every = {name: cases(name, options.files, options.questions) for name in CHOSEN_ON}
-    confidence = chosen(every)
+    """The weights by which sentences are ranked, chosen anew, on all sets and without each."""
     read = {name: read_sentences(name, options) for name in LEADS}
     ranked = softmax([one for some in read.values() for one in some])
-    console.print(f"CONFIDENCE: {confidence}\nRANKED: {ranked}")
+    console.print(f"RANKED: {ranked}")
     left = {}
     for name, some in read.items():
         others = softmax([one for other, held in read.items() if other != name for one in held])
         left[name] = {"chosen on": right(some, ranked), "left out": right(some, others)}
         console.print(f"{name}: {left[name]}")
-    return {"confidence": [confidence.bias, *confidence.weights], "ranked": ranked, "left out": left}
+    return {"ranked": ranked, "left out": left}
 
 
 def right(some: Sequence[Sentences], weights: Sequence[float]) -> float:
@@ -314,7 +319,7 @@ def read_sentences(name: str, options: argparse.Namespace) -> list[Sentences]:
     return made if name == "squad" else [(rows, holds, OTHERS / len(made)) for rows, holds, _ in made]
 
 
-def softmax(some: Sequence[Sentences], steps: int = 3000, ridge: float = 3.0) -> list[float]:
+def softmax(some: Sequence[Sentences], steps: int = 600, ridge: float = 3.0) -> list[float]:
     """Weights by which a softmax over a question's sentences gives most to those that hold its answer (Adam)."""
     rows = np.vstack([one for one, _, _ in some])
     spread = rows.std(axis=0) + 1e-9
