@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml CMakeLists.txt src/monograph/vectors/kernel/kernel.cpp
 
-.PHONY: help demo test test-all test-encrypted alone check lint docs wheel bench bench-vectors bench-graph bench-tree bench-reduce bench-reading bench-frameworks fuzz soak soak-tenth sanitize clean
+.PHONY: help demo test test-all test-encrypted alone check lint docs wheel bench bench-vectors bench-graph bench-tree bench-reduce bench-answers bench-reading bench-frameworks fuzz soak soak-tenth sanitize clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -99,8 +99,11 @@ $(VENV)/bench-tree: $(BUILT_FROM) | $(BIN)/python
 bench-tree: $(VENV)/bench-tree ## Measure the tree of summaries, and RAPTOR beside it (a quarter of an hour); writes docs/benchmarks
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/tree.py
 
-bench-reduce: $(VENV)/bench-graph ## Measure reduction, packing and abstention (a quarter of an hour); writes docs/benchmarks
+bench-reduce: $(VENV)/bench-graph ## Measure reduction and packing (a quarter of an hour); writes docs/benchmarks
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/reduce.py
+
+bench-answers: $(VENV)/bench-graph ## Measure answers without a model, and when there are none (a quarter of an hour); writes docs/benchmarks
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/answers.py
 
 $(VENV)/bench-frameworks: $(BUILT_FROM) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -e ".[bench-frameworks]"

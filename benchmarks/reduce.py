@@ -1,4 +1,4 @@
-"""What reduction keeps and cuts, what a budget of tokens buys, how fast it is, and when it is best to say nothing.
+"""What reduction keeps and cuts, what a budget of tokens buys, and how fast it is.
 
 `make bench-reduce` runs all of it and writes docs/benchmarks/reduce.md. Parts: `--only curves budgets`; smaller:
 `--questions 50`. Needs the question sets; nothing is fetched.
@@ -24,7 +24,6 @@ import reduce_report
 from graph_files import dataset, fresh, questions
 from machine import SHARED, console, run_sections
 from monograph import Monograph
-from monograph.answer.abstain import LEAST
 from monograph.answer.overlap import Words
 from monograph.answer.pack import Packing, pack
 from monograph.answer.query_terms import QueryTerms, take_apart
@@ -403,36 +402,8 @@ def speed(options: argparse.Namespace) -> Results:
     return found
 
 
-def abstention(options: argparse.Namespace) -> Results:
-    """Questions that a set does not answer and that are not answered, and those that it does and that are not either."""
-    results: Results = {"least": LEAST}
-    for name in (*SETS, "multihop-rag"):
-        values: dict[bool, list[float]] = {True: [], False: []}
-        with graph_files.opened(name) as monograph:
-            for question in questions(name, options):
-                none = question.type.lower().startswith("null")
-                values[none].append(monograph.context(question.question, 200).relevance)
-        results[name] = {
-            "answerable": len(values[False]),
-            "false": mean([value < LEAST for value in values[False]]),
-            "null": len(values[True]),
-            "caught": mean([value < LEAST for value in values[True]]),
-        }
-        if name == "lihuaworld":
-            results["curve"] = [
-                [
-                    least,
-                    mean([value < least for value in values[False]]),
-                    mean([value < least for value in values[True]]),
-                ]
-                for least in (0.40, 0.44, 0.48, 0.50, 0.52, LEAST, 0.54, 0.56, 0.58, 0.60)
-            ]
-        console.print(f"{name}: {results[name]}")
-    return results
-
-
 SECTIONS: dict[str, Callable[[argparse.Namespace], Results]] = {
-    one.__name__: one for one in (curves, embedders, shapes, ranks, facts, budgets, speed, abstention)
+    one.__name__: one for one in (curves, embedders, shapes, ranks, facts, budgets, speed)
 }
 
 

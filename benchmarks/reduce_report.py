@@ -34,11 +34,6 @@ Percent of questions whose answer stands in a context of at most so many tokens,
 included. *Truncated*: hits one after the other until the budget is spent, cut at a sentence. *Chunks x 0.6* and so on:
 the file built with smaller chunks from the start, and truncated. With `cut` the context stops early: the tokens it took
 are in brackets. No cross-encoder could be had offline, so none is compared."""
-ABSTENTION = """\
-Without a model: questions are not answered where the relevance of what was found is below {least}. That was chosen on
-the dev questions of LiHuaWorld, 32 of which its chats do not answer: so few that the share caught is good to 15 points or
-so. *False*: answerable questions that are not answered. The other sets have answers to all questions, but for
-MultiHop-RAG, whose questions name many things at once: there words say little, and a model should decide."""
 
 
 def write(results: Results, folder: Path) -> list[Path]:
@@ -52,7 +47,6 @@ def write(results: Results, folder: Path) -> list[Path]:
         ("ranks", "The order of the documents", ranks),
         ("budgets", "What a budget buys", budgets),
         ("speed", "How fast it is", speed),
-        ("abstention", "Saying nothing", abstention),
     ):
         if section in results:
             limits = results[section]["limits"]
@@ -203,27 +197,6 @@ def speed(found: Results) -> list[str]:
         f" {found['words new']:.1f} ms where most words of the documents are new to it, {found['words known']:.1f} ms where"
         f" they are known, of which the processor works for {found['processor']:.1f} ms. Medians over 60 tens of documents,"
         " of each the best of five; the mark is 5 ms. Where other work takes the processor, only the last figure means much."
-    ]
-
-
-def abstention(found: Results) -> list[str]:
-    rows = [
-        (
-            name,
-            str(one["answerable"]),
-            percent(one["false"]),
-            str(one["null"]) if one["null"] else "—",
-            percent(one["caught"]) if one["null"] else "—",
-        )
-        for name, one in found.items()
-        if isinstance(one, dict)
-    ]
-    curve = [(f"{least:.2f}", percent(false), percent(caught)) for least, false, caught in found["curve"]]
-    return [
-        ABSTENTION.format(least=found["least"]),
-        table(("set", "answerable", "false", "without answer", "caught"), rows),
-        "LiHuaWorld, with other limits:",
-        table(("limit", "false", "caught"), curve),
     ]
 
 

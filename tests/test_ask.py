@@ -160,9 +160,10 @@ def test_without_a_model_the_passages_are_shown(file: Path) -> None:
         assert not answer.abstained
         assert answer.model == ""
         assert COMET in answer.text
-        assert answer.text.startswith("[1] Logbook\n")
+        assert answer.best is not None
+        assert answer.text.startswith(f"» {answer.best.text}\n\n[1] Logbook\n")
         assert answer.citations == answer.context.citations[:3]
-        parts = re.split(r" … |\n\n|^\[\d\] \w+\n", answer.text, flags=re.MULTILINE)
+        parts = re.split(r" … |\n\n|^\[\d\] \w+\n|^» ", answer.text, flags=re.MULTILINE)
         everything = " ".join(document.text for document in DOCUMENTS)
         assert all(part in everything for part in parts)
         unknown = monograph.ask("What did the king of Denmark eat for breakfast?")

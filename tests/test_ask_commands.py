@@ -62,6 +62,16 @@ def test_ask_without_a_model(file: Path) -> None:
     out, _ = run("ask", file, QUESTION)
     assert COMET in out
     assert "No model is set" in out
+    assert out.startswith("» ")
+    assert "most likely: " in out
+    led = json.loads(run("ask", file, QUESTION, "--json")[0])
+    assert COMET in led["best"]["span"]["text"]
+    assert led["best"]["within"]["text"] == "Ines Okafor"
+    assert 0 < led["best"]["confidence"] <= led["confidence"] <= 1
+    refused = json.loads(run("ask", file, QUESTION, "--threshold", "1", "--json")[0])
+    assert (refused["abstained"], refused["best"], refused["confidence"]) == (True, None, led["confidence"])
+    assert "threshold is 2" in run("ask", file, QUESTION, "--threshold", "2", code=1)[1]
+    assert run("context", file, QUESTION, "--threshold", "1")[0].strip() == "nothing found"
     made = json.loads(run("ask", file, "What did the king of Denmark eat?", "--json")[0])
     assert (made["abstained"], made["model"]) == (True, "")
     out, _ = run("ask", file, "Who serves the boiler?", "-w", "year >= 1970")

@@ -178,7 +178,8 @@ def test_an_agent_with_memory(ran: Callable[[str], Ran]) -> None:
 
 def test_chats_with_their_sources(ran: Callable[[str], Ran]) -> None:
     said = ran("07_chats.py").said
-    assert said.splitlines()[0] == "[1] 20310607_1900"
+    assert said.startswith("» ")
+    assert said.partition("\n\n")[2].splitlines()[0] == "[1] 20310607_1900"
     assert "because the crane is under repair" in said
     assert re.search(r"^\[1\] 20310607_1900, characters 0 to \d+$", said, re.MULTILINE)
 

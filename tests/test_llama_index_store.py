@@ -416,8 +416,9 @@ def test_a_stored_node_says_how_a_retriever_found_it(store: EcoVectorStore) -> N
 
     (found,) = MiniRAGRetriever(store.client, similarity_top_k=1).retrieve("the chisel")
     assert found.node_id == "node/2"
-    assert found.metadata.pop("monograph_explanation") == store.client.search("the chisel", 1)[0].explain()
-    assert found.metadata.pop("monograph_score") == store.client.search("the chisel", 1)[0].score
+    (hit,) = store.client.search("the chisel", 1, how="graph")
+    assert found.metadata.pop("monograph_explanation") == hit.explain()
+    assert found.metadata.pop("monograph_score") == hit.score
     assert found.metadata == {"hall": 2}
     assert "monograph_" not in found.node.get_content(MetadataMode.LLM)
     assert store.get_nodes(["node/2"])[0].metadata == {"hall": 2}

@@ -28,6 +28,7 @@ from monograph.search.strategy import Strategy
 from monograph.settings import Settings
 from monograph.values import (
     Answer,
+    BestSentence,
     Chunk,
     Citation,
     Context,
@@ -53,6 +54,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Answer",
     "Auto",
+    "BestSentence",
     "Chunk",
     "Citation",
     "Context",

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Collection, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from monograph.answer.abstain import LEAST, LEAST_FOR_A_MODEL
 from monograph.answer.cache import AnswerCache, key_of
+from monograph.answer.excerpt import Counter
 from monograph.models import Completion, LanguageModel, StreamingModel
 from monograph.values import ABSTENTION, Answer, Citation, Context, Timings
 
@@ -18,6 +19,9 @@ MAX_TOKENS = 400
 QUOTED = 3
 """Passages that stand for an answer where there is no model: the best ones."""
 
+MARK = "» "
+"""What stands before the sentence most likely to answer, where there is no model."""
+
 _CITED = re.compile(r"\[(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\]")
 _NUMBER = re.compile(r"\d+")
 _ABSTAINS = re.compile(r"\W*i\s+(?:do\s+not|don['’]?t)\s+know\b", re.IGNORECASE)
@@ -25,8 +29,32 @@ _THOUGHT = re.compile(r"\s*<think>.*?(?:</think>|\Z)\s*", re.DOTALL)
 _BLANKS = re.compile(r"[ \t]+(?=[.,;:!?]|$)", re.MULTILINE)
 
 
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """On what terms a question is answered.
+
+    Parameters
+    ----------
+    max_tokens:
+        Most tokens of a model's answer.
+    threshold:
+        Confidence below which nothing is answered; None for what is usual with a model, and without.
+    count:
+        How the tokens of an answer without a model are counted.
+    """
+
+    max_tokens: int
+    threshold: float | None
+    count: Counter
+
+
+def mark_tokens(count: Counter) -> int:
+    """Tokens that the mark of the best sentence takes."""
+    return int(count([MARK])[0])
+
+
 def stream(
-    model: LanguageModel | None, context: Context, memory: AnswerCache | None, max_tokens: int
+    model: LanguageModel | None, context: Context, memory: AnswerCache | None, terms: Terms
 ) -> Iterator[str | Answer]:
     """Answer from a context: pieces of the answer as they come, and at the end all of it.
 
@@ -38,14 +66,14 @@ def stream(
     ModelUnavailable
         If the model does not answer, or breaks off.
     """
-    least = LEAST if model is None else LEAST_FOR_A_MODEL
-    abstained = context.relevance < least or not context.citations
-    if model is None or abstained:
-        answer = quoted(context, abstained=abstained)
+    usual = LEAST if model is None else LEAST_FOR_A_MODEL
+    doubted = context.relevance < (usual if terms.threshold is None else terms.threshold)
+    if model is None or doubted or not context.citations:
+        answer = quoted(context, terms.count, abstained=doubted)
         yield answer.text
         yield answer
         return
-    key = key_of(model.key, context.prompt(), max_tokens)
+    key = key_of(model.key, context.prompt(), terms.max_tokens)
     known = memory.recall(key) if memory is not None else None
     if known is not None:
         answer = answered(context, Completion(known.text), model.key)
@@ -54,7 +82,7 @@ def stream(
         return
     begun = first = time.perf_counter()
     made = Completion("")
-    for piece in complete(model, context.prompt(), max_tokens):
+    for piece in complete(model, context.prompt(), terms.max_tokens):
         if isinstance(piece, Completion):
             made = piece
             continue
@@ -107,12 +135,20 @@ def answered(context: Context, made: Completion, model: str) -> Answer:
     )
 
 
-def quoted(context: Context, *, abstained: bool) -> Answer:
-    """What can be said without a model: the passages themselves, or that there is nothing."""
-    if abstained or not context.citations:
+def quoted(context: Context, count: Counter, *, abstained: bool) -> Answer:
+    """What can be said without a model: the best sentence and the best passages, as the budget allows, or nothing."""
+    if abstained or (context.best is None and not context.citations):
         return Answer(ABSTENTION, (), context, abstained=True)
-    best = context.citations[:QUOTED]
-    return Answer("\n\n".join(map(_quotation, best)), best, context)
+    for number in range(min(QUOTED, len(context.citations)), -1, -1):
+        shown = context.citations[:number]
+        text = "\n\n".join([*_lead(context), *map(_quotation, shown)])
+        if context.best is None or count([text])[0] <= context.budget:
+            break
+    return Answer(text, shown, context)
+
+
+def _lead(context: Context) -> list[str]:
+    return [] if context.best is None else [f"{MARK}{context.best.text}"]
 
 
 def _quotation(citation: Citation) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 import numpy as np
 
+from monograph.answer.excerpt import Counter
 from monograph.answer.overviews import Overview
 from monograph.answer.pieces import Piece, cite, gather
 from monograph.answer.query_terms import QueryTerms
@@ -28,9 +28,6 @@ the dev questions a tenth of the tokens, and no answer."""
 
 REPEATED = 24
 """Characters; what is shorter (Yes. Thank you!) may be said again."""
-
-Counter: TypeAlias = Callable[[Sequence[str]], Sequence[int]]
-"""The numbers of tokens of texts."""
 
 _FENCE = "=====0123abcd\n"
 _SHORTER = 7 / 8

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from monograph.answer.query_terms import QueryTerms
 from monograph.derive.extract.answer_kinds import answer_kinds
@@ -26,32 +26,40 @@ def relations(hits: Sequence[Hit]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(told))[:RELATIONS]
 
 
-def candidates(connection: Connection, asked: QueryTerms, hits: Sequence[Hit]) -> tuple[str, ...]:
-    """Names in the best hits of the kind that the question asks for and that it does not hold, the most probable first.
+def of_kind(connection: Connection, asked: QueryTerms, hits: Sequence[Hit]) -> dict[int, list[Mention]]:
+    """What in the best hits is of the kind that a question asks for and does not hold: mentions by the hit's place.
 
     Empty where its words tell no kind, or the hits have no graph.
     """
     kinds = answer_kinds(asked.text)
     if not kinds:
-        return ()
+        return {}
     found = {
-        row: hit
-        for hit in hits[:_LOOKED_AT]
+        row: place
+        for place, hit in enumerate(hits[:_LOOKED_AT])
         if hit.summary is None and (row := chunks.row_of(connection, hit.chunk.id)) is not None
     }
+    return {
+        found[at]: [
+            one
+            for one in readable.extraction(connection, at, value, hits[found[at]].chunk.text).mentions
+            if one.kind in kinds and not asked.all_words.issuperset(words_of(one.name))
+        ]
+        for at, value in graphs.extraction_values(connection, found).items()
+    }
+
+
+def candidates(named: Mapping[int, Sequence[Mention]], hits: Sequence[Hit]) -> tuple[str, ...]:
+    """The names among what is :func:`of_kind`, the most probable answer first."""
     weights: dict[str, float] = {}
-    for at, value in graphs.extraction_values(connection, found).items():
-        hit = found[at]
-        mentions = readable.extraction(connection, at, value, hit.chunk.text).mentions
-        for name in {
-            " ".join(one.name.split()) for one in mentions if one.kind in kinds and _may_answer(one, hit.text)
-        }:
-            if not asked.all_words.issuperset(words_of(name)):
-                weights[name] = weights.get(name, 0.0) + 1.0 / (1.0 + hit.rank)
+    for place, mentions in named.items():
+        hit = hits[place]
+        for name in {" ".join(one.name.split()) for one in mentions if may_answer(one, hit.text)}:
+            weights[name] = weights.get(name, 0.0) + 1.0 / (1.0 + hit.rank)
     return tuple(sorted(weights, key=lambda name: (-weights[name], name)))[:CANDIDATES]
 
 
-def _may_answer(one: Mention, text: str) -> bool:
+def may_answer(one: Mention, text: str) -> bool:
     """Whether a name may be an answer: one word of unknown kind at the head of a sentence is just a word."""
     before = text[: one.start].rstrip(" \t\"'“")
     return one.kind != "name" or " " in one.name or not (before == "" or before[-1] in ".!?:\n")

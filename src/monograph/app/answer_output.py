@@ -7,7 +7,7 @@ from typing import Any
 
 from monograph.answer.abstain import LEAST_FOR_A_MODEL, shares_words
 from monograph.app import output
-from monograph.values import Answer, Citation, Context
+from monograph.values import Answer, BestSentence, Citation, Context
 
 NO_MODEL = "No model is set: these are the passages that may hold the answer. --model openai:URL#MODEL lets one answer."
 NOTHING_RELEVANT = "nothing relevant was found; what is nearest:"
@@ -38,11 +38,13 @@ def print_end(answer: Answer, *, with_model: bool, explain: bool) -> None:
     if answer.unknown:
         numbers = ", ".join(f"[{number}]" for number in answer.unknown)
         out.print(f"\n{numbers}: no passage has this number")
+    if answer.best is not None and not answer.model:
+        out.print(f"\nmost likely: {best(answer.best)}")
     if answer.citations:
         out.print("\nsources:")
         for one in answer.citations:
             out.print(f"  {source(one)}")
-    elif answer.context.citations:
+    elif answer.context.citations and (answer.model or answer.abstained):
         out.print("\nnearest passages:" if answer.abstained else "\nit cites nothing; it was shown:")
         for one in answer.context.citations[:NEAREST]:
             out.print(f"  {source(one)}")
@@ -59,13 +61,20 @@ def source(citation: Citation) -> str:
     return output.visible(f"{citation.heading}  {where}".rstrip())
 
 
+def best(sentence: BestSentence) -> str:
+    """The best sentence on one line: how likely, what in it answers, its document, place."""
+    one, inner = sentence.span, sentence.within
+    said = (f"{sentence.confidence:.0%}", inner.text if inner else "", sentence.title or sentence.uri)
+    return output.visible(" · ".join(part for part in (*said, f"characters {one.start}–{one.end}") if part))
+
+
 def explanation(answer: Answer) -> str:
     """What was searched for, what it came to, and what it took."""
     context, seconds = answer.context, answer.seconds
     cut = 1 - context.tokens / context.tokens_found if context.tokens_found else 0.0
     lines = [
         f"searched for: {answer.query}",
-        f"relevance {context.relevance:.2f} · {context.tokens} of {context.tokens_found} tokens found, {cut:.0%} less",
+        f"confidence {answer.confidence:.2f} · {context.tokens} of {context.tokens_found} tokens found, {cut:.0%} less",
         f"retrieval {seconds.retrieval * 1000:.0f} ms · reduction {seconds.reduction * 1000:.0f} ms",
     ]
     if answer.model:
@@ -79,4 +88,7 @@ def as_object(value: Answer | Context) -> dict[str, Any]:
     """An answer or a context as JSON, without the hits that it was made of."""
     made: dict[str, Any] = output.as_json(value)
     (made["context"] if isinstance(value, Answer) else made).pop("hits")
+    if isinstance(value, Answer):
+        made["confidence"] = value.confidence
+        made["best"] = made["context"].pop("best") if value.best else None
     return made

@@ -30,6 +30,12 @@ QuestionArgument = Annotated[
     str, typer.Argument(metavar="QUESTION", help="In any words; - reads standard input.", show_default=False)
 ]
 BudgetOption = Annotated[int, typer.Option("--budget", "-b", help="Most tokens of the passages.")]
+ThresholdOption = Annotated[
+    float | None,
+    typer.Option(
+        "--threshold", help="Least confidence of an answer, 0 to 1; below it there is none.", show_default=False
+    ),
+]
 FoundOption = Annotated[int, typer.Option("-k", "-n", help="Most hits that they are taken from.")]
 ModelOption = Annotated[
     str,
@@ -51,13 +57,15 @@ def ask(  # noqa: PLR0913, PLR0917 - options are arguments
     k: FoundOption = FOUND,
     how: HowOption = "auto",
     where: WhereOption = None,
+    threshold: ThresholdOption = None,
     explain: Annotated[bool, typer.Option("--explain", "-e", help="Say what it took.")] = False,
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
     r"""Answer a question from FILE, with its sources.
 
-    Without a model the best passages are printed, cut down to what the question needs, or that the file does not tell.
+    Without a model the sentence most likely to answer is printed, behind a mark, and the best passages, cut down to
+    what the question needs; or that the file does not tell.
 
       monograph ask notes.mono "who repaired the generator?"
       monograph ask notes.mono "who repaired the generator?" \
@@ -67,7 +75,7 @@ def ask(  # noqa: PLR0913, PLR0917 - options are arguments
         chosen = load(model, api_key)
         with opened(file, trust=trust, create=False, model=chosen) as monograph:
             asked = query_of(question)
-            choices: dict[str, Any] = {"k": k, "how": how, "where": where_of(where or [])}
+            choices: dict[str, Any] = {"k": k, "how": how, "where": where_of(where or []), "threshold": threshold}
             if json_output:
                 output.print_json(answer_output.as_object(monograph.ask(asked, budget, **choices)))
                 return
@@ -89,6 +97,7 @@ def context(  # noqa: PLR0913, PLR0917 - options are arguments
     order: Annotated[str, typer.Option("--order", help="relevance, or edges: the best first and last.")] = "relevance",
     how: HowOption = "auto",
     where: WhereOption = None,
+    threshold: ThresholdOption = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="For people: quoted, with places.")] = False,
     prompt: Annotated[bool, typer.Option("--prompt", help="All that a model is sent.")] = False,
     trust: TrustOption = False,
@@ -103,7 +112,14 @@ def context(  # noqa: PLR0913, PLR0917 - options are arguments
     """
     with outcome(as_json=json_output), opened(file, trust=trust, create=False) as monograph:
         found = monograph.context(
-            query_of(question), budget, k=k, how=how, where=where_of(where or []), cut=cut, order=_order(order)
+            query_of(question),
+            budget,
+            k=k,
+            how=how,
+            where=where_of(where or []),
+            cut=cut,
+            order=_order(order),
+            threshold=threshold or 0.0,
         )
         if json_output:
             output.print_json(answer_output.as_object(found))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from monograph.answer import abstain, ask, follow_up, overviews, preamble, query_terms
+from monograph.answer.best import best_sentence, fitted
 from monograph.answer.cache import AnswerCache
 from monograph.answer.pack import Packing, pack
 from monograph.answer.reduce import reduce
@@ -25,13 +26,14 @@ FOUND = 10
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A question, the turns before it, and how the file is searched for it."""
+    """A question, the turns before it, how the file is searched for it, and how sure an answer has to be."""
 
     question: str
     history: tuple[Turn, ...]
     k: int
     how: str | Strategy
     where: Mapping[str, Any] | None
+    threshold: float | None = None
 
 
 def reduced(
@@ -45,24 +47,36 @@ def reduced(
         return reduce(query_terms.take_apart(connection, query), hits, cut)
 
 
-def packed(file: OpenFile, query: str, hits: Sequence[Hit], packing: Packing, asked: Request) -> Context:
+def packed(
+    file: OpenFile, query: str, hits: Sequence[Hit], packing: Packing, asked: Request, threshold: float = 0.0
+) -> Context:
     """Hits as a context: see :meth:`monograph.Monograph.context`."""
+    abstain.check(threshold)
     with file.database.read() as connection:
         over = None
         if asked.k and not isinstance(strategy(asked.how), Tree):
             over = overviews.overview(connection, query, hits, allowed(asked.where), packing.budget)
         hits = hits if over is None else over.hits
         question = query_terms.take_apart(connection, query)
-        names = preamble.candidates(connection, question, hits)
-    made = pack(question, hits, packing, preamble.relations(hits), names, over)
-    whole = over is not None and over.whole and bool(made.citations)
-    return replace(made, relevance=1.0 if whole else abstain.relevance(question, hits))
+        named = preamble.of_kind(connection, question, hits)
+    confidence = abstain.confidence(question, hits)
+    whole = over is not None and over.whole
+    if confidence < threshold and not whole:
+        return Context(query, (), budget=packing.budget, relevance=confidence, hits=tuple(hits))
+    made = pack(question, hits, packing, preamble.relations(hits), preamble.candidates(named, hits), over)
+    if whole and made.citations:
+        return replace(made, relevance=1.0)  # What was asked for is the file itself: no one sentence answers.
+    best = best_sentence(question, hits, named, confidence)
+    if best is not None:
+        best = fitted(question, best, packing.budget - ask.mark_tokens(packing.count), packing.count)
+    return replace(made, relevance=confidence, best=best)
 
 
 def stream(
     file: OpenFile, asked: Request, packing: Packing, max_tokens: int, *, remember: bool
 ) -> Iterator[str | Answer]:
     """See :meth:`monograph.Monograph.stream`."""
+    abstain.check(asked.threshold or 0.0)
     begun = time.perf_counter()
     query = follow_up.alone(file.model, asked.question, asked.history) if asked.history else asked.question
     hits = search(file, query, asked.k, asked.how, asked.where)
@@ -70,7 +84,8 @@ def stream(
     context = packed(file, query, hits, packing, asked)
     spent = Timings(retrieval=found - begun, reduction=time.perf_counter() - found)
     cache = AnswerCache(file.database) if remember else None
-    for piece in ask.stream(file.model, context, cache, max_tokens):
+    terms = ask.Terms(max_tokens, asked.threshold, packing.count)
+    for piece in ask.stream(file.model, context, cache, terms):
         yield (
             replace(piece, query=query, seconds=ask.after(spent, piece.seconds)) if isinstance(piece, Answer) else piece
         )

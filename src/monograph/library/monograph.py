@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from monograph.answer.ask import MAX_TOKENS
-from monograph.answer.pack import BUDGET, Counter, Packing
+from monograph.answer.excerpt import Counter
+from monograph.answer.pack import BUDGET, Packing
 from monograph.answer.windows import Windows
 from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError
@@ -177,14 +178,9 @@ class Monograph(Lookups):
     ) -> Report:
         """Bring the file up to date with files and folders: see :meth:`monograph.library.files.Files.sync`."""
         return self.files.sync(
-            *sources,
-            verify=verify,
-            prune=prune,
-            forget=forget,
-            follow_links=follow_links,
-            limits=limits,
-            progress=progress,
-        )
+            *sources, verify=verify, prune=prune, forget=forget, follow_links=follow_links,
+            limits=limits, progress=progress,
+        )  # fmt: skip
 
     def add(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> Report:
         """Store documents; one of a known id replaces that document, an unchanged one costs nothing.
@@ -273,7 +269,7 @@ class Monograph(Lookups):
         how:
             ``lexical`` (BM25), ``tfidf`` (RAGdb's hybrid score), ``dense`` (cosine), ``hybrid`` (BM25 and dense,
             fused), ``graph`` (from these, hop by hop, to what is named together), ``tree`` (by cosine among chunks and
-            summaries), ``auto`` (``graph``, or ``hybrid`` where the file has no graph yet). Or a value that carries
+            summaries), ``auto`` (``graph``, or ``hybrid`` where the question names nothing). Or a value that carries
             what only it understands: ``Hybrid(alpha=0.3)``, ``Graph(faithful=True)``, ``Tree(detail=0.5)``, which may
             be written as ``"tree:detail=0.5"``; or a :class:`~monograph.search.strategy.Strategy` of your own.
         where:
@@ -315,6 +311,7 @@ class Monograph(Lookups):
         cut: float = DEFAULT_CUT,
         order: PassageOrder = "relevance",
         count: Counter = count_tokens,
+        threshold: float = 0.0,
     ) -> Context:
         """Find, reduce and pack: what a model needs to answer a question, with where each word of it stands.
 
@@ -332,10 +329,12 @@ class Monograph(Lookups):
             ``relevance``, or ``edges``: the best first and last.
         count:
             How the model's tokens are counted; by default with Llama 2's tokenizer.
+        threshold:
+            Confidence below which the context holds nothing, 0 to 1. How sure it is stands in its ``relevance``.
         """
         packing = Packing(budget, cut, order, count)
         asked = answers.Request(query, (), k, how, where)
-        return answers.packed(self._file, query, self.search(query, k, how, where), packing, asked)
+        return answers.packed(self._file, query, self.search(query, k, how, where), packing, asked, threshold)
 
     def ask(  # noqa: PLR0913 - each is a choice of its own
         self,
@@ -348,14 +347,16 @@ class Monograph(Lookups):
         where: Mapping[str, Any] | None = None,
         max_tokens: int = MAX_TOKENS,
         remember: bool = True,
+        threshold: float | None = None,
     ) -> Answer:
         """Answer a question from the file, with the model it was opened with. Parameters as for :meth:`stream`.
 
         Raises ModelUnavailable if the model does not answer, or breaks off: half an answer is none.
         """
         *_, answer = self.stream(
-            question, budget, history=history, k=k, how=how, where=where, max_tokens=max_tokens, remember=remember
-        )
+            question, budget, history=history, k=k, how=how, where=where,
+            max_tokens=max_tokens, remember=remember, threshold=threshold,
+        )  # fmt: skip
         assert isinstance(answer, Answer)  # noqa: S101 - the last thing a stream gives
         return answer
 
@@ -370,12 +371,14 @@ class Monograph(Lookups):
         where: Mapping[str, Any] | None = None,
         max_tokens: int = MAX_TOKENS,
         remember: bool = True,
+        threshold: float | None = None,
     ) -> Iterator[str | Answer]:
         """Answer a question piece by piece, and at the end give the whole :class:`Answer`.
 
         The file is searched, what is found is reduced and packed, and the model is asked to answer from that alone.
         What it cites is held against the context. Where nothing relevant is found it is not asked. Without a model
-        the answer is the passages themselves, or that the file does not tell.
+        the answer is the one sentence most likely to answer, behind a mark, and the best passages, as many as the
+        budget has room for; or that the file does not tell.
 
         Parameters
         ----------
@@ -389,6 +392,9 @@ class Monograph(Lookups):
         remember:
             Keep the model's answer in the file under its question, context and model, and use it when these come again.
             ``compact`` and ``forget`` drop it.
+        threshold:
+            Confidence (``answer.confidence``) below which the answer is that the file does not tell, 0 to 1: by default
+            0.22 without a model; with one 0.06, as it can say itself that it does not know.
         """
-        asked = answers.Request(question, tuple(history), k, how, where)
+        asked = answers.Request(question, tuple(history), k, how, where, threshold)
         return answers.stream(self._file, asked, Packing(budget), max_tokens, remember=remember)

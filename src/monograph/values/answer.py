@@ -100,6 +100,34 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
+class BestSentence:
+    """The one sentence, of all that was found, that is most likely to answer.
+
+    Parameters
+    ----------
+    span:
+        Where it stands, word for word; under a small budget the stretch of it that has room.
+    title, uri:
+        Of its document.
+    confidence:
+        How probable it is that it answers, 0 to 1; never above that of the whole answer.
+    within:
+        The name, date or number in it that who, where, when, how many or how much asks for; None where there is none.
+    """
+
+    span: Span
+    title: str
+    uri: str
+    confidence: float
+    within: Span | None = None
+
+    @property
+    def text(self) -> str:
+        """The sentence."""
+        return self.span.text
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One message of a conversation with a model."""
 
@@ -143,6 +171,8 @@ class Context:
         How probable it is that the file answers the question, 0 to 1: see :mod:`monograph.answer.abstain`.
     hits:
         What was found, best first.
+    best:
+        The sentence most likely to answer, within the budget too; None where there is none.
     """
 
     question: str
@@ -155,6 +185,7 @@ class Context:
     tokens_found: int = 0
     relevance: float = 0.0
     hits: tuple[Hit, ...] = field(default=(), repr=False)
+    best: BestSentence | None = None
 
     def messages(self) -> tuple[Message, ...]:
         """The context and the question as messages: the rules as the system's, the rest as the user's."""
@@ -226,7 +257,7 @@ class Answer:
     Parameters
     ----------
     text:
-        The answer; without a model the passages that may hold it, numbered.
+        The answer; without a model the best sentence, behind a mark, and the passages that may hold it, numbered.
     citations:
         The pieces of the context that it names, in order of their numbers; without a model the best ones.
     context:
@@ -258,6 +289,16 @@ class Answer:
     tokens_out: int = 0
     seconds: Timings = Timings()
     remembered: bool = False
+
+    @property
+    def best(self) -> BestSentence | None:
+        """The one sentence that is most likely to answer; None where it abstained."""
+        return None if self.abstained else self.context.best
+
+    @property
+    def confidence(self) -> float:
+        """How probable it is that what was found answers, 0 to 1."""
+        return self.context.relevance
 
 
 @dataclass(frozen=True, slots=True)
