@@ -266,7 +266,7 @@ def without_summaries(monograph: Monograph, question: str, how: str = "auto") ->
     hits = monograph.search(question, 10, how)
     with monograph._file.database.read() as connection:
         asked = query_terms.take_apart(connection, question)
-        names = preamble.candidates(connection, asked, hits)
+        names = preamble.candidates(preamble.of_kind(connection, asked, hits), hits)
     return pack(asked, hits, Packing(), preamble.relations(hits), names)
 
 
