@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml CMakeLists.txt src/monograph/vectors/kernel/kernel.cpp
 
-.PHONY: help demo test test-all test-encrypted alone check lint docs wheel bench bench-vectors bench-graph bench-tree bench-reduce bench-answers bench-reading bench-frameworks fuzz soak soak-tenth sanitize clean
+.PHONY: help demo test test-all test-encrypted alone check lint docs wheel bench bench-vectors bench-graph bench-weights bench-tree bench-reduce bench-answers bench-reading bench-frameworks fuzz soak soak-tenth sanitize clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -91,6 +91,13 @@ $(VENV)/bench-graph: $(BUILT_FROM) | $(BIN)/python
 
 bench-graph: $(VENV)/bench-graph ## Measure the graph, and LightRAG and MiniRAG beside it (an hour or two); writes docs/benchmarks
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/graph.py
+
+$(VENV)/bench-weights: $(BUILT_FROM) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e ".[bench-weights]"
+	@touch $@
+
+bench-weights: $(VENV)/bench-weights ## Choose the graph's weights with each set left out (half an hour); writes docs/benchmarks
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/walk_weights.py
 
 $(VENV)/bench-tree: $(BUILT_FROM) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -e ".[bench-tree]"

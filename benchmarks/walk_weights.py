@@ -1,0 +1,347 @@
+"""The weights of a walk along the graph: how they are chosen, and what comes of them on sets they were not chosen on.
+
+``make bench-weights`` writes docs/benchmarks/weights.md. Every question is walked once with many starts, and what is
+known of each candidate and each link is kept; from that, walks with other weights are made again in compiled code
+(numba), a thousand times faster than through a file. The weights move one by one, in steps that shrink, towards more
+recall@5 (and a little recall@10 and reciprocal rank), held back towards those that are there.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from graph_files import dataset, opened
+from graph_report import table
+from machine import console, machine
+from monograph.evaluate.datasets import Question
+from monograph.graph import evidence
+from monograph.library.searches import corpus
+from monograph.search import fusion, nearest, walk, words
+from monograph.search.question import take_apart
+from monograph.search.ranking import POOL, highest
+from monograph.search.strategy import Corpus
+from monograph.store import graphs
+from monograph.store.filters import EVERYTHING
+
+Floats = npt.NDArray[np.float64]
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks" / "weights.md"
+TITLED = ("hotpotqa", "2wikimultihopqa", "musique")
+SINGLE_HOP = ("squad", "quality-sample", "nq-sample", "books", "popqa-rebuilt")
+FAMILIES: tuple[tuple[tuple[str, bool], ...], ...] = (
+    *(((name, True), (name, False)) for name in TITLED),
+    (("lihuaworld", True),),
+    (("multihop-rag", True),),
+    tuple((name, True) for name in SINGLE_HOP),
+)
+"""Sets that are left out together: (name, with titles)."""
+MOST_QUESTIONS = {"squad": 400}
+STARTS = 24
+"""Chunks of each question whose links are kept: walks with like weights start from some of them."""
+SIZES = len(evidence.FOUND.weights), len(evidence.DEFINES.weights), len(evidence.MENTIONS.weights)
+NOW = np.array(
+    [
+        *(evidence.FOUND.bias, *evidence.FOUND.weights),
+        *(evidence.DEFINES.bias, *evidence.DEFINES.weights),
+        *(evidence.MENTIONS.bias, *evidence.MENTIONS.weights),
+        evidence.COVERAGE,
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Walked:
+    """A question as a walk with any weights needs it; candidates are numbered from 0.
+
+    ``own`` are the candidates that were found without a link, ``found`` their features. The links of candidate ``n``
+    are those from ``first[n]`` to ``first[n + 1]``: ``target``, whether it is a mention, and features. ``lifted`` is
+    what word-for-word matches add.
+    """
+
+    own: npt.NDArray[np.int64]
+    found: Floats
+    first: npt.NDArray[np.int64]
+    target: npt.NDArray[np.int64]
+    mention: npt.NDArray[np.int64]
+    links: Floats
+    covers: Floats
+    document: npt.NDArray[np.int64]
+    gold: npt.NDArray[np.bool_]
+    wanted: float
+    lifted: Floats
+
+    def scores(self, weights: Floats) -> tuple[float, float, float]:
+        """(recall@5, recall@10, reciprocal rank)."""
+        made = _scores(
+            self.own, self.found, self.first, self.target, self.mention, self.links, self.covers, self.document,
+            self.gold, self.wanted, self.lifted, weights, evidence.STARTS, evidence.HOPS, evidence.COVERED,
+        )  # fmt: skip
+        return float(made[0]), float(made[1]), float(made[2])
+
+
+@dataclass
+class _Seen:
+    """What passes through the walk's models and links while a question is walked."""
+
+    features: Floats
+    links: list[tuple[int, list[tuple[int, int]], Floats]]
+
+
+class _Watched:
+    """A model that keeps what it is asked about."""
+
+    def __init__(self, model: evidence.Model, seen: _Seen) -> None:
+        self.model, self.seen, self.weights = model, seen, model.weights
+
+    def probability(self, features: Floats) -> Floats:
+        self.seen.features = np.asarray(features)
+        return self.model.probability(features)
+
+
+@contextmanager
+def watching() -> Iterator[_Seen]:
+    """Walks within are watched."""
+    seen = _Seen(np.zeros((0, 0)), [])
+    before = evidence.FOUND, evidence.DEFINES, evidence.MENTIONS, walk._add
+    evidence.FOUND, evidence.DEFINES, evidence.MENTIONS = (_Watched(one, seen) for one in before[:3])  # type: ignore[assignment,misc]
+
+    def add(found: walk.Walk, pairs: Sequence[tuple[Any, int]], chances: Floats) -> None:
+        mention = int(seen.features.shape[1] == SIZES[2])
+        seen.links.append((mention, [(edge.start, target) for edge, target in pairs], seen.features))
+        before[3](found, pairs, chances)
+
+    walk._add = add
+    try:
+        yield seen
+    finally:
+        evidence.FOUND, evidence.DEFINES, evidence.MENTIONS, walk._add = before
+
+
+def walked(searched: Corpus, asked: Question, seen: _Seen) -> Walked:
+    """A question as it is known from every start that counts."""
+    with searched.read() as connection:
+        question = take_apart(connection, asked.question)
+        vector, *_ = made = searched.embed([asked.question, *question.clauses])
+        rankings = [
+            words.bm25(connection, asked.question, POOL, EVERYTHING),
+            nearest.search(connection, searched.chunks, vector, POOL, EVERYTHING),
+        ]
+        weighted = [(one, fusion.WEIGHTS[one.retriever]) for one in rankings]
+        whole = walk.walk(connection, question, weighted, made[1:], EVERYTHING)
+        again = walk.Walk(connection, question, EVERYTHING)
+        subjects = walk._subjects_asked(again)
+        fused = walk._fused(weighted, subjects)
+        walk._start(again, fused, subjects, made[1:])
+        found = seen.features
+        starts = dict.fromkeys([*highest(connection, whole.total, STARTS), *highest(connection, again.own, 10)])
+        again.total = {**dict.fromkeys(starts, 0.0), **again.own}
+        seen.links.clear()
+        walk._follow(again, list(starts))
+        rows = sorted({*fused, *whole.total, *(target for _, pairs, _ in seen.links for _, target in pairs)})
+        again.know(rows)
+        owners = graphs.documents_of(connection, rows)
+        names = dict(connection.execute("SELECT document, id FROM documents"))
+        matches = words.matches(connection, asked.question, POOL, EVERYTHING)
+        lifts = fusion.lifted(dict.fromkeys(rows, 0.0), matches)
+    place = {row: number for number, row in enumerate(rows)}
+    links = sorted(
+        (place[start], place[target], mention, *features, *([0.0] * (SIZES[1] - len(features))))
+        for mention, pairs, some in seen.links
+        for (start, target), features in zip(pairs, some.tolist(), strict=True)
+    )
+    columns = np.array(links, dtype=np.float64).reshape(len(links), 3 + SIZES[1])
+    ids = [names[owners[row]] for row in rows]
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(ids))}
+    gold = np.zeros(max(len(numbers), 1), dtype=bool)
+    gold[[numbers[name] for name in asked.evidence_ids if name in numbers]] = True
+    return Walked(
+        own=np.array([place[row] for row in fused], dtype=np.int64),
+        found=np.asarray(found, dtype=np.float64).reshape(len(fused), SIZES[0]),
+        first=np.searchsorted(columns[:, 0], np.arange(len(rows) + 1)),
+        target=columns[:, 1].astype(np.int64),
+        mention=columns[:, 2].astype(np.int64),
+        links=np.ascontiguousarray(columns[:, 3:]),
+        covers=np.array([again.has[row] * question.weights for row in rows]).reshape(len(rows), len(question.words)),
+        document=np.array([numbers[name] for name in ids], dtype=np.int64),
+        gold=gold,
+        wanted=float(len(set(asked.evidence_ids))),
+        lifted=np.array([lifts[row] for row in rows], dtype=np.float64),
+    )
+
+
+@njit(cache=True)
+def _chance(features, weights, first, count):  # type: ignore[no-untyped-def]
+    total = weights[first]
+    for place in range(count):
+        total += features[place] * weights[first + 1 + place]
+    return 1.0 / (1.0 + np.exp(-total))
+
+
+@njit(cache=True)
+def _best(values, seen, count):  # type: ignore[no-untyped-def]
+    """The places of the highest values among those seen, the first of those that tie."""
+    order = np.argsort(-values, kind="mergesort")
+    best = np.full(min(count, len(values)), -1)
+    held = 0
+    for place in order:
+        if held == len(best):
+            break
+        if seen[place]:
+            best[held] = place
+            held += 1
+    return best[:held]
+
+
+@njit(cache=True)
+def _totals(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
+    own, found, first, target, mention, links, weights, starts, hops, count
+):
+    """Probabilities after the walk, and what was seen: see monograph.search.walk."""
+    alone = np.zeros(count)
+    seen = np.zeros(count, np.bool_)
+    for place in range(len(own)):
+        alone[own[place]] = _chance(found[place], weights, 0, found.shape[1])
+        seen[own[place]] = True
+    total, missed, done = alone.copy(), np.ones(count), np.zeros(count, np.bool_)
+    for _ in range(hops):
+        through = np.zeros(count)
+        for start in _best(total, seen, starts):
+            if done[start]:
+                continue
+            done[start] = True
+            for link in range(first[start], first[start + 1]):
+                chance = _chance(links[link], weights, 18, 7) if mention[link] else _chance(links[link], weights, 9, 8)
+                through[target[link]] = max(through[target[link]], total[start] * chance)
+                seen[target[link]] = True
+            for link in range(first[start], first[start + 1]):
+                missed[target[link]] *= 1.0 - through[target[link]]
+                through[target[link]] = 0.0
+        total = 1.0 - (1.0 - alone) * missed
+    return total, seen
+
+
+@njit(cache=True)
+def _scores(  # type: ignore[no-untyped-def]  # noqa: C901, PLR0913, PLR0917
+    own, found, first, target, mention, links, covers, document, gold, wanted, lifted, weights, starts, hops, covered
+):
+    total, seen = _totals(own, found, first, target, mention, links, weights, starts, hops, len(document))
+    head = _best(total, seen, covered)
+    left, alive = np.ones(covers.shape[1]), np.ones(len(head), np.bool_)
+    order, values = np.zeros(len(head), np.int64), np.zeros(len(head))
+    for rank in range(len(head)):
+        best, highest_value = -1, -np.inf
+        for place in range(len(head)):
+            if alive[place]:
+                value = np.log(max(total[head[place]], 1e-9))
+                for word in range(covers.shape[1]):
+                    value += weights[-1] * covers[head[place], word] * left[word]
+                if value > highest_value:
+                    best, highest_value = place, value
+        order[rank], values[rank], alive[best] = head[best], highest_value + lifted[head[best]], False
+        for word in range(covers.shape[1]):
+            if covers[head[best], word] > 0:
+                left[word] = 0.0
+    told = np.full(10, -1)
+    held, at_five, at_ten, reciprocal = 0, 0.0, 0.0, 0.0
+    for place in np.argsort(-values, kind="mergesort"):
+        one = document[order[place]]
+        if held == 10 or (told[:held] == one).any():
+            continue
+        told[held] = one
+        held += 1
+        if gold[one]:
+            at_five += held <= 5
+            at_ten += 1
+            if reciprocal == 0.0:
+                reciprocal = 1.0 / held
+    return at_five / wanted, at_ten / wanted, reciprocal
+
+
+Sets = Mapping[tuple[str, bool], Sequence[Walked]]
+
+
+def means(questions: Sequence[Walked], weights: Floats) -> Floats:
+    """(recall@5, recall@10, reciprocal rank), means over a set."""
+    return np.mean([one.scores(weights) for one in questions], axis=0)  # type: ignore[no-any-return]
+
+
+def worth(sets: Sets, weights: Floats) -> float:
+    """What is to be as high as can be; sets of one hop count half."""
+    total = counted = 0.0
+    for (name, _), questions in sets.items():
+        counts = 0.5 if name in SINGLE_HOP else 1.0
+        total += counts * float(means(questions, weights) @ (100.0, 25.0, 25.0))
+        counted += counts
+    return total / counted - 0.15 * float(np.mean(((weights - NOW) / (np.abs(NOW) + 0.5)) ** 2))
+
+
+def _moved(weights: Floats, place: int, step: float) -> Floats:
+    return np.concatenate([weights[:place], [weights[place] + step], weights[place + 1 :]])
+
+
+def chosen(sets: Sets, rounds: int) -> Floats:
+    """Weights that do best on some sets, found step by step."""
+    weights, best = NOW.copy(), worth(sets, NOW)
+    steps = np.maximum(0.25 * np.abs(NOW), 0.15)
+    chance = np.random.default_rng(0)
+    for _ in range(rounds):
+        moved = False
+        for place in chance.permutation(len(weights)):
+            for step in (steps[place], -steps[place]):
+                before = best
+                while (value := worth(sets, tried := _moved(weights, place, step))) > best + 0.003:
+                    weights, best = tried, value
+                if best > before:
+                    moved = True
+                    break
+            else:
+                steps[place] *= 0.6
+        if not moved:
+            break
+    return weights
+
+
+def load(name: str, titled: bool) -> list[Walked]:
+    """The questions of a set that have evidence."""
+    asked = [one for one in dataset(name).questions if one.evidence_ids][: MOST_QUESTIONS.get(name)]
+    with opened(name, titled) as monograph, watching() as seen:
+        return [walked(corpus(monograph._file), one, seen) for one in asked]
+
+
+def main() -> None:
+    """Measure, and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5, help="most rounds over all weights")
+    parser.add_argument("--page", type=Path, default=PAGE)
+    options = parser.parse_args()
+    sets = {one: load(*one) for family in FAMILIES for one in family}
+    rows = []
+    for family in FAMILIES:
+        others = chosen({one: some for one, some in sets.items() if one not in family}, options.rounds)
+        for name, titled in family:
+            now, left_out = (means(sets[name, titled], weights) for weights in (NOW, others))
+            told = name if titled else f"{name}, no titles"
+            cells = (f"{100 * now[0]:.1f}", f"{100 * left_out[0]:.1f}", f"{now[2]:.3f}", f"{left_out[2]:.3f}")
+            rows.append((told, str(len(sets[name, titled])), *cells))
+            console.print(*rows[-1])
+    headings = ("set", "questions", "recall@5", "left out", "MRR", "left out")
+    options.page.write_text(
+        "# The graph's weights\n\n"
+        f"Machine: {machine()}. Written by `make bench-weights`.\n\n"
+        "Recall@5 (percent, by document) and mean reciprocal rank with the weights of `graph/evidence.py`, and with others "
+        "that were chosen in the same way with the set, and its twin without titles, left out. Static word vectors.\n\n"
+        f"{table(headings, rows)}\n"
+    )
+    console.print(f"written: {options.page}")
+
+
+if __name__ == "__main__":
+    main()
