@@ -126,8 +126,11 @@ $(VENV)/bench-reading: $(BUILT_FROM) | $(BIN)/python
 bench-reading: $(VENV)/bench-reading ## Measure reading, other readers beside it (half an hour); writes docs/benchmarks
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/reading.py
 
+# Chance is another each time, unless it is told: make fuzz SEED=7.
+CHANCE := $(if $(SEED),--seed $(SEED))
+
 fuzz: $(VENV)/test ## A minute of chance against readers, rows, filters, questions and requests: answers or errors of ours
-	OMP_NUM_THREADS=1 $(BIN)/python tests/fuzz.py 60
+	OMP_NUM_THREADS=1 $(BIN)/python tests/fuzz.py 60 $(CHANCE)
 
 # With watching and encryption, which are killed over as well.
 $(VENV)/soak: $(BUILT_FROM) | $(BIN)/python
@@ -139,7 +142,7 @@ soak: $(VENV)/soak ## Kill a thousand writers, have a crowd at one file, damage 
 	$(SOAK) --write ../docs/reliability.md
 
 soak-tenth: $(VENV)/soak ## A tenth of that (four minutes)
-	$(SOAK) --tenth
+	$(SOAK) --tenth $(CHANCE)
 
 SANITIZED := build/sanitized
 sanitize: ## Run the kernel's tests under the address and undefined-behaviour sanitizers

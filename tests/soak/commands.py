@@ -99,14 +99,14 @@ def first(life: Life) -> Command:
 
 
 def sync(life: Life) -> Command:
-    """Files come, change and go."""
-    folder, after = life.folder, _change_files(life)
+    """Files come, change and go; what is gone may be forgotten."""
+    folder, after, forgotten = life.folder, _change_files(life), life.chosen.random() < 0.5
 
     def work(path: Path, _: Tell) -> None:
         with opened(path) as monograph:
-            assert not monograph.sync(folder).problems
+            assert not monograph.sync(folder, forget=forgotten).problems
 
-    return Command("sync", work, after)
+    return Command("sync --forget" if forgotten else "sync", work, after)
 
 
 def _change_files(life: Life) -> State:
