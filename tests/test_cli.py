@@ -82,7 +82,7 @@ def test_what_is_not_relevant_is_called_so(file: Path) -> None:
     hits = json.loads(run("search", file, "zebra quantum", "-n", 2, "--json"))
     assert len(hits) == 2
     assert hits[0]["score"] != 0
-    assert hits[0]["origins"][0]["retriever"] == "graph"
+    assert hits[0]["origins"][0]["retriever"] == "dense"  # It names nothing to walk from.
     assert run("search", file, "payment", "-k", 1).startswith("perhaps nothing relevant: ")
     for query in ("boilers", "who services the boiler?", "INV-2024", "apple"):
         assert run("search", file, query, "-k", 1).startswith("1. ")
