@@ -80,7 +80,7 @@ def findings(file: OpenFile, *, repair: bool) -> list[Finding]:
 
 
 def require_whole(path: Path, key: RawKey | None, original: Path, then: str) -> None:
-    """Check a copy of a file that is about to get its name.
+    """Check a copy of a file that is about to get its name; what is still to be forgotten there is forgotten in it.
 
     Raises
     ------
@@ -89,6 +89,8 @@ def require_whole(path: Path, key: RawKey | None, original: Path, then: str) -> 
     """
     copy = OpenFile.open(Given(path, create=False, key=key))
     try:
+        if forget.is_owed(copy.database):
+            forget.erase(copy.database, copy.indexes)
         found = findings(copy, repair=False)
     finally:
         copy.close()

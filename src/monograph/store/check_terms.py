@@ -80,6 +80,13 @@ def rebuild(connection: Connection) -> None:
     terms.add(connection, entries(connection))
 
 
+def index_anew(connection: Connection) -> None:
+    """Empty a sound inverted index, and fill it from the texts."""
+    for table in TABLES:
+        connection.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")  # noqa: S608 - constants
+    terms.add(connection, entries(connection))
+
+
 def _wanted(connection: Connection) -> tuple[dict[str, Held], dict[str, dict[bytes, int]]]:
     """What each table must hold, and its configuration."""
     found = dict.fromkeys(TABLES, Held())

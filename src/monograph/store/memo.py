@@ -139,8 +139,12 @@ def accept(connection: Connection, row: int, key: bytes) -> None:
 
 
 def vectors_of_other_length(connection: Connection, size: int) -> list[int]:
-    """The rows of vectors that are not of so many bytes."""
-    found = connection.execute("SELECT memo FROM memo WHERE kind = ? AND length(value) != ?", (VECTOR, size))
+    """The rows of vectors in use that are not of so many bytes; those of another embedder may be remembered as well."""
+    found = connection.execute(
+        """SELECT memo FROM memo WHERE kind = ? AND length(value) != ?
+        AND (memo IN (SELECT memo FROM vectors) OR memo IN (SELECT vector FROM nodes WHERE vector IS NOT NULL))""",
+        (VECTOR, size),
+    )
     return [int(row) for (row,) in found]
 
 

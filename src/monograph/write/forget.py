@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from monograph.errors import MonographError
-from monograph.store import forgetting, memo, names, settings, terms
+from monograph.store import check_terms, forgetting, memo, names, settings, terms
 from monograph.store.database import Database
 from monograph.values import Problem, Report
 from monograph.vectors.index import EcoVectorIndex
@@ -89,6 +89,8 @@ def erase(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
         for index in indexes:
             index.fold(connection)
         terms.merge(connection)
+        if terms.keeps_removed(connection):
+            check_terms.index_anew(connection)
     database.rewrite()
     if tokens:
         _settle(database, tokens)
