@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,15 @@ def filler(count: int) -> list[Document]:
         Document(f"Ordinary note {n} about gardens, tea and bicycles. " * (1 + n % 40), id=f"f{n}")
         for n in range(count)
     ]
+
+
+@contextmanager
+def an_older_state_read(monograph: Monograph) -> Iterator[None]:
+    """Another connection reads the file as it is now; who is kept waiting by that soon gives up."""
+    monograph._file.database.connection().execute("PRAGMA busy_timeout = 100")
+    with closing(Database(monograph.path)) as reader, reader.read() as connection:
+        connection.execute("SELECT count(*) FROM chunks").fetchone()
+        yield
 
 
 def test_removed_documents_are_found_no_more(monograph: Monograph) -> None:
@@ -93,13 +103,8 @@ def test_forgetting_waits_for_no_one_and_says_so(tmp_path: Path) -> None:
     path = tmp_path / "notes.mono"
     with Monograph.open(path, HashEmbedder()) as monograph:
         monograph.add([Document(SECRET, id="secret"), *filler(20)])
-        monograph._file.database.connection().execute("PRAGMA busy_timeout = 100")
-        reader = Database(path)
-        with reader.read() as connection:
-            connection.execute("SELECT count(*) FROM chunks").fetchone()
-            with pytest.raises(BusyFile, match="process"):
-                monograph.remove(["secret"], forget=True)
-        reader.close()
+        with an_older_state_read(monograph), pytest.raises(BusyFile, match="process"):
+            monograph.remove(["secret"], forget=True)
         assert monograph.search("emeralds", how="lexical") == []
         monograph.compact()
         assert [trace for trace in TRACES if trace in bytes_of(path)] == []
@@ -300,7 +305,6 @@ def test_a_sync_that_cannot_forget_says_so_and_the_next_write_does(tmp_path: Pat
             assert "compact" in report.problems[0].mend
             assert len(monograph.add([]).problems) == 1
         assert [one.table for one in monograph.check()] == ["settings"]
-        reader.close()
         assert has_traces(path) != []
         assert monograph.add([]).problems == ()
         assert has_traces(path) == []
@@ -351,13 +355,8 @@ def test_a_check_ends_forgetting(tmp_path: Path) -> None:
     path = tmp_path / "notes.mono"
     with Monograph.open(path, HashEmbedder()) as monograph:
         monograph.add([Document(SECRET, id="secret"), *filler(20)])
-        monograph._file.database.connection().execute("PRAGMA busy_timeout = 100")
-        reader = Database(path)
-        with reader.read() as connection:
-            connection.execute("SELECT count(*) FROM chunks").fetchone()
-            with pytest.raises(BusyFile, match="process"):
-                monograph.remove(["secret"], forget=True)
-        reader.close()
+        with an_older_state_read(monograph), pytest.raises(BusyFile, match="process"):
+            monograph.remove(["secret"], forget=True)
         assert [(one.table, one.repairable) for one in monograph.check()] == [("settings", True)]
         assert monograph.check(repair=True) == []
         assert has_traces(path) == []
@@ -368,14 +367,10 @@ def test_a_backup_forgets_what_is_still_to_be_forgotten(tmp_path: Path) -> None:
     path, copy = tmp_path / "notes.mono", tmp_path / "copy.mono"
     with Monograph.open(path, HashEmbedder()) as monograph:
         monograph.add([Document(SECRET, id="secret"), *filler(20)])
-        monograph._file.database.connection().execute("PRAGMA busy_timeout = 100")
-        reader = Database(path)
-        with reader.read() as connection:
-            connection.execute("SELECT count(*) FROM chunks").fetchone()
+        with an_older_state_read(monograph):
             with pytest.raises(BusyFile, match="process"):
                 monograph.remove(["secret"], forget=True)
             monograph.backup(copy)
-        reader.close()
     assert has_traces(copy) == []
     with Monograph.open(copy, HashEmbedder()) as monograph:
         assert monograph.check() == []

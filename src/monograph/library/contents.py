@@ -68,8 +68,7 @@ def findings(file: OpenFile, *, repair: bool) -> list[Finding]:
         with file.database.read() as connection:
             whole = not any(check.guarded(connection, "nodes", lambda: faults.in_tree(connection, file.settings)))
         mending.repair(file.pipeline(), whole_tree=whole)
-        if forget.is_owed(file.database):
-            forget.erase(file.database, file.indexes)
+        forget.end(file.database, file.indexes)
     with file.database.read() as connection:
         found = list(faults.findings(connection, file.indexes, file.settings))
     if not file.database.read_only and all(one.table != "file" for one in found):
@@ -89,8 +88,7 @@ def require_whole(path: Path, key: RawKey | None, original: Path, then: str) -> 
     """
     copy = OpenFile.open(Given(path, create=False, key=key))
     try:
-        if forget.is_owed(copy.database):
-            forget.erase(copy.database, copy.indexes)
+        forget.end(copy.database, copy.indexes)
         found = findings(copy, repair=False)
     finally:
         copy.close()

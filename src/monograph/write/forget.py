@@ -96,21 +96,22 @@ def erase(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
         _settle(database, tokens)
 
 
-def is_owed(database: Database) -> bool:
-    """Whether something is still to be forgotten."""
+def end(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
+    """Forget what is still to be forgotten, if anything is. Raises as :func:`erase`."""
     with database.read() as connection:
-        return forgetting.is_owed(connection)
+        owed = forgetting.is_owed(connection)
+    if owed:
+        erase(database, indexes)
 
 
 def _finish(database: Database, indexes: Sequence[EcoVectorIndex], times: int) -> None:
     """Erase if that is owed, or if others did meanwhile: what was derived may be of what they forgot."""
     with database.read() as connection:
-        owed = forgetting.is_owed(connection)
-        overlapped = not owed and forgetting.times(connection) != times and memo.count_unused(connection) > 0
+        dropped = forgetting.times(connection) != times and not forgetting.is_owed(connection)
+        overlapped = dropped and memo.count_unused(connection) > 0
     if overlapped:
         _owe(database)
-    if owed or overlapped:
-        erase(database, indexes)
+    end(database, indexes)
 
 
 def _state(database: Database) -> _State:
