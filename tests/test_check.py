@@ -11,7 +11,7 @@ import pytest
 from embedders import HashEmbedder
 from monograph import Document, Monograph
 from monograph.derive.extract import load_extractor
-from monograph.errors import InputError, ModelMismatch, ModelUnavailable
+from monograph.errors import DamagedFile, InputError, ModelMismatch, ModelUnavailable
 from monograph.settings import Settings
 
 
@@ -122,6 +122,55 @@ def test_what_is_left_says_what_was_there(path: Path, folder: Path, damage: str,
         assert monograph.check(repair=True) == []
         assert monograph.search("salt and pepper", 3)
     assert rows(path) == whole
+
+
+REWRITTEN = "UPDATE sqlite_master SET sql = replace(sql, '{}', '{}') WHERE name = '{}'"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        REWRITTEN.format("unresolved", "unresnlved", "alias_went"),
+        REWRITTEN.format("(1, OLD.memo), ", "", "vectors_changed"),
+        REWRITTEN.format("IGNORE", "FAIL", "vectors_added"),
+        "DROP TRIGGER subject_came",
+        "DROP INDEX documents_by_uri",
+        "CREATE INDEX more ON chunks(ordinal)",
+        """CREATE TRIGGER "of'""another" AFTER INSERT ON chunks BEGIN DELETE FROM documents; END""",
+    ],
+)
+@pytest.mark.plain("it is damaged by Python's own SQLite")
+def test_a_trigger_or_an_index_that_is_another(path: Path, damage: str) -> None:
+    whole = rows(path)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        assert connection.execute(damage).rowcount
+        connection.commit()
+    with Monograph.open(path) as monograph:
+        findings = monograph.check()
+        assert [finding.table for finding in findings] == ["schema"]
+        assert all(finding.repairable for finding in findings)
+        assert monograph.check(repair=True) == []
+        assert rows(path) == whole
+        monograph.add([Document("A barge carried flour to Ghent.", id="flour")])
+        assert monograph.remove(["flour"]).removed == 1
+        assert monograph.check() == []
+
+
+@pytest.mark.plain("it is damaged by Python's own SQLite")
+def test_a_table_that_is_another_is_told_of(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(REWRITTEN.format("qualifier", "qualifies", "subjects"))
+        connection.commit()
+    with Monograph.open(path) as monograph:
+        findings = monograph.check()
+        assert ("schema", False) in {(finding.table, finding.repairable) for finding in findings}
+        with pytest.raises(DamagedFile, match="subjects.*not as it was made"):
+            monograph.check(repair=True)
+        with pytest.raises(DamagedFile, match="subjects.*not as it was made"):
+            monograph.add([Document("A barge carried flour to Ghent.", title="Ghent")])
+        assert monograph.search("salt and pepper", 3, "hybrid")
 
 
 @pytest.mark.plain("it is damaged by Python's own SQLite")

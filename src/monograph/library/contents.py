@@ -7,7 +7,7 @@ from pathlib import Path
 from monograph.errors import DamagedFile
 from monograph.library import faults
 from monograph.library.opened import Given, OpenFile
-from monograph.store import check, check_notes, stats
+from monograph.store import check, check_notes, check_schema, stats
 from monograph.store.encryption import RawKey
 from monograph.tree.measure import measure
 from monograph.values import Finding, Stats
@@ -61,6 +61,7 @@ def findings(file: OpenFile, *, repair: bool) -> list[Finding]:
     """See :meth:`monograph.Monograph.check`."""
     if repair:
         with file.database.write() as connection:
+            check_schema.mend(connection)
             check_notes.mend(connection)
         file.settings = configuration.settle(file.database, None)
         configuration.adopt_embedder(file.database, file.embedder)

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from monograph.settings import Settings
-from monograph.store import check, check_documents, check_graph, check_rows, check_sources, check_terms, forgetting
+from monograph.store import (
+    check,
+    check_documents,
+    check_graph,
+    check_rows,
+    check_schema,
+    check_sources,
+    check_terms,
+    forgetting,
+)
 from monograph.store import settings as stored_settings
 from monograph.store.database import Connection, Database
 from monograph.tree import verify as tree_of_summaries
@@ -22,6 +31,7 @@ def findings(connection: Connection, indexes: Sequence[EcoVectorIndex], chosen: 
     """Every fault; ``chosen`` are the settings that the file was opened with."""
     parts: tuple[tuple[str, Callable[[], Iterable[Finding]]], ...] = (
         ("file", lambda: check.of_file(connection)),
+        ("schema", lambda: check_schema.findings(connection)),
         ("settings", lambda: check_rows.findings(connection)),
         ("sources", lambda: check_sources.findings(connection)),
         ("documents", lambda: check_documents.findings(connection)),

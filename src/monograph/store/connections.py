@@ -29,6 +29,8 @@ def connect(path: Path, key: RawKey | None, *, read_only: bool = False) -> sqlit
     if key is not None:
         encryption.require_opened(path, connection)
     functions.register(connection, path)
+    # A file from elsewhere may have triggers of its own: they get at no function that is registered here.
+    connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA secure_delete = ON")
     # Else every savepoint that changes more than four pages opens a file of its own: 0.2 ms a document. And what goes

@@ -17,6 +17,7 @@ UNDECODABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticErr
 
 _NOT_UTF8 = re.compile(r"Could not decode to UTF-8 column '(?P<column>[^']*)'")
 _OF_FTS = ("invalid fts5 file format", "vtable constructor failed", "malformed inverted index", "no such fts5 table")
+_NOT_THERE = ("no such rowid", "no such table", "no such column", "has no column named")
 _SHADOWS = ("words_", "trigrams_", "sqlite_")
 _JSON = (("documents", "metadata"), ("documents", "sections"), ("chunks", "metadata"), ("chunks", "merged"))
 TEXTS = (
@@ -54,9 +55,9 @@ def let_go(error: BaseException) -> None:
 
 
 def is_contradicted(error: Exception) -> bool:
-    """Whether SQLite was asked for what the rows do not allow: to store one twice, to change one that is missing."""
+    """Whether SQLite was asked for what the file does not allow: to store a row twice, to read a table that is not."""
     name = getattr(error, "sqlite_errorname", "") or ""
-    return name.startswith("SQLITE_CONSTRAINT") or "no such rowid" in str(error)
+    return name.startswith("SQLITE_CONSTRAINT") or any(one in str(error) for one in _NOT_THERE)
 
 
 def is_undecodable(error: Exception) -> bool:
