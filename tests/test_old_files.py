@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from monograph import Document, Monograph
 from monograph.derive.extract.pattern import PatternExtractor
+from monograph.errors import DamagedFile
 from monograph.store import schema
 
 OLD_FILES = sorted((Path(__file__).parent / "data").glob("format-*.mono"))
@@ -50,3 +53,36 @@ def test_the_graph_of_older_patterns_is_made_anew_by_the_next_write(tmp_path: Pa
         assert [(one.name, one.kind, one.names) for one in monograph.graph.entities(1_000)] == named
     with Monograph.open(path, extractor=PatternExtractor()) as monograph:
         assert monograph.check() == []
+
+
+@pytest.mark.parametrize("old", OLD_FILES, ids=lambda path: path.stem)
+@pytest.mark.plain("it is damaged by Python's own SQLite")
+def test_a_file_that_says_it_has_an_older_format(old: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(old, tmp_path))
+    for said in range(int(old.stem.rpartition("-")[2])):
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute(f"PRAGMA user_version = {said:d}")
+        before = path.read_bytes()
+        with pytest.raises(DamagedFile, match=f"not of format {said}, which it says it has"):
+            Monograph.open(path)
+        assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("old", OLD_FILES[:-1], ids=lambda path: path.stem)
+@pytest.mark.plain("it is damaged by Python's own SQLite")
+def test_a_file_that_says_it_has_the_newest_format(old: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(old, tmp_path))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {schema.newest_format():d}")
+    with pytest.raises(DamagedFile), Monograph.open(path) as monograph:
+        monograph.add([Document("A new note about the clock.", id="new")])
+
+
+@pytest.mark.plain("its header is damaged")
+def test_a_header_that_sqlite_does_not_know(tmp_path: Path) -> None:
+    path = Path(shutil.copy(OLD_FILES[-1], tmp_path))
+    data = bytearray(path.read_bytes())
+    data[44:48] = (99).to_bytes(4, "big")  # SQLite's schema format.
+    path.write_bytes(data)
+    with pytest.raises(DamagedFile, match="unsupported file format"):
+        Monograph.open(path)

@@ -98,7 +98,7 @@ def _translate(path: Path, error: Exception) -> MonographError | None:
         return ReadOnlyFile(f"{path} cannot be written: {text}", "check the permissions of the file and its folder")
     if any(one in text for one in _TOO_DEEP):
         return InvalidFilter(f"the filter is nested too deeply for SQLite: {text}", "make it flatter")
-    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR")):
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR")) or text == "unsupported file format":
         return damaged(path, f"{text} ({name})")
     return None
 
@@ -189,7 +189,8 @@ class Database:
         if header is not None and header.format < schema.newest_format():
             if self.read_only:
                 raise ReadOnlyFile(f"{self.path} has the older format {header.format} and cannot be written", "copy it")
-            with our_errors(self.path):
+            contradicted = f"what it holds is not of format {header.format}, which it says it has"
+            with our_errors(self.path, diagnosis=lambda: contradicted):
                 schema.migrate(self.connection())
         with our_errors(self.path, self.connection()):
             self.connection().execute("SELECT value FROM settings WHERE name = 'generation'").fetchone()

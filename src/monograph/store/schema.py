@@ -33,24 +33,20 @@ def newest_format() -> int:
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring an open file to the newest format, one transaction a step.
+    """Bring an open file to the newest format, in one transaction: what fails leaves it as it was.
 
     The format is read again under the write lock, so that two processes opening an old file do not both migrate it.
     """
-    while True:
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            (current,) = connection.execute("PRAGMA user_version").fetchone()
-            if current >= newest_format():
-                connection.execute("ROLLBACK")
-                return
-            MIGRATIONS[current](connection)
-            connection.execute(f"PRAGMA user_version = {current + 1:d}")
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        (current,) = connection.execute("PRAGMA user_version").fetchone()
+        for step in MIGRATIONS[current:]:
+            step(connection)
+        connection.execute(f"PRAGMA user_version = {max(current, newest_format()):d}")
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
 
 
 INVERTED_INDEX = (

@@ -17,7 +17,14 @@ UNDECODABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticErr
 
 _NOT_UTF8 = re.compile(r"Could not decode to UTF-8 column '(?P<column>[^']*)'")
 _OF_FTS = ("invalid fts5 file format", "vtable constructor failed", "malformed inverted index", "no such fts5 table")
-_NOT_THERE = ("no such rowid", "no such table", "no such column", "has no column named")
+_NOT_AS_MADE = (
+    "no such rowid",
+    "no such table",
+    "no such column",
+    "no column named",
+    "already exists",
+    "duplicate column",
+)
 _SHADOWS = ("words_", "trigrams_", "sqlite_")
 _JSON = (("documents", "metadata"), ("documents", "sections"), ("chunks", "metadata"), ("chunks", "merged"))
 TEXTS = (
@@ -57,7 +64,7 @@ def let_go(error: BaseException) -> None:
 def is_contradicted(error: Exception) -> bool:
     """Whether SQLite was asked for what the file does not allow: to store a row twice, to read a table that is not."""
     name = getattr(error, "sqlite_errorname", "") or ""
-    return name.startswith("SQLITE_CONSTRAINT") or any(one in str(error) for one in _NOT_THERE)
+    return name.startswith("SQLITE_CONSTRAINT") or any(one in str(error) for one in _NOT_AS_MADE)
 
 
 def is_undecodable(error: Exception) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -11,7 +12,7 @@ from monograph.derive.addresses import addresses
 from monograph.derive.embed import GivenVectors, load_embedder
 from monograph.derive.extract import load_extractor
 from monograph.derive.summarize import load_summarizer
-from monograph.errors import InputError, ModelMismatch, ModelUntrusted
+from monograph.errors import DamagedFile, InputError, ModelMismatch, ModelUntrusted
 from monograph.models import Allow, Embedder, Extractor, Summarizer, Trusted
 from monograph.settings import Settings
 from monograph.store import clusters
@@ -64,7 +65,9 @@ def identity(database: Database) -> str:
 
 def catch_up(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
     """Bring the vector indexes up to date: after a migration, the vectors of the older file wait for it."""
-    if not database.read_only:
+    if database.read_only:
+        return
+    with suppress(DamagedFile):  # Whatever is damaged, the rest can be read; and a check tells of it.
         with database.read() as connection:
             waiting = [index for index in indexes if clusters.has_stale(connection, index.space)]
         if waiting:
