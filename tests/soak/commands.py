@@ -136,11 +136,16 @@ def watch(life: Life) -> Command:
         watching.QUIET_MS, watching.LONGEST_MS, watching.LOOK_MS = 10, 50, 100
         stop, begun = threading.Event(), threading.Event()
 
+        def stored(monograph: Monograph) -> bool:
+            try:
+                return held(monograph) == after.texts()
+            except NotFound:  # One went while they were read.
+                return False
+
         def end(monograph: Monograph) -> None:
-            wanted = after.texts()
             begun.wait(0.05)
             _write(folder, later, [])
-            while held(monograph) != wanted and not stop.wait(0.02):
+            while not stored(monograph) and not stop.wait(0.02):
                 pass
             stop.set()
 
