@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from graph_report import percent, table
 from monograph.answer.abstain import LEAST, LEAST_FOR_A_MODEL
+from page import write_page
 
 Results = dict[str, Any]
 
@@ -43,32 +43,12 @@ all the same."""
 
 def write(results: Results, folder: Path) -> list[Path]:
     """Write the page and the figures; those sections that were measured."""
-    parts = ["# Answers, measured", _head(results)]
-    for section, title, made in (
-        ("leads", "The sentence that leads", leads),
-        ("weights", "Sets that had no part in it", weights),
-        ("silence", "Saying nothing", silence),
-    ):
-        if section in results:
-            limits = results[section]["limits"]
-            parts += [
-                f"## {title}",
-                *([f"*Not a whole run: {limits}.*"] if limits else []),
-                *made(results[section]["found"]),
-            ]
-    page, figures = folder / "answers.md", folder / "answers.json"
-    page.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
-    figures.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    return [page, figures]
-
-
-def _head(results: Results) -> str:
-    machine = next(iter(results.values()))["machine"]
-    seconds = sum(one["seconds"] for one in results.values())
-    return (
-        f"Machine: {machine}. Written by `make bench-answers` in {seconds / 60:.0f} minutes; the figures are in"
-        " [answers.json](answers.json)."
-    )
+    sections = {
+        "leads": ("The sentence that leads", leads),
+        "weights": ("Sets that had no part in it", weights),
+        "silence": ("Saying nothing", silence),
+    }
+    return write_page(results, folder / "answers.md", "Answers, measured", sections)
 
 
 def leads(found: Results) -> list[str]:

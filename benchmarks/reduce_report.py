@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from graph_report import percent, table
+from page import NOISE, write_page
 
 Results = dict[str, Any]
 FLOORS = {"squad": (0.42, 94.0, 98.0), "hotpotqa": (0.10, 97.0, None)}
@@ -38,36 +38,17 @@ are in brackets. No cross-encoder could be had offline, so none is compared."""
 
 def write(results: Results, folder: Path) -> list[Path]:
     """Write the page, the figures and the picture; those sections that were measured."""
-    parts = ["# Reduction, measured", _head(results)]
-    for section, title, made in (
-        ("curves", "What is kept, and what is cut", curves),
-        ("embedders", "Another embedder", embedders),
-        ("shapes", "Other windows", shapes),
-        ("facts", "Gold sentences", facts),
-        ("ranks", "The order of the documents", ranks),
-        ("budgets", "What a budget buys", budgets),
-        ("speed", "How fast it is", speed),
-    ):
-        if section in results:
-            limits = results[section]["limits"]
-            parts += [
-                f"## {title}",
-                *([f"*Not a whole run: {limits}.*"] if limits else []),
-                *made(results[section]["found"]),
-            ]
-    page, figures = folder / "reduce.md", folder / "reduce.json"
-    page.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
-    figures.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    return [page, figures, *([draw(results["curves"]["found"], folder / "reduce.png")] if "curves" in results else [])]
-
-
-def _head(results: Results) -> str:
-    machine = next(iter(results.values()))["machine"]
-    seconds = sum(one["seconds"] for one in results.values())
-    return (
-        f"Machine: {machine}. Written by `make bench-reduce` in {seconds / 60:.0f} minutes; the figures are in"
-        " [reduce.json](reduce.json). Times that differ by less than 1.5x are noise on this machine."
-    )
+    sections = {
+        "curves": ("What is kept, and what is cut", curves),
+        "embedders": ("Another embedder", embedders),
+        "shapes": ("Other windows", shapes),
+        "facts": ("Gold sentences", facts),
+        "ranks": ("The order of the documents", ranks),
+        "budgets": ("What a budget buys", budgets),
+        "speed": ("How fast it is", speed),
+    }
+    written = write_page(results, folder / "reduce.md", "Reduction, measured", sections, remark=NOISE)
+    return [*written, *([draw(results["curves"]["found"], folder / "reduce.png")] if "curves" in results else [])]
 
 
 def at_cut(points: Sequence[Results], cut: float) -> float | None:

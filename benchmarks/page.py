@@ -1,0 +1,51 @@
+"""A page of the documentation and its figures, from the sections that a benchmark measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+NOISE = " Times that differ by less than 1.5x are noise on this machine."
+
+
+def write_page(
+    results: Mapping[str, Any],
+    path: Path,
+    title: str,
+    sections: Mapping[str, tuple[str, Callable[[Any], list[str]]]],
+    *,
+    remark: str = "",
+) -> list[Path]:
+    """Write a page and, beside it, the figures as JSON; returns both.
+
+    Parameters
+    ----------
+    results:
+        What was measured, by section, as :func:`machine.run_sections` returns it.
+    path:
+        The page; ``make bench-NAME`` writes it, where NAME is its name.
+    title:
+        Its heading.
+    sections:
+        Heading, and what makes the paragraphs, of each section in their order; those not measured are left out.
+    remark:
+        Said at the head of the page.
+    """
+    figures = path.with_suffix(".json")
+    machines = "; ".join(dict.fromkeys(one["machine"] for one in results.values()))
+    seconds = sum(one["seconds"] for one in results.values())
+    parts = [
+        f"# {title}",
+        f"Machine: {machines}. Written by `make bench-{path.stem}` in {seconds / 60:.0f} minutes; the figures are in"
+        f" [{figures.name}]({figures.name}).{remark}",
+    ]
+    for section, (heading, made) in sections.items():
+        if section in results:
+            limits = results[section]["limits"]
+            parts += [f"## {heading}", *([f"*Not a whole run: {limits}.*"] if limits else [])]
+            parts += made(results[section]["found"])
+    path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    figures.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    return [path, figures]
