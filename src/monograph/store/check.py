@@ -45,8 +45,7 @@ def guarded(connection: Connection, table: str, part: Callable[[], Iterable[Find
     except MonographError as error:
         yield Finding(table, error.message, repairable=table not in ("file", "documents"))
     except encryption.errors() as error:
-        name = getattr(error, "sqlite_errorname", "") or ""
-        if name.startswith(_PASSING):
+        if encryption.name_of(error).startswith(_PASSING):
             raise
         yield Finding(table, unreadable.fault_of(connection, error) or str(error), repairable=table != "file")
     except unreadable.UNDECODABLE as error:

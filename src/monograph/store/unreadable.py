@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from monograph.errors import DamagedFile
+from monograph.store import encryption
 
 UNDECODABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, struct.error, RecursionError)
 """What Python raises over values that are not what they should be."""
@@ -55,8 +56,7 @@ def let_go(error: BaseException) -> None:
 
 def is_contradicted(error: Exception) -> bool:
     """Whether SQLite was asked for what the rows do not allow: to store one twice, to change one that is missing."""
-    name = getattr(error, "sqlite_errorname", "") or ""
-    return name.startswith("SQLITE_CONSTRAINT") or "no such rowid" in str(error)
+    return encryption.name_of(error).startswith("SQLITE_CONSTRAINT") or "no such rowid" in str(error)
 
 
 def is_undecodable(error: Exception) -> bool:
