@@ -523,6 +523,31 @@ def test_encrypted_and_decrypted_it_is_the_same(plain: Path) -> None:
     assert [one.name for one in plain.parent.iterdir()] == ["plain.mono"]
 
 
+CONVERT_IN = """
+import resource, sys
+from monograph.errors import StorageFull
+from monograph.library import convert
+_, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, most))
+try:
+    convert.{what}({path!r}, {key!r})
+except StorageFull as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of a process are set as Linux has them")
+@pytest.mark.parametrize("what", ["encrypt", "decrypt"])
+def test_without_room_the_old_file_stays(plain: Path, locked: Path, what: str) -> None:
+    path = plain if what == "encrypt" else locked
+    before = path.read_bytes()
+    code = CONVERT_IN.format(what=what, path=str(path), key=KEY)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(f"no room left for {path}: a limit on the size of files is reached")
+    assert path.read_bytes() == before
+    assert sorted(one.name for one in path.parent.iterdir()) == ["locked.mono", "plain.mono"]
+
+
 def test_through_a_link(plain: Path, tmp_path: Path) -> None:
     link = tmp_path / "link.mono"
     link.symlink_to(plain)

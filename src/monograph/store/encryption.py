@@ -190,10 +190,11 @@ def errors() -> tuple[type[Exception], ...]:
 def name_of(error: Exception) -> str:
     """SQLite's name of an error, empty where it has none.
 
-    Those of a backup through SQLCipher are told by their text alone. None of SQLCipher's says more than SQLITE_IOERR of
-    what failed: SQLite itself has SQLITE_IOERR_WRITE and the like.
+    SQLCipher tells those of a backup, and of what it exports, by their text alone. None of its own says more of what
+    failed than SQLITE_IOERR, where SQLite itself has SQLITE_IOERR_WRITE and the like.
     """
-    return getattr(error, "sqlite_errorname", "") or _NAMES.get(str(error), "")
+    name = getattr(error, "sqlite_errorname", "") or ""
+    return _NAMES.get(str(error), name) if name in ("", "SQLITE_ERROR") else name
 
 
 @cache

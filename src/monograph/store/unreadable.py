@@ -64,6 +64,11 @@ def is_undecodable(error: Exception) -> bool:
     return _NOT_UTF8.search(str(error)) is not None
 
 
+def is_of_index(error: Exception) -> bool:
+    """Whether it is FTS5 that cannot read its own."""
+    return any(one in str(error) for one in _OF_FTS)
+
+
 def in_document(connection: sqlite3.Connection, document: int) -> Iterator[tuple[str, str, int, bytes]]:
     """(table, column, row, value) of every text of a document that is no UTF-8."""
     for table, row, condition, columns in TEXTS:
@@ -85,7 +90,7 @@ def decodes(value: bytes | None) -> bool:
 def fault_of(connection: sqlite3.Connection, error: Exception) -> str | None:
     """What is damaged, and in which row, where that is why SQLite failed; None where it failed for another reason."""
     said = str(error)
-    if any(one in said for one in _OF_FTS):
+    if is_of_index(error):
         return f"the inverted index: {said}"
     found = _NOT_UTF8.search(said)
     if found is not None:
