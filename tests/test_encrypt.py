@@ -27,6 +27,7 @@ from typing import Any
 import pytest
 
 from embedders import HashEmbedder
+from forks import COMMAND_LINE, Forks
 from monograph import Document, Monograph, decrypt, encrypt
 from monograph.app.cli import app
 from monograph.errors import (
@@ -45,11 +46,13 @@ from monograph.store.database import Database
 dbapi2: Any = pytest.importorskip("sqlcipher3.dbapi2", reason="the extra encrypt is not installed")
 pytestmark = pytest.mark.own_keys
 
+COMMANDS = Forks(COMMAND_LINE, "main()")
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = ROOT / "tests"
 KEY = "correct horse; 'battery' \"staple\" ünd --"
 SECRET = "Zanzibar Quixote hid 4711 emeralds beneath Vladivostok. The password is kumquat-9981."
-TRACES = [b"zanzibar", b"quixote", b"emerald", b"vladivostok", b"kumquat", b"anzi", b"kumq"]
+TRACES = [b"zanzibar", b"quixote", b"emerald", b"vladivostok", b"kumquat", b"anziba", b"kumqua"]
+"""Words and parts of words. Of four letters one stands by chance in some hundred megabytes of noise, upper case or lower."""
 
 
 def filler(count: int, start: int = 0) -> list[Document]:
@@ -711,14 +714,12 @@ except FileError as error:
 # The command line.
 
 
-def run(*words: object, code: int = 0, key: str | None = KEY, **more: str) -> str:
-    environment = {name: value for name, value in os.environ.items() if name != "MONOGRAPH_KEY"} | more
-    if key is not None:
-        environment["MONOGRAPH_KEY"] = key
-    command = [sys.executable, "-m", "monograph.app.cli", *map(str, words)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, env=environment, stdin=subprocess.DEVNULL, timeout=120
-    )
+def run(*words: object, code: int = 0, key: str | None = KEY) -> str:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.delenv("MONOGRAPH_KEY", raising=False)
+        if key is not None:
+            patched.setenv("MONOGRAPH_KEY", key)
+        done = COMMANDS.run("monograph", *words)
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     assert KEY not in done.stdout + done.stderr
