@@ -34,6 +34,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason=f"not with a key: {mark.args[0]}"))
 
 
+@pytest.fixture(autouse=True)
+def _without_the_key(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where tests run with a key, those that give keys of their own have none but these."""
+    if request.node.get_closest_marker("own_keys") is not None:
+        monkeypatch.delenv(encrypted_runs.VARIABLE, raising=False)
+
+
 @pytest.fixture
 def shared() -> Path:
     """The evaluation data beside the project."""

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from monograph.store import connections, encryption
-from with_key import encrypted_runs
+from by_sql import connected
+from monograph.store import encryption
 
 
 @dataclass(frozen=True)
@@ -38,16 +38,10 @@ def _tables(connection: sqlite3.Connection) -> Iterator[tuple[str, list[str], li
         yield name, key, [column for column, _ in columns]
 
 
-def _connect(path: Path, secret: str | None) -> sqlite3.Connection:
-    salt = encryption.salt_of(path)
-    given = secret or encrypted_runs.key()
-    return connections.raw(path, None if salt is None or given is None else encryption.derive(given, salt))
-
-
 def sampled(path: Path, seed: int, secret: str | None = None) -> Iterator[Cell]:
     """Cells without end: a table by lot, then a row of it, then a column that has a value there."""
     chance = random.Random(seed)
-    connection = _connect(path, secret)
+    connection = connected(path, secret)
     tables = list(_tables(connection))
     connection.text_factory = bytes
     rows = []
@@ -69,7 +63,7 @@ def flip(path: Path, copy: Path, cell: Cell, seed: int, secret: str | None = Non
     """Copy a file and change one byte of a value in it; False where the table takes no such value."""
     chance = random.Random(seed)
     shutil.copy(path, copy)
-    connection = _connect(copy, secret)
+    connection = connected(copy, secret)
     connection.text_factory = bytes
     triggers = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
     connection.execute("BEGIN")

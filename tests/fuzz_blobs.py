@@ -17,13 +17,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from answering import Whole
+from by_sql import connected
 from embedders import HashEmbedder
 from hostile import altered, changed, number, scalar, text, written
 from monograph import Document, Monograph
 from monograph.derive.summarize import load_summarizer
 from monograph.errors import MonographError
 from monograph.models import TextKind
-from monograph.store import checksums
+from monograph.store import checksums, encryption
 from monograph.values import Float32
 from monograph.vectors import kernel
 from monograph.vectors.design import Design
@@ -58,12 +59,11 @@ def base(folder: Path) -> Path:
         made.remove(["d3", "d9"])
         made.graph.set_apart("Anna Calder", "Ines Okafor")
         made.ask("whom did Anna Calder meet?")
-    with closing(sqlite3.connect(path)) as connection:
+    with closing(connected(path)) as connection:
         # So many centroids that they have a graph are more than a small file has.
         for space, body in connection.execute("SELECT space, body FROM centroids").fetchall():
             graph = kernel.graph_insert(body, None, m=4, ef=20, alpha=1.0)
             connection.execute("UPDATE centroids SET graph = ? WHERE space = ?", (graph, space))
-        connection.commit()
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         connection.execute("PRAGMA journal_mode = DELETE")
     return path
@@ -84,7 +84,7 @@ def cases(seed: int, folder: Path, first: int = 0) -> Iterator[tuple[str, Callab
 def strike(path: Path, chosen: random.Random) -> list[str]:
     """Change some values; what was done."""
     done: list[str] = []
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+    with closing(connected(path)) as connection:
         connection.create_function("casefold", 1, lambda one: one)
         connection.execute("PRAGMA trusted_schema = ON")
         tables = [
@@ -92,7 +92,7 @@ def strike(path: Path, chosen: random.Random) -> list[str]:
             if not name.startswith(SHADOWS) and name not in ("words", "trigrams")
         ]  # fmt: skip
         for _ in range(chosen.choice((1, 1, 1, 2, 4))):
-            with suppress(sqlite3.Error, OverflowError, UnicodeEncodeError):
+            with suppress(*encryption.errors(), OverflowError, UnicodeEncodeError):
                 done.append(_strike_row(connection, chosen.choice(tables), chosen))
         if chosen.random() < 0.85:
             seal(connection)
@@ -169,10 +169,10 @@ def seal(connection: sqlite3.Connection) -> None:
             FROM vector_indexes WHERE 'vector_indexes/' || space = name) WHERE name LIKE 'vector_indexes/%'""",
         "UPDATE checksums SET checksum = (SELECT checksum(planes) FROM trees) WHERE name = 'trees'",
     ):
-        with suppress(sqlite3.Error):
+        with suppress(*encryption.errors()):
             connection.execute(statement)
     for (row,) in _all(connection, "SELECT document FROM documents"):
-        with suppress(sqlite3.Error, TypeError):
+        with suppress(*encryption.errors(), TypeError):
             checksums.seal(connection, row)
 
 

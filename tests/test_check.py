@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from by_sql import connected
 from embedders import HashEmbedder
 from monograph import Document, Monograph
 from monograph.derive.extract import load_extractor
@@ -34,7 +34,9 @@ def path(tmp_path: Path) -> Path:
         ("INSERT INTO vectors VALUES (99999, 1)", "vectors", True),
         ("INSERT INTO words (words) VALUES ('delete-all')", "words", True),
         ("INSERT INTO words (rowid, title, text) VALUES (88888, 'a', 'stray')", "words", True),
+        ("DELETE FROM words_data WHERE id > 10", "words", True),
         ("INSERT INTO trigrams (trigrams) VALUES ('delete-all')", "trigrams", True),
+        ("DELETE FROM trigrams_data", "trigrams", True),
         ("UPDATE documents SET source = 77 WHERE document = 2", "documents", True),
         ("INSERT INTO texts VALUES (12345678901, 'stray')", "texts", True),
         ("UPDATE chunks SET document = 555 WHERE document = 3", "chunks", True),
@@ -60,13 +62,11 @@ def path(tmp_path: Path) -> Path:
         ('UPDATE chunks SET "end" = 999999 WHERE chunk = 1', "chunks", False),
     ],
 )
-@pytest.mark.plain("it is damaged by Python's own SQLite")
 def test_damage_is_found(path: Path, damage: str, table: str, mended: bool) -> None:
     with Monograph.open(path) as monograph:
         whole = graph_rows(monograph)
-    connection = sqlite3.connect(path)
+    connection = connected(path)
     connection.execute(damage)
-    connection.commit()
     connection.close()
     with Monograph.open(path) as monograph:
         findings = monograph.check()
@@ -103,17 +103,15 @@ OTHER_BIT = "(checksum | 1) - (checksum & 1)"
         ("UPDATE trigrams_config SET v = 99", "trigrams"),
     ],
 )
-@pytest.mark.plain("it is damaged by Python's own SQLite")
 def test_what_is_left_says_what_was_there(path: Path, folder: Path, damage: str, table: str) -> None:
     (folder / "ship.md").write_text("The ship sails at noon.", encoding="utf-8")
     with Monograph.open(path) as monograph:
         monograph.sync(folder)
         assert monograph.check() == []
     whole = rows(path)
-    connection = sqlite3.connect(path)
+    connection = connected(path)
     changed = connection.execute(damage).rowcount
     assert changed > 0
-    connection.commit()
     connection.close()
     with Monograph.open(path) as monograph:
         findings = monograph.check()
@@ -139,13 +137,11 @@ REWRITTEN = "UPDATE sqlite_master SET sql = replace(sql, '{}', '{}') WHERE name 
         """CREATE TRIGGER "of'""another" AFTER INSERT ON chunks BEGIN DELETE FROM documents; END""",
     ],
 )
-@pytest.mark.plain("it is damaged by Python's own SQLite")
 def test_a_trigger_or_an_index_that_is_another(path: Path, damage: str) -> None:
     whole = rows(path)
-    with closing(sqlite3.connect(path)) as connection:
+    with closing(connected(path)) as connection:
         connection.execute("PRAGMA writable_schema = ON")
         assert connection.execute(damage).rowcount
-        connection.commit()
     with Monograph.open(path) as monograph:
         findings = monograph.check()
         assert [finding.table for finding in findings] == ["schema"]
@@ -157,12 +153,10 @@ def test_a_trigger_or_an_index_that_is_another(path: Path, damage: str) -> None:
         assert monograph.check() == []
 
 
-@pytest.mark.plain("it is damaged by Python's own SQLite")
 def test_a_table_that_is_another_is_told_of(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as connection:
+    with closing(connected(path)) as connection:
         connection.execute("PRAGMA writable_schema = ON")
         connection.execute(REWRITTEN.format("qualifier", "qualifies", "subjects"))
-        connection.commit()
     with Monograph.open(path) as monograph:
         findings = monograph.check()
         assert ("schema", False) in {(finding.table, finding.repairable) for finding in findings}
@@ -173,11 +167,9 @@ def test_a_table_that_is_another_is_told_of(path: Path) -> None:
         assert monograph.search("salt and pepper", 3, "hybrid")
 
 
-@pytest.mark.plain("it is damaged by Python's own SQLite")
 def test_a_setting_that_is_lost_is_one_fault(path: Path) -> None:
-    connection = sqlite3.connect(path)
+    connection = connected(path)
     connection.execute("UPDATE settings SET value = '{' WHERE name = 'extractor'")
-    connection.commit()
     connection.close()
     with Monograph.open(path) as monograph:
         (finding,) = monograph.check()
@@ -198,7 +190,7 @@ def rows(path: Path) -> list[list[tuple[object, ...]]]:
         "words_config",
         "trigrams_config",
     )
-    connection = sqlite3.connect(path)
+    connection = connected(path)
     try:
         return [connection.execute(f"SELECT * FROM {table}").fetchall() for table in tables]
     finally:
@@ -217,7 +209,6 @@ def graph_rows(monograph: Monograph) -> list[list[tuple[object, ...]]]:
         return [connection.execute(query).fetchall() for query in queries]
 
 
-@pytest.mark.plain("it is damaged by Python's own SQLite")
 @pytest.mark.parametrize("table", ["words", "trigrams"])
 def test_any_byte_of_how_an_index_of_words_is_laid_out(tmp_path: Path, table: str) -> None:
     """FTS5 refuses nearly every statement where that row is damaged, and at a commit what it has refused before."""
@@ -225,13 +216,13 @@ def test_any_byte_of_how_an_index_of_words_is_laid_out(tmp_path: Path, table: st
     with Monograph.open(whole, HashEmbedder(16)) as monograph:
         monograph.add([Document(f"Ship {n} came from Bergen.", id=f"d{n}") for n in range(20)])
         monograph.add([Document("Ship 20 came from Bergen.", id="d20")])
-    with closing(sqlite3.connect(whole)) as connection:
+    with closing(connected(whole)) as connection:
         (layout,) = connection.execute(f"SELECT block FROM {table}_data WHERE id = 10").fetchone()
     for place in range(len(layout)):
         path = tmp_path / f"{place}.mono"
         path.write_bytes(whole.read_bytes())
         changed = bytes(byte ^ 6 if at == place else byte for at, byte in enumerate(layout))
-        with closing(sqlite3.connect(path)) as connection, connection:
+        with closing(connected(path)) as connection:
             connection.execute(f"UPDATE {table}_data SET block = ? WHERE id = 10", (changed,))
         with Monograph.open(path, HashEmbedder(16)) as monograph:
             monograph.check(repair=True)

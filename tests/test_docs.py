@@ -149,10 +149,16 @@ def typed(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(line, shell=True, cwd=folder, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("page", pages_with("console"), ids=lambda page: page.name)
+def keys_of(page: Path) -> list[pytest.MarkDecorator]:
+    return [pytest.mark.own_keys] if any("MONOGRAPH_KEY=" in block for block in blocks(page, "console")) else []
+
+
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, id=page.name, marks=keys_of(page)) for page in pages_with("console")]
+)
 def test_console_blocks_print_what_they_show(page: Path, tmp_path: Path) -> None:
     """``…`` stands for anything. Each block starts afresh."""
-    if any("MONOGRAPH_KEY=" in block for block in blocks(page, "console")):
+    if keys_of(page):
         pytest.importorskip("sqlcipher3", reason="the extra encrypt is not installed")
     for number, block in enumerate(blocks(page, "console")):
         folder = place(tmp_path / str(number))

@@ -15,7 +15,6 @@ PROGRAM = Path(fuzz.__file__)
 
 @pytest.mark.long
 @pytest.mark.timeout(300)
-@pytest.mark.plain("rows are changed by Python's own SQLite")
 @pytest.mark.parametrize(("part", "cases"), [("blobs", 25), ("filters", 300), ("queries", 300), ("requests", 300)])
 def test_chance_does_no_harm(part: str, cases: int) -> None:
     if part == "requests":

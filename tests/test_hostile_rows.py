@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -11,6 +10,7 @@ from shutil import copyfile
 import numpy as np
 import pytest
 
+from by_sql import connected
 from fuzz_blobs import Words, base, seal
 from monograph import Document, Monograph
 from monograph.errors import DamagedFile
@@ -19,8 +19,6 @@ from monograph.store.filters import EVERYTHING
 from monograph.store.unreadable import UNDECODABLE
 from monograph.store.vectors import allowed_bits
 from monograph.vectors import cluster, kernel
-
-pytestmark = pytest.mark.plain("rows are changed by Python's own SQLite")
 
 Work = Callable[[Monograph], object]
 
@@ -33,7 +31,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def changed(whole: Path, place: Path, statement: str) -> Path:
     path = place / "changed.mono"
     copyfile(whole, path)
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+    with closing(connected(path)) as connection:
         connection.create_function("casefold", 1, lambda one: one)
         connection.execute(statement)
         seal(connection)

@@ -238,7 +238,8 @@ async def over_http(address: str, token: str) -> AsyncIterator[Client]:
     from mcp.client.streamable_http import streamable_http_client
 
     async with (
-        httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, follow_redirects=True) as http,
+        # The first answer waits for a model to be loaded, which on a busy machine takes a while.
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, follow_redirects=True, timeout=100) as http,
         Client(streamable_http_client(address, http_client=http)) as client,
     ):
         yield client

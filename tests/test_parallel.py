@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from by_sql import connected
 from embedders import HashEmbedder
 from monograph import Document, Monograph, Passage
 from monograph.derive.embed import StaticEmbedder
@@ -44,7 +45,7 @@ def write_folder(folder: Path, count: int) -> None:
 
 def rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
     """Every row of a file, table by table; without times, random numbers, and the inside of the inverted index."""
-    with sqlite3.connect(path) as connection:
+    with closing(connected(path)) as connection:
         names = [
             name
             for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
@@ -78,7 +79,6 @@ def alone(folder: Path) -> Iterator[Path]:
     yield path
 
 
-@pytest.mark.plain("its rows are read by Python's own SQLite")
 @pytest.mark.parametrize("processes", [2, 3])
 def test_a_folder_is_the_same_file(
     processes: int, folder: Path, alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -91,7 +91,6 @@ def test_a_folder_is_the_same_file(
     assert rows(tmp_path / "x.mono") == rows(alone)
 
 
-@pytest.mark.plain("its rows are read by Python's own SQLite")
 def test_a_process_that_cannot_be_had_is_not_missed(
     folder: Path, alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from by_sql import connected
 from embedders import HashEmbedder
 from killing import killed
 from monograph import Document, Monograph
@@ -83,6 +83,7 @@ def state_of(monograph: Monograph) -> list[object]:
 
 
 REBUILD = """
+from by_sql import connected
 from embedders import HashEmbedder
 from test_rebuild_vectors import OtherEmbedder
 from monograph import Monograph
@@ -277,10 +278,9 @@ def test_lost_codes_are_found_and_made_again(path: Path) -> None:
         before = codes_of(monograph)
         assert sum(code is not None for code in before.values()) > 50
     for mend in ("repair", "rebuild", "graph"):
-        connection = sqlite3.connect(path)
+        connection = connected(path)
         connection.execute("UPDATE names SET code = NULL WHERE name % 2 = 0")
         connection.execute("UPDATE names SET code = x'00' WHERE name % 3 = 0 AND code IS NOT NULL")
-        connection.commit()
         connection.close()
         with Monograph.open(path, HashEmbedder(32)) as monograph:
             (finding,) = monograph.check()

@@ -8,12 +8,14 @@ import sqlite3
 import subprocess
 import sys
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from by_sql import connected
 from embedders import HashEmbedder
 from monograph import Document, Monograph, Report
 from monograph.errors import InputError, NotFound
@@ -45,7 +47,7 @@ def everything(monograph: Monograph) -> dict[str, tuple[str, list[str]]]:
 
 def stored_text(path: Path) -> str:
     """All that a file holds outside of its index, as one text."""
-    with sqlite3.connect(path) as connection:
+    with closing(connected(path)) as connection:
         tables = ("documents", "chunks", "sources", "roots", "settings")
         return repr([connection.execute(f"SELECT * FROM {table}").fetchall() for table in tables])
 

@@ -15,6 +15,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from by_sql import connected
 from monograph import Document, Monograph
 from monograph.errors import DamagedFile, InputError
 from monograph.store import clusters as store
@@ -405,16 +406,14 @@ def test_a_graph_of_many_centroids_follows(database: Database) -> None:
     assert hits >= 450
 
 
-@pytest.mark.plain("it is damaged by Python's own SQLite")
 def test_a_damaged_cluster_is_told_and_mended(tmp_path: Path) -> None:
     path = tmp_path / "d.mono"
     texts = [f"Note {number} tells of {word}." for number, word in enumerate(["rivers", "clocks", "bread"] * 60)]
     with Monograph.open(path) as monograph:
         monograph.add([Document(text, id=f"n{place}") for place, text in enumerate(texts)])
         before = [hit.chunk.id for hit in monograph.search("clocks", 5, how="dense")]
-    connection = sqlite3.connect(path)
+    connection = connected(path)
     connection.execute("UPDATE parts SET body = CAST(substr(body, 1, length(body) - 1) || x'00' AS BLOB)")
-    connection.commit()
     connection.close()
     with Monograph.open(path) as monograph:
         with pytest.raises(DamagedFile, match="check .*d.mono --repair"):

@@ -1,7 +1,8 @@
 """The tests run a second time with a key (``make test-encrypted``): every file that a test makes is then encrypted.
 
 Where MONOGRAPH_TEST_KEY is set, every file that is opened without a key gets that one, unless it is a plain file already:
-here, and in every Python that a test starts, which finds ``sitecustomize`` beside this by PYTHONPATH.
+here, and in every Python that a test starts, which finds ``sitecustomize`` beside this by PYTHONPATH. It is looked for
+at every opening: tests that are about keys take it away for as long as they last.
 """
 
 from __future__ import annotations
@@ -63,20 +64,23 @@ class _Loader(Loader):
 def _give_key(module: Any) -> None:
     from monograph.store import encryption
 
-    encryption.ROUNDS = 1  # What a key costs is measured elsewhere.
-    usual = module.Database.__init__
+    usual, derived, rounds = module.Database.__init__, encryption.derive, encryption.ROUNDS
+
+    def derive(given: str, salt: bytes) -> Any:
+        encryption.ROUNDS = rounds if key() is None else 1  # What a key costs is measured elsewhere.
+        return derived(given, salt)
 
     def init(self: Any, path: Path, *, key: Any = None, **options: Any) -> None:
         usual(self, path, key=_for(path, module) if key is None else key, **options)
 
-    module.Database.__init__ = init
+    module.Database.__init__, encryption.derive = init, derive
 
 
 def _for(path: Path, module: Any) -> str | None:
     identity = module._identity(path)
     if module._opened[identity]:  # Its bytes are not to be read: that would drop its locks.
         return key() if identity in module._salts else None
-    if not path.is_file():
+    if not os.path.isfile(path):  # It never raises.
         return key()
     with path.open("rb") as file:
         head = file.read(16)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 
 from monograph.errors import MonographError
@@ -12,6 +13,7 @@ from monograph.values import Finding
 
 _PASSING = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_NOMEM", "SQLITE_INTERRUPT", "SQLITE_IOERR")
 """Errors that say nothing of the rows."""
+_OF_INDEX = re.compile(r"fts5.*\b(words|trigrams)\b", re.IGNORECASE)
 
 _QUERIES = (
     ("chunks", "chunks of documents that are not there", True,
@@ -45,8 +47,7 @@ def guarded(connection: Connection, table: str, part: Callable[[], Iterable[Find
     except MonographError as error:
         yield Finding(table, error.message, repairable=table not in ("file", "documents"))
     except encryption.errors() as error:
-        name = getattr(error, "sqlite_errorname", "") or ""
-        if name.startswith(_PASSING):
+        if encryption.name_of(error).startswith(_PASSING):
             raise
         yield Finding(table, unreadable.fault_of(connection, error) or str(error), repairable=table != "file")
     except unreadable.UNDECODABLE as error:
@@ -56,10 +57,24 @@ def guarded(connection: Connection, table: str, part: Callable[[], Iterable[Find
 
 
 def of_file(connection: Connection) -> Iterator[Finding]:
-    """What SQLite itself finds."""
-    broken = [row[0] for row in connection.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
+    """What SQLite itself finds. Later ones, and SQLCipher, look into the inverted index as well, which is made anew."""
+    try:
+        broken = _integrity(connection, "20")
+    except encryption.errors() as error:
+        if not unreadable.is_of_index(error):
+            raise
+        # Where FTS5 cannot even begin they look at nothing. What is wrong there the index itself tells.
+        named = connection.execute(
+            """SELECT '"' || replace(name, '"', '""') || '"' FROM sqlite_master WHERE type = 'table' AND rootpage > 0"""
+        ).fetchall()
+        broken = [fault for (name,) in named for fault in _integrity(connection, name)]
     for fault in broken:
-        yield Finding("file", fault, repairable=False)
+        index = _OF_INDEX.search(fault)
+        yield Finding("file" if index is None else index[1], fault, repairable=index is not None)
+
+
+def _integrity(connection: Connection, what: str) -> list[str]:
+    return [fault for (fault,) in connection.execute(f"PRAGMA integrity_check({what})") if fault != "ok"]
 
 
 def of_tables(connection: Connection, dimension: int | None) -> Iterator[Finding]:

@@ -61,7 +61,7 @@ def _hold(path: Path, connection: Connection) -> None:
         connection.execute("BEGIN EXCLUSIVE")
         connection.execute("COMMIT")
     except encryption.errors() as error:
-        if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        if encryption.name_of(error).startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             raise BusyFile(f"{path} is open in another program", "close it there, then try again") from error
         raise
     connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchone()

@@ -82,8 +82,7 @@ def decoding(connection: Connection, row: str) -> Iterator[None]:
 
 
 def _translate(path: Path, error: Exception) -> MonographError | None:
-    name = getattr(error, "sqlite_errorname", "") or ""
-    text = str(error)
+    name, text = encryption.name_of(error), str(error)
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return BusyFile(
             f"{path} is in use: another process held it for {BUSY_SECONDS:g} seconds", "wait for it, then try again"
@@ -94,6 +93,8 @@ def _translate(path: Path, error: Exception) -> MonographError | None:
         return out_of_memory(path)
     if name.startswith("SQLITE_IOERR_") and name not in _UNREADABLE:
         return cannot_write(path, f"{text} ({name})")
+    if name == "SQLITE_IOERR" and (why := why_full(path)) is not None:  # SQLCipher does not tell what failed.
+        return full(path, why)
     if name.startswith("SQLITE_READONLY") or name == "SQLITE_CANTOPEN":
         return ReadOnlyFile(f"{path} cannot be written: {text}", "check the permissions of the file and its folder")
     if any(one in text for one in _TOO_DEEP):

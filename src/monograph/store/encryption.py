@@ -18,6 +18,14 @@ MAGIC = b"SQLite format 3\x00"
 """What a file begins with that is not encrypted; in the place of it an encrypted one has its salt."""
 ROUNDS = 256_000
 """SQLCipher's own number: any SQLCipher 4 opens the file with the key, and pages of 16,384 bytes."""
+_NAMES = {
+    "attempt to write a readonly database": "SQLITE_READONLY",
+    "database disk image is malformed": "SQLITE_CORRUPT",
+    "database is locked": "SQLITE_BUSY",
+    "database or disk is full": "SQLITE_FULL",
+    "disk I/O error": "SQLITE_IOERR",
+}
+"""What SQLite says of an error, and how it is named."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -136,7 +144,7 @@ def require_opened(path: Path, connection: sqlite3.Connection) -> None:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except errors() as error:
         connection.close()
-        if getattr(error, "sqlite_errorname", "") == "SQLITE_NOTADB":
+        if name_of(error) == "SQLITE_NOTADB":
             raise wrong(path) from error
         raise
 
@@ -177,6 +185,16 @@ def errors() -> tuple[type[Exception], ...]:
     """What SQLite's errors are, of both kinds of connections; SQLCipher's have the same names."""
     module = sys.modules.get("sqlcipher3.dbapi2")
     return (sqlite3.Error,) if module is None else (sqlite3.Error, module.Error)
+
+
+def name_of(error: Exception) -> str:
+    """SQLite's name of an error, empty where it has none.
+
+    SQLCipher tells those of a backup, and of what it exports, by their text alone. None of its own says more of what
+    failed than SQLITE_IOERR, where SQLite itself has SQLITE_IOERR_WRITE and the like.
+    """
+    name = getattr(error, "sqlite_errorname", "") or ""
+    return _NAMES.get(str(error), name) if name in ("", "SQLITE_ERROR") else name
 
 
 @cache

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from monograph.errors import DamagedFile
+from monograph.store import encryption
 
 UNDECODABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, struct.error, RecursionError)
 """What Python raises over values that are not what they should be."""
@@ -63,13 +64,18 @@ def let_go(error: BaseException) -> None:
 
 def is_contradicted(error: Exception) -> bool:
     """Whether SQLite was asked for what the file does not allow: to store a row twice, to read a table that is not."""
-    name = getattr(error, "sqlite_errorname", "") or ""
+    name = encryption.name_of(error)
     return name.startswith("SQLITE_CONSTRAINT") or any(one in str(error) for one in _NOT_AS_MADE)
 
 
 def is_undecodable(error: Exception) -> bool:
     """Whether SQLite failed over a text that is no UTF-8."""
     return _NOT_UTF8.search(str(error)) is not None
+
+
+def is_of_index(error: Exception) -> bool:
+    """Whether it is FTS5 that cannot read its own."""
+    return any(one in str(error) for one in _OF_FTS)
 
 
 def in_document(connection: sqlite3.Connection, document: int) -> Iterator[tuple[str, str, int, bytes]]:
@@ -93,7 +99,7 @@ def decodes(value: bytes | None) -> bool:
 def fault_of(connection: sqlite3.Connection, error: Exception) -> str | None:
     """What is damaged, and in which row, where that is why SQLite failed; None where it failed for another reason."""
     said = str(error)
-    if any(one in said for one in _OF_FTS):
+    if is_of_index(error):
         return f"the inverted index: {said}"
     found = _NOT_UTF8.search(said)
     if found is not None:
