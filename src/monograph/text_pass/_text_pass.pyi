@@ -1,0 +1,16 @@
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+class Tokenizer:
+    def __init__(
+        self, vocabulary: Mapping[str, int], merges: Sequence[str], most_words: int, longest_word: int
+    ) -> None: ...
+    def count(self, texts: list[str]) -> list[int]: ...
+    def ids(self, text: str) -> list[int] | None: ...
+    def sums(
+        self, texts: list[str], table: npt.NDArray[np.float32], at_once: int, out: npt.NDArray[np.float32]
+    ) -> list[int]: ...
+    @property
+    def known(self) -> int: ...

@@ -1,0 +1,116 @@
+"""The pass over a text: compiled and in Python it gives the same, to the bit, in every script."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import scripts
+from monograph.derive.embed.static import TOKENS_AT_ONCE, sums, token_vectors
+from monograph.derive.tokens import LONGEST_WORD, MOST_WORDS, compiled_tokenizer, count_tokens, token_ids
+from monograph.text_pass import compiled
+
+if compiled is None:
+    pytest.skip("nothing was compiled on this machine", allow_module_level=True)
+
+SEVERAL = st.lists(scripts.TEXTS, max_size=6)
+many = settings(deadline=None, max_examples=300)
+
+
+def is_text(text: str) -> bool:
+    """Whether it can be written in UTF-8: the tokenizers package takes nothing else."""
+    return not any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
+def plain(texts: list[str]) -> list[str]:
+    return [text for text in texts if is_text(text)]
+
+
+def assert_same_tokens(texts: list[str]) -> None:
+    fast = compiled_tokenizer()
+    assert fast is not None
+    wanted = token_ids(texts)
+    for text, ids in zip(texts, wanted, strict=True):
+        found = fast.ids(text)
+        left = any(sign in text for sign in ("▁", "<s>", "</s>", "<unk>"))
+        assert found == (None if left else ids)
+    assert count_tokens(texts) == [len(ids) for ids in wanted]
+    table = token_vectors()
+    made = np.empty((len(texts), table.shape[1]), dtype=np.float32)
+    rows = fast.sums(texts, table, TOKENS_AT_ONCE, made)
+    theirs = sums(texts)
+    made[rows] = theirs[rows]
+    assert made.tobytes() == theirs.tobytes()
+
+
+@many
+@given(SEVERAL.map(plain))
+def test_tokens_and_sums_are_those_of_the_tokenizer(texts: list[str]) -> None:
+    assert_same_tokens(texts)
+
+
+@settings(deadline=None, max_examples=300)
+@given(scripts.TEXTS.filter(is_text), st.integers(1, 5))
+def test_a_sum_is_made_in_parts(text: str, at_once: int) -> None:
+    fast = compiled_tokenizer()
+    assert fast is not None
+    made = np.empty((1, 256), dtype=np.float32)
+    if fast.sums([text], token_vectors(), at_once, made) == []:
+        ids = token_ids([text])[0]
+        wanted = np.zeros(256, dtype=np.float32)
+        for first in range(0, len(ids), at_once):
+            wanted += token_vectors()[ids[first : first + at_once]].sum(axis=0)
+        assert made[0].tobytes() == wanted.tobytes()
+
+
+def test_half_a_surrogate_pair_is_left_to_the_twin() -> None:
+    fast = compiled_tokenizer()
+    assert fast is not None
+    assert fast.count(["a\ud800b", "ab"]) == [-1, fast.count(["ab"])[0]]
+    assert fast.ids("\udfff") is None
+
+
+def test_known_words_are_bounded() -> None:
+    fast = compiled_tokenizer()
+    assert fast is not None
+    texts = [" ".join(f"w{number}" for number in range(first, first + 5_000)) for first in range(0, MOST_WORDS, 5_000)]
+    for text in texts:
+        fast.count([text, "y" * (LONGEST_WORD + 1)])
+        assert fast.known <= MOST_WORDS
+    assert fast.ids(texts[0]) == token_ids(texts[:1])[0]
+
+
+def test_threads_share_what_they_know() -> None:
+    texts = [" ".join(f"{sentence} {number}" for sentence in scripts.SENTENCES) for number in range(400)]
+    wanted = [len(ids) for ids in token_ids(texts)]
+    with ThreadPoolExecutor(4) as threads:
+        found = threads.map(count_tokens, [texts[place::4] for place in range(4)])
+        assert list(found) == [wanted[place::4] for place in range(4)]
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    fast = compiled_tokenizer()
+    assert fast is not None
+    row = np.empty((1, 256), dtype=np.float32)
+    with pytest.raises(ValueError, match="do not fit"):
+        fast.sums(["a", "b"], token_vectors(), TOKENS_AT_ONCE, row)
+    with pytest.raises(ValueError, match="do not fit"):
+        fast.sums(["a"], token_vectors(), 0, row)
+    with pytest.raises(ValueError, match="lacks a token's row"):
+        fast.sums(["a"], token_vectors()[:5], TOKENS_AT_ONCE, row)
+    with pytest.raises(TypeError):
+        fast.sums(["a"], token_vectors().astype(np.float64), TOKENS_AT_ONCE, row)  # type: ignore[arg-type]
+    for vocabulary, merges in (({"a": 1}, []), ({"a": 70_000}, [])):
+        with pytest.raises(ValueError, match="vocabulary lacks|number above"):
+            compiled.Tokenizer(vocabulary, merges, 10, 10)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", scripts.CORPORA)
+def test_tokens_of_corpora(shared: Path, name: str) -> None:
+    assert_same_tokens(list(scripts.corpus(shared, name, 400)))
