@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-BUILT_FROM := pyproject.toml CMakeLists.txt src/monograph/vectors/kernel/kernel.cpp $(wildcard src/monograph/text_pass/*.?pp)
+BUILT_FROM := pyproject.toml CMakeLists.txt src/monograph/vectors/kernel/kernel.cpp $(wildcard src/monograph/text_pass/*.?pp src/monograph/text_pass/*.inc)
 
 .PHONY: help demo test test-all test-encrypted alone check lint docs wheel bench bench-vectors bench-graph bench-weights bench-tree bench-reduce bench-answers bench-reading bench-frameworks fuzz soak soak-tenth sanitize clean
 .DEFAULT_GOAL := help

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
+import re
+import sys
+import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,10 +17,20 @@ from hypothesis import strategies as st
 import scripts
 from monograph.derive.embed.static import TOKENS_AT_ONCE, sums, token_vectors
 from monograph.derive.tokens import LONGEST_WORD, MOST_WORDS, compiled_tokenizer, count_tokens, token_ids
+from monograph.graph.text import hashes
+from monograph.store.terms import pair, plain_fold
 from monograph.text_pass import compiled
 
 if compiled is None:
     pytest.skip("nothing was compiled on this machine", allow_module_level=True)
+
+ROOT = Path(__file__).resolve().parents[1]
+compiled_source = ROOT / "src" / "monograph" / "text_pass"
+found = importlib.util.spec_from_file_location("unicode_tables", ROOT / "tools" / "unicode_tables.py")
+assert found is not None
+assert found.loader is not None
+unicode_tables = importlib.util.module_from_spec(found)
+found.loader.exec_module(unicode_tables)
 
 SEVERAL = st.lists(scripts.TEXTS, max_size=6)
 many = settings(deadline=None, max_examples=300)
@@ -114,3 +128,57 @@ def test_what_does_not_fit_is_refused() -> None:
 @pytest.mark.parametrize("name", scripts.CORPORA)
 def test_tokens_of_corpora(shared: Path, name: str) -> None:
     assert_same_tokens(list(scripts.corpus(shared, name, 400)))
+
+
+def test_the_tables_are_pythons() -> None:
+    """Every character: its kind, its class, its form without case and accents, its small form."""
+    for code in range(sys.maxunicode + 1):
+        sign = chr(code)
+        flags, combining, folded, small = compiled.character(code)
+        assert flags == unicode_tables.flags(sign), hex(code)
+        assert small == (ord(sign.lower()) if len(sign.lower()) == 1 else code), hex(code)
+        if flags:
+            assert combining == unicodedata.combining(sign), hex(code)
+            assert folded == unicode_tables.folded(sign), hex(code)
+
+
+def test_the_tables_in_the_tree_are_those_that_are_made() -> None:
+    written = (Path(compiled_source) / "unicode_tables.inc").read_text()
+    if f"Unicode {unicodedata.unidata_version};" not in written:
+        pytest.skip(f"this Python has Unicode {unicodedata.unidata_version}, the tables in the tree are of another")
+    assert unicode_tables.tables() == written
+
+
+def assert_same_words(texts: list[str]) -> None:
+    made = compiled.word_hashes(texts)
+    for text, hashed in zip(texts, made, strict=True):
+        known = all(unicode_tables.flags(sign) for sign in text)
+        folded = plain_fold(text)
+        assert compiled.fold(text) == (folded if known else None)
+        assert compiled.fold_and_pair(text) == ((folded, pair(folded)) if known else None)
+        assert hashed == (hashes(words_in(folded)).tobytes() if known else None)
+
+
+def words_in(folded: str) -> list[str]:
+    return re.findall(r"[\w\u0300-\u036f]+", pair(folded))
+
+
+@many
+@given(SEVERAL)
+def test_words_are_folded_and_hashed(texts: list[str]) -> None:
+    assert_same_words(texts)
+
+
+MARKS = st.text(st.sampled_from("aकが가ا" + "".join(chr(code) for code in range(0x10000) if unicodedata.combining(chr(code))) + "\u1161\u11a8\u09be\u09c7\u0dcf\u0dd9"), max_size=12)  # fmt: skip
+
+
+@many
+@given(MARKS)
+def test_marks_are_ordered_and_composed(text: str) -> None:
+    assert_same_words([text])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", scripts.CORPORA)
+def test_words_of_corpora(shared: Path, name: str) -> None:
+    assert_same_words(list(scripts.corpus(shared, name, 2_000)))

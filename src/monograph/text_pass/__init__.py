@@ -6,9 +6,15 @@ the texts that the pass leaves to it, and every text where :data:`compiled` is N
 
 from __future__ import annotations
 
+import unicodedata
+
 try:
     from monograph.text_pass import _text_pass as compiled
 except ImportError:
     compiled = None  # type: ignore[assignment]
+else:
+    if compiled.unicode_version() != unicodedata.unidata_version:
+        # Built by one Python and run by another, it would not know the same characters as its twin.
+        compiled = None  # type: ignore[assignment]
 
 __all__ = ["compiled"]

@@ -1,7 +1,9 @@
 // What Python sees. Every function here has a twin in Python that gives the same results; texts that a function leaves to
 // the twin are told by None or -1. The interpreter's lock is released while texts are gone over.
+#include "fold.hpp"
 #include "text.hpp"
 #include "tokens.hpp"
+#include "unicode.hpp"
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
@@ -51,6 +53,52 @@ std::vector<std::size_t> sum_tokens(Tokenizer &tokenizer, const nb::list &given,
     return left;
 }
 
+nb::object as_str(const std::u32string &text) {
+    PyObject *made = PyUnicode_FromKindAndData(PyUnicode_4BYTE_KIND, text.data(), static_cast<Py_ssize_t>(text.size()));
+    if (!made) throw nb::python_error();
+    return nb::steal(made);
+}
+
+nb::object fold_text(const nb::str &text) {
+    std::u32string folded;
+    return fold(Text(text.ptr()), folded) ? as_str(folded) : nb::none();
+}
+
+nb::object fold_and_pair(const nb::str &text) {
+    std::u32string folded, paired;
+    if (!fold(Text(text.ptr()), folded)) return nb::none();
+    const nb::object first = as_str(folded);
+    return nb::make_tuple(first, pair_unspaced(folded, paired) ? as_str(paired) : first);
+}
+
+nb::list word_hashes(const nb::list &given) {
+    const Texts texts(given);
+    std::vector<std::vector<std::uint32_t>> hashes(texts.size());
+    std::vector<char> known(texts.size());
+    {
+        nb::gil_scoped_release released;
+        std::u32string folded, paired;
+        for (std::size_t at = 0; at < texts.size(); ++at) {
+            known[at] = fold(texts[at], folded);
+            if (known[at]) hash_words(pair_unspaced(folded, paired) ? paired : folded, hashes[at]);
+        }
+    }
+    nb::list made;
+    for (std::size_t at = 0; at < texts.size(); ++at)
+        made.append(known[at] ? nb::object(nb::bytes(hashes[at].data(), 4 * hashes[at].size())) : nb::none());
+    return made;
+}
+
+// Of each character of a range its flags, combining class and fold: for tests that hold the tables against Python's.
+nb::tuple character(std::uint32_t code) {
+    const Unicode &unicode = Unicode::tables();
+    if (code >= UNICODE_END) throw std::invalid_argument("there is no such character");
+    char32_t single;
+    std::uint32_t flags = 0;
+    for (std::uint32_t flag = 1; flag <= ASSIGNED; flag <<= 1) flags |= unicode.is(code, flag) ? flag : 0;
+    return nb::make_tuple(flags, unicode.combining_class(code), as_str(std::u32string(unicode.folded(code, single))), unicode.lower(code));
+}
+
 } // namespace
 
 } // namespace monograph
@@ -67,4 +115,10 @@ NB_MODULE(_text_pass, module) {
         .def("sums", &sum_tokens, nb::arg("texts"), nb::arg("table").noconvert(), nb::arg("at_once"), nb::arg("out").noconvert(),
              "Fill ``out`` with the sums of the texts' token vectors; which texts are left to the twin.")
         .def_prop_ro("known", &Tokenizer::known, "Words whose tokens are known.");
+    module.def("unicode_version", &Unicode::version, "The version of Unicode that the tables were made from.");
+    module.def("character", &character, nb::arg("code"), "What the tables hold of a character: flags, combining class, fold, small form.");
+    module.def("fold", &fold_text, nb::arg("text"), "A text without case and accents; None for one that is left to the twin.");
+    module.def("fold_and_pair", &fold_and_pair, nb::arg("text"),
+               "A text without case and accents, and that in pairs where it is written without blanks; None for one that is left.");
+    module.def("word_hashes", &word_hashes, nb::arg("texts"), "CRC-32 of the stems of each text's words, uint32 in bytes, or None.");
 }
