@@ -16,8 +16,11 @@ from hypothesis import strategies as st
 
 import scripts
 from monograph.derive.embed.static import TOKENS_AT_ONCE, sums, token_vectors
+from monograph.derive.extract.function_words import FUNCTION_WORDS, compiled_words, plain_language_of
+from monograph.derive.extract.terms import MOST_PHRASES, WORDS_A_PHRASE, plain_key_phrases
+from monograph.derive.sentences import LONGEST_CHARACTERS, plain_spans
 from monograph.derive.tokens import LONGEST_WORD, MOST_WORDS, compiled_tokenizer, count_tokens, token_ids
-from monograph.graph.text import hashes
+from monograph.graph.text import hashes, plain_sentence_starts
 from monograph.store.terms import pair, plain_fold
 from monograph.text_pass import compiled
 
@@ -182,3 +185,80 @@ def test_marks_are_ordered_and_composed(text: str) -> None:
 @pytest.mark.parametrize("name", scripts.CORPORA)
 def test_words_of_corpora(shared: Path, name: str) -> None:
     assert_same_words(list(scripts.corpus(shared, name, 2_000)))
+
+
+def assert_same_sentences(texts: list[str]) -> None:
+    assert compiled.sentence_starts(texts) == [plain_sentence_starts(text) for text in texts]
+
+
+@many
+@given(SEVERAL)
+def test_sentences_begin_where_they_do(texts: list[str]) -> None:
+    assert_same_sentences(texts)
+
+
+@many
+@given(scripts.TEXTS, st.lists(st.integers(0, 200), max_size=6), st.sampled_from([1, 2, 7, 40, LONGEST_CHARACTERS]))
+def test_stretches_are_parted_into_sentences(text: str, cuts: list[int], longest: int) -> None:
+    borders = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
+    stretches = list(zip(borders, borders[1:], strict=False))
+    assert compiled.spans(text, stretches, longest) == list(plain_spans(text, stretches, longest))
+
+
+@pytest.mark.parametrize(("stretch", "longest"), [((0, 4), 1), ((2, 1), 1), ((4, 4), 1), ((0, 1), 0)])
+def test_stretches_that_reach_beyond_a_text_are_refused(stretch: tuple[int, int], longest: int) -> None:
+    with pytest.raises(ValueError, match="beyond the text|at least"):
+        compiled.spans("abc", [stretch], longest)
+
+
+def assert_same_phrases(texts: list[str]) -> None:
+    fast = compiled_words()
+    assert fast is not None
+    for text in texts:
+        language = plain_language_of(text)
+        assert fast.language_of(text, 4_000, 200) == language
+        for one in {language, "english", "russian"}:
+            made = fast.key_phrases(text, one, MOST_PHRASES, WORDS_A_PHRASE)
+            assert made == list(plain_key_phrases(text, one))
+
+
+SMALL = st.lists(
+    st.sampled_from(sorted(set().union(*FUNCTION_WORDS.values())))
+    | st.sampled_from(["model", "models", "neural", "große", "données", "модель", "𝔞𝔟𝔠𝔡𝔢", "wordA", "word_", "word1"])
+    | st.sampled_from(["-", " ", ".", ",", "\u00a0", "Capital", "İn", "ΟΔΟΣ", "K", "a" * 30])
+).map(" ".join)
+
+
+@many
+@given(st.lists(scripts.TEXTS | SMALL | SMALL.map(lambda text: text.replace(" - ", "-")), max_size=6))
+def test_languages_and_key_phrases(texts: list[str]) -> None:
+    assert_same_phrases(texts)
+
+
+def test_only_the_head_of_a_text_tells_its_language() -> None:
+    for text in ("the " * 199 + "der die das " * 9, "x" * 3_990 + " the und und und", " " * 3_999 + "die der das und"):
+        assert_same_phrases([text])
+
+
+def test_a_language_that_is_not_known_is_refused() -> None:
+    fast = compiled_words()
+    assert fast is not None
+    with pytest.raises(ValueError, match="no language klingon"):
+        fast.key_phrases("a text", "klingon", 1, 1)
+    with pytest.raises(ValueError, match="one word at least"):
+        fast.key_phrases("a text", "english", 1, 0)
+    for languages in ({}, {str(number): ["a"] for number in range(33)}):
+        with pytest.raises(ValueError, match="one language to 32"):
+            compiled.FunctionWords(languages)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", scripts.CORPORA)
+def test_sentences_and_phrases_of_corpora(shared: Path, name: str) -> None:
+    texts = list(scripts.corpus(shared, name, 1_000))
+    assert_same_sentences(texts)
+    assert_same_phrases(texts)
+    for text in texts:
+        lines = [(0, len(text) // 2), (len(text) // 2, len(text))]
+        for longest in (60, LONGEST_CHARACTERS):
+            assert compiled.spans(text, lines, longest) == list(plain_spans(text, lines, longest))

@@ -43,4 +43,9 @@ def hashes(words: Iterable[str]) -> Words:
 
 def sentence_starts(text: str) -> list[int]:
     """Where the sentences of a chunk begin, ascending; the first at 0. Rough: abbreviations end sentences too."""
+    return plain_sentence_starts(text) if compiled is None else compiled.sentence_starts([text])[0]
+
+
+def plain_sentence_starts(text: str) -> list[int]:
+    """The same in Python: what the compiled equals."""
     return [0, *(found.end() for found in _BREAK.finditer(text) if found.end() < len(text))]

@@ -1,11 +1,16 @@
 // What Python sees. Every function here has a twin in Python that gives the same results; texts that a function leaves to
 // the twin are told by None or -1. The interpreter's lock is released while texts are gone over.
 #include "fold.hpp"
+#include "phrases.hpp"
+#include "sentences.hpp"
 #include "text.hpp"
 #include "tokens.hpp"
 #include "unicode.hpp"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <stdexcept>
@@ -89,7 +94,38 @@ nb::list word_hashes(const nb::list &given) {
     return made;
 }
 
-// Of each character of a range its flags, combining class and fold: for tests that hold the tables against Python's.
+std::vector<std::vector<std::size_t>> starts_of(const nb::list &given) {
+    const Texts texts(given);
+    std::vector<std::vector<std::size_t>> starts(texts.size());
+    nb::gil_scoped_release released;
+    for (std::size_t at = 0; at < texts.size(); ++at) starts[at] = sentence_starts(texts[at]);
+    return starts;
+}
+
+std::vector<Span> spans_of(const nb::str &given, const std::vector<Span> &stretches, std::size_t longest) {
+    const Text text(given.ptr());
+    for (const auto &[first, last] : stretches)
+        if (first > last || last > text.size()) throw std::invalid_argument("a stretch reaches beyond the text");
+    if (longest == 0) throw std::invalid_argument("a sentence has one character at least");
+    std::vector<Span> spans;
+    nb::gil_scoped_release released;
+    part_stretches(text, stretches, longest, spans);
+    return spans;
+}
+
+std::string language_of(const FunctionWords &known, const nb::str &text, std::size_t characters, std::size_t words) {
+    nb::gil_scoped_release released;
+    return known.language_of(Text(text.ptr()), characters, words);
+}
+
+std::vector<Span> key_phrases(const FunctionWords &known, const nb::str &text, const std::string &language, std::size_t most,
+                              std::size_t words_a_phrase) {
+    if (words_a_phrase == 0) throw std::invalid_argument("a phrase is kept for one word at least");
+    nb::gil_scoped_release released;
+    return known.key_phrases(Text(text.ptr()), language, most, words_a_phrase);
+}
+
+// Of a character its flags, combining class and fold: for tests that hold the tables against Python's.
 nb::tuple character(std::uint32_t code) {
     const Unicode &unicode = Unicode::tables();
     if (code >= UNICODE_END) throw std::invalid_argument("there is no such character");
@@ -121,4 +157,12 @@ NB_MODULE(_text_pass, module) {
     module.def("fold_and_pair", &fold_and_pair, nb::arg("text"),
                "A text without case and accents, and that in pairs where it is written without blanks; None for one that is left.");
     module.def("word_hashes", &word_hashes, nb::arg("texts"), "CRC-32 of the stems of each text's words, uint32 in bytes, or None.");
+    module.def("sentence_starts", &starts_of, nb::arg("texts"), "Where the sentences of each text begin.");
+    module.def("spans", &spans_of, nb::arg("text"), nb::arg("stretches"), nb::arg("longest"), "Where the sentences within stretches stand.");
+    nb::class_<FunctionWords>(module, "FunctionWords", "Words that name nothing, by language.")
+        .def(nb::init<const nb::dict &>(), nb::arg("languages"))
+        .def("language_of", &language_of, nb::arg("text"), nb::arg("characters"), nb::arg("words"),
+             "The language that so many characters and words at the head of a text tell.")
+        .def("key_phrases", &key_phrases, nb::arg("text"), nb::arg("language"), nb::arg("most"), nb::arg("words_a_phrase"),
+             "Spans of a text's key phrases.");
 }
