@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scripts
+from monograph.derive.breaks import plain_breaks
 from monograph.derive.embed.static import TOKENS_AT_ONCE, sums, token_vectors
 from monograph.derive.extract.function_words import FUNCTION_WORDS, compiled_words, plain_language_of
 from monograph.derive.extract.terms import MOST_PHRASES, WORDS_A_PHRASE, plain_key_phrases
@@ -202,13 +203,21 @@ def test_sentences_begin_where_they_do(texts: list[str]) -> None:
 def test_stretches_are_parted_into_sentences(text: str, cuts: list[int], longest: int) -> None:
     borders = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
     stretches = list(zip(borders, borders[1:], strict=False))
-    assert compiled.spans(text, stretches, longest) == list(plain_spans(text, stretches, longest))
+    spans = compiled.spans(text, stretches, longest)
+    assert spans == list(plain_spans(text, stretches, longest))
+    assert compiled.breaks(text, spans, 0) == list(plain_breaks(text, spans, 0))
 
 
 @pytest.mark.parametrize(("stretch", "longest"), [((0, 4), 1), ((2, 1), 1), ((4, 4), 1), ((0, 1), 0)])
 def test_stretches_that_reach_beyond_a_text_are_refused(stretch: tuple[int, int], longest: int) -> None:
     with pytest.raises(ValueError, match="beyond the text|at least"):
         compiled.spans("abc", [stretch], longest)
+
+
+@pytest.mark.parametrize("spans", [[(0, 4)], [(2, 1)], [(0, 2), (1, 3)]])
+def test_spans_that_lie_otherwise_are_refused(spans: list[tuple[int, int]]) -> None:
+    with pytest.raises(ValueError, match="ascend and lie in it"):
+        compiled.breaks("abc", spans, 0)
 
 
 def assert_same_phrases(texts: list[str]) -> None:
@@ -261,4 +270,6 @@ def test_sentences_and_phrases_of_corpora(shared: Path, name: str) -> None:
     for text in texts:
         lines = [(0, len(text) // 2), (len(text) // 2, len(text))]
         for longest in (60, LONGEST_CHARACTERS):
-            assert compiled.spans(text, lines, longest) == list(plain_spans(text, lines, longest))
+            spans = compiled.spans(text, lines, longest)
+            assert spans == list(plain_spans(text, lines, longest))
+            assert compiled.breaks(text, spans, 0) == list(plain_breaks(text, spans, 0))

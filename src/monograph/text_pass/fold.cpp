@@ -1,9 +1,9 @@
 #include "fold.hpp"
 
+#include "crc32.hpp"
 #include "unicode.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <utility>
 
@@ -31,22 +31,6 @@ std::u32string_view stem(std::u32string_view word) {
     for (const auto suffix : SUFFIXES)
         if (word.size() >= SHORTEST_STEM + suffix.size() && word.ends_with(suffix)) return word.substr(0, word.size() - suffix.size());
     return word;
-}
-
-constexpr auto CRC = [] {
-    std::array<std::uint32_t, 256> table{};
-    for (std::uint32_t byte = 0; byte < 256; ++byte) {
-        std::uint32_t value = byte;
-        for (int bit = 0; bit < 8; ++bit) value = value & 1 ? 0xEDB88320u ^ value >> 1 : value >> 1;
-        table[byte] = value;
-    }
-    return table;
-}();
-
-std::uint32_t crc32(const std::string &bytes) {
-    std::uint32_t value = ~0u;
-    for (const char byte : bytes) value = CRC[(value ^ static_cast<std::uint8_t>(byte)) & 255] ^ value >> 8;
-    return ~value;
 }
 
 } // namespace

@@ -113,6 +113,18 @@ std::vector<Span> spans_of(const nb::str &given, const std::vector<Span> &stretc
     return spans;
 }
 
+nb::list breaks_of(const nb::str &given, const std::vector<Span> &spans, std::size_t before) {
+    const Text text(given.ptr());
+    std::size_t end = before;
+    for (const auto &[first, last] : spans) {
+        if (first < end || last < first || last > text.size()) throw std::invalid_argument("the spans of a text ascend and lie in it");
+        end = last;
+    }
+    nb::list made;
+    for (const Break &one : breaks(text, spans, before)) made.append(nb::make_tuple(one.blank_line, one.mark));
+    return made;
+}
+
 std::string language_of(const FunctionWords &known, const nb::str &text, std::size_t characters, std::size_t words) {
     nb::gil_scoped_release released;
     return known.language_of(Text(text.ptr()), characters, words);
@@ -159,6 +171,8 @@ NB_MODULE(_text_pass, module) {
     module.def("word_hashes", &word_hashes, nb::arg("texts"), "CRC-32 of the stems of each text's words, uint32 in bytes, or None.");
     module.def("sentence_starts", &starts_of, nb::arg("texts"), "Where the sentences of each text begin.");
     module.def("spans", &spans_of, nb::arg("text"), nb::arg("stretches"), nb::arg("longest"), "Where the sentences within stretches stand.");
+    module.def("breaks", &breaks_of, nb::arg("text"), nb::arg("spans"), nb::arg("before"),
+               "Of each span of a text whether a blank line stands before it, and CRC-32 of what it holds.");
     nb::class_<FunctionWords>(module, "FunctionWords", "Words that name nothing, by language.")
         .def(nb::init<const nb::dict &>(), nb::arg("languages"))
         .def("language_of", &language_of, nb::arg("text"), nb::arg("characters"), nb::arg("words"),

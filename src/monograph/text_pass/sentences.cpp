@@ -1,6 +1,9 @@
 #include "sentences.hpp"
 
+#include "crc32.hpp"
 #include "unicode.hpp"
+
+#include <string>
 
 namespace monograph {
 
@@ -32,6 +35,20 @@ void append_cut(const Text &text, std::size_t first, std::size_t last, std::size
         first = cut;
     }
     append_trimmed(text, first, last, out);
+}
+
+// Whether text[first:last] holds a line of nothing but blanks.
+bool has_blank_line(const Text &text, std::size_t first, std::size_t last) {
+    bool open = false;
+    for (std::size_t at = first; at < last; ++at) {
+        if (text[at] == '\n') {
+            if (open) return true;
+            open = true;
+        } else if (text[at] != ' ' && text[at] != '\t') {
+            open = false;
+        }
+    }
+    return false;
 }
 
 } // namespace
@@ -88,6 +105,21 @@ void part_stretches(const Text &text, const std::vector<Span> &stretches, std::s
         }
         add(start, end);
     }
+}
+
+std::vector<Break> breaks(const Text &text, const std::vector<Span> &spans, std::size_t before) {
+    std::vector<Break> found;
+    found.reserve(spans.size());
+    std::string written;
+    for (const auto &[first, last] : spans) {
+        if (!to_utf8(text, first, last, written)) {
+            written.clear();
+            for (std::size_t at = first; at < last; ++at) append_utf8(written, text[at] - 0xD800 < 0x800 ? '?' : text[at]);
+        }
+        found.push_back({has_blank_line(text, before, first), crc32(written)});
+        before = last;
+    }
+    return found;
 }
 
 } // namespace monograph

@@ -18,4 +18,12 @@ std::vector<std::size_t> sentence_starts(const Text &text);
 // each of at most ``longest`` characters. No stretch may reach beyond the text.
 void part_stretches(const Text &text, const std::vector<Span> &stretches, std::size_t longest, std::vector<Span> &out);
 
+struct Break {
+    bool blank_line;    // Whether one parts a sentence from the one before it.
+    std::uint32_t mark; // CRC-32 of the sentence; half a pair counts as a question mark.
+};
+
+// What stands before each of some spans, which ascend; the first follows what ends at ``before``.
+std::vector<Break> breaks(const Text &text, const std::vector<Span> &spans, std::size_t before);
+
 } // namespace monograph
