@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml CMakeLists.txt src/monograph/vectors/kernel/kernel.cpp $(wildcard src/monograph/text_pass/*.?pp src/monograph/text_pass/*.inc)
 
-.PHONY: help demo test test-all test-encrypted alone check lint docs wheel bench bench-vectors bench-graph bench-weights bench-tree bench-reduce bench-answers bench-reading bench-frameworks fuzz soak soak-tenth sanitize clean
+.PHONY: help demo test test-all test-encrypted alone check lint docs wheel bench bench-vectors bench-graph bench-weights bench-tree bench-reduce bench-answers bench-reading bench-frameworks bench-writing fuzz soak soak-tenth sanitize clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -125,6 +125,9 @@ $(VENV)/bench-reading: $(BUILT_FROM) | $(BIN)/python
 
 bench-reading: $(VENV)/bench-reading ## Measure reading, other readers beside it (half an hour); writes docs/benchmarks
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/reading.py
+
+bench-writing: $(VENV)/bench ## Measure writing, by stage and beside RAGdb (two minutes)
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/writing.py
 
 # Chance is another each time, unless it is told: make fuzz SEED=7.
 CHANCE := $(if $(SEED),--seed $(SEED))

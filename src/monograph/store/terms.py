@@ -79,7 +79,7 @@ def _pairs(run: str) -> str:
 def add(connection: Connection, entries: Iterable[Entry]) -> None:
     """Index chunks."""
     for entry in entries:
-        title, text, folded = _indexed(entry)
+        title, text, folded = indexed(entry)
         connection.execute("INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)", (entry.chunk, title, text))
         connection.execute("INSERT INTO trigrams (rowid, text) VALUES (?, ?)", (entry.chunk, folded))
 
@@ -87,7 +87,7 @@ def add(connection: Connection, entries: Iterable[Entry]) -> None:
 def remove(connection: Connection, entries: Iterable[Entry]) -> None:
     """Take chunks out; each entry must be as it was added."""
     for entry in entries:
-        title, text, folded = _indexed(entry)
+        title, text, folded = indexed(entry)
         connection.execute(
             "INSERT INTO words (words, rowid, title, text) VALUES ('delete', ?, ?, ?)", (entry.chunk, title, text)
         )
@@ -96,7 +96,7 @@ def remove(connection: Connection, entries: Iterable[Entry]) -> None:
         )
 
 
-def _indexed(entry: Entry) -> tuple[str, str, str]:
+def indexed(entry: Entry) -> tuple[str, str, str]:
     """What of a chunk is indexed: its title and text in pairs, and its folded text."""
     made = None if compiled is None or entry.text.isascii() else compiled.fold_and_pair(entry.text)
     folded, paired = made or (fold(entry.text), pair(fold(entry.text)))
