@@ -18,6 +18,8 @@ import scripts
 from monograph.derive.breaks import plain_breaks
 from monograph.derive.embed.static import TOKENS_AT_ONCE, sums, token_vectors
 from monograph.derive.extract.function_words import FUNCTION_WORDS, compiled_words, plain_language_of
+from monograph.derive.extract.lexicon import KINDS, compiled_lexicon
+from monograph.derive.extract.names import plain_proper_names, proper_names
 from monograph.derive.extract.terms import MOST_PHRASES, WORDS_A_PHRASE, plain_key_phrases
 from monograph.derive.sentences import LONGEST_CHARACTERS, plain_spans
 from monograph.derive.tokens import LONGEST_WORD, MOST_WORDS, compiled_tokenizer, count_tokens, token_ids
@@ -247,6 +249,56 @@ def test_languages_and_key_phrases(texts: list[str]) -> None:
 def test_only_the_head_of_a_text_tells_its_language() -> None:
     for text in ("the " * 199 + "der die das " * 9, "x" * 3_990 + " the und und und", " " * 3_999 + "die der das und"):
         assert_same_phrases([text])
+
+
+NAMES = st.lists(
+    st.sampled_from(
+        ["Ann", "Lee", "the", "The", "and", "of", "de", "la", "van", "N'", "Roses", "In", "1999", "5th", "21st", "12345", "7", "U.S.", "Dr.",
+         "Prof.", "J.", "R.R.", "AT&T", "O'Brien's", "Stoker’s", "L'Oréal", "d'Arc", "dell'Arte", "D’Artagnan", "Jr.", "Sr", "Jr", "'69", "’07x",
+         "iPhone", "eBay", "3Com", "x-Ray", "7-Eleven", "Paris-based", "Rock-like", "River", "University", "King", "Queen", "Mr", "director",
+         "Director", "is", "was", "a", "an", "German", "film", "band", "(born", "1950)", "born", "Time:", "Name:", "Will", "May", "Die", "Hard",
+         "One", "Twelve", "Zwölf", "!", "Go!", "go", "VERY", "LOUD", "WORDS", "HERE", "It's", "Don't", "Ça", "Élan", "Łódź", "Σίσυφος", "İz",
+         "ǅungla", "Ⓐ", "Москва", "и", "В", "北京", "\u00adSoft", "Zero\u200bWidth", "_x", "A_b", "2.5", "3.14.15", "10%", "St.", "Co.", "X",
+         "C", "é", "Ü", "señor", "Doña", "straße", "Straße", "F.C", "L'中", "l'中", "City", "War", "Tour"]
+    )
+    | st.sampled_from([",", ".", ". ", "!", "? ", ": ", "; ", "\n", "\"", "“", "”", "('", ") ", "«", "»", "-", " ", "  ", "…", "🎉", "。", "'", "’"]),
+    max_size=40,
+).flatmap(lambda parts: st.sampled_from(["", " "]).map(lambda joint: joint.join(parts)))  # fmt: skip
+
+
+def assert_same_names(text: str, language: str, taken: list[tuple[int, int]]) -> None:
+    fast = compiled_lexicon()
+    assert fast is not None
+    found = fast.names(text, language, taken)
+    assert (found is None) == ("\u0130" in text or "\u03a3" in text)
+    assert list(proper_names(text, language, taken)) == list(plain_proper_names(text, language, taken))
+
+
+@settings(deadline=None, max_examples=1_000)
+@given(NAMES | scripts.TEXTS, st.sampled_from(sorted(FUNCTION_WORDS)), st.lists(st.integers(0, 200), max_size=4))
+def test_names_and_their_kinds(text: str, language: str, cuts: list[int]) -> None:
+    borders = sorted({cut for cut in cuts if cut <= len(text)})
+    taken = list(zip(borders[::2], borders[1::2], strict=False))
+    assert_same_names(text, language, taken)
+
+
+def test_what_tells_names_is_refused_where_it_does_not_fit() -> None:
+    fast = compiled_lexicon()
+    assert fast is not None
+    with pytest.raises(ValueError, match="reaches beyond"):
+        fast.names("abc", "english", [(1, 4)])
+    with pytest.raises(ValueError, match="no language klingon"):
+        fast.names("abc", "klingon", [])
+    with pytest.raises(ValueError, match="no set strange"):
+        compiled.Lexicon({"strange": ["a"]}, {}, {})
+    assert KINDS[1] == "person"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", scripts.CORPORA)
+def test_names_of_corpora(shared: Path, name: str) -> None:
+    for text in scripts.corpus(shared, name, 1_000):
+        assert_same_names(text, plain_language_of(text), [])
 
 
 def test_a_language_that_is_not_known_is_refused() -> None:

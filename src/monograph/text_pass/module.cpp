@@ -1,6 +1,7 @@
 // What Python sees. Every function here has a twin in Python that gives the same results; texts that a function leaves to
 // the twin are told by None or -1. The interpreter's lock is released while texts are gone over.
 #include "fold.hpp"
+#include "names.hpp"
 #include "phrases.hpp"
 #include "sentences.hpp"
 #include "text.hpp"
@@ -137,6 +138,26 @@ std::vector<Span> key_phrases(const FunctionWords &known, const nb::str &text, c
     return known.key_phrases(Text(text.ptr()), language, most, words_a_phrase);
 }
 
+nb::object names_in(const Lexicon &lexicon, const nb::str &given, const std::string &language, const std::vector<Span> &taken) {
+    const Text text(given.ptr());
+    for (const auto &[first, last] : taken)
+        if (first > last || last > text.size()) throw std::invalid_argument("what is taken reaches beyond the text");
+    std::vector<Name> names;
+    bool left = false;
+    {
+        nb::gil_scoped_release released;
+        std::u32string signs;
+        signs.reserve(text.size());
+        for (std::size_t at = 0; at < text.size(); ++at) signs += static_cast<char32_t>(text[at]);
+        left = signs.find_first_of(U"\u0130\u03A3") != std::u32string::npos; // Their small forms are several, or hang on what follows.
+        if (!left) names = proper_names(signs, lexicon, language, taken);
+    }
+    if (left) return nb::none();
+    nb::list made;
+    for (const Name &name : names) made.append(nb::make_tuple(name.start, name.end, name.kind, name.unless_number));
+    return made;
+}
+
 // Of a character its flags, combining class and fold: for tests that hold the tables against Python's.
 nb::tuple character(std::uint32_t code) {
     const Unicode &unicode = Unicode::tables();
@@ -179,4 +200,8 @@ NB_MODULE(_text_pass, module) {
              "The language that so many characters and words at the head of a text tell.")
         .def("key_phrases", &key_phrases, nb::arg("text"), nb::arg("language"), nb::arg("most"), nb::arg("words_a_phrase"),
              "Spans of a text's key phrases.");
+    nb::class_<Lexicon>(module, "Lexicon", "Sets of words that tell what names are.")
+        .def(nb::init<const nb::dict &, const nb::dict &, const nb::dict &>(), nb::arg("sets"), nb::arg("kinds"), nb::arg("languages"))
+        .def("names", &names_in, nb::arg("text"), nb::arg("language"), nb::arg("taken"),
+             "(start, end, kind, whether it is none if it is a number) of a text's names; None for one that is left to the twin.");
 }
