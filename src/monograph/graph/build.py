@@ -135,7 +135,9 @@ def _chunk_part(words: Words, text: str, extraction: Extraction, known: dict[str
             sentences = found.setdefault(key, [])
             if sentence not in sentences:
                 sentences.append(sentence)
-            kinds[key] = min(kinds.get(key, mention.kind), mention.kind, key=_telling)
+            known_kind = kinds.setdefault(key, mention.kind)
+            if known_kind != mention.kind:
+                kinds[key] = min(known_kind, mention.kind, key=_telling)
     names = tuple(
         Named(key, kinds[key], some[0], some[1] if len(some) > 1 else NO_SENTENCE) for key, some in found.items()
     )

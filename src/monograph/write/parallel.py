@@ -6,6 +6,7 @@ knows best how to be quick. What is made ahead and not needed, because the memo 
 
 from __future__ import annotations
 
+import gc
 import pickle
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -214,6 +215,7 @@ class _Makers:
 def main() -> None:
     """Make what the writer asks for, until it is gone."""
     asked, answers = writer()
+    gc.freeze()  # What is loaded stays: it need not be gone through for what is made of each text.
     coded: set[str] = set()
     try:
         while True:
