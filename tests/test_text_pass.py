@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import random
 import re
+import sqlite3
+import subprocess
 import sys
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
@@ -325,3 +329,52 @@ def test_sentences_and_phrases_of_corpora(shared: Path, name: str) -> None:
             spans = compiled.spans(text, lines, longest)
             assert spans == list(plain_spans(text, lines, longest))
             assert compiled.breaks(text, spans, 0) == list(plain_breaks(text, spans, 0))
+
+
+MADE = """
+import json, sys
+{before}
+sys.path.insert(0, {tests!r})
+from pathlib import Path
+import scripts
+from monograph import Document, Monograph
+from monograph.text_pass import compiled
+
+assert (compiled is None) == {twin}
+texts = json.loads(Path({texts!r}).read_text(encoding="utf-8", errors="surrogatepass"))
+with Monograph.open({path!r}) as archive:
+    archive.add([Document(id=f"{{number:03}}", title=text[:20], text=text) for number, text in enumerate(texts)])
+"""
+HELD = (
+    "SELECT sha256, id, title FROM documents ORDER BY id",
+    "SELECT id, start, end, ordinal FROM chunks ORDER BY id",
+    "SELECT key, kind, value FROM memo ORDER BY key, kind",
+    "SELECT key, signature, uses, code FROM names ORDER BY key",
+    "SELECT c.id, g.words FROM chunk_graphs AS g JOIN chunks AS c USING (chunk) ORDER BY c.id",
+    "SELECT term, doc, cnt FROM vocabulary ORDER BY term",
+)
+
+
+def made(place: Path, *, twin: bool) -> list[list[tuple[object, ...]]]:
+    """What a file holds that a process made with what is compiled, or without."""
+    path = place / f"{'twin' if twin else 'compiled'}.mono"
+    before = "sys.modules['monograph.text_pass._text_pass'] = None" if twin else ""
+    tests, texts = str(Path(scripts.__file__).parent), str(place / "texts.json")
+    code = MADE.format(before=before, twin=twin, tests=tests, texts=texts, path=str(path))
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with sqlite3.connect(path) as connection:
+        return [connection.execute(query).fetchall() for query in HELD]
+
+
+@pytest.mark.plain("rows are read without a key")
+def test_a_file_that_the_twin_makes_has_the_same_rows(tmp_path: Path) -> None:
+    chance = random.Random(11)
+    words = [word for sentence in scripts.SENTENCES for word in sentence.split()]
+    odd = [sign for sign in scripts.ODD if is_text(sign)]
+    mixed = [" ".join(chance.choice(words + odd) for _ in range(200)) for _ in range(30)]
+    texts = [*scripts.SENTENCES, "\n\n".join(scripts.SENTENCES), *mixed]
+    (tmp_path / "texts.json").write_text(json.dumps(texts), encoding="utf-8")
+    ours, theirs = made(tmp_path, twin=False), made(tmp_path, twin=True)
+    assert all(ours)
+    for query, one, other in zip(HELD, ours, theirs, strict=True):
+        assert one == other, query
