@@ -11,6 +11,7 @@ import subprocess
 import sys
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,7 @@ from monograph.derive.extract.names import plain_proper_names, proper_names
 from monograph.derive.extract.terms import MOST_PHRASES, WORDS_A_PHRASE, plain_key_phrases
 from monograph.derive.sentences import LONGEST_CHARACTERS, plain_spans
 from monograph.derive.tokens import LONGEST_WORD, MOST_WORDS, compiled_tokenizer, count_tokens, token_ids
+from monograph.graph.names import LONGEST_KEY, key_of, plain_key_of
 from monograph.graph.text import hashes, plain_sentence_starts
 from monograph.store.terms import pair, plain_fold
 from monograph.text_pass import compiled
@@ -188,10 +190,31 @@ def test_marks_are_ordered_and_composed(text: str) -> None:
     assert_same_words([text])
 
 
+KEYS = st.lists(
+    st.sampled_from(
+        ["The", "a", "A.", "an", "the", "Beatles'", "O'Brien's", "’s", "'s", "'S", "S", "s", "J.R.R.", "_", "x_y", "AT&T", "-", " ", "\u00ad", "`",
+         "´", "\u2060", "1999", "中国", "é", "İ", "ß", "ﬁ", "\u0301", "\u0378", "z" * 170, "z" * 158, "w" * 330, "\t", "\x1f", "½", "क़", "ǅ"]
+    )
+    | scripts.WORDS,
+    max_size=6,
+).flatmap(lambda parts: st.sampled_from(["", " "]).map(lambda joint: joint.join(parts)))  # fmt: skip
+
+
+@settings(deadline=None, max_examples=1_000)
+@given(KEYS | scripts.TEXTS)
+def test_keys_of_names(name: str) -> None:
+    known = all(unicode_tables.flags(sign) for sign in name[: 2 * LONGEST_KEY])
+    assert compiled.key_of(name, LONGEST_KEY) == (plain_key_of(name) if known else None)
+    assert key_of(name) == plain_key_of(name)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", scripts.CORPORA)
 def test_words_of_corpora(shared: Path, name: str) -> None:
-    assert_same_words(list(scripts.corpus(shared, name, 2_000)))
+    texts = list(scripts.corpus(shared, name, 2_000))
+    assert_same_words(texts)
+    for key in {" ".join(two) for text in texts for two in pairwise(text.split())}:
+        assert compiled.key_of(key, LONGEST_KEY) in (plain_key_of(key), None)
 
 
 def assert_same_sentences(texts: list[str]) -> None:

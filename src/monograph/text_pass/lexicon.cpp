@@ -54,14 +54,9 @@ std::string_view Lexicon::written(View word) {
     return out;
 }
 
-std::uint32_t Lexicon::sets_of(View word) const {
+std::pair<std::uint32_t, std::uint32_t> Lexicon::find(View word) const {
     const auto *found = words_.find(written(word));
-    return found ? found->first : 0;
-}
-
-std::uint32_t Lexicon::languages_of(View word) const {
-    const auto *found = words_.find(written(word));
-    return found ? found->second : 0;
+    return found ? std::pair{found->first, found->second} : std::pair{0u, 0u};
 }
 
 std::uint32_t Lexicon::kind_of(View word) const {
@@ -90,15 +85,16 @@ Word::Word(View given, const Lexicon &lexicon, std::uint32_t language)
     is_lower = lower && !upper && !title;
     is_upper = upper && !lower && !title;
     std::u32string small = bare(given);
-    bare_sets = lexicon.sets_of(small);
+    const auto [its_sets, languages] = lexicon.find(small);
+    bare_sets = its_sets;
     // A function word, also with its verb (it's, don't), or a letter that is one in Greek.
-    is_function = (lexicon.languages_of(small) & language) || (given.size() == 1 && given[0] >= 0x80);
+    is_function = (languages & language) || (given.size() == 1 && given[0] >= 0x80);
     if (!is_function) {
         std::replace(small.begin(), small.end(), U'’', U'\'');
         const std::size_t mark = small.find(U'\'');
         if (mark != std::u32string::npos) {
             const View head = View(small).substr(0, mark), tail = View(small).substr(mark + 1);
-            is_function = given.ends_with(tail) && ((lexicon.languages_of(head) & language) || tail == U"t");
+            is_function = given.ends_with(tail) && ((lexicon.find(head).second & language) || tail == U"t");
         }
     }
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace monograph {
@@ -24,11 +25,11 @@ class Lexicon {
     // Words of each set, by its name in lower case; kinds of names by their last words; function words of each language.
     Lexicon(const nb::dict &sets, const nb::dict &kinds, const nb::dict &languages);
 
-    std::uint32_t sets_of(View word) const;
+    // The sets that a word is in, and the bits of the languages of which it is a function word.
+    std::pair<std::uint32_t, std::uint32_t> find(View word) const;
+    std::uint32_t sets_of(View word) const { return find(word).first; }
     // The place of a kind among those given, counted from 1; 0 for none.
     std::uint32_t kind_of(View word) const;
-    // The bits of the languages of which a word is a function word.
-    std::uint32_t languages_of(View word) const;
     std::uint32_t language(std::string_view name) const;
 
   private:

@@ -1,6 +1,7 @@
 // What Python sees. Every function here has a twin in Python that gives the same results; texts that a function leaves to
 // the twin are told by None or -1. The interpreter's lock is released while texts are gone over.
 #include "fold.hpp"
+#include "keys.hpp"
 #include "names.hpp"
 #include "phrases.hpp"
 #include "sentences.hpp"
@@ -75,6 +76,11 @@ nb::object fold_and_pair(const nb::str &text) {
     if (!fold(Text(text.ptr()), folded)) return nb::none();
     const nb::object first = as_str(folded);
     return nb::make_tuple(first, pair_unspaced(folded, paired) ? as_str(paired) : first);
+}
+
+nb::object key_of_name(const nb::str &name, std::size_t longest) {
+    std::u32string key;
+    return key_of(Text(name.ptr()).head(2 * longest), longest, key) ? as_str(key) : nb::none();
 }
 
 nb::list word_hashes(const nb::list &given) {
@@ -189,6 +195,7 @@ NB_MODULE(_text_pass, module) {
     module.def("fold", &fold_text, nb::arg("text"), "A text without case and accents; None for one that is left to the twin.");
     module.def("fold_and_pair", &fold_and_pair, nb::arg("text"),
                "A text without case and accents, and that in pairs where it is written without blanks; None for one that is left.");
+    module.def("key_of", &key_of_name, nb::arg("name"), nb::arg("longest"), "The key of a name; None for one that is left to the twin.");
     module.def("word_hashes", &word_hashes, nb::arg("texts"), "CRC-32 of the stems of each text's words, uint32 in bytes, or None.");
     module.def("sentence_starts", &starts_of, nb::arg("texts"), "Where the sentences of each text begin.");
     module.def("spans", &spans_of, nb::arg("text"), nb::arg("stretches"), nb::arg("longest"), "Where the sentences within stretches stand.");

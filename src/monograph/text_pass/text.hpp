@@ -19,6 +19,14 @@ class Text {
 
     std::size_t size() const { return size_; }
     bool ascii() const { return ascii_; }
+
+    // No more of it than so many characters.
+    Text head(std::size_t most) const {
+        Text shorter = *this;
+        if (most < size_) shorter.size_ = most;
+        return shorter;
+    }
+
     const char *bytes() const { return static_cast<const char *>(data_); }
 
     std::uint32_t operator[](std::size_t at) const {
