@@ -2,9 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-BUILT_FROM := pyproject.toml CMakeLists.txt src/monograph/vectors/kernel/kernel.cpp
+BUILT_FROM := pyproject.toml CMakeLists.txt src/monograph/vectors/kernel/kernel.cpp $(wildcard src/monograph/text_pass/*.?pp src/monograph/text_pass/*.inc)
 
-.PHONY: help demo test test-all test-encrypted alone check lint docs wheel bench bench-vectors bench-graph bench-weights bench-tree bench-reduce bench-answers bench-reading bench-frameworks fuzz soak soak-tenth sanitize clean
+.PHONY: help demo test test-all test-encrypted alone check lint docs wheel bench bench-vectors bench-graph bench-weights bench-tree bench-reduce bench-answers bench-reading bench-frameworks bench-writing fuzz soak soak-tenth sanitize clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -126,6 +126,9 @@ $(VENV)/bench-reading: $(BUILT_FROM) | $(BIN)/python
 bench-reading: $(VENV)/bench-reading ## Measure reading, other readers beside it (half an hour); writes docs/benchmarks
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/reading.py
 
+bench-writing: $(VENV)/bench ## Measure writing, by stage and beside RAGdb (two minutes)
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/writing.py
+
 # Chance is another each time, unless it is told: make fuzz SEED=7.
 CHANCE := $(if $(SEED),--seed $(SEED))
 
@@ -145,13 +148,13 @@ soak-tenth: $(VENV)/soak ## A tenth of that (four minutes)
 	$(SOAK) --tenth $(CHANCE)
 
 SANITIZED := build/sanitized
-sanitize: ## Run the kernel's tests under the address and undefined-behaviour sanitizers
+sanitize: ## Run the tests of what is compiled under the address and undefined-behaviour sanitizers
 	$(PYTHON) -m venv $(SANITIZED)
 	$(SANITIZED)/bin/python -m pip install --quiet --config-settings=cmake.define.SANITIZE=ON \
 		--config-settings=build-dir=build/sanitized-kernel . hypothesis pytest pytest-asyncio pytest-timeout pytest-xdist
 	LD_PRELOAD="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libstdc++.so)" \
 		ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/bin/python -m pytest -q -n 0 -p no:cacheprovider \
-		tests/test_kernel.py tests/test_kernel_clusters.py -k "not hnswlib"
+		tests/test_kernel.py tests/test_kernel_clusters.py tests/test_text_pass.py -k "not hnswlib"
 
 clean: ## Remove what was built
 	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -20,7 +20,7 @@ FLOORS = (
     {"sync", "write", "search", "explore", "answer"},
     {"derive", "vectors", "graph", "tree"},
     {"store", "read"},
-    {"values", "models", "settings", "errors", "where"},
+    {"values", "models", "settings", "errors", "where", "text_pass"},
 )
 LEAVES = FLOORS[-1]
 ALLOWED_SIDEWAYS = {

@@ -18,14 +18,14 @@ from embedders import HashEmbedder
 from monograph import Document, Monograph, Passage
 from monograph.derive.embed import StaticEmbedder
 from monograph.errors import InvalidDocument
-from monograph.write import parallel
+from monograph.write import batch, parallel
 from monograph.write.graph import Parts, relate
 
 PLACES = ("Lisbon", "Oslo", "Kyoto", "Lima", "Accra", "Tartu", "Quito")
 PEOPLE = ("Ada Lovelace", "Niels Bohr", "Mary Anning", "Emmy Noether", "Alan Turing")
 
 
-COUNT = 120
+COUNT = 300
 
 
 def text_of(number: int) -> str:
@@ -89,6 +89,29 @@ def test_a_folder_is_the_same_file(
         assert (report.added, report.embedded, report.extracted) == (COUNT, report.chunks_added, report.chunks_added)
         assert monograph.check() == []
     assert rows(tmp_path / "x.mono") == rows(alone)
+
+
+def test_batches_that_are_small_count_together(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[str] = []
+
+    class Counted(parallel.Worker):
+        def __init__(self, module: str) -> None:
+            started.append(module)
+            super().__init__(module)
+
+    monkeypatch.setattr(parallel, "PROCESSES", 2)
+    monkeypatch.setattr(parallel, "Worker", Counted)
+    monkeypatch.setattr(batch, "BATCH_CHARACTERS", parallel.WORTHWHILE // 4)
+    with Monograph.open(tmp_path / "few.mono") as monograph:
+        monograph.sync(*sorted(folder.iterdir())[: COUNT // 3])
+    assert started == []
+    with Monograph.open(tmp_path / "x.mono") as monograph:
+        monograph.sync(folder)
+    assert started
+    monkeypatch.setattr(parallel, "PROCESSES", 1)
+    with Monograph.open(tmp_path / "alone.mono") as monograph:
+        monograph.sync(folder)
+    assert rows(tmp_path / "x.mono") == rows(tmp_path / "alone.mono")
 
 
 def test_a_process_that_cannot_be_had_is_not_missed(

@@ -57,9 +57,8 @@ def test_the_three_packages_are_in_it(names: list[str]) -> None:
         "monograph_tools/py.typed",
     ):
         assert name in names
-    assert any(
-        name.startswith("monograph/vectors/kernel/_kernel.") and name.endswith((".so", ".pyd")) for name in names
-    )
+    for module in ("monograph/vectors/kernel/_kernel.", "monograph/text_pass/_text_pass."):
+        assert any(name.startswith(module) and name.endswith((".so", ".pyd")) for name in names)
     assert any(name.endswith("LICENSE") for name in names)
     assert any(name.endswith("entry_points.txt") for name in names)
 
@@ -79,7 +78,7 @@ def test_nothing_else_is(names: list[str]) -> None:
         "monograph_mcp",
         "monograph_tools",
     }
-    assert not [name for name in names if name.endswith((".cpp", ".mono"))]
+    assert not [name for name in names if name.endswith((".cpp", ".hpp", ".inc", ".mono"))]
 
 
 PROGRAM = """

@@ -11,6 +11,7 @@ from itertools import islice
 
 from monograph.derive.sentences import BLOCK_CHARACTERS, after_space, blocks, spans_of_block, trimmed
 from monograph.derive.tokens import count_tokens, tokenizer
+from monograph.text_pass import compiled
 
 HEADING, PARAGRAPH, SENTENCE = 3, 2, 1
 
@@ -86,15 +87,28 @@ def sentences(
     heading = next(waiting, None)
     end_before = 0
     for block in counted if counted is not None else _counted(text):
-        for (start, end), tokens in zip(block.spans, block.tokens, strict=True):
-            strength = PARAGRAPH if _BLANK_LINE.search(text, end_before, start) else SENTENCE
+        found = _breaks(text, block.spans, end_before)
+        for (start, end), tokens, (paragraph, mark) in zip(block.spans, block.tokens, found, strict=True):
+            strength = PARAGRAPH if paragraph else SENTENCE
             while heading is not None and heading <= start:
                 strength, heading = HEADING, next(waiting, None)
             end_before = end
             if tokens <= most_tokens:
-                yield Sentence(start, end, tokens, strength, _mark(text, start, end))
+                yield Sentence(start, end, tokens, strength, mark)
             else:
                 yield from _parts(text, Sentence(start, end, tokens, strength, 0), most_tokens)
+
+
+def _breaks(text: str, spans: Sequence[tuple[int, int]], before: int) -> Iterable[tuple[bool, int]]:
+    """Whether a blank line stands before each sentence, and its mark."""
+    return plain_breaks(text, spans, before) if compiled is None else compiled.breaks(text, spans, before)
+
+
+def plain_breaks(text: str, spans: Sequence[tuple[int, int]], before: int) -> Iterator[tuple[bool, int]]:
+    """The same in Python: what the compiled equals."""
+    for start, end in spans:
+        yield _BLANK_LINE.search(text, before, start) is not None, _mark(text, start, end)
+        before = end
 
 
 def _mark(text: str, start: int, end: int) -> int:

@@ -7,9 +7,10 @@ prose: headings, lists, chats, tables, code.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from monograph.derive.stretches import stretches
+from monograph.text_pass import compiled
 
 BLOCK_CHARACTERS = 200_000
 """A text is worked through in blocks of about this size, cut where a paragraph ends."""
@@ -51,7 +52,15 @@ def blocks(text: str) -> Iterator[tuple[int, int]]:
 
 def spans_of_block(text: str, first: int, last: int, longest: int = LONGEST_CHARACTERS) -> tuple[tuple[int, int], ...]:
     """Where the sentences of text[first:last] stand: see :func:`sentence_spans`."""
-    return tuple(part for span in _spans(text, first, last) for part in cut(text, *span, longest))
+    found = _found(text, first, last)
+    if compiled is not None:
+        return tuple(compiled.spans(text, list(found), longest))
+    return tuple(plain_spans(text, found, longest))
+
+
+def plain_spans(text: str, found: Iterable[tuple[int, int]], longest: int) -> Iterator[tuple[int, int]]:
+    """What some stretches hold of sentences: what the compiled equals."""
+    return (part for span in _spans(text, found) for part in cut(text, *span, longest))
 
 
 def trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -62,8 +71,8 @@ def trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         yield start + left, start + len(part.rstrip())
 
 
-def _spans(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
-    for begin, end in _found(text, first, last):
+def _spans(text: str, found: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    for begin, end in found:
         start = begin
         for newline in _NEWLINE.finditer(text, start, end):
             # Prose wrapped at a fixed width goes on in lower case: its line ends are no sentence ends.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import json
 import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -11,9 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monograph.errors import ModelUnavailable
+from monograph.text_pass import compiled
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+
+    from monograph.text_pass._text_pass import Tokenizer as CompiledTokenizer
 
 MOST_WORDS = 65_536
 LONGEST_WORD = 32
@@ -46,19 +50,39 @@ def tokenizer() -> Tokenizer:
     """The tokenizer, without padding and truncation. Loaded once."""
     from tokenizers import Tokenizer
 
-    made = Tokenizer.from_file(str(wordllama_file("tokenizers", "l2_supercat_tokenizer_config.json")))
+    made = Tokenizer.from_file(str(_description()))
     made.no_padding()
     made.no_truncation()
     return made
 
 
+@functools.cache
+def compiled_tokenizer() -> CompiledTokenizer | None:
+    """The same, compiled; None where nothing could be. Loaded once."""
+    if compiled is None:
+        return None
+    model = json.loads(_description().read_bytes())["model"]
+    return compiled.Tokenizer(model["vocab"], model["merges"], MOST_WORDS, LONGEST_WORD)
+
+
+def _description() -> Path:
+    return wordllama_file("tokenizers", "l2_supercat_tokenizer_config.json")
+
+
 def count_tokens(texts: Sequence[str]) -> list[int]:
     """Number of tokens of each text, special tokens aside."""
-    return [sum(map(len, words)) for words in _tokens_of_words(texts)]
+    fast = compiled_tokenizer()
+    if fast is None:
+        return [len(ids) for ids in token_ids(texts)]
+    counts = fast.count(list(texts))
+    left = [place for place, count in enumerate(counts) if count < 0]
+    for place, ids in zip(left, token_ids([texts[place] for place in left]), strict=True):
+        counts[place] = len(ids)
+    return counts
 
 
 def token_ids(texts: Sequence[str]) -> list[list[int]]:
-    """The tokens of each text, special tokens aside."""
+    """The tokens of each text, special tokens aside; by the tokenizers package, which is what the compiled equal."""
     return [list(chain.from_iterable(words)) for words in _tokens_of_words(texts)]
 
 

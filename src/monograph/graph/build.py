@@ -108,7 +108,8 @@ def document_part(
     """
     told = ((mention_key(one.name, one.kind), one.kind) for extraction in extractions for one in extraction.mentions)
     known = full_names(told, cannot_link)
-    chunks = tuple(_chunk_part(title, text, one, known) for text, one in zip(texts, extractions, strict=True))
+    words = word_hashes([f"{title}\n{text}" for text in texts])
+    chunks = tuple(_chunk_part(*one, known) for one in zip(words, texts, extractions, strict=True))
     aliases = {
         alias
         for text, one in zip(texts, extractions, strict=True)
@@ -119,7 +120,7 @@ def document_part(
     return DocumentPart(chunks, _subjects(title, extractions), tuple(ordered))
 
 
-def _chunk_part(title: str, text: str, extraction: Extraction, known: dict[str, str]) -> ChunkPart:
+def _chunk_part(words: Words, text: str, extraction: Extraction, known: dict[str, str]) -> ChunkPart:
     starts = sentence_starts(text)
     found: dict[str, list[int]] = {}
     kinds: dict[str, str] = {}
@@ -134,11 +135,13 @@ def _chunk_part(title: str, text: str, extraction: Extraction, known: dict[str, 
             sentences = found.setdefault(key, [])
             if sentence not in sentences:
                 sentences.append(sentence)
-            kinds[key] = min(kinds.get(key, mention.kind), mention.kind, key=_telling)
+            known_kind = kinds.setdefault(key, mention.kind)
+            if known_kind != mention.kind:
+                kinds[key] = min(known_kind, mention.kind, key=_telling)
     names = tuple(
         Named(key, kinds[key], some[0], some[1] if len(some) > 1 else NO_SENTENCE) for key, some in found.items()
     )
-    return ChunkPart(word_hashes(f"{title}\n{text}"), names, _links(extraction, list(found), known))
+    return ChunkPart(words, names, _links(extraction, list(found), known))
 
 
 def _telling(kind: str) -> int:

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from monograph.graph.dates import days_in
 from monograph.store.terms import fold
+from monograph.text_pass import compiled
 
 LONGEST_KEY = 160
 """Characters; a longer name is compared by its head."""
@@ -31,6 +32,12 @@ def key_of(name: str) -> str:
 
     ``The Beatles``, ``beatles`` and ``Beatles'`` share one; so do ``J.R.R. Tolkien`` and ``JRR Tolkien``.
     """
+    made = None if compiled is None else compiled.key_of(name, LONGEST_KEY)
+    return plain_key_of(name) if made is None else made
+
+
+def plain_key_of(name: str) -> str:
+    """The same in Python: what the compiled equals."""
     bare = _POSSESSIVE.sub("", fold(name[: 2 * LONGEST_KEY])).translate(_DROPPED).replace("_", " ")
     words = _TOKEN.findall(bare)
     if len(words) > 1 and words[0] in _ARTICLES and not _INITIAL.match(name):

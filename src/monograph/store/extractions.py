@@ -9,6 +9,7 @@ from monograph.store import stored_json
 from monograph.values import ENTITY_KINDS, Extraction, Mention, Relation
 
 _PLACE_OF_KIND = {kind: place for place, kind in enumerate(ENTITY_KINDS)}
+_WRITTEN = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _OTHER = ENTITY_KINDS.index("term")
 
 
@@ -25,7 +26,7 @@ def pack(extraction: Extraction, text: str) -> bytes:
         stored["tokens"] = extraction.tokens
     if extraction.failure:
         stored["failure"] = extraction.failure
-    return json.dumps(stored, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    return _WRITTEN(stored).encode("utf-8", "replace")
 
 
 def _mention(one: Mention, text: str) -> list[object]:

@@ -17,6 +17,7 @@ from itertools import groupby
 
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
+from monograph.text_pass import compiled
 
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
@@ -49,16 +50,23 @@ def fold(text: str) -> str:
     """Text without case and accents: what is compared when words are compared."""
     if text.isascii():
         return text.lower().replace("\0", " ")
+    made = None if compiled is None else compiled.fold(text)
+    return plain_fold(text) if made is None else made
+
+
+def plain_fold(text: str) -> str:
+    """The same in Python: what the compiled equals."""
     bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", text.casefold()))
     return unicodedata.normalize("NFC", bare).replace("\0", " ")
 
 
 def words_of(text: str) -> list[str]:
     """The words of a text as the index holds them, in order, repeats included."""
-    return _WORD.findall(_pair(fold(text)))
+    return _WORD.findall(pair(fold(text)))
 
 
-def _pair(folded: str) -> str:
+def pair(folded: str) -> str:
+    """A folded text with what is written without blanks in pairs of characters."""
     if folded.isascii():
         return folded
     return _UNSPACED.sub(lambda run: f" {_pairs(run.group())} ", folded)
@@ -71,22 +79,28 @@ def _pairs(run: str) -> str:
 def add(connection: Connection, entries: Iterable[Entry]) -> None:
     """Index chunks."""
     for entry in entries:
-        title, text = fold(entry.title), fold(entry.text)
-        connection.execute(
-            "INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)", (entry.chunk, _pair(title), _pair(text))
-        )
-        connection.execute("INSERT INTO trigrams (rowid, text) VALUES (?, ?)", (entry.chunk, text))
+        title, text, folded = indexed(entry)
+        connection.execute("INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)", (entry.chunk, title, text))
+        connection.execute("INSERT INTO trigrams (rowid, text) VALUES (?, ?)", (entry.chunk, folded))
 
 
 def remove(connection: Connection, entries: Iterable[Entry]) -> None:
     """Take chunks out; each entry must be as it was added."""
     for entry in entries:
-        title, text = fold(entry.title), fold(entry.text)
+        title, text, folded = indexed(entry)
         connection.execute(
-            "INSERT INTO words (words, rowid, title, text) VALUES ('delete', ?, ?, ?)",
-            (entry.chunk, _pair(title), _pair(text)),
+            "INSERT INTO words (words, rowid, title, text) VALUES ('delete', ?, ?, ?)", (entry.chunk, title, text)
         )
-        connection.execute("INSERT INTO trigrams (trigrams, rowid, text) VALUES ('delete', ?, ?)", (entry.chunk, text))
+        connection.execute(
+            "INSERT INTO trigrams (trigrams, rowid, text) VALUES ('delete', ?, ?)", (entry.chunk, folded)
+        )
+
+
+def indexed(entry: Entry) -> tuple[str, str, str]:
+    """What of a chunk is indexed: its title and text in pairs, and its folded text."""
+    made = None if compiled is None or entry.text.isascii() else compiled.fold_and_pair(entry.text)
+    folded, paired = made or (fold(entry.text), pair(fold(entry.text)))
+    return pair(fold(entry.title)), paired, folded
 
 
 @dataclass(slots=True)

@@ -21,6 +21,9 @@ Metadata: TypeAlias = Mapping[str, Any]
 """A JSON object: its values are str, int, float, bool, None, or lists and objects of these."""
 
 
+_CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
+
+
 def content_hash(*parts: object) -> bytes:
     """SHA-256 of JSON-like parts, the root of every id and memo key.
 
@@ -31,8 +34,7 @@ def content_hash(*parts: object) -> bytes:
     -------
     32 bytes.
     """
-    text = json.dumps(parts, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    return hashlib.sha256(_CANONICAL(parts).encode("utf-8", "surrogatepass")).digest()
 
 
 def content_id(*parts: object) -> str:

@@ -6,6 +6,7 @@ knows best how to be quick. What is made ahead and not needed, because the memo 
 
 from __future__ import annotations
 
+import gc
 import pickle
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,6 +23,7 @@ from monograph.graph.build import DocumentPart, document_part
 from monograph.read.worker import PROCESSES, Worker, writer
 from monograph.settings import Settings
 from monograph.store import extractions, names
+from monograph.text_pass import compiled
 from monograph.values import Document, Problem
 from monograph.write.batch import Parcel, changed
 from monograph.write.graph import NO_PARTS, Parts, codes, embedded_keys, extraction_key
@@ -30,8 +32,12 @@ from monograph.write.prepare import Prepared, prepare
 from monograph.write.vectors import embedded
 
 MODULE = "monograph.write.parallel"
-WORTHWHILE = 400_000
-"""Characters of a batch for which processes are started: to start takes each of them half a second."""
+WORTHWHILE = 400_000 if compiled is None else 1_000_000
+"""Characters that are new or changed, of this batch and those before it, for which processes are started.
+
+To start takes each of them half a second: in that time the writer makes what 500 texts of 300 words need, where the
+pass over them is compiled.
+"""
 
 AT_ONCE = 130_000
 """Characters after which no more documents are given to a process together."""
@@ -135,8 +141,8 @@ class _Begun:
 _NOTHING_BEGUN = _Begun(frozenset(), (), ())
 
 
-def _worthwhile(documents: Iterable[Document]) -> bool:
-    return sum(len(document.text) for document in documents) >= WORTHWHILE
+def _characters(documents: Iterable[Document]) -> int:
+    return sum(len(document.text) for document in documents)
 
 
 def _unpacked(sent: bytes) -> _Sent:
@@ -169,6 +175,7 @@ class _Makers:
         self._threads = ThreadPoolExecutor(PROCESSES, thread_name_prefix="ahead")
         self._idle: SimpleQueue[Worker] = SimpleQueue()
         self._workers: list[Worker] = []
+        self._characters = 0  # Of what was new or changed so far.
 
     def close(self) -> None:
         """End them, whatever they do."""
@@ -180,12 +187,15 @@ class _Makers:
 
     def begin(self, pipeline: Pipeline, batch: Sequence[Parcel]) -> _Begun:
         """Have a batch made, if it is worth it."""
-        if not _worthwhile(document for parcel in batch for document in parcel.documents):
+        characters = _characters(document for parcel in batch for document in parcel.documents)
+        self._characters += characters
+        if self._characters < WORTHWHILE:
             return _NOTHING_BEGUN
         with pipeline.database.read() as connection:
             cannot_link = frozenset(names.cannot_link(connection))
             pairs = [pair for parcel in batch for pair in changed(connection, parcel, pipeline.settings)]
-        if not _worthwhile(document for document, _ in pairs):
+        self._characters -= characters - _characters(document for document, _ in pairs)
+        if self._characters < WORTHWHILE:
             return _NOTHING_BEGUN
         groups = list(_groups(pairs))
         asked = [_Asked(group, pipeline.settings, cannot_link) for group in groups]
@@ -214,6 +224,7 @@ class _Makers:
 def main() -> None:
     """Make what the writer asks for, until it is gone."""
     asked, answers = writer()
+    gc.freeze()  # What is loaded stays: it need not be gone through for what is made of each text.
     coded: set[str] = set()
     try:
         while True:

@@ -15,6 +15,7 @@ from monograph.derive.extract.clues import (
     TAILS,
 )
 from monograph.derive.extract.function_words import FUNCTION_WORDS
+from monograph.derive.extract.lexicon import KINDS, compiled_lexicon
 from monograph.derive.extract.number_words import is_number_word
 from monograph.derive.extract.readings import bare, is_shouted, is_small, readings
 from monograph.derive.extract.terms import character_class
@@ -56,6 +57,19 @@ def proper_names(text: str, language: str, taken: Sequence[tuple[int, int]] = ()
 
     ``taken`` are the spans, ascending, that hold no part of a name.
     """
+    fast = None if language == "german" else compiled_lexicon()
+    found = None if fast is None else fast.names(text, language, taken)
+    if found is None:
+        yield from plain_proper_names(text, language, taken)
+        return
+    for start, end, number, unless_number in found:
+        kind = kind_of_name(text, start, end) if number < 0 else KINDS[number]
+        if not (unless_number and kind == "name" and is_number_word(text[start:end])):
+            yield Mention(text[start:end], kind, start, end)
+
+
+def plain_proper_names(text: str, language: str, taken: Sequence[tuple[int, int]] = ()) -> Iterator[Mention]:
+    """The same in Python: what the compiled equals."""
     small = FUNCTION_WORDS[language]
     loose = LOOSE | GERMAN_LOOSE if language == "german" else LOOSE
     elides = language in ("french", "italian")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from monograph.derive.extract.function_words import language_of
@@ -46,31 +46,27 @@ def mentions(text: str) -> list[Mention]:
     # A year or a code may be a part of a name (the 1999 Open, Boeing B-52); an address, a day or an amount is not.
     taken = sorted(span for span, one in found.items() if _stands_alone(one))
     language = language_of(text)
-    for one in (*speakers(without(text, taken)), *_names(text, language, taken)):
+    is_han = has_han(text)
+    for one in (*speakers(without(text, taken)), *_names(text, language, taken), *(han_names(text) if is_han else ())):
         span = (one.start, one.end)
         known = found.get(span)
         if one.end - one.start > LONGEST_NAME or (known is not None and known.kind not in ("name", "quote")):
             continue
         found[span] = _quoted(text, one) if known is not None and known.kind == "quote" else one
-    for start, end in _terms(text, language):
+    for start, end in (*_key_phrases(text, language), *(han_terms(text) if is_han else ())):
         found.setdefault((start, end), Mention(text[start:end], "term", start, end))
     ordered = sorted(found.values(), key=lambda one: (one.start, -one.end))
     return ordered[:MOST_MENTIONS]
 
 
-def _names(text: str, language: str, taken: Sequence[tuple[int, int]]) -> Iterator[Mention]:
+def _names(text: str, language: str, taken: Sequence[tuple[int, int]]) -> Iterable[Mention]:
     names = proper_names(text, language, taken)
-    yield from with_terms(text, names) if language == "german" else names
-    if has_han(text):
-        yield from han_names(text)
+    return with_terms(text, names) if language == "german" else names
 
 
-def _terms(text: str, language: str) -> Iterator[tuple[int, int]]:
+def _key_phrases(text: str, language: str) -> Iterable[tuple[int, int]]:
     """Key phrases; not in German, whose nouns are found by their capitals."""
-    if language != "german":
-        yield from key_phrases(text, language)
-    if has_han(text):
-        yield from han_terms(text)
+    return key_phrases(text, language) if language != "german" else ()
 
 
 def _stands_alone(one: Mention) -> bool:

@@ -17,7 +17,7 @@ MOST_LOOSE = 2
 _MOST_SHOUTED = 3
 """Words all in capitals; more are a shout, and name nothing."""
 
-_ALSO_NAMES = frozenset(("will", "may"))
+ALSO_NAMES = frozenset(("will", "may"))
 """Function words that are first names too: at the head of a sentence both readings are given."""
 
 _DIGIT = re.compile(r"\d")
@@ -61,7 +61,7 @@ def _of_sentence(
     if opens and last > 1 and is_small(words[0], small):
         first = 1
         doubtful = is_small(words[1], small)
-        if last > 2 and words[1][0].isupper() if doubtful else bare(words[0]) in _ALSO_NAMES:
+        if last > 2 and words[1][0].isupper() if doubtful else bare(words[0]) in ALSO_NAMES:
             yield 0, last
         while first < last - 1 and (words[first].islower() or words[first] in INSIDE):
             first += 1

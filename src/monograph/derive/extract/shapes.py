@@ -49,6 +49,7 @@ _QUOTE = re.compile(
     r"(?<!\w)\"(?=\S)[^\"\n]{2,80}\"(?!\w)|“[^“”\n]{2,80}”|„[^„“”\n]{2,80}[“”]|‘[^‘\n]{2,80}?’(?!\w)|«[^«»\n]{2,80}»"
     r"|»(?=\S)[^«»\n]{2,80}(?<=\S)«|「[^「」\n]{1,40}」|『[^『』\n]{1,40}』|(?P<work>《[^《》\n]{1,40}》)"
 )
+_OPENING = re.compile('["“„‘«»「『《]')
 _LONGEST_CODE = 24
 _LONGEST_MONTH = 12
 
@@ -121,7 +122,13 @@ def _month_before(text: str, start: int, end: int) -> int:
 
 
 def _quotes(text: str) -> Iterator[Mention]:
-    for match in _QUOTE.finditer(text):
+    end = 0
+    # To look for one of the opening signs is much faster than to try all that they may open.
+    while (opening := _OPENING.search(text, end)) is not None:
+        match = _QUOTE.match(text, opening.start())
+        end = opening.end() if match is None else match.end()
+        if match is None:
+            continue
         inner = match.group()[1:-1]
         start = match.start() + 1 + len(inner) - len(inner.lstrip())
         inner = inner.strip().rstrip(",.;，。；").rstrip()

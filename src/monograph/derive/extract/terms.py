@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 
-from monograph.derive.extract.function_words import FUNCTION_WORDS
+from monograph.derive.extract.function_words import FUNCTION_WORDS, compiled_words
 
 WORDS_A_PHRASE = 40
 """One key phrase is kept for this many words of a text."""
@@ -38,8 +38,16 @@ def _candidate() -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-]){word}(?:[ -]{word})+(?!\w)")
 
 
-def key_phrases(text: str, language: str) -> Iterator[tuple[int, int]]:
+def key_phrases(text: str, language: str) -> list[tuple[int, int]]:
     """Spans of the phrases that tell most about a text of a language, in order; few, and none with a capital."""
+    fast = compiled_words()
+    if fast is None:
+        return list(plain_key_phrases(text, language))
+    return fast.key_phrases(text, language, MOST_PHRASES, WORDS_A_PHRASE)
+
+
+def plain_key_phrases(text: str, language: str) -> Iterator[tuple[int, int]]:
+    """The same in Python: what the compiled equals."""
     small = FUNCTION_WORDS[language]
     candidates = [span for found in _candidate().finditer(text) for span in _parts(found.group(), found.start(), small)]
     if candidates:

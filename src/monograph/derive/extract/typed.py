@@ -13,10 +13,10 @@ from monograph.derive.extract.clues import (
     words,
 )
 
-_VERBS = ("is", "was", "are", "were", "ist", "war", "es", "fue", "era", "est", "était", "fut", "è", "fu")
+VERBS = ("is", "was", "are", "were", "ist", "war", "es", "fue", "era", "est", "était", "fut", "è", "fu")
 _ARTICLES = words("a an the one among ein eine einer der die das un una une uno unos unas el la le les il lo i gli su")
 _DEFINED = re.compile(
-    rf"\s*(?:\([^)]{{0,200}}\)\s*)?,?\s*(?:{'|'.join(_VERBS)})\s+(?:stat[oa]\s+)?"
+    rf"\s*(?:\([^)]{{0,200}}\)\s*)?,?\s*(?:{'|'.join(VERBS)})\s+(?:stat[oa]\s+)?"
     rf"(?:{'|'.join(sorted(_ARTICLES))})\b(?P<what>[^.\n;]{{3,160}})",
     re.IGNORECASE,
 )
@@ -24,7 +24,7 @@ _BORN = re.compile(
     r"\s*\((?:[^()]{0,60}[;,] ?)?(?:born|b\.|née?\b|geb\.|geboren|\* ?\d|nacid[oa]|nat[oa]\b"
     r"|(?:c\. ?)?\d{1,2}\.? (?:de )?\w+ (?:de )?\d{4} ?[–-]|\d{4} ?[–-] ?\d{4}\))"
 )
-_DEFINES = (" (", ", ", *(f" {verb} " for verb in _VERBS))
+_DEFINES = (" (", ", ", *(f" {verb} " for verb in VERBS))
 _WORD = re.compile(r"\w+")
 _MOST_WORDS = 14
 """Words of a definition that are looked at."""

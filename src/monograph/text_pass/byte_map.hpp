@@ -1,0 +1,84 @@
+// A table from bytes to two numbers, with open addressing: all keys lie one after the other in one string.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace monograph {
+
+class ByteMap {
+  public:
+    struct Entry {
+        std::uint64_t hash;
+        std::uint32_t offset, length; // The length is one more than the key's: 0 marks a free place.
+        std::uint32_t first, second;
+    };
+
+    explicit ByteMap(std::size_t places = 1024) : table_(places), keys_(1, '\0') {}
+
+    std::size_t size() const { return size_; }
+
+    void clear() {
+        table_.assign(table_.size(), Entry{});
+        keys_.assign(1, '\0');
+        size_ = 0;
+    }
+
+    const Entry *find(std::string_view key) const {
+        const std::uint64_t hash = hash_of(key);
+        for (std::size_t at = hash & (table_.size() - 1);; at = (at + 1) & (table_.size() - 1)) {
+            const Entry &entry = table_[at];
+            if (entry.length == 0) return nullptr;
+            if (entry.hash == hash && entry.length == key.size() + 1 &&
+                std::memcmp(keys_.data() + entry.offset, key.data(), key.size()) == 0)
+                return &entry;
+        }
+    }
+
+    // The key must not be there.
+    void put(std::string_view key, std::uint32_t first, std::uint32_t second) {
+        if (2 * (size_ + 1) > table_.size()) grow();
+        place({hash_of(key), static_cast<std::uint32_t>(keys_.size()), static_cast<std::uint32_t>(key.size() + 1), first, second});
+        keys_.append(key);
+        ++size_;
+    }
+
+  private:
+    static std::uint64_t hash_of(std::string_view key) {
+        std::uint64_t hash = 0x9E3779B97F4A7C15u ^ key.size() * 0xFF51AFD7ED558CCDu;
+        const char *at = key.data();
+        std::size_t left = key.size();
+        for (; left; at += 8) {
+            std::uint64_t word = 0;
+            const std::size_t taken = left < 8 ? left : 8;
+            std::memcpy(&word, at, taken);
+            hash = (hash ^ word) * 0x9FB21C651E98DF25u;
+            hash ^= hash >> 32;
+            left -= taken;
+        }
+        hash *= 0xD6E8FEB86659FD93u;
+        return hash ^ hash >> 32;
+    }
+
+    void place(const Entry &entry) {
+        std::size_t at = entry.hash & (table_.size() - 1);
+        while (table_[at].length) at = (at + 1) & (table_.size() - 1);
+        table_[at] = entry;
+    }
+
+    void grow() {
+        std::vector<Entry> old(2 * table_.size());
+        old.swap(table_);
+        for (const Entry &entry : old)
+            if (entry.length) place(entry);
+    }
+
+    std::vector<Entry> table_; // Its size is a power of two.
+    std::string keys_;
+    std::size_t size_ = 0;
+};
+
+} // namespace monograph

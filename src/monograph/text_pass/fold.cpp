@@ -1,0 +1,98 @@
+#include "fold.hpp"
+
+#include "crc32.hpp"
+#include "unicode.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace monograph {
+
+namespace {
+
+// Thai, Lao, Burmese, Khmer, kana, Han, Hangul.
+constexpr std::pair<char32_t, char32_t> UNSPACED[] = {
+    {0x0E00, 0x0EFF}, {0x1000, 0x109F}, {0x1780, 0x17FF}, {0x3040, 0x30FF},  {0x3400, 0x4DBF},
+    {0x4E00, 0x9FFF}, {0xAC00, 0xD7AF}, {0xF900, 0xFAFF}, {0x20000, 0x3FFFF},
+};
+
+bool is_unspaced(char32_t code) {
+    if (code < UNSPACED[0].first) return false;
+    for (const auto &[first, last] : UNSPACED)
+        if (code <= last) return code >= first;
+    return false;
+}
+
+constexpr std::u32string_view SUFFIXES[] = {U"ings", U"ing", U"ors", U"ers", U"ed", U"es", U"or", U"er", U"s", U"e"};
+constexpr std::size_t SHORTEST_STEM = 4;
+
+std::u32string_view stem(std::u32string_view word) {
+    for (const auto suffix : SUFFIXES)
+        if (word.size() >= SHORTEST_STEM + suffix.size() && word.ends_with(suffix)) return word.substr(0, word.size() - suffix.size());
+    return word;
+}
+
+} // namespace
+
+bool fold(const Text &text, std::u32string &out) {
+    const Unicode &unicode = Unicode::tables();
+    out.clear();
+    out.reserve(text.size());
+    bool combines = false;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const std::uint32_t code = text[at];
+        if (code < 0x80) {
+            out += static_cast<char32_t>(code >= 'A' && code <= 'Z' ? code + 32 : code ? code : ' ');
+            continue;
+        }
+        if (!unicode.is_assigned(code)) return false;
+        char32_t single;
+        const auto folded = unicode.folded(code, single);
+        out.append(folded);
+        for (const char32_t one : folded) combines = combines || unicode.combines(one);
+    }
+    if (combines) compose(out);
+    return true;
+}
+
+bool pair_unspaced(const std::u32string &folded, std::u32string &out) {
+    auto found = std::find_if(folded.begin(), folded.end(), is_unspaced);
+    if (found == folded.end()) return false;
+    out.clear();
+    out.reserve(2 * folded.size());
+    auto copied = folded.begin();
+    while (found != folded.end()) {
+        const auto last = std::find_if_not(found, folded.end(), is_unspaced);
+        out.append(copied, found);
+        out += U' ';
+        if (last - found == 1) out += *found;
+        for (auto at = found; at + 1 < last; ++at) {
+            if (at != found) out += U' ';
+            out.append(at, at + 2);
+        }
+        out += U' ';
+        copied = last;
+        found = std::find_if(last, folded.end(), is_unspaced);
+    }
+    out.append(copied, folded.end());
+    return true;
+}
+
+void hash_words(const std::u32string &paired, std::vector<std::uint32_t> &out) {
+    const Unicode &unicode = Unicode::tables();
+    const auto in_word = [&](char32_t code) { return unicode.is(code, WORD); };
+    std::string written;
+    out.clear();
+    for (auto first = std::find_if(paired.begin(), paired.end(), in_word); first != paired.end();) {
+        const auto last = std::find_if_not(first, paired.end(), in_word);
+        written.clear();
+        for (const char32_t code : stem({first, last})) append_utf8(written, code);
+        out.push_back(crc32(written));
+        first = std::find_if(last, paired.end(), in_word);
+    }
+    std::sort(out.begin(), out.end());
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+}
+
+} // namespace monograph

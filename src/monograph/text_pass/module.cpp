@@ -1,0 +1,214 @@
+// What Python sees. Every function here has a twin in Python that gives the same results; texts that a function leaves to
+// the twin are told by None or -1. The interpreter's lock is released while texts are gone over.
+#include "fold.hpp"
+#include "keys.hpp"
+#include "names.hpp"
+#include "phrases.hpp"
+#include "sentences.hpp"
+#include "text.hpp"
+#include "tokens.hpp"
+#include "unicode.hpp"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <stdexcept>
+
+namespace monograph {
+
+namespace {
+
+using Table = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Rows = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+std::vector<std::int64_t> count_tokens(Tokenizer &tokenizer, const nb::list &given) {
+    const Texts texts(given);
+    std::vector<std::int64_t> counts(texts.size());
+    nb::gil_scoped_release released;
+    for (std::size_t at = 0; at < texts.size(); ++at) counts[at] = tokenizer.count(texts[at]);
+    return counts;
+}
+
+nb::object token_ids(Tokenizer &tokenizer, const nb::str &text) {
+    std::vector<std::uint32_t> ids;
+    if (!tokenizer.encode(Text(text.ptr()), ids)) return nb::none();
+    return nb::cast(ids);
+}
+
+std::vector<std::size_t> sum_tokens(Tokenizer &tokenizer, const nb::list &given, const Table &table, std::size_t at_once, const Rows &out) {
+    const Texts texts(given);
+    const std::size_t dimension = table.shape(1);
+    if (out.shape(0) != texts.size() || out.shape(1) != dimension || at_once == 0)
+        throw std::invalid_argument("the rows to be filled do not fit the texts and the table");
+    std::vector<std::size_t> left;
+    nb::gil_scoped_release released;
+    std::vector<std::uint32_t> ids;
+    std::vector<float> part(dimension);
+    for (std::size_t at = 0; at < texts.size(); ++at) {
+        ids.clear();
+        if (!tokenizer.encode(texts[at], ids)) {
+            left.push_back(at);
+            continue;
+        }
+        for (std::uint32_t id : ids)
+            if (id >= table.shape(0)) throw std::invalid_argument("the table lacks a token's row");
+        sum_rows(table.data(), dimension, ids, at_once, part.data(), out.data() + at * dimension);
+    }
+    return left;
+}
+
+nb::object as_str(const std::u32string &text) {
+    PyObject *made = PyUnicode_FromKindAndData(PyUnicode_4BYTE_KIND, text.data(), static_cast<Py_ssize_t>(text.size()));
+    if (!made) throw nb::python_error();
+    return nb::steal(made);
+}
+
+nb::object fold_text(const nb::str &text) {
+    std::u32string folded;
+    return fold(Text(text.ptr()), folded) ? as_str(folded) : nb::none();
+}
+
+nb::object fold_and_pair(const nb::str &text) {
+    std::u32string folded, paired;
+    if (!fold(Text(text.ptr()), folded)) return nb::none();
+    const nb::object first = as_str(folded);
+    return nb::make_tuple(first, pair_unspaced(folded, paired) ? as_str(paired) : first);
+}
+
+nb::object key_of_name(const nb::str &name, std::size_t longest) {
+    std::u32string key;
+    return key_of(Text(name.ptr()).head(2 * longest), longest, key) ? as_str(key) : nb::none();
+}
+
+nb::list word_hashes(const nb::list &given) {
+    const Texts texts(given);
+    std::vector<std::vector<std::uint32_t>> hashes(texts.size());
+    std::vector<char> known(texts.size());
+    {
+        nb::gil_scoped_release released;
+        std::u32string folded, paired;
+        for (std::size_t at = 0; at < texts.size(); ++at) {
+            known[at] = fold(texts[at], folded);
+            if (known[at]) hash_words(pair_unspaced(folded, paired) ? paired : folded, hashes[at]);
+        }
+    }
+    nb::list made;
+    for (std::size_t at = 0; at < texts.size(); ++at)
+        made.append(known[at] ? nb::object(nb::bytes(hashes[at].data(), 4 * hashes[at].size())) : nb::none());
+    return made;
+}
+
+std::vector<std::vector<std::size_t>> starts_of(const nb::list &given) {
+    const Texts texts(given);
+    std::vector<std::vector<std::size_t>> starts(texts.size());
+    nb::gil_scoped_release released;
+    for (std::size_t at = 0; at < texts.size(); ++at) starts[at] = sentence_starts(texts[at]);
+    return starts;
+}
+
+std::vector<Span> spans_of(const nb::str &given, const std::vector<Span> &stretches, std::size_t longest) {
+    const Text text(given.ptr());
+    for (const auto &[first, last] : stretches)
+        if (first > last || last > text.size()) throw std::invalid_argument("a stretch reaches beyond the text");
+    if (longest == 0) throw std::invalid_argument("a sentence has one character at least");
+    std::vector<Span> spans;
+    nb::gil_scoped_release released;
+    part_stretches(text, stretches, longest, spans);
+    return spans;
+}
+
+nb::list breaks_of(const nb::str &given, const std::vector<Span> &spans, std::size_t before) {
+    const Text text(given.ptr());
+    std::size_t end = before;
+    for (const auto &[first, last] : spans) {
+        if (first < end || last < first || last > text.size()) throw std::invalid_argument("the spans of a text ascend and lie in it");
+        end = last;
+    }
+    nb::list made;
+    for (const Break &one : breaks(text, spans, before)) made.append(nb::make_tuple(one.blank_line, one.mark));
+    return made;
+}
+
+std::string language_of(const FunctionWords &known, const nb::str &text, std::size_t characters, std::size_t words) {
+    nb::gil_scoped_release released;
+    return known.language_of(Text(text.ptr()), characters, words);
+}
+
+std::vector<Span> key_phrases(const FunctionWords &known, const nb::str &text, const std::string &language, std::size_t most,
+                              std::size_t words_a_phrase) {
+    if (words_a_phrase == 0) throw std::invalid_argument("a phrase is kept for one word at least");
+    nb::gil_scoped_release released;
+    return known.key_phrases(Text(text.ptr()), language, most, words_a_phrase);
+}
+
+nb::object names_in(const Lexicon &lexicon, const nb::str &given, const std::string &language, const std::vector<Span> &taken) {
+    const Text text(given.ptr());
+    for (const auto &[first, last] : taken)
+        if (first > last || last > text.size()) throw std::invalid_argument("what is taken reaches beyond the text");
+    std::vector<Name> names;
+    bool left = false;
+    {
+        nb::gil_scoped_release released;
+        std::u32string signs;
+        signs.reserve(text.size());
+        for (std::size_t at = 0; at < text.size(); ++at) signs += static_cast<char32_t>(text[at]);
+        left = signs.find_first_of(U"\u0130\u03A3") != std::u32string::npos; // Their small forms are several, or hang on what follows.
+        if (!left) names = proper_names(signs, lexicon, language, taken);
+    }
+    if (left) return nb::none();
+    nb::list made;
+    for (const Name &name : names) made.append(nb::make_tuple(name.start, name.end, name.kind, name.unless_number));
+    return made;
+}
+
+// Of a character its flags, combining class and fold: for tests that hold the tables against Python's.
+nb::tuple character(std::uint32_t code) {
+    const Unicode &unicode = Unicode::tables();
+    if (code >= UNICODE_END) throw std::invalid_argument("there is no such character");
+    char32_t single;
+    std::uint32_t flags = 0;
+    for (std::uint32_t flag = 1; flag <= ASSIGNED; flag <<= 1) flags |= unicode.is(code, flag) ? flag : 0;
+    return nb::make_tuple(flags, unicode.combining_class(code), as_str(std::u32string(unicode.folded(code, single))), unicode.lower(code));
+}
+
+} // namespace
+
+} // namespace monograph
+
+NB_MODULE(_text_pass, module) {
+    using namespace monograph;
+    module.doc() = "One pass over a text, compiled.";
+    nb::set_leak_warnings(false);
+    nb::class_<Tokenizer>(module, "Tokenizer", "Byte-pair encoding with fallback to bytes.")
+        .def(nb::init<const nb::dict &, const nb::list &, std::size_t, std::size_t>(), nb::arg("vocabulary"), nb::arg("merges"),
+             nb::arg("most_words"), nb::arg("longest_word"))
+        .def("count", &count_tokens, nb::arg("texts"), "Tokens of each text; -1 for one that is left to the twin.")
+        .def("ids", &token_ids, nb::arg("text"), "The tokens of a text; None for one that is left to the twin.")
+        .def("sums", &sum_tokens, nb::arg("texts"), nb::arg("table").noconvert(), nb::arg("at_once"), nb::arg("out").noconvert(),
+             "Fill ``out`` with the sums of the texts' token vectors; which texts are left to the twin.")
+        .def_prop_ro("known", &Tokenizer::known, "Words whose tokens are known.");
+    module.def("unicode_version", &Unicode::version, "The version of Unicode that the tables were made from.");
+    module.def("character", &character, nb::arg("code"), "What the tables hold of a character: flags, combining class, fold, small form.");
+    module.def("fold", &fold_text, nb::arg("text"), "A text without case and accents; None for one that is left to the twin.");
+    module.def("fold_and_pair", &fold_and_pair, nb::arg("text"),
+               "A text without case and accents, and that in pairs where it is written without blanks; None for one that is left.");
+    module.def("key_of", &key_of_name, nb::arg("name"), nb::arg("longest"), "The key of a name; None for one that is left to the twin.");
+    module.def("word_hashes", &word_hashes, nb::arg("texts"), "CRC-32 of the stems of each text's words, uint32 in bytes, or None.");
+    module.def("sentence_starts", &starts_of, nb::arg("texts"), "Where the sentences of each text begin.");
+    module.def("spans", &spans_of, nb::arg("text"), nb::arg("stretches"), nb::arg("longest"), "Where the sentences within stretches stand.");
+    module.def("breaks", &breaks_of, nb::arg("text"), nb::arg("spans"), nb::arg("before"),
+               "Of each span of a text whether a blank line stands before it, and CRC-32 of what it holds.");
+    nb::class_<FunctionWords>(module, "FunctionWords", "Words that name nothing, by language.")
+        .def(nb::init<const nb::dict &>(), nb::arg("languages"))
+        .def("language_of", &language_of, nb::arg("text"), nb::arg("characters"), nb::arg("words"),
+             "The language that so many characters and words at the head of a text tell.")
+        .def("key_phrases", &key_phrases, nb::arg("text"), nb::arg("language"), nb::arg("most"), nb::arg("words_a_phrase"),
+             "Spans of a text's key phrases.");
+    nb::class_<Lexicon>(module, "Lexicon", "Sets of words that tell what names are.")
+        .def(nb::init<const nb::dict &, const nb::dict &, const nb::dict &>(), nb::arg("sets"), nb::arg("kinds"), nb::arg("languages"))
+        .def("names", &names_in, nb::arg("text"), nb::arg("language"), nb::arg("taken"),
+             "(start, end, kind, whether it is none if it is a number) of a text's names; None for one that is left to the twin.");
+}

@@ -1,0 +1,221 @@
+#include "names.hpp"
+
+#include "readings.hpp"
+#include "runs.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace monograph {
+
+namespace {
+
+constexpr std::size_t NEAR = 2000, MOST_HEAD = 4, OPENS_WITHIN = 4, LONGEST_WORD = 16, LONGEST_BRACKET = 200;
+constexpr std::int32_t PERSON = 1; // Persons are the first of the kinds that a lexicon is given.
+
+bool is_ascii(View text) {
+    return std::all_of(text.begin(), text.end(), [](char32_t code) { return code < 0x80; });
+}
+
+class Finder {
+  public:
+    Finder(View text, const Lexicon &lexicon, std::string_view language)
+        : text_(text), lexicon_(lexicon), language_(lexicon.language(language)), runs_(text, lexicon),
+          elides_(language == "french" || language == "italian") {}
+
+    std::vector<Name> find(const std::vector<Span> &taken) {
+        std::size_t at = 0;
+        for (const auto &[stop, after] : taken) {
+            within(at, stop);
+            at = after;
+        }
+        within(at, text_.size());
+        return std::move(found_);
+    }
+
+  private:
+    bool is(std::size_t at, std::uint32_t flags) const { return at < text_.size() && unicode_.is(text_[at], flags); }
+    bool is_sign(std::size_t at, View signs) const { return at < text_.size() && signs.find(text_[at]) != View::npos; }
+    View part(std::size_t first, std::size_t last) const { return text_.substr(first, last - first); }
+
+    void within(std::size_t first, std::size_t stop) {
+        for (std::size_t at = first;;) {
+            const auto [begin, end] = runs_.next(at, stop);
+            if (begin == end) return;
+            at = end;
+            std::size_t start = head(begin, first);
+            const bool opens = this->opens(start);
+            if (elides_ && opens)
+                if (const std::size_t after = runs_.after_article(start)) start = after;
+            if (start >= end) continue; // Only the article was written in letters that have case.
+            if (part(start, end).find(U' ') == View::npos)
+                single(Word(part(start, end), lexicon_, language_), start, end, opens);
+            else
+                several(start, end, opens);
+        }
+    }
+
+    // Where a first word begins: some names open with a small letter or two (iPhone, eBay, 3Com).
+    std::size_t head(std::size_t start, std::size_t least) const {
+        std::size_t at = start;
+        while (at > least && start - at < MOST_HEAD && text_[at - 1] < 0x80 && text_[at - 1] != U'_' && is(at - 1, WORD)) --at;
+        return start - at < MOST_HEAD ? at : start;
+    }
+
+    bool is_opener(char32_t code) const {
+        return View(U".!?:;\n。！？>*•-\ufe0f").find(code) != View::npos || (code >= 0x2600 && code <= 0x27BF) ||
+               (code >= 0x1F000 && code <= 0x1FFFF);
+    }
+
+    // Whether a sentence begins at a word, which then has its capital from there.
+    bool opens(std::size_t at) const {
+        if (at > 1 && text_[at - 1] == U' ' && (is_alnum(at - 2) || text_[at - 2] == U',')) return false;
+        const std::size_t least = at > OPENS_WITHIN ? at - OPENS_WITHIN : 0;
+        std::size_t between = at; // From here on stand only blanks and signs that open a quotation or a bracket.
+        for (; between > least; --between) {
+            const char32_t code = text_[between - 1];
+            if (code == U'\n') return true;
+            if (!unicode_.is(code, SPACE) && View(U"\"'“„«(").find(code) == View::npos) break;
+        }
+        if (between == 0) return true;
+        if (between == least) return false;
+        const char32_t code = text_[between - 1];
+        if (is_opener(code)) return true;
+        // A quotation or bracket that is closed behind a stop; of the signs between only the first may be one of these.
+        return between >= least + 2 && View(U"”’)").find(code) != View::npos && is_sign(between - 2, U".!?");
+    }
+
+    bool is_alnum(std::size_t at) const { return is(at, WORD) && text_[at] != U'_'; }
+
+    void several(std::size_t start, std::size_t end, bool opens) {
+        std::vector<Word> words;
+        std::vector<std::size_t> places{start};
+        while (places.back() <= end) {
+            const std::size_t stop = std::min(text_.find(U' ', places.back()), end);
+            words.emplace_back(part(places.back(), stop), lexicon_, language_);
+            places.push_back(stop + 1);
+        }
+        if (is_shouted(words)) return;
+        for (const auto &[first, last] : readings(words, opens)) {
+            std::size_t begin = places[first], stop = places[last] - 1;
+            if (unicode_.is(words[first].text[0], LOWER))
+                if (const std::size_t after = runs_.after_article(begin)) begin = after;
+            if (begin >= stop) continue;
+            if (last - first == 1) {
+                if (begin == places[first])
+                    single(words[first], begin, stop, false);
+                else
+                    single(Word(part(begin, stop), lexicon_, language_), begin, stop, false);
+            } else {
+                stop = without_genitive(begin, stop);
+                found_.push_back({begin, stop, kind(begin, stop), false});
+            }
+        }
+    }
+
+    // A single word with a capital, if it may name something.
+    void single(const Word &word, std::size_t start, std::size_t end, bool opens) {
+        const std::u32string small = bare(word.text);
+        if (small.size() < 2 || word.is_function) return;
+        if (std::all_of(small.begin(), small.end(), [&](char32_t code) { return unicode_.is(code, DIGIT); })) return;
+        if (opens && (is_written_small(small, start, end) || is_exclaimed(end))) return;
+        if ((word.bare_sets & NO_SPEAKERS) && is_sign(end, U":")) return;
+        end = without_genitive(start, end);
+        const bool hangs = start > 1 && text_[start - 1] == U'-' && is_alnum(start - 2); // 7-Eleven
+        found_.push_back({start, end, kind(start, end), opens && !hangs});
+    }
+
+    bool is_written_small(const std::u32string &small, std::size_t start, std::size_t end) const {
+        const std::size_t first = start > NEAR ? start - NEAR : 0;
+        return part(first, std::min(text_.size(), end + NEAR)).find(U" " + small + U" ") != View::npos;
+    }
+
+    bool is_exclaimed(std::size_t at) const {
+        if (!is_sign(at, U"!")) return false;
+        const std::size_t next = is_sign(at + 1, U" ") ? at + 2 : at + 1;
+        return !(next < text_.size() && text_[next] >= U'a' && text_[next] <= U'z');
+    }
+
+    std::size_t without_genitive(std::size_t start, std::size_t end) const {
+        return end - start > 3 && text_[end - 1] == U's' && is_sign(end - 2, U"'’") ? end - 2 : end;
+    }
+
+    std::int32_t kind(std::size_t start, std::size_t end) const {
+        const View name = part(start, end);
+        bool is_loose = false;
+        if (name.find(U' ') != View::npos) {
+            if (!is_ascii(name)) return Name::ASK;
+            std::vector<std::uint32_t> sets;
+            std::u32string last, second;
+            for (std::size_t at = 0; at < name.size();) {
+                if (!unicode_.is(name[at], WORD)) {
+                    ++at;
+                    continue;
+                }
+                last.clear();
+                for (; at < name.size() && unicode_.is(name[at], WORD); ++at) last += static_cast<char32_t>(unicode_.lower(name[at]));
+                sets.push_back(lexicon_.sets_of(last));
+                is_loose = is_loose || (sets.back() & LOOSE);
+                if (sets.size() == 2) second = last;
+            }
+            if (sets.size() > 1) {
+                const bool titled = (sets[0] & TITLES) && second != U"of" && second != U"the" && !is_loose;
+                if (titled && (sets[0] & ADDRESSES)) return PERSON;
+                if (const std::uint32_t of_last = lexicon_.kind_of(last)) return static_cast<std::int32_t>(of_last);
+                if (titled) return PERSON;
+            }
+        }
+        if (may_be_defined(end)) return Name::ASK;
+        return is_loose ? 0 : kind_before(start);
+    }
+
+    // Whether what follows a name may tell what it is: where it may, the twin looks closer.
+    bool may_be_defined(std::size_t at) const {
+        if (is_sign(at, U" ") && is_sign(at + 1, U"(")) return true;
+        if (!is_sign(at, U" ,")) return false;
+        while (is(at, SPACE)) ++at;
+        if (is_sign(at, U",")) ++at;
+        while (is(at, SPACE)) ++at;
+        if (is_sign(at, U"(")) return true;
+        const std::size_t first = at;
+        std::u32string verb;
+        for (; at < text_.size() && !is(at, SPACE); ++at) {
+            if (text_[at] >= 0x80) return true;
+            if (at - first > LONGEST_WORD) return false;
+            verb += static_cast<char32_t>(unicode_.lower(text_[at]));
+        }
+        return at < text_.size() && (lexicon_.sets_of(verb) & VERBS);
+    }
+
+    // A person after a title or a profession: Queen Victoria, the director Agnès Varda.
+    std::int32_t kind_before(std::size_t start) const {
+        if (start == 0 || text_[start - 1] != U' ') return 0;
+        const std::size_t least = start > LONGEST_WORD ? start - LONGEST_WORD : 0;
+        std::size_t at = start - 1;
+        while (at > least && text_[at - 1] != U' ') --at;
+        if (at == least) at = 0; // No blank is near: as in the twin, from the beginning of the text.
+        const View word = part(at, start - 1);
+        if (word.size() > LONGEST_WORD && word[word.size() - 1] != U'.') return 0;
+        if (!is_ascii(word)) return Name::ASK;
+        if (lexicon_.sets_of(word) & PROFESSIONS) return PERSON;
+        std::u32string small(word.substr(0, word.find_last_not_of(U'.') + 1));
+        for (char32_t &code : small) code = static_cast<char32_t>(unicode_.lower(code));
+        return lexicon_.sets_of(small) & TITLES ? PERSON : 0;
+    }
+
+    View text_;
+    const Lexicon &lexicon_;
+    std::uint32_t language_;
+    Runs runs_;
+    bool elides_;
+    const Unicode &unicode_ = Unicode::tables();
+    std::vector<Name> found_;
+};
+
+} // namespace
+
+std::vector<Name> proper_names(View text, const Lexicon &lexicon, std::string_view language, const std::vector<Span> &taken) {
+    return Finder(text, lexicon, language).find(taken);
+}
+
+} // namespace monograph

@@ -1,0 +1,35 @@
+// The language of a text by its function words, and its key phrases, as RAKE finds them.
+#pragma once
+#include "byte_map.hpp"
+#include "sentences.hpp"
+#include "text.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace monograph {
+
+class FunctionWords {
+  public:
+    // Words of each language by its name; the first language is that of a text in which none stands out.
+    explicit FunctionWords(const nb::dict &languages);
+
+    const std::string &language_of(const Text &text, std::size_t characters, std::size_t words) const;
+
+    // Spans of the phrases that tell most, in order: at most ``most``, one for every ``words_a_phrase`` words.
+    std::vector<Span> key_phrases(const Text &text, std::string_view language, std::size_t most, std::size_t words_a_phrase) const;
+
+  private:
+    std::uint32_t languages_of(std::string_view word) const {
+        const auto *found = words_.find(word);
+        return found ? found->first : 0;
+    }
+
+    std::vector<std::string> names_;
+    ByteMap words_; // Word to the bits of its languages.
+};
+
+} // namespace monograph

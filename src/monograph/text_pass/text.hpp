@@ -1,0 +1,94 @@
+// A Python string as it lies in memory: read without the interpreter's lock, while someone holds a reference to it.
+#pragma once
+#include <nanobind/nanobind.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace monograph {
+
+namespace nb = nanobind;
+
+class Text {
+  public:
+    explicit Text(PyObject *text)
+        : kind_(PyUnicode_KIND(text)), ascii_(PyUnicode_IS_ASCII(text)), data_(PyUnicode_DATA(text)),
+          size_(static_cast<std::size_t>(PyUnicode_GET_LENGTH(text))) {}
+
+    std::size_t size() const { return size_; }
+    bool ascii() const { return ascii_; }
+
+    // No more of it than so many characters.
+    Text head(std::size_t most) const {
+        Text shorter = *this;
+        if (most < size_) shorter.size_ = most;
+        return shorter;
+    }
+
+    const char *bytes() const { return static_cast<const char *>(data_); }
+
+    std::uint32_t operator[](std::size_t at) const {
+        if (kind_ == PyUnicode_1BYTE_KIND) return static_cast<const std::uint8_t *>(data_)[at];
+        if (kind_ == PyUnicode_2BYTE_KIND) return static_cast<const std::uint16_t *>(data_)[at];
+        return static_cast<const std::uint32_t *>(data_)[at];
+    }
+
+  private:
+    int kind_;
+    bool ascii_;
+    const void *data_;
+    std::size_t size_;
+};
+
+// The strings of a list, each held as long as this is: a list may change while nobody has the lock.
+class Texts {
+  public:
+    explicit Texts(const nb::list &given) {
+        held_.reserve(given.size());
+        for (nb::handle one : given) held_.push_back(nb::cast<nb::str>(one));
+    }
+
+    std::size_t size() const { return held_.size(); }
+    Text operator[](std::size_t at) const { return Text(held_[at].ptr()); }
+
+  private:
+    std::vector<nb::str> held_;
+};
+
+inline void append_utf8(std::string &out, std::uint32_t code) {
+    if (code < 0x80) {
+        out += static_cast<char>(code);
+        return;
+    }
+    if (code < 0x800) {
+        out += static_cast<char>(0xC0 | code >> 6);
+    } else {
+        if (code < 0x10000) {
+            out += static_cast<char>(0xE0 | code >> 12);
+        } else {
+            out += static_cast<char>(0xF0 | code >> 18);
+            out += static_cast<char>(0x80 | (code >> 12 & 63));
+        }
+        out += static_cast<char>(0x80 | (code >> 6 & 63));
+    }
+    out += static_cast<char>(0x80 | (code & 63));
+}
+
+// text[first:last] in UTF-8, in place of what ``out`` held; false where it holds half of a surrogate pair, which has none.
+inline bool to_utf8(const Text &text, std::size_t first, std::size_t last, std::string &out) {
+    out.clear();
+    if (text.ascii()) {
+        out.assign(text.bytes() + first, last - first);
+        return true;
+    }
+    for (std::size_t at = first; at < last; ++at) {
+        const std::uint32_t code = text[at];
+        if (code >= 0xD800 && code < 0xE000) return false;
+        append_utf8(out, code);
+    }
+    return true;
+}
+
+} // namespace monograph

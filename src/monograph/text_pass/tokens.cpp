@@ -1,0 +1,230 @@
+#include "tokens.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <mutex>
+#include <queue>
+#include <stdexcept>
+
+namespace monograph {
+
+namespace {
+
+constexpr std::uint32_t NO_RANK = std::numeric_limits<std::uint32_t>::max();
+constexpr std::string_view BLANK = "\xE2\x96\x81"; // U+2581, which stands for a blank.
+
+std::size_t place_of(std::uint64_t pair, std::size_t size) {
+    pair *= 0x9E3779B97F4A7C15u;
+    return (pair ^ pair >> 32) & (size - 1);
+}
+
+std::size_t length_of_sign(char first) {
+    const auto byte = static_cast<std::uint8_t>(first);
+    return byte < 0xC0 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
+}
+
+// Signs that the tokenizer takes for others, or for a whole token.
+bool is_special(const std::string &text) {
+    if (text.find(BLANK) != std::string::npos) return true;
+    for (std::size_t at = text.find('<'); at != std::string::npos; at = text.find('<', at + 1))
+        for (const char *token : {"<s>", "</s>", "<unk>"})
+            if (text.compare(at, std::strlen(token), token) == 0) return true;
+    return false;
+}
+
+// A text parted before each run of blanks, of which one is left out; the first word has one of its own.
+template <class Do> void for_each_word(const std::string &text, Do with) {
+    if (text.empty()) return;
+    for (std::size_t begin = 0;;) {
+        std::size_t end = begin;
+        while (end < text.size() && text[end] == ' ') ++end;
+        end = std::min(text.find(' ', end), text.size());
+        with(std::string_view(text).substr(begin, end - begin));
+        if (end == text.size()) return;
+        begin = end + 1;
+    }
+}
+
+struct Symbol {
+    std::uint32_t id;
+    std::int32_t before, after; // -1 for none.
+    bool gone;
+};
+
+struct Candidate {
+    std::uint32_t rank, at, made;
+
+    // The lowest rank first, then the leftmost.
+    bool operator<(const Candidate &other) const { return rank != other.rank ? rank > other.rank : at > other.at; }
+};
+
+} // namespace
+
+Tokenizer::Tokenizer(const nb::dict &vocabulary, const nb::list &merges, std::size_t most_words, std::size_t longest_word)
+    : pieces_(1 << 17), merges_(1 << 17, Merge{0, NO_RANK, 0}), most_words_(most_words), longest_word_(longest_word), words_(1 << 15) {
+    std::string piece;
+    for (auto [key, value] : vocabulary) {
+        const Text text(nb::cast<nb::str>(key).ptr());
+        const auto id = nb::cast<std::uint32_t>(value);
+        if (id > std::numeric_limits<std::uint16_t>::max()) throw std::invalid_argument("a token has a number above 65,535");
+        if (!to_utf8(text, 0, text.size(), piece)) throw std::invalid_argument("a piece is no text");
+        pieces_.put(piece, id, 0);
+    }
+    const auto id_of = [&](std::string_view key) {
+        const auto *found = pieces_.find(key);
+        if (!found) throw std::invalid_argument("the vocabulary lacks " + std::string(key));
+        return found->first;
+    };
+    for (unsigned byte = 0; byte < 256; ++byte) {
+        char name[8];
+        std::snprintf(name, sizeof name, "<0x%02X>", byte);
+        bytes_[byte] = id_of(name);
+    }
+    blank_ = id_of(BLANK);
+    while (merges_.size() < 2 * merges.size()) merges_.resize(2 * merges_.size(), Merge{0, NO_RANK, 0});
+    std::uint32_t rank = 0;
+    for (nb::handle one : merges) {
+        const Text text(nb::cast<nb::str>(one).ptr());
+        const bool is_text = to_utf8(text, 0, text.size(), piece);
+        const std::size_t gap = piece.find(' ');
+        if (!is_text || gap == std::string::npos) throw std::invalid_argument("a merge is not two pieces");
+        const std::string left = piece.substr(0, gap), right = piece.substr(gap + 1);
+        const Merge merge{std::uint64_t{id_of(left)} << 32 | id_of(right), rank++, id_of(left + right)};
+        std::size_t at = place_of(merge.pair, merges_.size());
+        while (merges_[at].rank != NO_RANK && merges_[at].pair != merge.pair) at = (at + 1) & (merges_.size() - 1);
+        merges_[at] = merge; // Of a pair that comes twice the later counts.
+    }
+}
+
+const Tokenizer::Merge *Tokenizer::merge_of(std::uint32_t left, std::uint32_t right) const {
+    const std::uint64_t pair = std::uint64_t{left} << 32 | right;
+    std::size_t at = place_of(pair, merges_.size());
+    for (; merges_[at].rank != NO_RANK; at = (at + 1) & (merges_.size() - 1))
+        if (merges_[at].pair == pair) return &merges_[at];
+    return nullptr;
+}
+
+// The merge of lowest rank is made first, of several the leftmost. One that was waiting when its left half grew is made
+// if it gives the same piece still: so the tokenizers package does it, and so it is done here.
+void Tokenizer::encode_word(std::string_view word, std::vector<std::uint32_t> &ids) const {
+    if (word.empty()) {
+        ids.push_back(blank_);
+        return;
+    }
+    thread_local std::string written;
+    thread_local std::vector<Symbol> symbols;
+    thread_local std::vector<Candidate> waiting;
+    written.assign(BLANK);
+    for (char sign : word)
+        if (sign == ' ')
+            written += BLANK;
+        else
+            written += sign;
+    symbols.clear();
+    const auto add = [&](std::uint32_t id) {
+        const auto at = static_cast<std::int32_t>(symbols.size());
+        symbols.push_back({id, at - 1, at + 1, false});
+    };
+    for (std::size_t at = 0; at < written.size();) {
+        const std::size_t length = length_of_sign(written[at]);
+        if (const auto *found = pieces_.find(std::string_view(written).substr(at, length)))
+            add(found->first);
+        else
+            for (std::size_t byte = 0; byte < length; ++byte) add(bytes_[static_cast<std::uint8_t>(written[at + byte])]);
+        at += length;
+    }
+    symbols.back().after = -1;
+    waiting.clear();
+    const auto offer = [&](std::int32_t at) {
+        const auto place = static_cast<std::size_t>(at);
+        if (const Merge *merge = merge_of(symbols[place].id, symbols[static_cast<std::size_t>(symbols[place].after)].id)) {
+            waiting.push_back({merge->rank, static_cast<std::uint32_t>(at), merge->made});
+            std::push_heap(waiting.begin(), waiting.end());
+        }
+    };
+    for (std::size_t at = 0; at + 1 < symbols.size(); ++at) offer(static_cast<std::int32_t>(at));
+    while (!waiting.empty()) {
+        std::pop_heap(waiting.begin(), waiting.end());
+        const Candidate best = waiting.back();
+        waiting.pop_back();
+        Symbol &left = symbols[best.at];
+        if (left.gone || left.after < 0) continue;
+        Symbol &right = symbols[static_cast<std::size_t>(left.after)];
+        const Merge *merge = merge_of(left.id, right.id);
+        if (!merge || merge->made != best.made) continue;
+        left.id = best.made;
+        left.after = right.after;
+        right.gone = true;
+        if (left.after >= 0) symbols[static_cast<std::size_t>(left.after)].before = static_cast<std::int32_t>(best.at);
+        if (left.before >= 0) offer(left.before);
+        if (left.after >= 0) offer(static_cast<std::int32_t>(best.at));
+    }
+    for (std::int32_t at = 0; at >= 0; at = symbols[static_cast<std::size_t>(at)].after) ids.push_back(symbols[static_cast<std::size_t>(at)].id);
+}
+
+bool Tokenizer::encode(const Text &text, std::vector<std::uint32_t> &ids) {
+    thread_local std::string written;
+    thread_local std::vector<std::pair<std::string_view, std::size_t>> fresh; // Words, and where their tokens begin.
+    if (!to_utf8(text, 0, text.size(), written) || is_special(written)) return false;
+    fresh.clear();
+    {
+        // Never waited for: in the child of a fork it may be held by a thread that is not there.
+        const std::shared_lock reading(lock_, std::try_to_lock);
+        for_each_word(written, [&](std::string_view word) {
+            if (const auto *known = reading.owns_lock() ? words_.find(word) : nullptr) {
+                for (std::uint32_t at = 0; at < known->second; ++at) ids.push_back(ids_of_words_[known->first + at]);
+            } else {
+                fresh.emplace_back(word, ids.size());
+                encode_word(word, ids);
+                fresh.emplace_back(std::string_view(), ids.size());
+            }
+        });
+    }
+    if (!fresh.empty()) learn(fresh, ids);
+    return true;
+}
+
+std::int64_t Tokenizer::count(const Text &text) {
+    thread_local std::vector<std::uint32_t> ids;
+    ids.clear();
+    return encode(text, ids) ? static_cast<std::int64_t>(ids.size()) : -1;
+}
+
+void Tokenizer::learn(const std::vector<std::pair<std::string_view, std::size_t>> &words, const std::vector<std::uint32_t> &ids) {
+    const std::unique_lock writing(lock_, std::try_to_lock);
+    if (!writing.owns_lock()) return;
+    for (std::size_t at = 0; at < words.size(); at += 2) {
+        const auto [word, begin] = words[at];
+        const std::size_t end = words[at + 1].second;
+        if (word.size() > longest_word_ || words_.find(word)) continue;
+        words_.put(word, static_cast<std::uint32_t>(ids_of_words_.size()), static_cast<std::uint32_t>(end - begin));
+        for (std::size_t one = begin; one < end; ++one) ids_of_words_.push_back(static_cast<std::uint16_t>(ids[one]));
+    }
+    if (words_.size() > most_words_) {
+        words_.clear();
+        ids_of_words_.clear();
+    }
+}
+
+std::size_t Tokenizer::known() const {
+    const std::shared_lock reading(lock_, std::try_to_lock);
+    return reading.owns_lock() ? words_.size() : 0;
+}
+
+void sum_rows(const float *table, std::size_t dimension, const std::vector<std::uint32_t> &rows, std::size_t at_once,
+              float *part, float *total) {
+    std::fill(total, total + dimension, 0.0f);
+    for (std::size_t first = 0; first < rows.size(); first += at_once) {
+        const std::size_t last = std::min(rows.size(), first + at_once);
+        std::copy_n(table + rows[first] * dimension, dimension, part);
+        for (std::size_t row = first + 1; row < last; ++row) {
+            const float *vector = table + rows[row] * dimension;
+            for (std::size_t at = 0; at < dimension; ++at) part[at] += vector[at];
+        }
+        for (std::size_t at = 0; at < dimension; ++at) total[at] += part[at];
+    }
+}
+
+} // namespace monograph

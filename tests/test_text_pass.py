@@ -1,0 +1,403 @@
+"""The pass over a text: compiled and in Python it gives the same, to the bit, in every script."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import random
+import re
+import sqlite3
+import subprocess
+import sys
+import unicodedata
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import scripts
+from monograph.derive.breaks import plain_breaks
+from monograph.derive.embed.static import TOKENS_AT_ONCE, sums, token_vectors
+from monograph.derive.extract.function_words import FUNCTION_WORDS, compiled_words, plain_language_of
+from monograph.derive.extract.lexicon import KINDS, compiled_lexicon
+from monograph.derive.extract.names import plain_proper_names, proper_names
+from monograph.derive.extract.terms import MOST_PHRASES, WORDS_A_PHRASE, plain_key_phrases
+from monograph.derive.sentences import LONGEST_CHARACTERS, plain_spans
+from monograph.derive.tokens import LONGEST_WORD, MOST_WORDS, compiled_tokenizer, count_tokens, token_ids
+from monograph.graph.names import LONGEST_KEY, key_of, plain_key_of
+from monograph.graph.text import hashes, plain_sentence_starts
+from monograph.store.terms import pair, plain_fold
+from monograph.text_pass import compiled
+
+if compiled is None:
+    pytest.skip("nothing was compiled on this machine", allow_module_level=True)
+
+ROOT = Path(__file__).resolve().parents[1]
+compiled_source = ROOT / "src" / "monograph" / "text_pass"
+found = importlib.util.spec_from_file_location("unicode_tables", ROOT / "tools" / "unicode_tables.py")
+assert found is not None
+assert found.loader is not None
+unicode_tables = importlib.util.module_from_spec(found)
+found.loader.exec_module(unicode_tables)
+
+SEVERAL = st.lists(scripts.TEXTS, max_size=6)
+many = settings(deadline=None, max_examples=300)
+
+
+def is_text(text: str) -> bool:
+    """Whether it can be written in UTF-8: the tokenizers package takes nothing else."""
+    return not any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
+def plain(texts: list[str]) -> list[str]:
+    return [text for text in texts if is_text(text)]
+
+
+def assert_same_tokens(texts: list[str]) -> None:
+    fast = compiled_tokenizer()
+    assert fast is not None
+    wanted = token_ids(texts)
+    for text, ids in zip(texts, wanted, strict=True):
+        found = fast.ids(text)
+        left = any(sign in text for sign in ("▁", "<s>", "</s>", "<unk>"))
+        assert found == (None if left else ids)
+    assert count_tokens(texts) == [len(ids) for ids in wanted]
+    table = token_vectors()
+    made = np.empty((len(texts), table.shape[1]), dtype=np.float32)
+    rows = fast.sums(texts, table, TOKENS_AT_ONCE, made)
+    theirs = sums(texts)
+    made[rows] = theirs[rows]
+    assert made.tobytes() == theirs.tobytes()
+
+
+@many
+@given(SEVERAL.map(plain))
+def test_tokens_and_sums_are_those_of_the_tokenizer(texts: list[str]) -> None:
+    assert_same_tokens(texts)
+
+
+@settings(deadline=None, max_examples=300)
+@given(scripts.TEXTS.filter(is_text), st.integers(1, 5))
+def test_a_sum_is_made_in_parts(text: str, at_once: int) -> None:
+    fast = compiled_tokenizer()
+    assert fast is not None
+    made = np.empty((1, 256), dtype=np.float32)
+    if fast.sums([text], token_vectors(), at_once, made) == []:
+        ids = token_ids([text])[0]
+        wanted = np.zeros(256, dtype=np.float32)
+        for first in range(0, len(ids), at_once):
+            wanted += token_vectors()[ids[first : first + at_once]].sum(axis=0)
+        assert made[0].tobytes() == wanted.tobytes()
+
+
+def test_half_a_surrogate_pair_is_left_to_the_twin() -> None:
+    fast = compiled_tokenizer()
+    assert fast is not None
+    assert fast.count(["a\ud800b", "ab"]) == [-1, fast.count(["ab"])[0]]
+    assert fast.ids("\udfff") is None
+
+
+def test_known_words_are_bounded() -> None:
+    fast = compiled_tokenizer()
+    assert fast is not None
+    texts = [" ".join(f"w{number}" for number in range(first, first + 5_000)) for first in range(0, MOST_WORDS, 5_000)]
+    for text in texts:
+        fast.count([text, "y" * (LONGEST_WORD + 1)])
+        assert fast.known <= MOST_WORDS
+    assert fast.ids(texts[0]) == token_ids(texts[:1])[0]
+
+
+def test_threads_share_what_they_know() -> None:
+    texts = [" ".join(f"{sentence} {number}" for sentence in scripts.SENTENCES) for number in range(400)]
+    wanted = [len(ids) for ids in token_ids(texts)]
+    with ThreadPoolExecutor(4) as threads:
+        found = threads.map(count_tokens, [texts[place::4] for place in range(4)])
+        assert list(found) == [wanted[place::4] for place in range(4)]
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    fast = compiled_tokenizer()
+    assert fast is not None
+    row = np.empty((1, 256), dtype=np.float32)
+    with pytest.raises(ValueError, match="do not fit"):
+        fast.sums(["a", "b"], token_vectors(), TOKENS_AT_ONCE, row)
+    with pytest.raises(ValueError, match="do not fit"):
+        fast.sums(["a"], token_vectors(), 0, row)
+    with pytest.raises(ValueError, match="lacks a token's row"):
+        fast.sums(["a"], token_vectors()[:5], TOKENS_AT_ONCE, row)
+    with pytest.raises(TypeError):
+        fast.sums(["a"], token_vectors().astype(np.float64), TOKENS_AT_ONCE, row)  # type: ignore[arg-type]
+    for vocabulary, merges in (({"a": 1}, []), ({"a": 70_000}, [])):
+        with pytest.raises(ValueError, match="vocabulary lacks|number above"):
+            compiled.Tokenizer(vocabulary, merges, 10, 10)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", scripts.CORPORA)
+def test_tokens_of_corpora(shared: Path, name: str) -> None:
+    assert_same_tokens(list(scripts.corpus(shared, name, 400)))
+
+
+def test_the_tables_are_pythons() -> None:
+    """Every character: its kind, its class, its form without case and accents, its small form."""
+    for code in range(sys.maxunicode + 1):
+        sign = chr(code)
+        flags, combining, folded, small = compiled.character(code)
+        assert flags == unicode_tables.flags(sign), hex(code)
+        assert small == (ord(sign.lower()) if len(sign.lower()) == 1 else code), hex(code)
+        if flags:
+            assert combining == unicodedata.combining(sign), hex(code)
+            assert folded == unicode_tables.folded(sign), hex(code)
+
+
+def test_the_tables_in_the_tree_are_those_that_are_made() -> None:
+    written = (Path(compiled_source) / "unicode_tables.inc").read_text()
+    if f"Unicode {unicodedata.unidata_version};" not in written:
+        pytest.skip(f"this Python has Unicode {unicodedata.unidata_version}, the tables in the tree are of another")
+    assert unicode_tables.tables() == written
+
+
+def assert_same_words(texts: list[str]) -> None:
+    made = compiled.word_hashes(texts)
+    for text, hashed in zip(texts, made, strict=True):
+        known = all(unicode_tables.flags(sign) for sign in text)
+        folded = plain_fold(text)
+        assert compiled.fold(text) == (folded if known else None)
+        assert compiled.fold_and_pair(text) == ((folded, pair(folded)) if known else None)
+        assert hashed == (hashes(words_in(folded)).tobytes() if known else None)
+
+
+def words_in(folded: str) -> list[str]:
+    return re.findall(r"[\w\u0300-\u036f]+", pair(folded))
+
+
+@many
+@given(SEVERAL)
+def test_words_are_folded_and_hashed(texts: list[str]) -> None:
+    assert_same_words(texts)
+
+
+MARKS = st.text(st.sampled_from("aकが가ا" + "".join(chr(code) for code in range(0x10000) if unicodedata.combining(chr(code))) + "\u1161\u11a8\u09be\u09c7\u0dcf\u0dd9"), max_size=12)  # fmt: skip
+
+
+@many
+@given(MARKS)
+def test_marks_are_ordered_and_composed(text: str) -> None:
+    assert_same_words([text])
+
+
+KEYS = st.lists(
+    st.sampled_from(
+        ["The", "a", "A.", "an", "the", "Beatles'", "O'Brien's", "’s", "'s", "'S", "S", "s", "J.R.R.", "_", "x_y", "AT&T", "-", " ", "\u00ad", "`",
+         "´", "\u2060", "1999", "中国", "é", "İ", "ß", "ﬁ", "\u0301", "\u0378", "z" * 170, "z" * 158, "w" * 330, "\t", "\x1f", "½", "क़", "ǅ"]
+    )
+    | scripts.WORDS,
+    max_size=6,
+).flatmap(lambda parts: st.sampled_from(["", " "]).map(lambda joint: joint.join(parts)))  # fmt: skip
+
+
+@settings(deadline=None, max_examples=1_000)
+@given(KEYS | scripts.TEXTS)
+def test_keys_of_names(name: str) -> None:
+    known = all(unicode_tables.flags(sign) for sign in name[: 2 * LONGEST_KEY])
+    assert compiled.key_of(name, LONGEST_KEY) == (plain_key_of(name) if known else None)
+    assert key_of(name) == plain_key_of(name)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", scripts.CORPORA)
+def test_words_of_corpora(shared: Path, name: str) -> None:
+    texts = list(scripts.corpus(shared, name, 2_000))
+    assert_same_words(texts)
+    for key in {" ".join(two) for text in texts for two in pairwise(text.split())}:
+        assert compiled.key_of(key, LONGEST_KEY) in (plain_key_of(key), None)
+
+
+def assert_same_sentences(texts: list[str]) -> None:
+    assert compiled.sentence_starts(texts) == [plain_sentence_starts(text) for text in texts]
+
+
+@many
+@given(SEVERAL)
+def test_sentences_begin_where_they_do(texts: list[str]) -> None:
+    assert_same_sentences(texts)
+
+
+@many
+@given(scripts.TEXTS, st.lists(st.integers(0, 200), max_size=6), st.sampled_from([1, 2, 7, 40, LONGEST_CHARACTERS]))
+def test_stretches_are_parted_into_sentences(text: str, cuts: list[int], longest: int) -> None:
+    borders = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
+    stretches = list(zip(borders, borders[1:], strict=False))
+    spans = compiled.spans(text, stretches, longest)
+    assert spans == list(plain_spans(text, stretches, longest))
+    assert compiled.breaks(text, spans, 0) == list(plain_breaks(text, spans, 0))
+
+
+@pytest.mark.parametrize(("stretch", "longest"), [((0, 4), 1), ((2, 1), 1), ((4, 4), 1), ((0, 1), 0)])
+def test_stretches_that_reach_beyond_a_text_are_refused(stretch: tuple[int, int], longest: int) -> None:
+    with pytest.raises(ValueError, match="beyond the text|at least"):
+        compiled.spans("abc", [stretch], longest)
+
+
+@pytest.mark.parametrize("spans", [[(0, 4)], [(2, 1)], [(0, 2), (1, 3)]])
+def test_spans_that_lie_otherwise_are_refused(spans: list[tuple[int, int]]) -> None:
+    with pytest.raises(ValueError, match="ascend and lie in it"):
+        compiled.breaks("abc", spans, 0)
+
+
+def assert_same_phrases(texts: list[str]) -> None:
+    fast = compiled_words()
+    assert fast is not None
+    for text in texts:
+        language = plain_language_of(text)
+        assert fast.language_of(text, 4_000, 200) == language
+        for one in {language, "english", "russian"}:
+            made = fast.key_phrases(text, one, MOST_PHRASES, WORDS_A_PHRASE)
+            assert made == list(plain_key_phrases(text, one))
+
+
+SMALL = st.lists(
+    st.sampled_from(sorted(set().union(*FUNCTION_WORDS.values())))
+    | st.sampled_from(["model", "models", "neural", "große", "données", "модель", "𝔞𝔟𝔠𝔡𝔢", "wordA", "word_", "word1"])
+    | st.sampled_from(["-", " ", ".", ",", "\u00a0", "Capital", "İn", "ΟΔΟΣ", "K", "a" * 30])
+).map(" ".join)
+
+
+@many
+@given(st.lists(scripts.TEXTS | SMALL | SMALL.map(lambda text: text.replace(" - ", "-")), max_size=6))
+def test_languages_and_key_phrases(texts: list[str]) -> None:
+    assert_same_phrases(texts)
+
+
+def test_only_the_head_of_a_text_tells_its_language() -> None:
+    for text in ("the " * 199 + "der die das " * 9, "x" * 3_990 + " the und und und", " " * 3_999 + "die der das und"):
+        assert_same_phrases([text])
+
+
+NAMES = st.lists(
+    st.sampled_from(
+        ["Ann", "Lee", "the", "The", "and", "of", "de", "la", "van", "N'", "Roses", "In", "1999", "5th", "21st", "12345", "7", "U.S.", "Dr.",
+         "Prof.", "J.", "R.R.", "AT&T", "O'Brien's", "Stoker’s", "L'Oréal", "d'Arc", "dell'Arte", "D’Artagnan", "Jr.", "Sr", "Jr", "'69", "’07x",
+         "iPhone", "eBay", "3Com", "x-Ray", "7-Eleven", "Paris-based", "Rock-like", "River", "University", "King", "Queen", "Mr", "director",
+         "Director", "is", "was", "a", "an", "German", "film", "band", "(born", "1950)", "born", "Time:", "Name:", "Will", "May", "Die", "Hard",
+         "One", "Twelve", "Zwölf", "!", "Go!", "go", "VERY", "LOUD", "WORDS", "HERE", "It's", "Don't", "Ça", "Élan", "Łódź", "Σίσυφος", "İz",
+         "ǅungla", "Ⓐ", "Москва", "и", "В", "北京", "\u00adSoft", "Zero\u200bWidth", "_x", "A_b", "2.5", "3.14.15", "10%", "St.", "Co.", "X",
+         "C", "é", "Ü", "señor", "Doña", "straße", "Straße", "F.C", "L'中", "l'中", "City", "War", "Tour"]
+    )
+    | st.sampled_from([",", ".", ". ", "!", "? ", ": ", "; ", "\n", "\"", "“", "”", "('", ") ", "«", "»", "-", " ", "  ", "…", "🎉", "。", "'", "’"]),
+    max_size=40,
+).flatmap(lambda parts: st.sampled_from(["", " "]).map(lambda joint: joint.join(parts)))  # fmt: skip
+
+
+def assert_same_names(text: str, language: str, taken: list[tuple[int, int]]) -> None:
+    fast = compiled_lexicon()
+    assert fast is not None
+    found = fast.names(text, language, taken)
+    assert (found is None) == ("\u0130" in text or "\u03a3" in text)
+    assert list(proper_names(text, language, taken)) == list(plain_proper_names(text, language, taken))
+
+
+@settings(deadline=None, max_examples=1_000)
+@given(NAMES | scripts.TEXTS, st.sampled_from(sorted(FUNCTION_WORDS)), st.lists(st.integers(0, 200), max_size=4))
+def test_names_and_their_kinds(text: str, language: str, cuts: list[int]) -> None:
+    borders = sorted({cut for cut in cuts if cut <= len(text)})
+    taken = list(zip(borders[::2], borders[1::2], strict=False))
+    assert_same_names(text, language, taken)
+
+
+def test_what_tells_names_is_refused_where_it_does_not_fit() -> None:
+    fast = compiled_lexicon()
+    assert fast is not None
+    with pytest.raises(ValueError, match="reaches beyond"):
+        fast.names("abc", "english", [(1, 4)])
+    with pytest.raises(ValueError, match="no language klingon"):
+        fast.names("abc", "klingon", [])
+    with pytest.raises(ValueError, match="no set strange"):
+        compiled.Lexicon({"strange": ["a"]}, {}, {})
+    assert KINDS[1] == "person"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", scripts.CORPORA)
+def test_names_of_corpora(shared: Path, name: str) -> None:
+    for text in scripts.corpus(shared, name, 1_000):
+        assert_same_names(text, plain_language_of(text), [])
+
+
+def test_a_language_that_is_not_known_is_refused() -> None:
+    fast = compiled_words()
+    assert fast is not None
+    with pytest.raises(ValueError, match="no language klingon"):
+        fast.key_phrases("a text", "klingon", 1, 1)
+    with pytest.raises(ValueError, match="one word at least"):
+        fast.key_phrases("a text", "english", 1, 0)
+    for languages in ({}, {str(number): ["a"] for number in range(33)}):
+        with pytest.raises(ValueError, match="one language to 32"):
+            compiled.FunctionWords(languages)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", scripts.CORPORA)
+def test_sentences_and_phrases_of_corpora(shared: Path, name: str) -> None:
+    texts = list(scripts.corpus(shared, name, 1_000))
+    assert_same_sentences(texts)
+    assert_same_phrases(texts)
+    for text in texts:
+        lines = [(0, len(text) // 2), (len(text) // 2, len(text))]
+        for longest in (60, LONGEST_CHARACTERS):
+            spans = compiled.spans(text, lines, longest)
+            assert spans == list(plain_spans(text, lines, longest))
+            assert compiled.breaks(text, spans, 0) == list(plain_breaks(text, spans, 0))
+
+
+MADE = """
+import json, sys
+{before}
+sys.path.insert(0, {tests!r})
+from pathlib import Path
+import scripts
+from monograph import Document, Monograph
+from monograph.text_pass import compiled
+
+assert (compiled is None) == {twin}
+texts = json.loads(Path({texts!r}).read_text(encoding="utf-8", errors="surrogatepass"))
+with Monograph.open({path!r}) as archive:
+    archive.add([Document(id=f"{{number:03}}", title=text[:20], text=text) for number, text in enumerate(texts)])
+"""
+HELD = (
+    "SELECT sha256, id, title FROM documents ORDER BY id",
+    "SELECT id, start, end, ordinal FROM chunks ORDER BY id",
+    "SELECT key, kind, value FROM memo ORDER BY key, kind",
+    "SELECT key, signature, uses, code FROM names ORDER BY key",
+    "SELECT c.id, g.words FROM chunk_graphs AS g JOIN chunks AS c USING (chunk) ORDER BY c.id",
+    "SELECT term, doc, cnt FROM vocabulary ORDER BY term",
+)
+
+
+def made(place: Path, *, twin: bool) -> list[list[tuple[object, ...]]]:
+    """What a file holds that a process made with what is compiled, or without."""
+    path = place / f"{'twin' if twin else 'compiled'}.mono"
+    before = "sys.modules['monograph.text_pass._text_pass'] = None" if twin else ""
+    tests, texts = str(Path(scripts.__file__).parent), str(place / "texts.json")
+    code = MADE.format(before=before, twin=twin, tests=tests, texts=texts, path=str(path))
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with sqlite3.connect(path) as connection:
+        return [connection.execute(query).fetchall() for query in HELD]
+
+
+@pytest.mark.plain("rows are read without a key")
+def test_a_file_that_the_twin_makes_has_the_same_rows(tmp_path: Path) -> None:
+    chance = random.Random(11)
+    words = [word for sentence in scripts.SENTENCES for word in sentence.split()]
+    odd = [sign for sign in scripts.ODD if is_text(sign)]
+    mixed = [" ".join(chance.choice(words + odd) for _ in range(200)) for _ in range(30)]
+    texts = [*scripts.SENTENCES, "\n\n".join(scripts.SENTENCES), *mixed]
+    (tmp_path / "texts.json").write_text(json.dumps(texts), encoding="utf-8")
+    ours, theirs = made(tmp_path, twin=False), made(tmp_path, twin=True)
+    assert all(ours)
+    for query, one, other in zip(HELD, ours, theirs, strict=True):
+        assert one == other, query

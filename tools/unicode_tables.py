@@ -1,0 +1,120 @@
+"""Write what the text pass knows of Unicode, into ``src/monograph/text_pass/unicode_tables.inc``.
+
+All of it is Python's own: kinds of characters by the methods of ``str``, forms by ``unicodedata``.
+"""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+LAST = 0x10FFFF
+HANGUL = range(0xAC00, 0xD7A4)
+ACCENTS = range(0x300, 0x370)
+FLAGS = ("word", "lower", "upper", "title", "space", "decimal", "digit", "assigned")
+"""The bits of a character's flags, the lowest first."""
+
+
+def flags(sign: str) -> int:
+    """What kind of character it is; 0 for one that this version does not know."""
+    category = unicodedata.category(sign)
+    if category in ("Cn", "Cs"):
+        return 0
+    kinds = (
+        sign.isalnum() or sign == "_",
+        sign.islower(),
+        sign.isupper(),
+        sign.istitle() and not sign.isupper(),
+        sign.isspace(),
+        sign.isdecimal(),
+        sign.isdigit(),
+        True,
+    )
+    return sum(is_so << place for place, is_so in enumerate(kinds))
+
+
+def folded(sign: str) -> str:
+    """A character without case and accents: what ``monograph.store.terms.fold`` makes of it alone."""
+    bare = (one for one in unicodedata.normalize("NFKD", sign.casefold()) if ord(one) not in ACCENTS)
+    return unicodedata.normalize("NFC", "".join(bare))
+
+
+def pairs() -> Iterator[tuple[int, int, int]]:
+    """(first, second, what both are written as) of all that compose, accents and Hangul aside."""
+    for code in range(LAST + 1):
+        parts = unicodedata.decomposition(chr(code)).split()
+        if len(parts) == 2 and not parts[0].startswith("<"):
+            first, second = (int(part, 16) for part in parts)
+            if second not in ACCENTS and unicodedata.normalize("NFC", chr(first) + chr(second)) == chr(code):
+                yield first, second, code
+
+
+def continues(code: int, seconds: set[int]) -> bool:
+    """Whether a character may compose with the one before it."""
+    return code in seconds or 0x1161 <= code <= 0x1175 or 0x11A8 <= code <= 0x11C2
+
+
+def runs(seconds: set[int]) -> Iterator[tuple[int, int, int, int, int]]:
+    """(first, last, flags, combining class, whether it may compose) of characters of one kind in a row."""
+    kinds = (
+        (flags(chr(code)), unicodedata.combining(chr(code)), int(continues(code, seconds))) for code in range(LAST + 1)
+    )
+    at = 0
+    for kind, group in groupby(kinds):
+        length = sum(1 for _ in group)
+        if any(kind):
+            yield at, at + length - 1, *kind
+        at += length
+
+
+def folds() -> Iterator[tuple[int, ...]]:
+    """(character, length, what it is folded to …) of all that change."""
+    for code in range(LAST + 1):
+        if 0xD800 <= code < 0xE000 or code in HANGUL:
+            continue
+        became = folded(chr(code))
+        if became != chr(code):
+            yield code, len(became), *map(ord, became)
+
+
+def lowers() -> Iterator[tuple[int, int]]:
+    """(character, its small form) beyond ASCII, where that is one character."""
+    for code in range(0x80, LAST + 1):
+        small = chr(code).lower()
+        if small != chr(code) and len(small) == 1:
+            yield code, ord(small)
+
+
+def array(name: str, what: str, rows: Sequence[Sequence[int]]) -> str:
+    """A table as C++ source: its numbers one after the other."""
+    numbers = [format(number, "#x") if number > 9 else str(number) for row in rows for number in row]
+    lines, line = [], ""
+    for number in numbers:
+        if len(line) + len(number) > 118:
+            lines.append(line)
+            line = ""
+        line += f"{number},"
+    body = "\n".join([*lines, line])
+    return f"// {what}\nconstexpr std::uint32_t {name}[] = {{\n{body}\n}};\n"
+
+
+def tables() -> str:
+    """The whole file."""
+    composed = list(pairs())
+    seconds = {second for _, second, _ in composed}
+    return "\n".join(
+        (
+            f"// Made by tools/unicode_tables.py from Unicode {unicodedata.unidata_version}; not to be edited.",
+            f'constexpr char UNICODE_VERSION[] = "{unicodedata.unidata_version}";\n',
+            array("RUNS", f"First, last, flags ({', '.join(FLAGS)}), combining class, composes.", list(runs(seconds))),
+            array("FOLDS", "Character, length, what it is folded to.", list(folds())),
+            array("LOWERS", "Character, its small form.", list(lowers())),
+            array("PAIRS", "First, second, what both are written as.", composed),
+        )
+    )
+
+
+if __name__ == "__main__":
+    sys.stdout.write(tables())
