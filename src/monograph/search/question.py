@@ -13,12 +13,17 @@ from monograph.derive.extract.function_words import ASKING_WORDS, FUNCTION_WORDS
 from monograph.graph.dates import days_in
 from monograph.graph.evidence import Float64
 from monograph.graph.names import key_of, spaced
+from monograph.graph.near_days import yearless_days_in
 from monograph.graph.text import Words, word_hash
 from monograph.store import graphs, names, terms
 from monograph.store.database import Connection
 
 LONGEST_NAME = 10
 """Words of a name that is looked for."""
+
+YEARS = range(1900, 2100)
+MOST_YEARS = 3
+"""A day without a year means that day in the years in which the file knows it, if these are no more."""
 
 MOST_WORDS = 64
 MOST_CLAUSES = 8
@@ -176,9 +181,19 @@ def _otherwise_written(
     around = zip(capital, capital[1:], capital[2:], strict=False)
     alone = (here and not (before or after) for before, here, after in around)
     first = {token.key for token, one in zip(tokens, alone, strict=True) if one}
-    rows = {row.row: row for row in (*names.known(connection, keys).values(), *names.called(connection, first))}
+    known = (*names.known(connection, keys).values(), *_yearless(connection, text), *names.called(connection, first))
+    rows = {row.row: row for row in known}
     held = {row.row for row in found}
     return sorted((row for number, row in rows.items() if number not in held), key=lambda row: row.key)
+
+
+def _yearless(connection: Connection, text: str) -> list[names.NameRow]:
+    """The days that a question may mean which names no year; none where the file knows them in many."""
+    found: list[names.NameRow] = []
+    for month, day in yearless_days_in(text):
+        of_years = names.known(connection, (f"{year} {month:02} {day:02}" for year in YEARS))
+        found += of_years.values() if len(of_years) <= MOST_YEARS else ()
+    return found
 
 
 def _may_name(tokens: list[_Token], small: Collection[str], is_subject: bool) -> bool:
