@@ -15,8 +15,10 @@ from monograph.graph.evidence import Float64
 from monograph.graph.names import key_of, spaced
 from monograph.graph.near_days import yearless_days_in
 from monograph.graph.text import Words, word_hash
+from monograph.search import unspaced
 from monograph.store import graphs, names, terms
 from monograph.store.database import Connection
+from monograph.store.terms import words_of
 
 LONGEST_NAME = 10
 """Words of a name that is looked for."""
@@ -96,16 +98,18 @@ def take_apart(connection: Connection, text: str) -> Question:
     """Take a question apart."""
     tokens = _tokens(text)
     small = FUNCTION_WORDS[language_of(text)] | ASKING_WORDS
-    weights = _weights(connection, [token.key for token in tokens if token.key not in small])
+    # A word of Latin writing is one of the index; a run of Chinese is several pairs.
+    weights = _weights(connection, [word for token in tokens if token.key not in small for word in words_of(token.key)])
     hashes = {word_hash(key): 0.0 for key in weights}
     for key, weight in weights.items():
         hashes[word_hash(key)] = max(hashes[word_hash(key)], weight)
     total = sum(hashes.values()) or 1.0
     ordered = sorted(hashes)
     found, unknown = _names(connection, tokens, small)
+    found += _unspaced(connection, text, found)
     found += _otherwise_written(connection, text, tokens, small, found)
     asked = tuple(
-        NamedEntity(row, min(1.0, sum(hashes[word_hash(key)] for key in row.key.split() if key in weights) / total))
+        NamedEntity(row, min(1.0, sum(hashes[word_hash(key)] for key in words_of(row.key) if key in weights) / total))
         for row in found
     )
     return Question(
@@ -169,6 +173,23 @@ def _names(
         if not used and token.written[0].isupper() and token.key not in small
     ]
     return list(found.values()), tuple(dict.fromkeys(unknown))
+
+
+def _unspaced(connection: Connection, text: str, found: Sequence[names.NameRow]) -> list[names.NameRow]:
+    """The longest names in Chinese that the file knows; of two characters only what a document is about."""
+    spans = list(unspaced.spans(text))
+    known = names.known(connection, {key for *_, key in spans})
+    about = graphs.are_subjects(connection, [row.row for row in known.values()])
+    held = {row.row for row in found}
+    longest: dict[int, names.NameRow] = {}
+    taken: set[int] = set()
+    for start, end, key in sorted(spans, key=lambda span: (span[0] - span[1], span[0])):
+        row = known.get(key)
+        if row is None or not taken.isdisjoint(range(start, end)) or (end - start == 2 and row.row not in about):
+            continue
+        taken.update(range(start, end))
+        longest[row.row] = row
+    return [row for number, row in longest.items() if number not in held]
 
 
 def _otherwise_written(
