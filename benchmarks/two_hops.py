@@ -88,11 +88,14 @@ GERMAN = Language(
     ),
     born=("Wo wurde der Regisseur von {f} geboren?", "In welcher Stadt kam die Regie des Films {f} zur Welt?"),
     parent=("Welchen Beruf hatte der Vater des Regisseurs von {f}?", "Was war der Vater des Regisseurs von {f}?"),
-    river=("An welchem Fluss liegt die Stadt, in der {d} geboren wurde?", "Welcher Fluss fließt durch den Geburtsort von {d}?"),
+    river=(
+        "An welchem Fluss liegt die Stadt, in der {d} geboren wurde?",
+        "Welcher Fluss fließt durch den Geburtsort von {d}?",
+    ),
 )
 CHINESE = Language(
     films=_crossed("寂静 遥远 金色 冬日 隐秘", "港湾 果园 石桥 镜子", "的"),
-    directors=("林海涛", "周玉兰", "马丁·韦伯", "陈国安", "克拉拉·霍尔姆", "黄秀英", "雨果·佩洛", "赵文博", "沈若琳", "艾琳·布鲁克", "郭子明", "许佳慧", "埃德温·哈勒", "罗建平", "方晓梅", "玛莎·维克", "吴天佑", "何思远", "托马斯·贝伦", "唐婉清"),  # noqa: E501
+    directors=("林海涛", "周玉兰", "马丁·韦伯", "陈国安", "克拉拉·霍尔姆", "黄秀英", "雨果·佩洛", "赵文博", "沈若琳", "艾琳·布鲁克", "郭子明", "许佳慧", "埃德温·哈勒", "罗建平", "方晓梅", "玛莎·维克", "吴天佑", "何思远", "托马斯·贝伦", "唐婉清"),
     towns=_crossed("青河 石门 云台 柳溪 白沙", "镇 县 市 古城", ""),
     rivers=("沧江", "湄水", "清溪河", "北盘河", "洛川"),
     jobs=("磨坊工人", "教师", "印刷工", "水手"),
@@ -137,7 +140,13 @@ def two_hops(name: str) -> Dataset:
             documents.append(Document(pages[n % len(pages)].format(**said), id=f"{kind}-{n}", title=title))
         asked = (
             ("born", told.born, {"f": told.films[n]}, (f"film-{n}", f"director-{director}"), told.towns[of_director]),
-            ("parent", told.parent, {"f": told.films[n]}, (f"film-{n}", f"director-{director}"), told.jobs[director % 4]),
+            (
+                "parent",
+                told.parent,
+                {"f": told.films[n]},
+                (f"film-{n}", f"director-{director}"),
+                told.jobs[director % 4],
+            ),
             ("river", told.river, {"d": told.directors[n]}, (f"director-{n}", f"town-{town}"), told.rivers[town % 5]),
         )
         for kind, ways, said, evidence, answer in asked:
