@@ -37,8 +37,8 @@ def with_terms(text: str, names: Iterable[Mention]) -> Iterator[Mention]:
     """The names of a German text; single words that nothing speaks for become terms.
 
     For a name speak: a place among the words of a longer name, a noun before it that says what it is, a preposition
-    without an article, a capital or a digit within; and at the head of the text a verb behind it, where a noun would have
-    an article. What speaks for it once does everywhere in the text. A longer name of terms alone is one too.
+    without an article, a capital or a digit within; and at the head of the text a verb behind it, where a noun would
+    have an article. What speaks for it once does everywhere in the text. A longer name of terms alone is one too.
     """
     written = list(names)
     found = [_without_noun(one) for one in written]
