@@ -19,6 +19,7 @@ import graph_report
 import graph_rivals
 from graph_costs import build, edit, query
 from graph_files import CACHE, SETS, UNTITLED, Faithful, Results, dataset, fresh, made, opened, questions, unresolved
+from graph_languages import languages
 from machine import SHARED, console, run_sections
 from monograph import Monograph
 from monograph.derive.embed import StaticEmbedder
@@ -201,7 +202,7 @@ def _our_steps(url: str, documents: Sequence[Document]) -> Iterator[tuple[str, s
 
 
 SECTIONS: dict[str, Callable[[argparse.Namespace], Results]] = {
-    one.__name__: one for one in (recall, ablations, sensitivity, build, query, edit, model)
+    one.__name__: one for one in (recall, languages, ablations, sensitivity, build, query, edit, model)
 }
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from monograph import Document, Monograph
 from monograph.graph.dates import days_in
 from monograph.graph.names import spaced
+from monograph.graph.near_days import days_near, own_day, yearless_days_in
 
 FORMS = [
     "{day:%Y-%m-%d}", "{day:%Y/%m/%d}", "{day:%Y%m%d}", "{day:%Y%m%d}_11:00", "{day.day}.{day.month}.{day.year}",
@@ -41,6 +42,76 @@ def test_every_form_of_a_day_is_that_day(day: date, form: str) -> None:
 )
 def test_only_whole_days_that_exist(text: str, days: list[str]) -> None:
     assert days_in(text) == days
+
+
+YEARLESS = ["{day.day} {day:%B}", "{day:%B} {day.day}", "{day:%b} {day.day}th", "{day.month}月{day.day}日"]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.dates(date(1950, 1, 1), date(2050, 12, 31)), st.integers(-180, 180), st.sampled_from(YEARLESS))
+def test_a_day_without_a_year_is_the_nearest_one(own: date, away: int, form: str) -> None:
+    day = own + timedelta(away)
+    text = f"Shall we meet on {form.format(day=day)}, then?"
+    assert [told for _, told in days_near(text, own)] == ([] if (day.month, day.day) == (2, 29) else [day.isoformat()])
+    assert yearless_days_in(text) == [(day.month, day.day)]
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("See you tomorrow, or the day after tomorrow.", ["2026-05-07", "2026-05-08"]),
+        ("Yesterday I was tired, and the day before yesterday too.", ["2026-05-05", "2026-05-04"]),
+        ("next Friday, this Wednesday, coming Tuesday", ["2026-05-08", "2026-05-13", "2026-05-12"]),
+        ("last Friday and last Wednesday", ["2026-05-01", "2026-04-29"]),
+        ("Gestern und vorgestern; nächsten Montag, letzten Sonntag", ["2026-05-05", "2026-05-04", "2026-05-11", "2026-05-03"]),
+        ("ayer, pasado mañana, próximo lunes", ["2026-05-05", "2026-05-08", "2026-05-11"]),
+        ("昨天没空,明天见", ["2026-05-05", "2026-05-07"]),
+        ("on Sunday, today, Guten Morgen, esta mañana", []),
+        ("3 May 2025, May 3, 2024, 2026年5月3日, May 12:30, 30 February, 12/3 May", []),
+        ("the player, Ayers Rock", []),
+    ],
+)  # fmt: skip
+def test_days_told_from_the_day_of_the_text(text: str, days: list[str]) -> None:
+    assert [day for _, day in days_near(text, date(2026, 5, 6))] == days
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "day"),
+    [
+        ("Chat 2026-04-10 11:00", "Hello.", date(2026, 4, 10)),
+        ("", "Time: 20260410_11:00\nAnn: Hello.", date(2026, 4, 10)),
+        ("", "1:56 pm on 8 May, 2023\nAnn: Hello.", date(2023, 5, 8)),
+        ("Ann Lee", "Ann Lee (born 3 May 1970) was a singer.", None),
+        ("From 3 May 1970 to 4 May 1970", "Hello.", None),
+        ("", "", None),
+    ],
+)
+def test_the_day_that_a_text_is_of(title: str, text: str, day: date | None) -> None:
+    assert own_day(title, text) == day
+
+
+def test_a_chat_leads_to_the_day_that_it_tells_from_its_own(monograph: Monograph) -> None:
+    plan = "Time: 20260409_11:00\n\nAnn: The raft of WandaLee is finished, and tried out tomorrow.\n"
+    monograph.add([*chats(), Document(plan, id="plan", title="Raft")])
+    named = {one.name for one in monograph.graph.neighbourhood("2026-04-10").entities}
+    assert "WandaLee" in named
+    hits = monograph.search("What did they train on the day on which the raft was tried out?", k=5, how="graph")
+    assert "chat-10" in [hit.chunk.document_id for hit in hits]
+
+
+@pytest.mark.parametrize("written", ["17 April", "April 17th", "17. April"])
+def test_a_question_may_leave_out_the_year(monograph: Monograph, written: str) -> None:
+    monograph.add(chats())
+    best = monograph.search(f"When did they want to train on {written}?", k=1, how="graph")[0]
+    assert best.chunk.document_id == "chat-17"
+
+
+def test_a_day_without_a_year_is_none_that_the_file_knows_in_many(monograph: Monograph) -> None:
+    years = [
+        Document(f"Minutes of {year}.", id=f"of-{year}", title=f"Meeting of {year}-04-17") for year in range(2000, 2020)
+    ]
+    monograph.add(years)
+    assert not monograph.search("What was said on 17 April?", k=1, how="graph")[0].path
 
 
 @pytest.mark.parametrize(

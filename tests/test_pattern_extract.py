@@ -138,6 +138,37 @@ def test_a_number_at_the_head_of_a_sentence_names_nothing(text: str, names: set[
     assert found(text) == names
 
 
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Die Stadt Steinwiek und der Fluss Orle sind nicht weit.", {"Steinwiek/name", "Orle/name"}),
+        ("Windhafen wurde an der Küste und nicht im Land gegründet.", {"Windhafen/name", "Küste/term", "Land/term"}),
+        ("Die Komödie Goldener Steg kam mit dem Regisseur Fritz Lang.", {"Goldener Steg/name", "Fritz Lang/name"}),
+        ("Sie hat 2300 Einwohner und ist im Jahr nicht groß.", {"2300 Einwohner/term", "Einwohner/term", "Jahr/term"}),
+        ("Die Insel der Seligen ist mit dem Boot nicht weit.", {"Insel der Seligen/term", "Insel/term", "Seligen/term", "Boot/term"}),
+        ("Hoffnung ist das, was wir mit euch haben.", {"Hoffnung/term"}),
+    ],
+)  # fmt: skip
+def test_german_names_and_the_nouns_beside_them(text: str, names: set[str]) -> None:
+    assert found(text) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("该片由陈国安执导,首映在石门古城举行。", {"陈国安/person", "石门古城/place"}),
+        ("导演周玉兰来自柳溪市。", {"周玉兰/person", "柳溪市/place"}),
+        ("青河镇位于沧江河畔。", {"青河镇/name"}),
+        ("林海涛(1880年生于白沙县)很有名。", {"林海涛/name", "白沙县/place", "1880年/date"}),
+        ("马丁·韦伯于1924年去世。", {"马丁·韦伯/person", "1924年/date"}),
+        ("这部电影是好的,他是人。", set()),
+        ("由于大雨,我们在这个地区停留。", set()),
+    ],
+)
+def test_chinese_names_by_what_stands_beside_them(text: str, names: set[str]) -> None:
+    assert found(text) == names
+
+
 def test_ranges_hold_two_years() -> None:
     assert [one.name for one in shapes("from 1939–1945 on, in November–December 2008")] == [
         "1939",

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date
 from typing import NamedTuple
 
 from monograph.graph.dates import days_in
 from monograph.graph.names import key_of, mention_key, title_of
+from monograph.graph.near_days import days_near, own_day
 from monograph.graph.short_names import Pairs, full_names, without_courtesy
 from monograph.graph.text import Words, sentence_starts, word_hashes
 from monograph.values import ENTITY_KINDS, Extraction, Mention
 
-GRAPH = 3
+GRAPH = 4
 """Raised when parts are made otherwise than before, so that the graph of a file is made anew."""
 
-SEARCHED = (2, GRAPH)
+SEARCHED = (2, 3, GRAPH)
 """Graphs that a search walks: an older one serves until the next write makes it anew."""
 
 MOST_NAMES = 512
@@ -108,8 +110,12 @@ def document_part(
     """
     told = ((mention_key(one.name, one.kind), one.kind) for extraction in extractions for one in extraction.mentions)
     known = full_names(told, cannot_link)
+    own = own_day(title, texts[0] if texts else "")
     words = word_hashes([f"{title}\n{text}" for text in texts])
-    chunks = tuple(_chunk_part(*one, known) for one in zip(words, texts, extractions, strict=True))
+    chunks = tuple(
+        _chunk_part(hashes, text, _with_days(text, one, own), known)
+        for hashes, text, one in zip(words, texts, extractions, strict=True)
+    )
     aliases = {
         alias
         for text, one in zip(texts, extractions, strict=True)
@@ -118,6 +124,14 @@ def document_part(
     }
     ordered = sorted(aliases, key=lambda one: (one.short, one.full))
     return DocumentPart(chunks, _subjects(title, extractions), tuple(ordered))
+
+
+def _with_days(text: str, extraction: Extraction, own: date | None) -> Extraction:
+    """What was extracted, and the days that the text tells from its own."""
+    days = [Mention(day, "date", at, at) for at, day in days_near(text, own)] if own is not None else []
+    if not days:
+        return extraction
+    return replace(extraction, mentions=tuple(sorted((*extraction.mentions, *days), key=lambda one: one.start)))
 
 
 def _chunk_part(words: Words, text: str, extraction: Extraction, known: dict[str, str]) -> ChunkPart:

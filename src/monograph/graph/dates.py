@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date
 
-_MONTHS = {
+MONTHS = {
     name: number
     for number, names in enumerate(
         (
@@ -26,15 +26,15 @@ _MONTHS = {
     )
     for name in names.split()
 }
-_MONTH = "|".join(sorted(_MONTHS, key=lambda name: (-len(name), name)))
+MONTH = "|".join(sorted(MONTHS, key=lambda name: (-len(name), name)))
 _DAY = re.compile(
     rf"""(?<![^\W_])(?:
         (?P<y1>\d{{4}})[-/.](?P<m1>\d{{1,2}})[-/.](?P<d1>\d{{1,2}})(?!\d)
         | (?P<y2>(?:19|20)\d\d)(?P<m2>\d\d)(?P<d2>\d\d)(?![^\W_])
         | (?P<d3>\d{{1,2}})\.(?P<m3>\d{{1,2}})\.(?P<y3>\d{{4}})(?!\d)
-        | (?P<d4>\d{{1,2}})(?:st|nd|rd|th|er|[.º°])?(?:\ (?:de|of))?\ (?P<n4>{_MONTH})\.?,?(?:\ del?)?\ (?P<y4>\d{{4}})
+        | (?P<d4>\d{{1,2}})(?:st|nd|rd|th|er|[.º°])?(?:\ (?:de|of))?\ (?P<n4>{MONTH})\.?,?(?:\ del?)?\ (?P<y4>\d{{4}})
           (?!\d)
-        | (?P<n5>{_MONTH})\.?\ (?P<d5>\d{{1,2}})(?:st|nd|rd|th)?,?\ (?P<y5>\d{{4}})(?!\d)
+        | (?P<n5>{MONTH})\.?\ (?P<d5>\d{{1,2}})(?:st|nd|rd|th)?,?\ (?P<y5>\d{{4}})(?!\d)
         | (?P<y6>\d{{4}})年(?P<m6>\d{{1,2}})月(?P<d6>\d{{1,2}})[日号])""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -52,7 +52,7 @@ def days_in(text: str) -> list[str]:
 
 def _day(found: re.Match[str]) -> str:
     parts = {name[0]: value for name, value in found.groupdict().items() if value is not None}
-    month = int(parts["m"]) if "m" in parts else _MONTHS[parts["n"].casefold()]
+    month = int(parts["m"]) if "m" in parts else MONTHS[parts["n"].casefold()]
     try:
         return date(int(parts["y"]), month, int(parts["d"])).isoformat()
     except ValueError:

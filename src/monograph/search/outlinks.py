@@ -14,6 +14,7 @@ from monograph.derive.extract.function_words import FUNCTION_WORDS
 from monograph.graph.build import NO_SENTENCE
 from monograph.graph.names import key_of
 from monograph.graph.text import sentence_starts
+from monograph.search import unspaced
 from monograph.search.question import Question
 from monograph.store import graphs, names, readable
 from monograph.store.database import Connection
@@ -83,7 +84,8 @@ def _titles_within(connection: Connection, texts: Mapping[int, str]) -> dict[int
 def _phrases(text: str) -> dict[str, int]:
     """Keys of the phrases of one sentence that may be a title, and where each stands first.
 
-    They begin with a capital or digit, and no more than MOST_SMALL words follow each other without one.
+    They begin with a capital or digit, and no more than MOST_SMALL words follow each other without one; in Chinese any
+    run of characters may be one.
     """
     found: dict[str, int] = {}
     start = 0
@@ -99,6 +101,8 @@ def _phrases(text: str) -> dict[str, int]:
         start += len(part) + 1
     for word in FUNCTION_WORDS["english"]:
         found.pop(word, None)
+    for begin, _, key in unspaced.spans(text):
+        found.setdefault(key, begin)
     return found
 
 
@@ -123,7 +127,7 @@ class _Sentences:
         ends = [*self._starts[1:], len(text)]
         self._spans = list(zip(self._starts, ends, strict=True))
         self._text = text
-        self._title = frozenset(key_of(title).split())
+        self._title = frozenset(words_of(key_of(title)))
         self._title_places = question.places(self._title)
         self._has: dict[int, frozenset[int]] = {}
 
@@ -133,7 +137,7 @@ class _Sentences:
 
     def edge(self, start: int, name: names.NameRow, where: Sequence[int], own: bool) -> Outlink:
         """What the question has to do with a name in these sentences."""
-        words = name.key.split()
+        words = words_of(name.key)
         beside = 0.0
         said = [places for one in where if (places := self._places(one))]
         if said:

@@ -13,12 +13,19 @@ from monograph.derive.extract.function_words import ASKING_WORDS, FUNCTION_WORDS
 from monograph.graph.dates import days_in
 from monograph.graph.evidence import Float64
 from monograph.graph.names import key_of, spaced
+from monograph.graph.near_days import yearless_days_in
 from monograph.graph.text import Words, word_hash
+from monograph.search import unspaced
 from monograph.store import graphs, names, terms
 from monograph.store.database import Connection
+from monograph.store.terms import words_of
 
 LONGEST_NAME = 10
 """Words of a name that is looked for."""
+
+YEARS = range(1900, 2100)
+MOST_YEARS = 3
+"""A day without a year means that day in the years in which the file knows it, if these are no more."""
 
 MOST_WORDS = 64
 MOST_CLAUSES = 8
@@ -91,16 +98,18 @@ def take_apart(connection: Connection, text: str) -> Question:
     """Take a question apart."""
     tokens = _tokens(text)
     small = FUNCTION_WORDS[language_of(text)] | ASKING_WORDS
-    weights = _weights(connection, [token.key for token in tokens if token.key not in small])
+    # A word of Latin writing is one of the index; a run of Chinese is several pairs.
+    weights = _weights(connection, [word for token in tokens if token.key not in small for word in words_of(token.key)])
     hashes = {word_hash(key): 0.0 for key in weights}
     for key, weight in weights.items():
         hashes[word_hash(key)] = max(hashes[word_hash(key)], weight)
     total = sum(hashes.values()) or 1.0
     ordered = sorted(hashes)
     found, unknown = _names(connection, tokens, small)
+    found += _unspaced(connection, text, found)
     found += _otherwise_written(connection, text, tokens, small, found)
     asked = tuple(
-        NamedEntity(row, min(1.0, sum(hashes[word_hash(key)] for key in row.key.split() if key in weights) / total))
+        NamedEntity(row, min(1.0, sum(hashes[word_hash(key)] for key in words_of(row.key) if key in weights) / total))
         for row in found
     )
     return Question(
@@ -166,6 +175,23 @@ def _names(
     return list(found.values()), tuple(dict.fromkeys(unknown))
 
 
+def _unspaced(connection: Connection, text: str, found: Sequence[names.NameRow]) -> list[names.NameRow]:
+    """The longest names in Chinese that the file knows; of two characters only what a document is about."""
+    spans = list(unspaced.spans(text))
+    known = names.known(connection, {key for *_, key in spans})
+    about = graphs.are_subjects(connection, [row.row for row in known.values()])
+    held = {row.row for row in found}
+    longest: dict[int, names.NameRow] = {}
+    taken: set[int] = set()
+    for start, end, key in sorted(spans, key=lambda span: (span[0] - span[1], span[0])):
+        row = known.get(key)
+        if row is None or not taken.isdisjoint(range(start, end)) or (end - start == 2 and row.row not in about):
+            continue
+        taken.update(range(start, end))
+        longest[row.row] = row
+    return [row for number, row in longest.items() if number not in held]
+
+
 def _otherwise_written(
     connection: Connection, text: str, tokens: list[_Token], small: Collection[str], found: Sequence[names.NameRow]
 ) -> list[names.NameRow]:
@@ -176,9 +202,19 @@ def _otherwise_written(
     around = zip(capital, capital[1:], capital[2:], strict=False)
     alone = (here and not (before or after) for before, here, after in around)
     first = {token.key for token, one in zip(tokens, alone, strict=True) if one}
-    rows = {row.row: row for row in (*names.known(connection, keys).values(), *names.called(connection, first))}
+    known = (*names.known(connection, keys).values(), *_yearless(connection, text), *names.called(connection, first))
+    rows = {row.row: row for row in known}
     held = {row.row for row in found}
     return sorted((row for number, row in rows.items() if number not in held), key=lambda row: row.key)
+
+
+def _yearless(connection: Connection, text: str) -> list[names.NameRow]:
+    """The days that a question may mean which names no year; none where the file knows them in many."""
+    found: list[names.NameRow] = []
+    for month, day in yearless_days_in(text):
+        of_years = names.known(connection, (f"{year} {month:02} {day:02}" for year in YEARS))
+        found += of_years.values() if len(of_years) <= MOST_YEARS else ()
+    return found
 
 
 def _may_name(tokens: list[_Token], small: Collection[str], is_subject: bool) -> bool:

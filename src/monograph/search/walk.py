@@ -98,8 +98,8 @@ def walk(
     found.total = dict(found.own)
     done: set[int] = set()
     for _ in range(evidence.HOPS):
-        best = highest(connection, found.total, evidence.STARTS)
-        starts = [chunk for chunk in best if chunk not in done]
+        best, _ = _told_apart(connection, highest(connection, found.total, evidence.COVERED))
+        starts = [chunk for chunk in best[: evidence.STARTS] if chunk not in done]
         done.update(starts)
         _follow(found, starts)
         led = {chunk: {start: link.chance for start, link in some.items()} for chunk, some in found.links.items()}
@@ -110,10 +110,11 @@ def walk(
 def in_order(found: Walk, in_context: Mapping[int, float]) -> list[tuple[int, float]]:
     """(chunk, value) of all that was found, best first; values never rise.
 
+    Of chunks with the same text the most probable counts; the others come after all that are put in order.
     ``in_context`` are cosines of the first of them: see :mod:`monograph.search.feedback`.
     """
     best = highest(found.connection, found.total)
-    head, tail = best[: evidence.COVERED], best[evidence.COVERED :]
+    head, copies = _told_apart(found.connection, best[: evidence.COVERED])
     if not head:
         return []
     found.know(head)
@@ -122,7 +123,18 @@ def in_order(found: Walk, in_context: Mapping[int, float]) -> list[tuple[int, fl
     covers = np.stack([found.has[chunk] * found.question.weights for chunk in head])
     ordered = [(head[row], value) for row, value in evidence.in_order_of_gain(logarithms, covers)]
     lowest = ordered[-1][1]
-    return ordered + [(chunk, min(lowest, float(np.log(max(found.total[chunk], 1e-9))))) for chunk in tail]
+    after = [*copies, *best[evidence.COVERED :]]
+    return ordered + [(chunk, min(lowest, float(np.log(max(found.total[chunk], 1e-9))))) for chunk in after]
+
+
+def _told_apart(connection: Connection, best: Sequence[int]) -> tuple[list[int], list[int]]:
+    """(the first chunk of each text, those that say the same again), each in order."""
+    text = graphs.extraction_rows(connection, best)
+    first: dict[int, int] = {}
+    for chunk in best:
+        first.setdefault(text.get(chunk, -chunk), chunk)
+    kept = set(first.values())
+    return [chunk for chunk in best if chunk in kept], [chunk for chunk in best if chunk not in kept]
 
 
 def _fused(rankings: Sequence[tuple[Ranking, float]], more: Iterable[int]) -> dict[int, float]:

@@ -15,6 +15,19 @@ _NOUN = re.compile(r".+(?:ung|heit|keit|schaft|tion|tät|ismus|nis|ling)(?:s|e|e
 _PLACED = words("in aus nach von bei")
 """Before a word, without an article, they speak for a name: in Berlin, von Goethe."""
 
+_APPOSED = words(
+    """
+Stadt Dorf Gemeinde Insel Fluss Berg Burg Schloss Film Komödie Drama Roman Oper Serie Lied Band Firma Gruppe Präsident
+Präsidentin Bundeskanzler Bundeskanzlerin Regisseur Regisseurin Schauspieler Schauspielerin Sänger Sängerin Autor
+Autorin Schriftsteller Schriftstellerin Maler Malerin Komponist Komponistin Dichter Dichterin Physiker Physikerin
+"""
+)
+"""Nouns that say what the name behind them is: die Stadt Worms."""
+
+_COUNTING = words("Jahr Jahre Jahren Jahres Seite Kapitel Nummer")
+_OPENING_VERB = re.compile(
+    r" (?:ist|war|wird|wurde|hat|hatte|liegt|lag|kam|gilt|galt|gehörte?|stammte?|lebte?|zählt)\b"
+)
 _INNER_CAPITAL = re.compile(r"\w*[a-zäöüß][A-ZÄÖÜ]|[A-ZÄÖÜ]{2}|\w*\d")
 _LONGEST_WORD = 12
 _NO_NAME = INSIDE | LOOSE | GERMAN_LOOSE
@@ -23,28 +36,45 @@ _NO_NAME = INSIDE | LOOSE | GERMAN_LOOSE
 def with_terms(text: str, names: Iterable[Mention]) -> Iterator[Mention]:
     """The names of a German text; single words that nothing speaks for become terms.
 
-    For a name speak: a place among the words of a longer name, a preposition without an article, a capital or a digit
-    within. What speaks for it once does everywhere in the text. A longer name of terms alone is one too.
+    For a name speak: a place among the words of a longer name, a noun before it that says what it is, a preposition
+    without an article, a capital or a digit within; and at the head of the text a verb behind it, where a noun would
+    have an article. What speaks for it once does everywhere in the text. A longer name of terms alone is one too.
     """
-    found = list(names)
+    written = list(names)
+    found = [_without_noun(one) for one in written]
+    apposed = {now.name for now, one in zip(found, written, strict=True) if now is not one}
     single = [one for one in found if one.kind == "name" and " " not in one.name]
     longer = {word for one in found if " " in one.name for word in _words(one.name)}
     persons = {one.name for one in found if one.kind == "person"}
-    spoken = longer | persons | {one.name for one in single if _is_spoken_for(text, one)}
+    spoken = longer | persons | apposed | {one.name for one in single if _is_spoken_for(text, one)}
     terms = {one.name for one in single if one.name not in spoken and one.name.removesuffix("s") not in spoken}
     for one in found:
-        nouns = [word for word in one.name.split(" ") if word not in _NO_NAME]
+        nouns = [word for word in one.name.split(" ") if word not in _NO_NAME and word not in _COUNTING]
+        number, *counted = nouns or [""]
+        if number.isdigit():
+            nouns = counted
         yield replace(one, kind="term") if one.kind == "name" and terms.issuperset(nouns) else one
+
+
+def _without_noun(one: Mention) -> Mention:
+    """A name, without the noun before it that says what it is."""
+    noun, _, rest = one.name.partition(" ")
+    if not rest or noun not in _APPOSED or rest.split(" ")[0] in _NO_NAME:
+        return one
+    return replace(one, name=rest, start=one.start + len(noun) + 1)
 
 
 def _words(name: str) -> list[str]:
     """Words of a name of capitals alone: in Haus der Kunst nothing speaks for Kunst."""
     found = name.split(" ")
-    return [] if not _NO_NAME.isdisjoint(found) else found
+    counted = found[0].isdigit() or found[0] in _COUNTING
+    return [] if counted or not _NO_NAME.isdisjoint(found) else found
 
 
 def _is_spoken_for(text: str, one: Mention) -> bool:
     if _NOUN.fullmatch(one.name) is not None:
         return False
+    if one.start == 0 and _OPENING_VERB.match(text, one.end) is not None:
+        return True
     before = text[max(0, one.start - _LONGEST_WORD) : one.start].rpartition(" ")[0].rpartition(" ")[2]
     return before.casefold() in _PLACED or _INNER_CAPITAL.match(one.name) is not None

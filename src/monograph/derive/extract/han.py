@@ -20,7 +20,15 @@ _SURNAMES = (
 )
 """The commonest ones, without those that are everyday words."""
 
-_AFTER_PERSON = "先生|女士|小姐|教授|博士|老师|医生|律师|总统|主席|经理|说|表示|认为|指出|出生"
+_MORE_SURNAMES = "周林黄何罗许方高马余叶程任石江"
+"""Those that are: behind a word that persons follow alone."""
+
+_AFTER_PERSON = (
+    "先生|女士|小姐|教授|博士|老师|医生|律师|总统|主席|经理|说|表示|认为|指出|出生"
+    "|执导|导演|主演|饰演|编剧|创作|撰写|拍摄"
+)
+_ROLES = "导演|编剧|主演|演员|歌手|作家|作者|诗人|画家|作曲家|科学家|皇帝|国王|总统|总理|主席|教授"
+_PLACES = "镇|县|市|省|村|乡|岛|区|古城|山|河|江|湖|大学"
 _FOREIGN = (
     "阿埃艾爱安昂奥巴班邦保鲍贝本比彼宾波伯博勃布查达戴丹道德登迪蒂丁杜顿多恩尔法菲费芬弗福佛夫盖甘冈高戈"
     "哥格古圭哈海汉翰豪赫亨胡霍基吉加贾杰金卡凯坎康考科柯克肯库奎拉莱赖兰朗劳勒雷里利莉丽连列林琳隆卢鲁露"
@@ -32,11 +40,27 @@ _FOREIGN = (
 
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
 _PARTICLES = re.compile("[的了是在和与或及对于把被从到向为以并也都就不有这那其之所等中上下个们我你他她它吗呢吧啊]")
-_BY_SOUND = re.compile(f"[{_FOREIGN}]{{1,6}}(?:[·•・][{_FOREIGN}]{{1,6}}){{1,3}}")
+_BY_SOUND = re.compile(f"[{_FOREIGN}]{{1,6}}(?:[·•・][{_FOREIGN}]{{1,6}}){{1,3}}(?<!于)")
 _BY_GLOSS = re.compile(f"[{_FOREIGN}]{{2,6}}(?= ?[(（][A-ZÀ-Þ])")
 _BY_SURNAME = re.compile(
     rf"(?:(?<![\u3400-\u9fff])|(?<=[和与及对跟向是]))(?P<who>[{_SURNAMES}][\u4e00-\u9fff]{{1,2}}?)(?={_AFTER_PERSON})"
 )
+
+
+_END = r"[,\uff0c\u3002;\uff1b\u3001()\uff08\uff09\s]|$"
+_AFTER_ROLE = re.compile(
+    rf"(?:(?:{_ROLES})[是为]?(?P<who>[{_SURNAMES}{_MORE_SURNAMES}][\u4e00-\u9fff]{{1,2}}?)"
+    rf"|[由是](?P<by>[{_SURNAMES}][\u4e00-\u9fff]{{1,2}}?))(?={_END}|[于的和与在是自来从]|{_AFTER_PERSON})"
+)
+_PLACED = re.compile(
+    rf"(?:位于|坐落[在于]|出生[于在]|生于|来自|前往|在|于)(?P<where>[\u4e00-\u9fff]{{2,5}}?(?:{_PLACES}))"
+    rf"(?={_END}|[的和与是举录拍建边岸河])"
+)
+_OPENING = re.compile(
+    r"\s*(?P<what>[\u4e00-\u9fff]{2,7}?)"
+    r"(?=是(?:一|位于|中国)|位于|坐落|建[在于]|(?:\d{4}年)?(?:出生|生)[于在]|[(\uff08](?:[^()\uff08\uff09]{0,20}生于|\d{4}))"
+)
+"""What a text begins with, where it goes on as a definition does."""
 
 
 def has_han(text: str) -> bool:
@@ -45,18 +69,25 @@ def has_han(text: str) -> bool:
 
 
 def han_names(text: str) -> Iterator[Mention]:
-    """Foreign names by their dot (卡万·肖特) or their gloss; persons by a surname and a word that follows persons.
+    """Foreign names by their dot (卡万·肖特) or their gloss; persons by a surname and a word before or behind persons.
 
-    A person known so is found wherever else the text names it.
+    Places by their last character behind a word of place; and what a text begins with and then defines. A person or a
+    place known so is found wherever else the text names it.
     """
     for found in _BY_SOUND.finditer(text):
         yield Mention(found.group(), "person", *found.span())
     for found in _BY_GLOSS.finditer(text):
         yield Mention(found.group(), "name", *found.span())
-    known = sorted({found["who"] for found in _BY_SURNAME.finditer(text)}, key=lambda name: (-len(name), name))
+    known = {found["who"]: "person" for found in _BY_SURNAME.finditer(text)}
+    known |= {found["who"] or found["by"]: "person" for found in _AFTER_ROLE.finditer(text)}
+    known |= {found["where"]: "place" for found in _PLACED.finditer(text) if not _PARTICLES.search(found["where"])}
+    opening = _OPENING.match(text)
+    if opening is not None and not _PARTICLES.search(opening["what"]):
+        known.setdefault(opening["what"], "name")
     if known:
-        for found in re.finditer("|".join(known), text):
-            yield Mention(found.group(), "person", *found.span())
+        longest = sorted(known, key=lambda name: (-len(name), name))
+        for found in re.finditer("|".join(longest), text):
+            yield Mention(found.group(), known[found.group()], *found.span())
 
 
 def han_terms(text: str) -> Iterator[tuple[int, int]]:

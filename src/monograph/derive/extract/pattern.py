@@ -29,9 +29,9 @@ class PatternExtractor:
     Relations are left to the graph: without a model, what stands in one sentence belongs together.
     """
 
-    key = "pattern/3"
+    key = "pattern/4"
     spec = "pattern"
-    supersedes = ("pattern/1", "pattern/2")
+    supersedes = ("pattern/1", "pattern/2", "pattern/3")
     """The keys that it had while it found other things: a graph made with these is made anew by the next write."""
 
     def extract(self, chunks: Sequence[Chunk]) -> Iterator[Extraction]:
