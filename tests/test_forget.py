@@ -144,6 +144,46 @@ def test_forgetting_waits_for_who_copies_the_log_back(tmp_path: Path) -> None:
         assert [trace for trace in TRACES if trace in bytes_of(path)] == []
 
 
+@pytest.mark.long
+def test_forgetting_waits_for_a_crowd_of_which_someone_always_reads(tmp_path: Path) -> None:
+    path = tmp_path / "notes.mono"
+    ended = threading.Event()
+
+    def read(offset: float) -> None:
+        database = Database(path)
+        ended.wait(offset)
+        while not ended.is_set():
+            with database.read() as connection:
+                connection.execute("SELECT count(*) FROM settings").fetchone()
+                ended.wait(0.8)
+        database.close()
+
+    def write() -> None:
+        database = Database(path)
+        while not ended.is_set():
+            with database.write() as connection:
+                connection.execute("UPDATE settings SET value = value WHERE name = 'generation'")
+            ended.wait(0.001)
+        database.close()
+
+    with Monograph.open(path, HashEmbedder()) as monograph:
+        monograph.add(filler(20))
+        database = Database(path)
+        database.connection().execute("PRAGMA busy_timeout = 20000")
+        crowd = [threading.Thread(target=read, args=(n / 10,)) for n in range(8)]
+        crowd += [threading.Thread(target=write) for _ in range(2)]
+        for one in crowd:
+            one.start()
+        try:
+            for _ in range(3):
+                database.rewrite()
+        finally:
+            ended.set()
+            for one in crowd:
+                one.join()
+            database.close()
+
+
 @pytest.mark.plain("its text is looked for in the bytes")
 def test_names_that_were_set_apart_are_forgotten_with_their_documents(tmp_path: Path) -> None:
     path = tmp_path / "notes.mono"

@@ -29,8 +29,8 @@ from monograph.store.unreadable import UNDECODABLE, damaged, is_own
 
 Connection: TypeAlias = sqlite3.Connection
 
-_PATIENCE = 50
-"""Milliseconds for which SQLite waits for a moment to empty the write-ahead log, before it is asked again."""
+_PATIENCE, _LONGEST_PATIENCE = 50, 3_200
+"""Milliseconds for which SQLite waits for a moment to empty the write-ahead log before it is asked again: ever more."""
 _PAUSE = 0.005
 _UNREADABLE = ("SQLITE_IOERR_READ", "SQLITE_IOERR_SHORT_READ", "SQLITE_IOERR_CORRUPTFS", "SQLITE_IOERR_DATA")
 """All other errors of input and output are met while something is written, made or locked."""
@@ -334,14 +334,16 @@ def _empty_log(connection: Connection) -> bool:
     """Empty the write-ahead log; False where others read what is in it for longer than a lock is waited for."""
     (milliseconds,) = connection.execute("PRAGMA busy_timeout").fetchone()
     end = time.monotonic() + milliseconds / 1_000
-    # SQLite does not wait for another checkpoint, as any larger commit may begin one, and looks ever more seldom for a
-    # moment without readers and writers.
-    connection.execute(f"PRAGMA busy_timeout = {_PATIENCE:d}")
+    # SQLite does not wait for another checkpoint, as any larger commit may begin one. While it waits for who reads,
+    # nobody writes: so not for long at first, but in the end until the slowest of a crowd is done.
+    patience = _PATIENCE
     try:
         while True:
+            connection.execute(f"PRAGMA busy_timeout = {patience:d}")
             busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             if not busy or time.monotonic() > end:
                 return not busy
+            patience = min(2 * patience, _LONGEST_PATIENCE)
             time.sleep(_PAUSE)
     finally:
         connection.execute(f"PRAGMA busy_timeout = {milliseconds:d}")
