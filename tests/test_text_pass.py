@@ -131,6 +131,8 @@ def test_what_does_not_fit_is_refused() -> None:
         fast.sums(["a"], token_vectors()[:5], TOKENS_AT_ONCE, row)
     with pytest.raises(TypeError):
         fast.sums(["a"], token_vectors().astype(np.float64), TOKENS_AT_ONCE, row)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="a text is a str"):
+        fast.count(["a", 1])  # type: ignore[list-item]
     for vocabulary, merges in (({"a": 1}, []), ({"a": 70_000}, [])):
         with pytest.raises(ValueError, match="vocabulary lacks|number above"):
             compiled.Tokenizer(vocabulary, merges, 10, 10)

@@ -87,7 +87,8 @@ void hash_words(const std::u32string &paired, std::vector<std::uint32_t> &out) {
     for (auto first = std::find_if(paired.begin(), paired.end(), in_word); first != paired.end();) {
         const auto last = std::find_if_not(first, paired.end(), in_word);
         written.clear();
-        for (const char32_t code : stem({first, last})) append_utf8(written, code);
+        const auto begin = static_cast<std::size_t>(first - paired.begin()), length = static_cast<std::size_t>(last - first);
+        for (const char32_t code : stem(std::u32string_view(paired).substr(begin, length))) append_utf8(written, code);
         out.push_back(crc32(written));
         first = std::find_if(last, paired.end(), in_word);
     }

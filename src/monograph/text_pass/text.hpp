@@ -47,7 +47,10 @@ class Texts {
   public:
     explicit Texts(const nb::list &given) {
         held_.reserve(given.size());
-        for (nb::handle one : given) held_.push_back(nb::cast<nb::str>(one));
+        for (nb::handle one : given) {
+            if (!PyUnicode_Check(one.ptr())) throw nb::type_error("a text is a str");
+            held_.push_back(nb::borrow<nb::str>(one));
+        }
     }
 
     std::size_t size() const { return held_.size(); }
