@@ -110,7 +110,7 @@ def walk(
 def in_order(found: Walk, in_context: Mapping[int, float]) -> list[tuple[int, float]]:
     """(chunk, value) of all that was found, best first; values never rise.
 
-    Of chunks with the same text the most probable counts; the others come after all that are put in order.
+    Of chunks with the same title and text the most probable counts; the others come after all that are put in order.
     ``in_context`` are cosines of the first of them: see :mod:`monograph.search.feedback`.
     """
     best = highest(found.connection, found.total)
@@ -128,11 +128,11 @@ def in_order(found: Walk, in_context: Mapping[int, float]) -> list[tuple[int, fl
 
 
 def _told_apart(connection: Connection, best: Sequence[int]) -> tuple[list[int], list[int]]:
-    """(the first chunk of each text, those that say the same again), each in order."""
-    text = graphs.extraction_rows(connection, best)
-    first: dict[int, int] = {}
+    """(the first chunk of each title and text, those that say the same again), each in order."""
+    told = graphs.titled_extractions(connection, best)
+    first: dict[tuple[int, str], int] = {}
     for chunk in best:
-        first.setdefault(text.get(chunk, -chunk), chunk)
+        first.setdefault(told.get(chunk, (-chunk, "")), chunk)
     kept = set(first.values())
     return [chunk for chunk in best if chunk in kept], [chunk for chunk in best if chunk not in kept]
 
