@@ -13,7 +13,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, islice
 
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
@@ -24,6 +24,8 @@ _UNSPACED = re.compile(
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 _WORD = re.compile(r"[\w\u0300-\u036f]+")
 _LENGTH_OF_TRIGRAM = 3
+_AT_ONCE = 1_024
+"""Chunks whose folded text is held in memory."""
 _SPARE = 16
 """Results asked for beyond the k best, which mostly show where those that tie with the last end."""
 
@@ -70,12 +72,15 @@ def _pairs(run: str) -> str:
 
 def add(connection: Connection, entries: Iterable[Entry]) -> None:
     """Index chunks."""
-    for entry in entries:
-        title, text = fold(entry.title), fold(entry.text)
-        connection.execute(
-            "INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)", (entry.chunk, _pair(title), _pair(text))
+    waiting = iter(entries)
+    while folded := [(one.chunk, fold(one.title), fold(one.text)) for one in islice(waiting, _AT_ONCE)]:
+        connection.executemany(
+            "INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)",
+            ((chunk, _pair(title), _pair(text)) for chunk, title, text in folded),
         )
-        connection.execute("INSERT INTO trigrams (rowid, text) VALUES (?, ?)", (entry.chunk, text))
+        connection.executemany(
+            "INSERT INTO trigrams (rowid, text) VALUES (?, ?)", ((chunk, text) for chunk, _, text in folded)
+        )
 
 
 def remove(connection: Connection, entries: Iterable[Entry]) -> None:
