@@ -24,8 +24,12 @@ def checksum(*parts: Value) -> int:
     """The CRC-32 of some values, each with its length, so that values do not run together; text is its UTF-8."""
     joined = []
     for part in parts:
-        data = part if isinstance(part, bytes) else str(part).encode("utf-8", "surrogatepass")
-        joined += [b"%d %d:" % (isinstance(part, bytes | str), len(data)), data]
+        if isinstance(part, bytes | str):
+            data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")
+            joined += [b"1 %d:" % len(data), data]
+        else:
+            told = b"%d" % part if isinstance(part, int) else str(part).encode()
+            joined.append(b"0 %d:%b" % (len(told), told))
     return zlib.crc32(b"".join(joined))
 
 

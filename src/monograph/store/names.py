@@ -56,10 +56,13 @@ class NewName:
     code: bytes | None = None
 
 
-def add(connection: Connection, new: Iterable[NewName], uses: Mapping[int, int], persons: Mapping[int, int]) -> None:
-    """Store names that are not there, with the rows and the chunks that use them, by row."""
+def add(connection: Connection, new: Sequence[NewName], uses: Mapping[int, int], persons: Mapping[int, int]) -> None:
+    """Store names that are not there, with the rows and the chunks that use them, by row.
+
+    Which names are one entity hangs on those that live: no trigger says so for new ones.
+    """
     connection.executemany(
-        """INSERT INTO names (name, key, signature, code, checksum, uses, persons) VALUES (?, ?, ?, ?, ?, ?, ?)""",
+        "INSERT INTO names (name, key, signature, code, checksum, uses, persons) VALUES (?, ?, ?, ?, ?, ?, ?)",
         (
             (
                 one.row,
@@ -73,6 +76,8 @@ def add(connection: Connection, new: Iterable[NewName], uses: Mapping[int, int],
             for one in new
         ),
     )
+    living = {one.signature for one in new if uses.get(one.row, 0) > 0}
+    connection.executemany("INSERT OR IGNORE INTO unresolved VALUES (?)", ((one,) for one in sorted(living)))
 
 
 def rows(connection: Connection, keys: Iterable[str]) -> dict[str, int]:

@@ -51,7 +51,7 @@ def _remember(pipeline: Pipeline, keys: Sequence[str]) -> None:
     with pipeline.database.write() as connection:
         new = sorted(set(keys) - names.rows(connection, keys).keys())
         numbered = zip(count(next_row(connection, "names")), new)
-        names.add(connection, (names.NewName(row, key, signature(key)) for row, key in numbered), {}, {})
+        names.add(connection, [names.NewName(row, key, signature(key)) for row, key in numbered], {}, {})
     embed(pipeline, keys)
 
 
@@ -89,7 +89,7 @@ def numbered(connection: Connection, pipeline: Pipeline, named: Named) -> Number
 def store(connection: Connection, found: Numbered, uses: graph_changes.Uses) -> None:
     """Store the names that are new, and of those that are not the codes they lack; and what has changed of uses."""
     new = {found.rows[key] for key in found.new}
-    coming = (names.NewName(found.rows[key], key, signature(key), found.codes.get(key)) for key in found.new)
+    coming = [names.NewName(found.rows[key], key, signature(key), found.codes.get(key)) for key in found.new]
     names.set_codes(connection, [(code, key) for key, code in found.codes.items() if found.rows[key] not in new])
     names.add(connection, coming, uses.uses, uses.persons)
     names.use(connection, _without(uses.uses, new), _without(uses.persons, new))
