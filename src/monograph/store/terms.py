@@ -116,6 +116,7 @@ class Changes:
         """Do all of it."""
         for comes, group in groupby(self.rows, key=lambda row: row[0]):
             (add if comes else remove)(connection, (entry for _, entry in group))
+        self.rows.clear()
 
 
 def clear(connection: Connection) -> None:

@@ -273,7 +273,7 @@ def _store_parcel(
     tally.problems.extend(problems)
     if source is not None:
         if parcel.last and not parcel.broken:
-            _remove_left_out(connection, parcel, source, tally)
+            _remove_left_out(connection, parcel, source, derived.index, tally)
         faulty = faulty or bool(problems) or parcel.broken
         if faulty or not parcel.last:
             sources.doubt(connection, source, faulty=faulty)
@@ -285,13 +285,15 @@ def _source(connection: Connection, source: sources.Source, new: _New) -> int:
     return sources.put(connection, source) if row is None else row
 
 
-def _remove_left_out(connection: Connection, parcel: Parcel, source: int, tally: Tally) -> None:
+def _remove_left_out(connection: Connection, parcel: Parcel, source: int, index: terms.Changes, tally: Tally) -> None:
     """Take out documents that a file held before and holds no more."""
     listed = parcel.before | {document.id for document in parcel.documents}
-    for row in documents.of_source(connection, source):
-        if row.id not in listed:
-            tally.chunks_removed += remove_row(connection, row)
-            tally.removed += 1
+    gone = [row for row in documents.of_source(connection, source) if row.id not in listed]
+    if gone:
+        index.write(connection)  # They may have come with this very batch.
+    for row in gone:
+        tally.chunks_removed += remove_row(connection, row)
+        tally.removed += 1
 
 
 def remove_row(connection: Connection, row: documents.Row) -> int:
