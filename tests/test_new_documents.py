@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from monograph.store import graphs, roots
 from monograph.store.database import Connection
 from monograph.store.sources import Source
 from monograph.values import ENTITY_KINDS, Root
-from monograph.write import commit
+from monograph.write import commit, names
 from monograph.write.batch import Parcel
 from monograph.write.commit import Tally
 
@@ -201,26 +201,24 @@ def run(path: Path, history: History) -> Stored:
 
 @contextmanager
 def meanwhile(other: Monograph, batch: Batch) -> Iterator[None]:
-    """Let another writer do its work between the making of a batch and the storing of it."""
-    real = commit.relate
+    """Let another writer do its work once all of a batch is made, and nothing of it stored."""
+    real = names.name
     done = False
 
-    def relate(*given: Any) -> Any:
+    def name(*given: Any) -> names.Named:
         nonlocal done
         found = real(*given)
         if not done:
             done = True
             for document in batch.meanwhile:
-                try:
+                with suppress(InvalidDocument):
                     other.add([document])
-                except InvalidDocument:
-                    continue
             if batch.compacted:
                 other.compact()
         return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(commit, "relate", relate)
+        patch.setattr(names, "name", name)
         yield
 
 
