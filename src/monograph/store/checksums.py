@@ -9,22 +9,28 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import TypeAlias
 
 from monograph.values import content_hash
 
+Value: TypeAlias = bytes | str | int | None
 BLOCK_BITS = 24
 """A block of text is numbered by its document's row and, in so many bits, by its place there."""
 
 
-def checksum(*parts: bytes | str | int | None) -> int:
+def checksum(*parts: Value) -> int:
     """The CRC-32 of some values, each with its length, so that values do not run together; text is its UTF-8."""
-    found = 0
+    joined = []
     for part in parts:
-        text = isinstance(part, bytes | str)
-        data = part if isinstance(part, bytes) else str(part).encode("utf-8", "surrogatepass")
-        found = zlib.crc32(data, zlib.crc32(b"%d %d:" % (text, len(data)), found))
-    return found
+        if isinstance(part, bytes | str):
+            data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")
+            joined += [b"1 %d:" % len(data), data]
+        else:
+            told = b"%d" % part if isinstance(part, int) else str(part).encode()
+            joined.append(b"0 %d:%b" % (len(told), told))
+    return zlib.crc32(b"".join(joined))
 
 
 def differ_by_a_byte(stored: int, found: int) -> bool:
@@ -55,25 +61,38 @@ def of_contents(connection: sqlite3.Connection, row: int, also: Sequence[int] = 
     also:
         Rows of documents that are not there, whose chunks are counted as its own.
     """
-    found = checksum(
-        *connection.execute(
-            """SELECT CAST(id AS BLOB), CAST(uri AS BLOB), CAST(title AS BLOB), CAST(metadata AS BLOB),
-            CAST(sections AS BLOB), sha256, characters FROM documents WHERE document = ?""",
-            (row,),
-        ).fetchone()
-    )
+    columns = connection.execute(
+        """SELECT CAST(id AS BLOB), CAST(uri AS BLOB), CAST(title AS BLOB), CAST(metadata AS BLOB),
+        CAST(sections AS BLOB), sha256, characters FROM documents WHERE document = ?""",
+        (row,),
+    ).fetchone()
     blocks = connection.execute(
         "SELECT block, CAST(text AS BLOB) FROM texts WHERE block >= ? AND block < ? ORDER BY block",
         (row << BLOCK_BITS, (row + 1) << BLOCK_BITS),
     )
-    for block in blocks:
-        found = checksum(found, *block)
-    for chunk in _chunks(connection, [row, *also]):
-        found = checksum(found, *chunk)
+    return of_rows(columns, blocks, _chunks(connection, [row, *also]))
+
+
+def of_rows(document: Iterable[Value], blocks: Iterable[Iterable[Value]], chunks: Iterable[Iterable[Value]]) -> int:
+    """The same by what is stored.
+
+    Parameters
+    ----------
+    document:
+        Its id, uri, title, metadata, sections, sha256 and characters.
+    blocks:
+        (block, text), in order.
+    chunks:
+        (row, id, ordinal, start, end, metadata, merged, and the key of a vector that came with it, else None) in
+        reading order.
+    """
+    found = checksum(*document)
+    for row in chain(blocks, chunks):
+        found = checksum(found, *row)
     return found
 
 
-def _chunks(connection: sqlite3.Connection, documents: Sequence[int]) -> Iterator[tuple[bytes | int | None, ...]]:
+def _chunks(connection: sqlite3.Connection, documents: Sequence[int]) -> Iterator[tuple[Value, ...]]:
     marks = ",".join("?" * len(documents))
     for *columns, key, value in connection.execute(
         f"""SELECT c.chunk, CAST(c.id AS BLOB), c.ordinal, c.start, c."end", CAST(c.metadata AS BLOB),
@@ -104,7 +123,7 @@ def is_sound(connection: sqlite3.Connection, row: int) -> bool:
     return stored is None or stored == of_document(connection, row)
 
 
-def put(connection: sqlite3.Connection, name: str, *parts: bytes | str | int | None) -> None:
+def put(connection: sqlite3.Connection, name: str, *parts: Value) -> None:
     """Note what a row that is the only one of its kind is, under a name of its own."""
     connection.execute("INSERT OR REPLACE INTO checksums (name, checksum) VALUES (?, ?)", (name, checksum(*parts)))
 
@@ -119,7 +138,7 @@ def has(connection: sqlite3.Connection, name: str) -> bool:
     return connection.execute("SELECT 1 FROM checksums WHERE name = ?", (name,)).fetchone() is not None
 
 
-def holds(connection: sqlite3.Connection, name: str, *parts: bytes | str | int | None) -> bool:
+def holds(connection: sqlite3.Connection, name: str, *parts: Value) -> bool:
     """Whether a row is what was noted under a name, as far as that is known."""
     row = connection.execute("SELECT checksum FROM checksums WHERE name = ?", (name,)).fetchone()
     return row is None or row[0] == checksum(*parts)

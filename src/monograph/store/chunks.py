@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from monograph.errors import InvalidDocument
-from monograph.store import documents, graphs, terms, vectors
+from monograph.store import documents, graph_changes, terms, vectors
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
+from monograph.store.keyed import select
+from monograph.store.row_numbers import next_row
 from monograph.store.unreadable import UNDECODABLE
 from monograph.values import Chunk, Metadata
 
@@ -70,14 +72,13 @@ def replace(
         If a chunk's id belongs to another document, or comes twice.
     """
     wanted = {chunk.id: (chunk, memo) for chunk, memo in zip(chunks, memo_rows, strict=True)}
-    if len(wanted) < len(chunks):
-        raise InvalidDocument(f"document {owner.id!r} has two chunks of one id", "give every chunk an id of its own")
     known = {
         row[1]: row
         for row in connection.execute(
             'SELECT chunk, id, start, "end" FROM chunks WHERE document = ?', (owner.row,)
         ).fetchall()
     }
+    check_ids(connection, owner.id, [chunk.id for chunk in chunks], known.keys())
     # A chunk is the same when its id and its text are: ids of our own imply it, a caller's may not.
     text = documents.text(connection, owner.row, 0, max((row[3] for row in known.values()), default=0))
     texts = {name: text[row[2] : row[3]] for name, row in known.items()}
@@ -88,51 +89,71 @@ def replace(
     if owner.title != owner.old_title:
         index.remove(terms.Entry(known[name][0], owner.old_title, texts[name]) for name in kept)
         index.add(terms.Entry(known[name][0], owner.title, texts[name]) for name in kept)
-    fresh, pairs = [], []
-    for name, (chunk, memo) in wanted.items():
-        if name in kept:
-            row = known[name][0]
-            _update(connection, row, owner, chunk)
-        else:
-            row = _insert(connection, owner, chunk)
-            fresh.append(terms.Entry(row, owner.title, chunk.text))
-        pairs.append((row, memo))
-    vectors.assign(connection, pairs)
-    index.add(fresh)
-    return Swap(added=len(fresh), removed=len(gone))
+    coming = [name for name in wanted if name not in kept]
+    for name in kept:
+        _update(connection, known[name][0], owner, wanted[name][0])
+    rows = {name: known[name][0] for name in kept}
+    rows |= {name: row for row, name in enumerate(coming, next_row(connection, "chunks"))}
+    add(connection, ((rows[name], columns(owner, wanted[name][0])) for name in coming))
+    vectors.assign(connection, [(rows[name], memo) for name, (_, memo) in wanted.items()])
+    index.add(terms.Entry(rows[name], owner.title, wanted[name][0].text) for name in coming)
+    return Swap(added=len(coming), removed=len(gone))
 
 
-def _columns(owner: Owner, chunk: Chunk) -> tuple[object, ...]:
-    metadata = json.dumps(chunk.metadata, ensure_ascii=False)
-    merged = json.dumps({**owner.metadata, **chunk.metadata}, ensure_ascii=False) if chunk.metadata else None
-    return owner.row, chunk.ordinal, chunk.start, chunk.end, metadata, merged
+def check_ids(connection: Connection, document_id: str, ids: Sequence[str], own: Set[str] = frozenset()) -> None:
+    """Raise InvalidDocument if an id of a document's chunks comes twice, or another document has it.
 
-
-def _insert(connection: Connection, owner: Owner, chunk: Chunk) -> int:
-    inserted = connection.execute(
-        """INSERT INTO chunks (id, document, ordinal, start, "end", metadata, merged) VALUES (?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT (id) DO NOTHING RETURNING chunk""",
-        (chunk.id, *_columns(owner, chunk)),
-    ).fetchone()
-    if inserted is None:
+    ``own`` are ids of chunks that are the document's already.
+    """
+    if len(set(ids)) < len(ids):
+        raise InvalidDocument(f"document {document_id!r} has two chunks of one id", "give every chunk an id of its own")
+    taken = known_ids(connection, [name for name in ids if name not in own])
+    if taken:
+        name = next(name for name in ids if name in taken)
         raise InvalidDocument(
-            f"chunk {chunk.id!r} of document {owner.id!r} belongs to another document", "give it an id of its own"
+            f"chunk {name!r} of document {document_id!r} belongs to another document", "give it an id of its own"
         )
-    return int(inserted[0])
+
+
+Columns: TypeAlias = tuple[str, int, int, int, int, str, str | None]
+"""id, document, ordinal, start, end, metadata, merged."""
+
+
+def columns(owner: Owner, chunk: Chunk) -> Columns:
+    """What is to be stored of a chunk."""
+    own, merged = "{}", None
+    if chunk.metadata:
+        own = json.dumps(chunk.metadata, ensure_ascii=False)
+        merged = json.dumps({**owner.metadata, **chunk.metadata}, ensure_ascii=False)
+    return chunk.id, owner.row, chunk.ordinal, chunk.start, chunk.end, own, merged
+
+
+def add(connection: Connection, new: Iterable[tuple[int, Columns]]) -> None:
+    """Store chunks whose ids are not there, by row, without what is derived from them."""
+    connection.executemany(
+        """INSERT INTO chunks (chunk, id, document, ordinal, start, "end", metadata, merged)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)""",
+        ((row, *values) for row, values in new),
+    )
+
+
+def known_ids(connection: Connection, ids: Sequence[str]) -> set[str]:
+    """Those of some ids that chunks have."""
+    return {name for (name,) in select(connection, "SELECT id FROM chunks WHERE id IN", ids)}
 
 
 def _update(connection: Connection, row: int, owner: Owner, chunk: Chunk) -> None:
     connection.execute(
         """UPDATE chunks SET document = ?2, ordinal = ?3, start = ?4, "end" = ?5, metadata = ?6, merged = ?7
         WHERE chunk = ?1 AND (document, ordinal, start, "end", metadata, merged) IS NOT (?2, ?3, ?4, ?5, ?6, ?7)""",
-        (row, *_columns(owner, chunk)),
+        (row, *columns(owner, chunk)[1:]),
     )
 
 
 def _remove(connection: Connection, entries: Sequence[terms.Entry]) -> None:
     """Take chunks out of every table but the inverted index."""
     rows = [(entry.chunk,) for entry in entries]
-    graphs.remove_chunks(connection, (entry.chunk for entry in entries))
+    graph_changes.remove_chunks(connection, (entry.chunk for entry in entries))
     connection.executemany("DELETE FROM vectors WHERE chunk = ?", rows)
     connection.executemany("DELETE FROM chunks WHERE chunk = ?", rows)
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from monograph.errors import DamagedDocument, InvalidDocument
-from monograph.store import graphs, unreadable
+from monograph.store import graph_changes, unreadable
 from monograph.store.checksums import BLOCK_BITS
 from monograph.store.database import Connection, path_of
+from monograph.store.keyed import select
 from monograph.store.places import owner_of
 from monograph.store.roots import every as every_root
 from monograph.store.unreadable import UNDECODABLE
@@ -43,6 +44,11 @@ _COLUMNS = "document, id, source, uri, title, sha256, characters"
 def find(connection: Connection, document_id: str) -> Row | None:
     """A document by its id."""
     return next(iter(_rows(connection, "WHERE id = ?", document_id)), None)
+
+
+def known_ids(connection: Connection, ids: Sequence[str]) -> set[str]:
+    """Those of some ids that documents have."""
+    return {name for (name,) in select(connection, "SELECT id FROM documents WHERE id IN", ids)}
 
 
 def by_uri(connection: Connection, uri: str) -> list[Row]:
@@ -105,57 +111,71 @@ def undecodable(connection: Connection, row: int, error: sqlite3.OperationalErro
     return damaged(connection, row, next(faults, str(error)))
 
 
-def put(connection: Connection, document: Document, sha256: bytes, source: int | None) -> int:
-    """Store a document, new or known by its id, without its chunks; returns its row number.
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What is stored of a document itself, and its text in blocks: (block, text)."""
+
+    row: int
+    source: int | None
+    own: tuple[str, str, str, str, str, bytes, int]
+    """id, uri, title, metadata, sections, sha256, characters."""
+    blocks: list[tuple[int, str]]
+
+
+def columns(row: int, document: Document, sha256: bytes, source: int | None) -> Columns:
+    """What is to be stored of a document under a row number.
 
     Raises
     ------
     InvalidDocument
         If it has more than 68 thousand million characters.
     """
-    if len(document.text) > BLOCK_CHARACTERS * _MOST_BLOCKS:
-        raise InvalidDocument(f"document {document.id!r} has {len(document.text):,} characters", "cut it in parts")
-    values = (
-        source,
+    text = document.text
+    if is_too_long(document):
+        raise InvalidDocument(f"document {document.id!r} has {len(text):,} characters", "cut it in parts")
+    own = (
+        document.id,
         document.uri,
         document.title,
         json.dumps(document.metadata, ensure_ascii=False),
         json.dumps([[section.start, *section.path] for section in document.sections], ensure_ascii=False),
         sha256,
-        len(document.text),
-        document.id,
+        len(text),
     )
-    # In two steps: SQLite opens a statement journal for an upsert, which costs many times the insert.
-    known = find(connection, document.id)
-    inserted = None
-    if known is None:
-        inserted = connection.execute(
-            """INSERT INTO documents (source, uri, title, metadata, sections, sha256, characters, id)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)""",
-            values,
-        ).lastrowid
-    else:
-        connection.execute(
-            """UPDATE documents SET source = ?, uri = ?, title = ?, metadata = ?, sections = ?, sha256 = ?,
-            characters = ? WHERE id = ?""",
-            values,
-        )
-    row = int(inserted or 0) if known is None else known.row
-    _put_text(connection, row, document.text)
-    return row
+    pieces = (text[at : at + BLOCK_CHARACTERS] for at in range(0, max(len(text), 1), BLOCK_CHARACTERS))
+    return Columns(row, source, own, list(enumerate(pieces, row << BLOCK_BITS)))
 
 
-def _put_text(connection: Connection, row: int, text: str) -> None:
-    first, last = _blocks(row, 0, max(len(text), 1))
-    connection.execute("DELETE FROM texts WHERE block > ? AND block < ?", (last, (row + 1) << BLOCK_BITS))
-    for block in range(first, last + 1):
-        at = (block - first) * BLOCK_CHARACTERS
-        # An unchanged block is not written again: an edit in a long document writes a few pages.
-        connection.execute(
-            """INSERT INTO texts VALUES (?, ?) ON CONFLICT (block) DO UPDATE SET text = excluded.text
-            WHERE text IS NOT excluded.text""",
-            (block, text[at : at + BLOCK_CHARACTERS]),
-        )
+def is_too_long(document: Document) -> bool:
+    """Whether a document has more text than rows can be numbered for."""
+    return len(document.text) > BLOCK_CHARACTERS * _MOST_BLOCKS
+
+
+def add(connection: Connection, new: Sequence[tuple[Columns, int]]) -> None:
+    """Store documents that are not there, without their chunks: (columns, checksum)."""
+    connection.executemany(
+        """INSERT INTO documents (id, uri, title, metadata, sections, sha256, characters, document, source, checksum)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+        ((*one.own, one.row, one.source, checksum) for one, checksum in new),
+    )
+    connection.executemany("INSERT INTO texts VALUES (?, ?)", (block for one, _ in new for block in one.blocks))
+
+
+def update(connection: Connection, new: Columns) -> None:
+    """Store another state of a document that is there, without its chunks."""
+    connection.execute(
+        """UPDATE documents SET uri = ?2, title = ?3, metadata = ?4, sections = ?5, sha256 = ?6, characters = ?7,
+        source = ?9 WHERE document = ?8 AND id = ?1""",
+        (*new.own, new.row, new.source),
+    )
+    last = new.blocks[-1][0]
+    connection.execute("DELETE FROM texts WHERE block > ? AND block < ?", (last, (new.row + 1) << BLOCK_BITS))
+    # An unchanged block is not written again: an edit in a long document writes a few pages.
+    connection.executemany(
+        """INSERT INTO texts VALUES (?, ?) ON CONFLICT (block) DO UPDATE SET text = excluded.text
+        WHERE text IS NOT excluded.text""",
+        new.blocks,
+    )
 
 
 def _blocks(row: int, start: int, end: int) -> tuple[int, int]:
@@ -226,7 +246,7 @@ def loaded_object(text: str) -> dict[str, Any]:
 
 def remove(connection: Connection, row: int) -> None:
     """Take out a document whose chunks are gone already."""
-    graphs.remove_document(connection, row)
+    graph_changes.remove_document(connection, row)
     connection.execute("DELETE FROM texts WHERE block >= ? AND block < ?", (row << BLOCK_BITS, (row + 1) << BLOCK_BITS))
     connection.execute("DELETE FROM documents WHERE document = ?", (row,))
 

@@ -31,7 +31,7 @@ def keys(connection: Connection) -> list[str]:
 
 def is_embedded(key: str) -> bool:
     """Whether a name of such a kind says anything: numbers and signs alone do not."""
-    return any(letter.isalpha() for letter in key)
+    return key[:1].isalpha() or any(letter.isalpha() for letter in key)
 
 
 def lacking(connection: Connection, dimension: int) -> list[str]:

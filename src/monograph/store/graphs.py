@@ -1,12 +1,10 @@
-"""Rows of ``chunk_graphs``, ``mentions``, ``subjects`` and ``aliases``: the entity–chunk graph."""
+"""Rows of ``chunk_graphs``, ``mentions``, ``subjects`` and ``aliases``: the entity–chunk graph, read."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass, field
-from struct import Struct
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,14 +13,10 @@ import numpy.typing as npt
 from monograph.store import names
 from monograph.store.database import Connection
 from monograph.store.filters import EVERYTHING, Allowed
-from monograph.values import ENTITY_KINDS
 
 NAMED = np.dtype([("name", "<i4"), ("first", "u1"), ("second", "u1"), ("kind", "u1")])
 """A name in a chunk: its row, the first two sentences it stands in (255 where there is no second), and its kind's place
 in :data:`monograph.values.ENTITY_KINDS`."""
-
-_NAMED = Struct("<iBBB")  # The same for Python's struct, which is faster for a few.
-_PERSON = ENTITY_KINDS.index("person")
 
 LINKED = np.dtype([("source", "<u2"), ("target", "<u2"), ("strength", "<f2")])
 """A model's relation: places of its ends among the chunk's names, and its strength."""
@@ -67,150 +61,15 @@ class SubjectChunk:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A document's part of the graph as rows.
+    """A document's part of the graph as rows, or some of it.
 
-    ``chunks`` by chunk row, every chunk of the document; ``subjects`` are what it is about; ``aliases`` pairs of the
+    ``chunks`` by chunk row; ``subjects`` are what it is about; ``aliases`` pairs of the
     rows of a short name and a full one.
     """
 
     chunks: Mapping[int, Part]
     subjects: frozenset[SubjectRow]
     aliases: frozenset[tuple[int, int]]
-
-
-@dataclass(frozen=True, slots=True)
-class Uses:
-    """Changes of how often names are used, by row, not written yet: many documents' together cost less."""
-
-    uses: Counter[int] = field(default_factory=Counter)
-    persons: Counter[int] = field(default_factory=Counter)
-
-    def include(self, other: Uses) -> None:
-        """Add another's changes to these."""
-        self.uses.update(other.uses)
-        self.persons.update(other.persons)
-
-
-def replace(connection: Connection, document: int, node: Node, uses: Uses) -> None:
-    """Make this a document's part of the graph, touching only what differs.
-
-    Parameters
-    ----------
-    document:
-        Its row; its chunks are stored already.
-    node:
-        Its part.
-    uses:
-        Collects what is to be written by :func:`monograph.store.names.use` before the transaction ends.
-    """
-    held = _parts(connection, document)
-    for chunk, part in node.chunks.items():
-        if held.get(chunk) != part:
-            _put(connection, chunk, part, held.get(chunk), uses)
-    _replace_subjects(connection, document, node.subjects, uses.uses)
-    _replace_aliases(connection, document, node.aliases)
-
-
-def _parts(connection: Connection, document: int) -> dict[int, Part]:
-    found = connection.execute(
-        "SELECT g.chunk, words, names, links FROM chunk_graphs AS g JOIN chunks USING (chunk) WHERE document = ?",
-        (document,),
-    )
-    return {row[0]: Part(*row[1:]) for row in found}
-
-
-def _put(connection: Connection, chunk: int, part: Part, old: Part | None, uses: Uses) -> None:
-    values = (part.words, part.names, part.links, chunk)
-    if old is None:
-        connection.execute("INSERT INTO chunk_graphs (words, names, links, chunk) VALUES (?, ?, ?, ?)", values)
-    else:
-        connection.execute("UPDATE chunk_graphs SET words = ?, names = ?, links = ? WHERE chunk = ?", values)
-    wanted = _named(part.names)
-    before = set() if old is None else _named(old.names)
-    connection.executemany("DELETE FROM mentions WHERE name = ? AND chunk = ?", ((n, chunk) for n in before - wanted))
-    connection.executemany("INSERT INTO mentions (name, chunk) VALUES (?, ?)", ((n, chunk) for n in wanted - before))
-    uses.uses.update(wanted - before)
-    uses.uses.subtract(before - wanted)
-    uses.persons.update(_persons(part.names))
-    if old is not None:
-        uses.persons.subtract(_persons(old.names))
-
-
-def pack_named(records: Iterable[tuple[int, int, int, int]]) -> bytes:
-    """NAMED records as bytes: (name, first, second, kind)."""
-    return b"".join(_NAMED.pack(*one) for one in records)
-
-
-def _persons(packed: bytes) -> list[int]:
-    return [name for name, _, _, kind in _NAMED.iter_unpack(packed) if kind == _PERSON]
-
-
-def _named(packed: bytes) -> set[int]:
-    return {one[0] for one in _NAMED.iter_unpack(packed)}
-
-
-def _replace_subjects(connection: Connection, document: int, wanted: Set[SubjectRow], changes: Counter[int]) -> None:
-    found = connection.execute("SELECT name, by_title, qualifier FROM subjects WHERE document = ?", (document,))
-    held = {SubjectRow(row[0], bool(row[1]), row[2]) for row in found}
-    connection.executemany(
-        "DELETE FROM subjects WHERE name = ? AND document = ?", ((one.name, document) for one in held - wanted)
-    )
-    connection.executemany(
-        "INSERT INTO subjects (name, document, by_title, qualifier) VALUES (?, ?, ?, ?)",
-        ((one.name, document, one.by_title, one.qualifier) for one in wanted - held),
-    )
-    changes.update(one.name for one in wanted - held)
-    changes.subtract(one.name for one in held - wanted)
-
-
-def _replace_aliases(connection: Connection, document: int, wanted: Set[tuple[int, int]]) -> None:
-    held = set(connection.execute("SELECT name, full FROM aliases WHERE document = ?", (document,)))
-    connection.executemany(
-        "DELETE FROM aliases WHERE name = ? AND full = ? AND document = ?", ((*one, document) for one in held - wanted)
-    )
-    connection.executemany(
-        "INSERT INTO aliases (name, full, document) VALUES (?, ?, ?)", ((*one, document) for one in wanted - held)
-    )
-
-
-def remove_chunks(connection: Connection, chunks: Iterable[int]) -> None:
-    """Take chunks out of the graph, and forget which extraction was theirs."""
-    changes, persons = Counter[int](), Counter[int]()
-    for chunk in chunks:
-        row = connection.execute("DELETE FROM chunk_graphs WHERE chunk = ? RETURNING names", (chunk,)).fetchone()
-        gone = set() if row is None else _named(row[0])
-        persons.subtract(() if row is None else _persons(row[0]))
-        connection.executemany("DELETE FROM mentions WHERE name = ? AND chunk = ?", ((name, chunk) for name in gone))
-        connection.execute("DELETE FROM extractions WHERE chunk = ?", (chunk,))
-        changes.subtract(gone)
-    names.use(connection, changes, persons)
-
-
-def remove_document(connection: Connection, document: int) -> None:
-    """Take out what a document is about, and the aliases it states. Its chunks go with :func:`remove_chunks`."""
-    changes: Counter[int] = Counter()
-    _replace_subjects(connection, document, set(), changes)
-    _replace_aliases(connection, document, set())
-    names.use(connection, changes, {})
-
-
-def clear(connection: Connection) -> None:
-    """Empty the graph, as before it is made anew. Extractions stay, and so do codes of names."""
-    for table in ("chunk_graphs", "mentions", "subjects", "aliases"):
-        connection.execute(f"DELETE FROM {table}")  # noqa: S608 - constants
-    connection.execute("UPDATE names SET uses = 0, persons = 0, head = NULL, reason = NULL")
-
-
-def assign(connection: Connection, pairs: Iterable[tuple[int, int]]) -> None:
-    """Say which extraction is which chunk's: (chunk row, memo row)."""
-    # Not an upsert: where rows are watched by constraints, SQLite opens a statement journal for one, which takes fifty
-    # times as long as the insert.
-    for chunk, memo in pairs:
-        held = connection.execute("SELECT memo FROM extractions WHERE chunk = ?", (chunk,)).fetchone()
-        if held is None:
-            connection.execute("INSERT INTO extractions (chunk, memo) VALUES (?, ?)", (chunk, memo))
-        elif held[0] != memo:
-            connection.execute("UPDATE extractions SET memo = ? WHERE chunk = ?", (memo, chunk))
 
 
 def extraction_values(connection: Connection, chunks: Iterable[int]) -> dict[int, bytes]:
@@ -244,12 +103,21 @@ def titled_extractions(connection: Connection, chunks: Iterable[int]) -> dict[in
     return {chunk: (memo, title) for chunk, memo, title in found}
 
 
+def parts(connection: Connection, document: int) -> dict[int, Part]:
+    """What is stored of a document's chunks, by chunk row."""
+    found = connection.execute(
+        "SELECT g.chunk, words, names, links FROM chunk_graphs AS g JOIN chunks USING (chunk) WHERE document = ?",
+        (document,),
+    )
+    return {row[0]: Part(*row[1:]) for row in found}
+
+
 def stored(connection: Connection, document: int) -> Node:
     """A document's part of the graph as it is stored."""
     subjects = connection.execute("SELECT name, by_title, qualifier FROM subjects WHERE document = ?", (document,))
     aliases = connection.execute("SELECT name, full FROM aliases WHERE document = ?", (document,))
     return Node(
-        _parts(connection, document),
+        parts(connection, document),
         frozenset(SubjectRow(row[0], bool(row[1]), row[2]) for row in subjects),
         frozenset((name, full) for name, full in aliases),
     )

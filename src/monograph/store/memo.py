@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from itertools import count
 
 from monograph.store.checksums import checksum
 from monograph.store.database import Connection
+from monograph.store.keyed import select
+from monograph.store.row_numbers import next_row
 
 VECTOR = "vector"
 """Kind of an embedding; its value is float32, little-endian."""
@@ -26,7 +29,6 @@ DAMAGED = "damaged"
 """Kind of a value that is not what was made: it stands until what used it has another, and is found by no key."""
 KINDS = (VECTOR, EXTRACTION, CODE, SUMMARY, ANSWER)
 
-_ASKED_AT_ONCE = 500
 _WRONG = "(checksum IS NOT NULL AND checksum != checksum(CAST(kind AS BLOB), key, value) OR kind = 'damaged')"
 _UNUSED = """memo NOT IN (SELECT memo FROM vectors) AND memo NOT IN (SELECT memo FROM extractions)
     AND NOT EXISTS (SELECT 1 FROM nodes WHERE gist = memo.memo)
@@ -40,16 +42,10 @@ def rows(connection: Connection, kind: str, keys: Sequence[bytes]) -> dict[bytes
     -------
     Row number by key, for the keys that are there.
     """
-    found: dict[bytes, int] = {}
-    for first in range(0, len(keys), _ASKED_AT_ONCE):
-        part = keys[first : first + _ASKED_AT_ONCE]
-        marks = ",".join("?" * len(part))
-        query = f"SELECT key, memo FROM memo WHERE kind = ? AND key IN ({marks})"  # noqa: S608 - only question marks
-        found.update(connection.execute(query, (kind, *part)))
-    return found
+    return dict(select(connection, "SELECT key, memo FROM memo WHERE kind = ? AND key IN", keys, kind))
 
 
-def put(connection: Connection, kind: str, values: Iterable[tuple[bytes, bytes, int]]) -> None:
+def put(connection: Connection, kind: str, values: Iterable[tuple[bytes, bytes, int]]) -> dict[bytes, int]:
     """Remember values; one that is there already stays as it is.
 
     Parameters
@@ -58,22 +54,26 @@ def put(connection: Connection, kind: str, values: Iterable[tuple[bytes, bytes, 
         What was derived.
     values:
         (key, value, tokens spent to make it).
+
+    Returns
+    -------
+    Row number by key.
     """
+    given: dict[bytes, tuple[bytes, int]] = {}
+    for key, value, tokens in values:
+        given.setdefault(key, (value, tokens))
+    found = rows(connection, kind, list(given))
+    fresh = dict(zip((key for key in given if key not in found), count(next_row(connection, "memo")), strict=False))
     connection.executemany(
-        "INSERT INTO memo (kind, key, value, tokens, checksum) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        ((kind, key, value, tokens, checksum(kind.encode(), key, value)) for key, value, tokens in values),
+        "INSERT INTO memo (memo, kind, key, value, tokens, checksum) VALUES (?, ?, ?, ?, ?, ?)",
+        ((row, kind, key, *given[key], checksum(kind.encode(), key, given[key][0])) for key, row in fresh.items()),
     )
+    return found | fresh
 
 
 def values(connection: Connection, rows: Iterable[int]) -> dict[int, bytes]:
     """Values by row, for the rows that are there."""
-    asked = list(rows)
-    found: dict[int, bytes] = {}
-    for first in range(0, len(asked), _ASKED_AT_ONCE):
-        part = asked[first : first + _ASKED_AT_ONCE]
-        marks = ",".join("?" * len(part))
-        found.update(connection.execute(f"SELECT memo, value FROM memo WHERE memo IN ({marks})", part))  # noqa: S608
-    return found
+    return dict(select(connection, "SELECT memo, value FROM memo WHERE memo IN", list(rows)))
 
 
 def keys(connection: Connection, rows: Iterable[int]) -> dict[int, bytes]:

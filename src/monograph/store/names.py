@@ -46,23 +46,38 @@ class Member:
     reason: str
 
 
-def ensure(connection: Connection, names: Mapping[str, int]) -> dict[str, int]:
-    """The rows of names, made where they are missing.
+@dataclass(frozen=True, slots=True)
+class NewName:
+    """A name that is not there yet; ``code`` is the signs of its embedding, None where it has none."""
 
-    Parameters
-    ----------
-    names:
-        Signature by key.
+    row: int
+    key: str
+    signature: int
+    code: bytes | None = None
 
-    Returns
-    -------
-    Row by key.
+
+def add(connection: Connection, new: Sequence[NewName], uses: Mapping[int, int], persons: Mapping[int, int]) -> None:
+    """Store names that are not there, with the rows and the chunks that use them, by row.
+
+    Which names are one entity hangs on those that live: no trigger says so for new ones.
     """
     connection.executemany(
-        "INSERT INTO names (key, signature, uses, persons) VALUES (?, ?, 0, 0) ON CONFLICT (key) DO NOTHING",
-        names.items(),
+        "INSERT INTO names (name, key, signature, code, checksum, uses, persons) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            (
+                one.row,
+                one.key,
+                one.signature,
+                one.code,
+                None if one.code is None else checksum(one.key.encode(), one.code),
+                uses.get(one.row, 0),
+                persons.get(one.row, 0),
+            )
+            for one in new
+        ),
     )
-    return rows(connection, names)
+    living = {one.signature for one in new if uses.get(one.row, 0) > 0}
+    connection.executemany("INSERT OR IGNORE INTO unresolved VALUES (?)", ((one,) for one in sorted(living)))
 
 
 def rows(connection: Connection, keys: Iterable[str]) -> dict[str, int]:

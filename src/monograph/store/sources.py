@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from monograph.store.database import Connection
+from monograph.store.keyed import select
 
 _UNFINISHED, _FAULTY = -1, -2
 """In place of the time at which a file was changed."""
@@ -60,6 +61,26 @@ def put(connection: Connection, source: Source) -> int:
         (source.uri, source.root, source.sha256, source.size, source.modified_ns),
     ).fetchone()
     return int(row)
+
+
+def add(connection: Connection, new: Sequence[Source]) -> set[str]:
+    """Store the states of files that are not known yet, and leave those that are; returns the uris of the new ones."""
+    by_uri = {one.uri: one for one in reversed(new)}
+    coming = by_uri.keys() - rows(connection, list(by_uri)).keys()
+    connection.executemany(
+        "INSERT INTO sources (uri, root, sha256, size, modified_ns) VALUES (?, ?, ?, ?, ?)",
+        (
+            (one.uri, one.root, one.sha256, one.size, one.modified_ns)
+            for uri, one in reversed(by_uri.items())
+            if uri in coming
+        ),
+    )
+    return coming
+
+
+def rows(connection: Connection, uris: Sequence[str]) -> dict[str, int]:
+    """Row numbers of known files by uri."""
+    return dict(select(connection, "SELECT uri, source FROM sources WHERE uri IN", uris))
 
 
 def touch(connection: Connection, states: Iterable[tuple[str, int, int]]) -> None:

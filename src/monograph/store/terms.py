@@ -13,7 +13,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, islice
 
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
@@ -25,6 +25,8 @@ _UNSPACED = re.compile(
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 _WORD = re.compile(r"[\w\u0300-\u036f]+")
 _LENGTH_OF_TRIGRAM = 3
+_AT_ONCE = 1_024
+"""Chunks whose folded text is held in memory."""
 _SPARE = 16
 """Results asked for beyond the k best, which mostly show where those that tie with the last end."""
 
@@ -78,10 +80,15 @@ def _pairs(run: str) -> str:
 
 def add(connection: Connection, entries: Iterable[Entry]) -> None:
     """Index chunks."""
-    for entry in entries:
-        title, text, folded = indexed(entry)
-        connection.execute("INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)", (entry.chunk, title, text))
-        connection.execute("INSERT INTO trigrams (rowid, text) VALUES (?, ?)", (entry.chunk, folded))
+    waiting = iter(entries)
+    while some := [(one.chunk, *indexed(one)) for one in islice(waiting, _AT_ONCE)]:
+        connection.executemany(
+            "INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)",
+            ((chunk, title, text) for chunk, title, text, _ in some),
+        )
+        connection.executemany(
+            "INSERT INTO trigrams (rowid, text) VALUES (?, ?)", ((chunk, folded) for chunk, _, _, folded in some)
+        )
 
 
 def remove(connection: Connection, entries: Iterable[Entry]) -> None:
@@ -125,6 +132,7 @@ class Changes:
         """Do all of it."""
         for comes, group in groupby(self.rows, key=lambda row: row[0]):
             (add if comes else remove)(connection, (entry for _, entry in group))
+        self.rows.clear()
 
 
 def clear(connection: Connection) -> None:

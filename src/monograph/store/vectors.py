@@ -26,16 +26,26 @@ def pack(vector: Float32) -> bytes:
     return np.ascontiguousarray(vector, dtype=STORED).tobytes()
 
 
-def assign(connection: Connection, pairs: Iterable[tuple[int, int]]) -> None:
+def assign(connection: Connection, pairs: Sequence[tuple[int, int]]) -> None:
     """Give chunks their vectors: (chunk row, memo row)."""
     # Not an upsert: where rows are watched by constraints, SQLite opens a statement journal for one, which takes fifty
     # times as long as the insert.
-    for chunk, memo in pairs:
-        held = connection.execute("SELECT memo FROM vectors WHERE chunk = ?", (chunk,)).fetchone()
-        if held is None:
-            connection.execute("INSERT INTO vectors (chunk, memo) VALUES (?, ?)", (chunk, memo))
-        elif held[0] != memo:
-            connection.execute("UPDATE vectors SET memo = ? WHERE chunk = ?", (memo, chunk))
+    held = dict(
+        connection.execute(
+            "SELECT v.chunk, v.memo FROM json_each(?) AS c CROSS JOIN vectors AS v WHERE v.chunk = c.value",
+            (json.dumps([chunk for chunk, _ in pairs]),),
+        )
+    )
+    connection.executemany(
+        "UPDATE vectors SET memo = ?2 WHERE chunk = ?1",
+        (pair for pair in pairs if held.get(pair[0], pair[1]) != pair[1]),
+    )
+    add(connection, (pair for pair in pairs if pair[0] not in held))
+
+
+def add(connection: Connection, pairs: Iterable[tuple[int, int]]) -> None:
+    """The same for chunks that have none."""
+    connection.executemany("INSERT INTO vectors (chunk, memo) VALUES (?, ?)", pairs)
 
 
 def take(connection: Connection, chunks: Iterable[int]) -> None:

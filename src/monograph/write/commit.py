@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 from monograph.errors import BusyFile, InvalidDocument, MonographError
-from monograph.store import checksums, chunks, documents, graphs, memo, names, sources, terms
+from monograph.store import checksums, chunks, documents, graph_changes, memo, sources, terms
+from monograph.store import names as stored_names
 from monograph.store.database import Connection, savepoint
 from monograph.values import Move, Problem
+from monograph.write import names
 from monograph.write.batch import Parcel, changed
 from monograph.write.configuration import EMBEDDER
-from monograph.write.graph import Related, relate, remember_extractions, rows_of_names, store_part
+from monograph.write.graph import Related, relate, remember_extractions, rows_of_extractions, store_part
+from monograph.write.new_documents import Derived, new_ids, store_new
 from monograph.write.parallel import Precomputed
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import Prepared, prepare
@@ -109,16 +112,20 @@ def store(
             raise InvalidDocument(problem.reason, problem.mend)
     tally = Tally()
     work = [prepared for one in ready for prepared in one.prepared]
+    waiting = _Waiting()
     for _ in range(_TRIES):
-        embedded = remember_vectors(pipeline, work, precomputed.vectors)
+        embedded = remember_vectors(pipeline, work, precomputed.vectors, waiting.vectors)
         tally.embedded += embedded.embedded
         tally.remembered += embedded.remembered
         given = (chunk for one in work for chunk in one.chunks)
-        extracted = remember_extractions(pipeline, given, precomputed.extractions)
+        extracted = remember_extractions(pipeline, given, precomputed.extractions, waiting.extractions)
         tally.extracted += extracted.extracted
         tally.fell_back += extracted.fell_back
-        related = relate(pipeline, work, precomputed.parts)
-        stored = None if related is None else _commit(pipeline, ready, related, seen, strict=strict)
+        related = relate(pipeline, work, precomputed.parts, waiting.extractions)
+        if related is None:
+            continue
+        made = _Made(waiting, related, names.name(pipeline, related, precomputed.parts.codes))
+        stored = _commit(pipeline, ready, made, seen, strict=strict)
         if stored is not None:
             tally.include(stored)
             return tally
@@ -140,41 +147,89 @@ def _prepare(pipeline: Pipeline, batch: Sequence[Parcel], precomputed: Precomput
 
 
 @dataclass(frozen=True, slots=True)
-class _Derived:
-    """What documents of a batch count on: memo rows of vectors by key, rows of names by key, and the graph's parts.
+class _Waiting:
+    """What is as quickly made as it is remembered: it is stored with the documents that need it, in one transaction.
 
-    ``uses`` and ``index`` collect what the documents change of how often names are used, and in the inverted index.
+    Packed vectors and extractions, by their keys in the memo. What a model was paid for never waits.
     """
 
-    vectors: dict[bytes, int]
-    names: dict[str, int]
-    parts: dict[tuple[str, bytes], Related]
-    uses: graphs.Uses = field(default_factory=graphs.Uses)
-    index: terms.Changes = field(default_factory=terms.Changes)
+    vectors: dict[bytes, bytes] = field(default_factory=dict)
+    extractions: dict[bytes, bytes] = field(default_factory=dict)
 
 
-def _commit(
-    pipeline: Pipeline, ready: Sequence[_Ready], related: Sequence[Related], seen: Seen, *, strict: bool
-) -> Tally | None:
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What was made for a batch: what waits to be stored, the parts of the graph, and their names."""
+
+    waiting: _Waiting
+    related: Sequence[Related]
+    named: names.Named
+
+
+def _commit(pipeline: Pipeline, ready: Sequence[_Ready], made: _Made, seen: Seen, *, strict: bool) -> Tally | None:
     """Store a batch; None, and nothing stored, when something it counts on is not remembered any more."""
     work = [prepared for one in ready for prepared in one.prepared]
-    keys = list({key for prepared in work for key in prepared.keys})
     tally = Tally()
     with write(pipeline.database, pipeline.indexes) as connection:
         # Another process may have given the file another embedder since this one was opened.
         EMBEDDER.check(pipeline.database, pipeline.embedder)
-        held = memo.rows(connection, memo.VECTOR, keys)
-        rows = rows_of_names(connection, pipeline, related)
-        if len(held) < len(keys) or rows is None:
+        keys = dict.fromkeys(key for prepared in work for key in prepared.keys)
+        held = memo.rows(connection, memo.VECTOR, list(keys))
+        extracted = rows_of_extractions(connection, made.related, made.waiting.extractions)
+        named = names.numbered(connection, pipeline, made.named)
+        if (
+            extracted is None
+            or named is None
+            or any(key not in held and key not in made.waiting.vectors for key in keys)
+        ):
             return None
-        parts = {(one.document.id, one.sha256): part for one, part in zip(work, related, strict=True)}
-        derived = _Derived(held, rows, parts)
+        held |= memo.put(connection, memo.VECTOR, _lacking(keys, held, made.waiting.vectors))
+        wanted = (key for one in made.related for key in one.keys)
+        extracted |= memo.put(connection, memo.EXTRACTION, _lacking(wanted, extracted, made.waiting.extractions))
+        parts = {(one.document.id, one.sha256): part for one, part in zip(work, made.related, strict=True)}
+        derived = Derived(held, extracted, named.rows, parts)
         _take_out(connection, seen, tally)
+        new = _store_new(connection, ready, derived, tally)
+        names.store(connection, named, derived.uses)
+        later = replace(derived, uses=graph_changes.Uses())
         for one in ready:
-            _store_parcel(connection, one, derived, tally, strict=strict)
-        names.use(connection, derived.uses.uses, derived.uses.persons)
+            _store_parcel(connection, one, new, later, tally, strict=strict)
+        stored_names.use(connection, later.uses.uses, later.uses.persons)
         derived.index.write(connection)
     return tally
+
+
+def _lacking(
+    keys: Iterable[bytes], held: Mapping[bytes, int], waiting: Mapping[bytes, bytes]
+) -> list[tuple[bytes, bytes, int]]:
+    """What of the keys is not held, as :func:`monograph.store.memo.put` takes it."""
+    return [(key, waiting[key], 0) for key in keys if key not in held]
+
+
+@dataclass(frozen=True, slots=True)
+class _New:
+    """What of a batch is new and stored already: ids of documents, and rows by uri of files whose first part it is."""
+
+    documents: frozenset[str]
+    sources: dict[str, int]
+
+
+def _store_new(connection: Connection, ready: Sequence[_Ready], derived: Derived, tally: Tally) -> _New:
+    """Store the documents of a batch that are new, table by table."""
+    new = new_ids(connection, [(one.parcel, one.prepared) for one in ready])
+    files = [one.parcel.source for one in ready if one.parcel.source is not None]
+    added = sources.add(connection, files)
+    rows = sources.rows(connection, list({one.uri: None for one in files}))
+    work = [
+        (prepared, None if one.parcel.source is None else rows[one.parcel.source.uri])
+        for one in ready
+        for prepared in one.prepared
+        if prepared.document.id in new
+    ]
+    store_new(connection, work, derived)
+    tally.added += len(work)
+    tally.chunks_added += sum(len(prepared.chunks) for prepared, _ in work)
+    return _New(new, {uri: rows[uri] for uri in added})
 
 
 def _take_out(connection: Connection, seen: Seen, tally: Tally) -> None:
@@ -191,15 +246,20 @@ def _take_out(connection: Connection, seen: Seen, tally: Tally) -> None:
         sources.remove_empty(connection)
 
 
-def _store_parcel(connection: Connection, ready: _Ready, derived: _Derived, tally: Tally, *, strict: bool) -> None:
+def _store_parcel(
+    connection: Connection, ready: _Ready, new: _New, derived: Derived, tally: Tally, *, strict: bool
+) -> None:
+    """Store what of a parcel is not stored yet."""
     parcel = ready.parcel
     # What an earlier part left behind.
     faulty = parcel.source is not None and bool(parcel.before) and sources.is_faulty(connection, parcel.source.uri)
-    source = None if parcel.source is None else sources.put(connection, parcel.source)
+    source = None if parcel.source is None else _source(connection, parcel.source, new)
     problems = list(ready.failed)
     for prepared in ready.prepared:
+        if prepared.document.id in new.documents:
+            continue
         # Counted only when the document is stored.
-        own = replace(derived, uses=graphs.Uses(), index=terms.Changes())
+        own = replace(derived, uses=graph_changes.Uses(), index=terms.Changes())
         try:
             with savepoint(connection):
                 _store_document(connection, prepared, source, own, tally)
@@ -213,19 +273,27 @@ def _store_parcel(connection: Connection, ready: _Ready, derived: _Derived, tall
     tally.problems.extend(problems)
     if source is not None:
         if parcel.last and not parcel.broken:
-            _remove_left_out(connection, parcel, source, tally)
+            _remove_left_out(connection, parcel, source, derived.index, tally)
         faulty = faulty or bool(problems) or parcel.broken
         if faulty or not parcel.last:
             sources.doubt(connection, source, faulty=faulty)
 
 
-def _remove_left_out(connection: Connection, parcel: Parcel, source: int, tally: Tally) -> None:
+def _source(connection: Connection, source: sources.Source, new: _New) -> int:
+    """The row of a file, whose state is stored; that of a new one is when its first part comes."""
+    row = new.sources.pop(source.uri, None)
+    return sources.put(connection, source) if row is None else row
+
+
+def _remove_left_out(connection: Connection, parcel: Parcel, source: int, index: terms.Changes, tally: Tally) -> None:
     """Take out documents that a file held before and holds no more."""
     listed = parcel.before | {document.id for document in parcel.documents}
-    for row in documents.of_source(connection, source):
-        if row.id not in listed:
-            tally.chunks_removed += remove_row(connection, row)
-            tally.removed += 1
+    gone = [row for row in documents.of_source(connection, source) if row.id not in listed]
+    if gone:
+        index.write(connection)  # They may have come with this very batch.
+    for row in gone:
+        tally.chunks_removed += remove_row(connection, row)
+        tally.removed += 1
 
 
 def remove_row(connection: Connection, row: documents.Row) -> int:
@@ -236,7 +304,7 @@ def remove_row(connection: Connection, row: documents.Row) -> int:
 
 
 def _store_document(
-    connection: Connection, prepared: Prepared, source: int | None, derived: _Derived, tally: Tally
+    connection: Connection, prepared: Prepared, source: int | None, derived: Derived, tally: Tally
 ) -> None:
     document = prepared.document
     known = documents.find(connection, document.id)
@@ -250,19 +318,26 @@ def _store_document(
         tally.same += 1  # Another process was faster.
         return
     if known is None:
-        number = documents.put(connection, document, prepared.sha256, source)
-        old_title = document.title
+        chunks.check_ids(connection, document.id, [chunk.id for chunk in prepared.chunks])
+        store_new(connection, [(prepared, source)], derived)
+        tally.added += 1
+        tally.chunks_added += len(prepared.chunks)
     else:
-        number, old_title = known.row, known.title
-    owner = chunks.Owner(number, document.id, document.title, old_title, document.metadata)
-    swap = chunks.replace(
-        connection, owner, prepared.chunks, [derived.vectors[key] for key in prepared.keys], derived.index
-    )
-    store_part(connection, number, derived.parts[document.id, prepared.sha256], derived.names, derived.uses)
-    if known is not None:
-        documents.put(connection, document, prepared.sha256, source)
-    checksums.seal(connection, number)
-    tally.added += known is None
-    tally.changed += known is not None
-    tally.chunks_added += swap.added
-    tally.chunks_removed += swap.removed
+        swap = _replace(connection, known, prepared, derived)
+        tally.changed += 1
+        tally.chunks_added += swap.added
+        tally.chunks_removed += swap.removed
+
+
+def _replace(connection: Connection, known: documents.Row, prepared: Prepared, derived: Derived) -> chunks.Swap:
+    """Store another state of a document that is there."""
+    document = prepared.document
+    columns = documents.columns(known.row, document, prepared.sha256, known.source)
+    owner = chunks.Owner(known.row, document.id, document.title, known.title, document.metadata)
+    vectors = [derived.vectors[key] for key in prepared.keys]
+    swap = chunks.replace(connection, owner, prepared.chunks, vectors, derived.index)
+    part = derived.parts[document.id, prepared.sha256]
+    store_part(connection, known.row, part, derived.names, derived.extractions, derived.uses)
+    documents.update(connection, columns)
+    checksums.seal(connection, known.row)
+    return swap

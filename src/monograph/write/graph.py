@@ -13,18 +13,15 @@ import numpy as np
 from monograph.derive.extract import extraction_price
 from monograph.errors import ModelUnavailable
 from monograph.graph.build import DocumentPart, Linked, document_part
-from monograph.graph.names import signature
-from monograph.graph.resolve import Candidate, heads
 from monograph.graph.short_names import Pairs
 from monograph.models import Embedder, Extractor
-from monograph.store import extractions, graphs, memo, names
+from monograph.store import extractions, graph_changes, graphs, memo, names
 from monograph.store.chunks import rows_of_document as chunk_rows
 from monograph.store.database import Connection
 from monograph.store.embedded_names import is_embedded
 from monograph.store.unreadable import UNDECODABLE, damaged
 from monograph.values import EMBEDDED_KINDS, ENTITY_KINDS, Chunk, content_hash
 from monograph.write import vectors
-from monograph.write.configuration import EMBEDDER
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import Prepared
 
@@ -33,8 +30,6 @@ REMEMBERED_AT_ONCE = 256
 
 PATIENCE = 0.5
 """Seconds after which what a slow model found is written, so that a crash costs little."""
-
-NAMES_AT_ONCE = 4_096
 
 _PLACE_OF_KIND = {kind: place for place, kind in enumerate(ENTITY_KINDS)}
 
@@ -59,11 +54,19 @@ def extraction_key_of(extractor: str, text: str) -> bytes:
 
 
 def remember_extractions(
-    pipeline: Pipeline, chunks: Iterable[Chunk], made: Mapping[bytes, bytes] = vectors.NONE
+    pipeline: Pipeline,
+    chunks: Iterable[Chunk],
+    made: Mapping[bytes, bytes] = vectors.NONE,
+    waiting: dict[bytes, bytes] | None = None,
 ) -> Extracted:
     """Extract from the chunks that the memo does not know, and remember each extraction as it comes.
 
-    ``made`` are packed extractions by key that were made ahead.
+    Parameters
+    ----------
+    made:
+        Packed extractions by key that were made ahead.
+    waiting:
+        Gets those that need not be remembered at once, by key; None to remember all.
 
     Raises
     ------
@@ -73,13 +76,16 @@ def remember_extractions(
     wanted = {extraction_key(pipeline.extractor, chunk.text): chunk for chunk in chunks}
     with pipeline.database.read() as connection:
         held = memo.rows(connection, memo.EXTRACTION, list(wanted))
-    lacking = [(key, chunk) for key, chunk in wanted.items() if key not in held]
+    lacking = [(key, chunk) for key, chunk in wanted.items() if key not in held and key not in (waiting or ())]
     ready = [(key, made[key], 0) for key, _ in lacking if key in made]
     left = [(key, chunk) for key, chunk in lacking if key not in made]
     done = fell_back = 0
     for group in chain([ready] if ready else [], _groups(pipeline.extractor, left)):
-        with pipeline.database.write() as connection:
-            memo.put(connection, memo.EXTRACTION, group)
+        if waiting is not None and pipeline.extracts_quickly:
+            waiting.update((key, value) for key, value, _ in group)
+        else:
+            with pipeline.database.write() as connection:
+                memo.put(connection, memo.EXTRACTION, group)
         done += len(group)
         fell_back += sum(extractions.failed(value) for _, value, _ in group)
     if done != len(lacking):
@@ -126,7 +132,10 @@ def _groups(extractor: Extractor, work: Sequence[tuple[bytes, Chunk]]) -> Iterat
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A document's part of the graph, and the memo keys and rows of its chunks' extractions, in reading order."""
+    """A document's part of the graph, and the memo keys and rows of its chunks' extractions, in reading order.
+
+    The row of an extraction that is not stored yet is 0.
+    """
 
     part: DocumentPart
     keys: tuple[bytes, ...]
@@ -148,51 +157,37 @@ class Parts:
 NO_PARTS = Parts(frozenset(), MappingProxyType({}), MappingProxyType({}))
 
 
-def relate(pipeline: Pipeline, batch: Sequence[Prepared], made: Parts = NO_PARTS) -> list[Related] | None:
-    """The parts of a batch, whose names are then remembered; None when an extraction is remembered no more."""
+def relate(
+    pipeline: Pipeline,
+    batch: Sequence[Prepared],
+    made: Parts = NO_PARTS,
+    waiting: Mapping[bytes, bytes] = vectors.NONE,
+) -> list[Related] | None:
+    """The parts of a batch; None when an extraction is neither remembered any more nor ``waiting``."""
     keys = [[extraction_key(pipeline.extractor, chunk.text) for chunk in one.chunks] for one in batch]
     with pipeline.database.read() as connection:
         held = memo.rows(connection, memo.EXTRACTION, list({key for some in keys for key in some}))
-        if any(key not in held for some in keys for key in some):
+        if any(key not in held and key not in waiting for some in keys for key in some):
             return None
         cannot_link = names.cannot_link(connection)
         ready = made.by_document if made.cannot_link == cannot_link else {}
         parts = [ready.get((one.document.id, one.sha256)) for one in batch]
-        lacking = {held[key] for part, some in zip(parts, keys, strict=True) if part is None for key in some}
-        values = memo.values(connection, lacking)
+        lacking = {key for part, some in zip(parts, keys, strict=True) if part is None for key in some}
+        values = memo.values(connection, {held[key] for key in lacking if key in held})
+    packed = {key: values[held[key]] if key in held else waiting[key] for key in lacking}
     related = []
     for one, part, some in zip(batch, parts, keys, strict=True):
-        rows = tuple(held[key] for key in some)
-        related.append(Related(part or _made(pipeline, one, rows, values, cannot_link), tuple(some), rows))
-    remember_names(
-        pipeline,
-        {key for one in related for key in keys_of(one.part)},
-        {key for one in related for key in embedded_keys(one.part)},
-        made.codes,
-    )
+        rows = tuple(held.get(key, 0) for key in some)
+        unpacked = part or _made(pipeline, one, rows, [packed[key] for key in some], cannot_link)
+        related.append(Related(unpacked, tuple(some), rows))
     return related
 
 
-def rows_of_names(connection: Connection, pipeline: Pipeline, related: Sequence[Related]) -> dict[str, int] | None:
-    """The rows of all names of some parts, by key; None when a name, its code or an extraction is remembered no more.
-
-    An extraction that was forgotten and made again may be in another row, and another in its own.
-    """
-    named = {key for one in related for key in keys_of(one.part)}
-    found = names.rows(connection, named)
-    coded = {key for one in related for key in embedded_keys(one.part)}
-    extracted = {key: row for one in related for key, row in zip(one.keys, one.extractions, strict=True)}
-    same = memo.rows(connection, memo.EXTRACTION, list(extracted)) == extracted
-    size = names.code_size(pipeline.embedder.dimension)
-    whole = same and len(found) == len(named) and not names.without_code(connection, coded, size)
-    return found if whole else None
-
-
 def _made(
-    pipeline: Pipeline, prepared: Prepared, rows: Sequence[int], values: Mapping[int, bytes], cannot_link: Pairs
+    pipeline: Pipeline, prepared: Prepared, rows: Sequence[int], packed: Sequence[bytes], cannot_link: Pairs
 ) -> DocumentPart:
     try:
-        return _part(prepared, [values[row] for row in rows], cannot_link)
+        return _part(prepared, packed, cannot_link)
     except UNDECODABLE as error:
         where = f"an extraction of document {prepared.document.id!r} (rows {', '.join(map(str, rows))} of memo)"
         raise damaged(pipeline.database.path, f"{where} cannot be read: {error}") from error
@@ -211,37 +206,15 @@ def keys_of(part: DocumentPart) -> set[str]:
     return named | subjects | {key for one in part.aliases for key in (one.short, one.full)}
 
 
+def embeddable_keys(part: DocumentPart) -> set[str]:
+    """The names of a part that are of a kind that is embedded."""
+    named = {one.key for chunk in part.chunks for one in chunk.names if one.kind in EMBEDDED_KINDS}
+    return named | {one.key for one in part.subjects}
+
+
 def embedded_keys(part: DocumentPart) -> set[str]:
     """The names of a part that are embedded."""
-    named = {one.key for chunk in part.chunks for one in chunk.names if one.kind in EMBEDDED_KINDS}
-    return {key for key in named | {one.key for one in part.subjects} if is_embedded(key)}
-
-
-def remember_names(pipeline: Pipeline, keys: Iterable[str], embedded: Iterable[str], made: Mapping[str, bytes]) -> None:
-    """Make the rows of names, and embed those that are to be found by what they mean, and are not ``made`` already."""
-    ordered = sorted(keys)
-    for first in range(0, len(ordered), NAMES_AT_ONCE):
-        with pipeline.database.write() as connection:
-            names.ensure(connection, {key: signature(key) for key in ordered[first : first + NAMES_AT_ONCE]})
-    with pipeline.database.read() as connection:
-        lacking = names.without_code(connection, sorted(embedded), names.code_size(pipeline.embedder.dimension))
-    _set_codes(pipeline, [(made[key], key) for key in lacking if key in made])
-    embed_names(pipeline, [key for key in lacking if key not in made])
-
-
-def embed_names(pipeline: Pipeline, keys: Sequence[str]) -> None:
-    """Give names the signs of their embeddings."""
-    for first in range(0, len(keys), vectors.EMBEDDED_AT_ONCE):
-        some = keys[first : first + vectors.EMBEDDED_AT_ONCE]
-        _set_codes(pipeline, list(zip(codes(pipeline.embedder, some), some, strict=True)))
-
-
-def _set_codes(pipeline: Pipeline, made: Sequence[tuple[bytes, str]]) -> None:
-    if made:
-        with pipeline.database.write() as connection:
-            # Another process may have given the file another embedder since this one was opened.
-            EMBEDDER.check(pipeline.database, pipeline.embedder)
-            names.set_codes(connection, made)
+    return {key for key in embeddable_keys(part) if is_embedded(key)}
 
 
 def codes(embedder: Embedder, keys: Sequence[str]) -> list[bytes]:
@@ -249,6 +222,20 @@ def codes(embedder: Embedder, keys: Sequence[str]) -> list[bytes]:
     if not keys:
         return []
     return [packed.tobytes() for packed in np.packbits(embedder.embed(list(keys), "document") > 0, axis=1)]
+
+
+def rows_of_extractions(
+    connection: Connection, related: Sequence[Related], waiting: Mapping[bytes, bytes] = vectors.NONE
+) -> dict[bytes, int] | None:
+    """The rows of all extractions of some parts, by key; None when one is not remembered any more.
+
+    One that was forgotten and made again may be in another row, and another in its own. Those that are ``waiting`` and
+    not stored yet are left out.
+    """
+    before = {key: row for one in related for key, row in zip(one.keys, one.extractions, strict=True)}
+    rows = memo.rows(connection, memo.EXTRACTION, list(before))
+    same = all(rows.get(key) == row if row else key in rows or key in waiting for key, row in before.items())
+    return rows if same else None
 
 
 def node_of(chunks: Sequence[int], related: Related, rows: Mapping[str, int]) -> graphs.Node:
@@ -268,8 +255,8 @@ def node_of(chunks: Sequence[int], related: Related, rows: Mapping[str, int]) ->
         {
             chunk: graphs.Part(
                 one.words.astype(graphs.WORDS, copy=False).tobytes(),
-                graphs.pack_named(
-                    (rows[name.key], name.first, name.second, _PLACE_OF_KIND[name.kind]) for name in one.names
+                graph_changes.pack_named(
+                    [(rows[name.key], name.first, name.second, _PLACE_OF_KIND[name.kind]) for name in one.names]
                 ),
                 _pack_links(one.links),
             )
@@ -287,50 +274,22 @@ def _pack_links(links: Sequence[Linked]) -> bytes:
 
 
 def store_part(
-    connection: Connection, document: int, related: Related, rows: Mapping[str, int], uses: graphs.Uses
+    connection: Connection,
+    document: int,
+    related: Related,
+    named: Mapping[str, int],
+    extracted: Mapping[bytes, int],
+    uses: graph_changes.Uses,
 ) -> None:
-    """Store a document's part of the graph; its chunks are stored already. ``uses`` collects what is to be counted."""
-    chunks = chunk_rows(connection, document)
-    graphs.assign(connection, zip(chunks, related.extractions, strict=True))
-    graphs.replace(connection, document, node_of(chunks, related, rows), uses)
+    """Store another part of the graph of a document that is there, and so are its chunks.
 
-
-def resolve(connection: Connection) -> None:
-    """Bring up to date which names mean the same entity, where names or subjects came or went."""
-    names.unresolve_apart(connection)
-    groups = names.unresolved(connection)
-    if groups:
-        cannot_link = names.cannot_link(connection)
-        names.set_heads(connection, [change for group in groups for change in changes(group, cannot_link)])
-        _keep_apart(connection, cannot_link)
-    names.clear_unresolved(connection)
-
-
-def _keep_apart(connection: Connection, cannot_link: set[tuple[str, str]]) -> None:
-    """Part the names that were set apart and are one by way of others: the one that is not the head stands alone.
-
-    Of two that have one head the one later in the alphabet does. Pairs are gone through in order of the alphabet, from
-    heads that were found without regard to this: what came before does not count.
+    Parameters
+    ----------
+    named, extracted:
+        Rows of names and of extractions, by key.
+    uses:
+        Collects what is to be counted.
     """
-    for pair in sorted(pair for pair in cannot_link if pair[0] < pair[1]):
-        known = names.known(connection, pair)
-        if len(known) == 2 and known[pair[0]].head == known[pair[1]].head:
-            leaving = pair[0] if known[pair[1]].head == known[pair[1]].row else pair[1]
-            names.set_heads(connection, [(None, None, known[leaving].row)])
-
-
-def changes(
-    group: Sequence[names.Member], cannot_link: set[tuple[str, str]]
-) -> Iterator[tuple[int | None, str | None, int]]:
-    """(head, reason, row) of the names of a signature whose head is another than before."""
-    found = {}
-    if len(group) > 1:
-        candidates = [Candidate(one.row, one.key, one.subject, one.person, one.code) for one in group]
-        found = {one.name: (one.head, one.reason) for one in heads(candidates, cannot_link)}
-    for one in group:
-        # A name that documents state to stand for one full name, and no other, is that one.
-        if len(one.full) == 1 and one.row not in found and one.full[0] != one.row:
-            found[one.row] = (one.full[0], "abbreviation")
-        head, reason = found.get(one.row, (0, ""))
-        if (head, reason) != (one.head, one.reason):
-            yield head or None, reason or None, one.row
+    chunks = chunk_rows(connection, document)
+    graph_changes.assign(connection, [(row, extracted[key]) for row, key in zip(chunks, related.keys, strict=True)])
+    graph_changes.replace(connection, document, node_of(chunks, related, named), uses)

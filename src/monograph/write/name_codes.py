@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from monograph.store import embedded_names, memo, settings
 from monograph.store.database import Connection
 from monograph.values import content_hash
-from monograph.write.graph import codes, embed_names
+from monograph.write.graph import codes
+from monograph.write.names import embed
 from monograph.write.pipeline import Pipeline
 from monograph.write.transaction import write
 from monograph.write.vectors import EMBEDDED_AT_ONCE
@@ -51,7 +52,7 @@ def mend(pipeline: Pipeline) -> None:
     with pipeline.database.read() as connection:
         wanting = lacking(connection, pipeline)
     if wanting:
-        embed_names(pipeline, wanting)
+        embed(pipeline, wanting)
         with write(pipeline.database, pipeline.indexes):
             pass  # At its end what hangs on the codes is brought up to date.
 

@@ -7,6 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Concatenate, ParamSpec, TypeVar
 
+from monograph.derive.embed import StaticEmbedder
+from monograph.derive.embed.given import GivenVectors
+from monograph.derive.extract.pattern import PatternExtractor
 from monograph.models import Embedder, Extractor, Summarizer
 from monograph.settings import Settings
 from monograph.store.database import Database
@@ -36,6 +39,16 @@ class Pipeline:
     def indexes(self) -> tuple[EcoVectorIndex, EcoVectorIndex]:
         """The vector indexes of chunks and of summaries."""
         return self.index, self.summaries
+
+    @property
+    def embeds_quickly(self) -> bool:
+        """Whether a vector is as quickly made as it is remembered, and costs nothing."""
+        return isinstance(self.embedder, StaticEmbedder | GivenVectors)
+
+    @property
+    def extracts_quickly(self) -> bool:
+        """Whether an extraction is."""
+        return isinstance(self.extractor, PatternExtractor)
 
 
 def telling_refusals(work: Callable[Concatenate[Pipeline, P], T]) -> Callable[Concatenate[Pipeline, P], T]:

@@ -6,18 +6,12 @@ from collections.abc import Sequence
 
 from monograph.errors import BusyFile
 from monograph.graph.build import GRAPH
-from monograph.store import chunks, documents, graphs, memo, names, settings
+from monograph.store import chunks, documents, graph_changes, graphs, memo, settings
 from monograph.store.database import Connection
 from monograph.values import Document, OnProgress, Progress
+from monograph.write import names
 from monograph.write.configuration import EXTRACTOR
-from monograph.write.graph import (
-    Extracted,
-    Related,
-    relate,
-    remember_extractions,
-    rows_of_names,
-    store_part,
-)
+from monograph.write.graph import Extracted, Related, relate, remember_extractions, rows_of_extractions, store_part
 from monograph.write.pipeline import Pipeline, telling_refusals
 from monograph.write.prepare import Prepared
 from monograph.write.transaction import write
@@ -44,7 +38,7 @@ def catch_up(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
         return
     with pipeline.database.write() as connection:
         if stored is None or not same or stored.graph != UNDER_WAY:
-            graphs.clear(connection)
+            graph_changes.clear(connection)
         _note(connection, pipeline, UNDER_WAY)
         lacking = graphs.documents_without_graph(connection)
     make(pipeline, lacking, on_progress)
@@ -62,7 +56,7 @@ def reextract(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Extr
         rows = [row.row for row in documents.every(connection)]
     total = remember(pipeline, rows, on_progress)
     with pipeline.database.write() as connection:
-        graphs.clear(connection)
+        graph_changes.clear(connection)
         _note(connection, pipeline, UNDER_WAY)
     make(pipeline, rows, on_progress)
     _finish(pipeline)
@@ -84,7 +78,7 @@ def remember(pipeline: Pipeline, rows: Sequence[int], on_progress: OnProgress | 
 def rebuild(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
     """Make the graph anew from what is remembered; what is not is extracted again."""
     with pipeline.database.write() as connection:
-        graphs.clear(connection)
+        graph_changes.clear(connection)
         _note(connection, pipeline, UNDER_WAY)
         rows = [row.row for row in documents.every(connection)]
     make(pipeline, rows, on_progress)
@@ -128,7 +122,7 @@ def _make_some(pipeline: Pipeline, rows: Sequence[int]) -> None:
             some = _stored(connection, rows)
         remember_extractions(pipeline, (chunk for one, _ in some for chunk in one.chunks))
         related = relate(pipeline, [one for one, _ in some])
-        if related is not None and _store(pipeline, rows, some, related):
+        if related is not None and _store(pipeline, rows, some, related, names.name(pipeline, related)):
             return
     raise BusyFile(f"another process keeps changing {pipeline.database.path}", "try again when it is done")
 
@@ -145,18 +139,23 @@ def _stored(connection: Connection, rows: Sequence[int]) -> list[tuple[Prepared,
 
 
 def _store(
-    pipeline: Pipeline, rows: Sequence[int], some: Sequence[tuple[Prepared, list[int]]], related: Sequence[Related]
+    pipeline: Pipeline,
+    rows: Sequence[int],
+    some: Sequence[tuple[Prepared, list[int]]],
+    related: Sequence[Related],
+    named: names.Named,
 ) -> bool:
     """Store the parts of documents, unless one of them, or a name, changed meanwhile."""
     with write(pipeline.database, pipeline.indexes) as connection:
-        known = rows_of_names(connection, pipeline, related)
+        known = names.numbered(connection, pipeline, named)
+        extracted = rows_of_extractions(connection, related)
         same = all(chunks.rows_of_document(connection, row) == held for row, (_, held) in zip(rows, some, strict=True))
-        if not same or known is None:
+        if not same or known is None or extracted is None:
             return False
-        uses = graphs.Uses()
+        uses = graph_changes.Uses()
         for row, one in zip(rows, related, strict=True):
-            store_part(connection, row, one, known, uses)
-        names.use(connection, uses.uses, uses.persons)
+            store_part(connection, row, one, known.rows, extracted, uses)
+        names.store(connection, known, uses)
     return True
 
 

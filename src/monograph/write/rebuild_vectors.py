@@ -182,5 +182,5 @@ def assign(
         values = ((vector.key, vectors.pack(one), 0) for vector, one in zip(lacking, made, strict=True))
         memo.put(connection, memo.VECTOR, values)
         known = memo.rows(connection, memo.VECTOR, [vector.key for vector in wanted.values()])
-    vectors.assign(connection, ((chunk, known[vector.key]) for chunk, vector in wanted.items()))
+    vectors.assign(connection, [(chunk, known[vector.key]) for chunk, vector in wanted.items()])
     return len(lacking)

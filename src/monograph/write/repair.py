@@ -33,7 +33,8 @@ from monograph.values import Finding, content_hash
 from monograph.vectors.index import EcoVectorIndex
 from monograph.vectors.verify import damage, strays
 from monograph.write import name_codes, rebuild_graph, verify
-from monograph.write.graph import embed_names, extraction_key
+from monograph.write.graph import extraction_key
+from monograph.write.names import embed
 from monograph.write.pipeline import Pipeline
 from monograph.write.rebuild_vectors import assign, remember
 from monograph.write.transaction import write
@@ -77,7 +78,7 @@ def repair(pipeline: Pipeline, *, whole_tree: bool) -> None:
         rebuild_graph.rebuild(pipeline)
     else:
         rebuild_graph.catch_up(pipeline)
-    embed_names(pipeline, uncoded)
+    embed(pipeline, uncoded)
     name_codes.mend(pipeline)
     update(pipeline, afresh=not whole_tree)
     with write(pipeline.database, pipeline.indexes) as connection:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from monograph.store.database import Connection, Database
 from monograph.tree.leaves import update_leaves
 from monograph.vectors.index import EcoVectorIndex
-from monograph.write.graph import resolve
+from monograph.write.resolve import resolve
 
 
 @contextmanager

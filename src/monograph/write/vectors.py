@@ -37,22 +37,35 @@ def missing(connection: Connection, batch: Sequence[Prepared]) -> list[Vectored]
     return [vector for key, vector in wanted.items() if key not in held]
 
 
-def remember_vectors(pipeline: Pipeline, batch: Sequence[Prepared], made: Mapping[bytes, bytes] = NONE) -> Embedded:
+def remember_vectors(
+    pipeline: Pipeline,
+    batch: Sequence[Prepared],
+    made: Mapping[bytes, bytes] = NONE,
+    waiting: dict[bytes, bytes] | None = None,
+) -> Embedded:
     """Make the vectors that the memo lacks, and remember each group of them as soon as it exists.
 
-    ``made`` are packed vectors by key that were made ahead.
+    Parameters
+    ----------
+    made:
+        Packed vectors by key that were made ahead.
+    waiting:
+        Gets those that need not be remembered at once, by key; None to remember all.
     """
     with pipeline.database.read() as connection:
         lacking = missing(connection, batch)
+    if waiting is not None:
+        lacking = [vector for vector in lacking if vector.key not in waiting]
     asked = len({vector.key for prepared in batch for vector in prepared.vectors})
     given = [(vector.key, pack(vector.given)) for vector in lacking if vector.given is not None]
     ready = [(vector.key, made[vector.key]) for vector in lacking if vector.given is None and vector.key in made]
     texts = [vector for vector in lacking if vector.given is None and vector.key not in made]
-    _remember(pipeline.database, given + ready)
+    _remember(pipeline.database, given + ready, waiting)
     for first in range(0, len(texts), EMBEDDED_AT_ONCE):
         group = texts[first : first + EMBEDDED_AT_ONCE]
         vectors = embedded(pipeline.embedder, [vector.text for vector in group])
-        _remember(pipeline.database, [(one.key, value) for one, value in zip(group, vectors, strict=True)])
+        pairs = [(one.key, value) for one, value in zip(group, vectors, strict=True)]
+        _remember(pipeline.database, pairs, waiting if pipeline.embeds_quickly else None)
     return Embedded(embedded=len(ready) + len(texts), remembered=asked - len(lacking))
 
 
@@ -73,7 +86,9 @@ def embedded(embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
     return [pack(vector) for vector in made]
 
 
-def _remember(database: Database, vectors: Sequence[tuple[bytes, bytes]]) -> None:
-    if vectors:
+def _remember(database: Database, vectors: Sequence[tuple[bytes, bytes]], waiting: dict[bytes, bytes] | None) -> None:
+    if waiting is not None:
+        waiting.update(vectors)
+    elif vectors:
         with database.write() as connection:
             memo.put(connection, memo.VECTOR, ((key, value, 0) for key, value in vectors))

@@ -15,7 +15,8 @@ from monograph.store.database import Connection
 from monograph.store.settings import StoredEmbedder, StoredExtractor, load_model
 from monograph.store.unreadable import UNDECODABLE
 from monograph.values import Finding, content_hash
-from monograph.write.graph import Related, changes, extraction_key_of, keys_of, node_of
+from monograph.write.graph import Related, extraction_key_of, keys_of, node_of
+from monograph.write.resolve import changes
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,359 @@
+"""New documents are written table by table; the rows are those that one after the other would have left."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from embedders import HashEmbedder
+from monograph import Document, Monograph, Passage, Settings
+from monograph.errors import InvalidDocument
+from monograph.models import Embedder
+from monograph.store import graphs, roots
+from monograph.store.database import Connection
+from monograph.store.sources import Source
+from monograph.values import ENTITY_KINDS, Root
+from monograph.write import commit, names
+from monograph.write.batch import Parcel
+from monograph.write.commit import Tally
+
+SENTENCES = (
+    "Anna Calder met John Smith in Vienna.",
+    "J. Smith gave the comet plate to Anna Calder.",
+    "John Paul Smith was born in Genoa.",
+    "The North Sea Treaty (NST) was signed by Peter Okafor.",
+    "The NST ended in 1963.",
+    "Solar panels and a solar panel lay in the yard.",
+    "in 1963 the lamp oil of the north sea treaty ran out",
+    "天文台的钟停了。",
+    "Ünïcode naïve café",
+)
+TITLES = ("", "", "Green", "Green (album)", "Anna Calder", "John Smith")
+FILES = ("f0", "f1")
+DIMENSION = 16
+
+
+class Paid(HashEmbedder):
+    """One that must be asked as seldom as can be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Parcels that are stored together, and what another writer does after they were prepared."""
+
+    parcels: tuple[Parcel, ...]
+    meanwhile: tuple[Document, ...] = ()
+    compacted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Batches, one after the other, into a file that vectors cost something in, or not."""
+
+    batches: tuple[Batch, ...]
+    paid: bool
+
+
+def vector(seed: int) -> np.ndarray[Any, np.dtype[np.float32]]:
+    made = np.random.default_rng(seed).standard_normal(DIMENSION).astype(np.float32)
+    return (made / np.linalg.norm(made)).astype(np.float32)
+
+
+TEXTS = st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=4).map(" ".join)
+METADATA = st.sampled_from([{}, {}, {"year": 1963}, {"note": "ein Wörtchen"}])
+
+
+def passages(names: st.SearchStrategy[str], *, with_vectors: bool) -> st.SearchStrategy[tuple[Passage, ...]]:
+    vectors = st.none() | st.integers(0, 3).map(vector) if with_vectors else st.none()
+    one = st.builds(
+        Passage,
+        st.sampled_from([*SENTENCES, *SENTENCES, " "]),
+        names,
+        METADATA,
+        vectors,
+    )
+    return st.lists(one, min_size=1, max_size=3).map(tuple)
+
+
+@st.composite
+def documents(draw: st.DrawFn, ids: st.SearchStrategy[str], *, own: bool, with_vectors: bool) -> Document:
+    """A document; with ``own`` ids of its passages are its own, else others may have them."""
+    name = draw(ids)
+    title, metadata = draw(st.sampled_from(TITLES)), draw(METADATA)
+    if draw(st.booleans()):
+        return Document(draw(TEXTS), id=name, title=title, metadata=metadata)
+    names = st.sampled_from([f"{name}/{place}" if own else f"p{place}" for place in range(5)])
+    given = draw(passages(names, with_vectors=with_vectors))
+    return Document(id=name, title=title, metadata=metadata, passages=given)
+
+
+def parcel(given: Sequence[Document], file: str | None, state: int = 0, **more: Any) -> Parcel:
+    """Documents of a file, or of none."""
+    if file is None:
+        return Parcel(None, tuple(given), **more)
+    uri = f"folder/{file}"
+    source = Source(uri, "folder", bytes([state]) * 32, 10, 1_000 + state)
+    return Parcel(
+        source,
+        tuple(
+            replace(one, text="", uri=f"{uri}!/{one.id}") if one.passages else replace(one, uri=f"{uri}!/{one.id}")
+            for one in given
+        ),
+        **more,
+    )
+
+
+@st.composite
+def entangled(draw: st.DrawFn) -> History:
+    """Batches whose documents are alike, known, changed, twice in them, refused, or taken from each other."""
+    paid = draw(st.booleans())
+    some = documents(st.sampled_from([f"d{place}" for place in range(7)]), own=False, with_vectors=paid)
+    parcels = st.builds(
+        parcel,
+        st.lists(some, min_size=1, max_size=3),
+        st.none() | st.sampled_from(FILES),
+        st.integers(0, 2),
+        before=st.just(frozenset()) | st.frozensets(st.sampled_from(["d0", "d1", "d2"])),
+        last=st.booleans(),
+        broken=st.booleans(),
+    )
+    batch = st.builds(
+        Batch,
+        st.lists(parcels, min_size=1, max_size=5).map(tuple),
+        st.just(()) | st.lists(some, min_size=1, max_size=2).map(tuple),
+        st.booleans(),
+    )
+    return History(tuple(draw(st.lists(batch, min_size=1, max_size=3))), paid)
+
+
+@st.composite
+def apart(draw: st.DrawFn) -> tuple[History, History]:
+    """The same documents, each its own, in two groupings; known ones change, or stay."""
+    paid = draw(st.booleans())
+    names = [f"d{place}" for place in range(draw(st.integers(1, 9)))]
+    rounds = []
+    for _ in range(draw(st.integers(1, 3))):
+        some = draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
+        made = [draw(documents(st.just(name), own=True, with_vectors=paid)) for name in some]
+        rounds.append([parcel([one], one.id if one.id in ("d1", "d3") else None) for one in made])
+    whole = tuple(Batch(tuple(some)) for some in rounds)
+    cut = tuple(Batch(tuple(part)) for some in rounds for part in _cut(some, draw(st.sampled_from([1, 1, 2, 3]))))
+    return History(whole, paid), History(cut, paid)
+
+
+def _cut(parcels: Sequence[Parcel], size: int) -> Iterator[Sequence[Parcel]]:
+    return (parcels[first : first + size] for first in range(0, len(parcels), size))
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> dict[bool, Path]:
+    """Files without documents, to be copied, by whether vectors cost something."""
+    folder = tmp_path_factory.mktemp("empty")
+    made = {}
+    for paid in (False, True):
+        path = folder / f"{paid}.mono"
+        made_with = Settings(chunk_tokens=16, chunk_overlap=0)
+        with Monograph.open(path, embedder(paid), settings=made_with) as monograph:
+            monograph.add([])
+            with monograph._file.database.write() as connection:
+                roots.put(connection, Root("folder", str(folder / "folder"), "folder"))
+        made[paid] = path
+    return made
+
+
+def embedder(paid: bool) -> Embedder | None:
+    return Paid(DIMENSION) if paid else None
+
+
+@dataclass(slots=True)
+class Stored:
+    """What a history left: rows by table, what was told, and what the embedder was given."""
+
+    rows: dict[str, list[tuple[object, ...]]]
+    numbered: dict[str, list[tuple[object, ...]]]
+    tallies: list[Tally]
+    faults: list[object]
+    texts: list[str] = field(default_factory=list)
+
+
+def run(path: Path, history: History) -> Stored:
+    """Do a history, and look at what is there afterwards."""
+    made = embedder(history.paid)
+    tallies = []
+    with Monograph.open(path, made) as monograph, Monograph.open(path, embedder(history.paid)) as other:
+        for batch in history.batches:
+            with meanwhile(other, batch):
+                tallies.append(commit.store(monograph._file.writing_pipeline(), batch.parcels, strict=False))
+        with monograph._file.database.read() as connection:
+            rows, numbered = contents(connection), as_numbered(connection)
+        texts = made.texts if isinstance(made, Paid) else []
+        return Stored(rows, numbered, tallies, list(monograph.check()), texts)
+
+
+@contextmanager
+def meanwhile(other: Monograph, batch: Batch) -> Iterator[None]:
+    """Let another writer do its work once all of a batch is made, and nothing of it stored."""
+    real = names.name
+    done = False
+
+    def name(*given: Any) -> names.Named:
+        nonlocal done
+        found = real(*given)
+        if not done:
+            done = True
+            for document in batch.meanwhile:
+                with suppress(InvalidDocument):
+                    other.add([document])
+            if batch.compacted:
+                other.compact()
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(names, "name", name)
+        yield
+
+
+CONTENTS = {
+    "sources": "SELECT uri, root, sha256, size, modified_ns FROM sources",
+    "documents": """SELECT d.id, s.uri, d.uri, title, metadata, sections, d.sha256, characters
+        FROM documents AS d LEFT JOIN sources AS s USING (source)""",
+    "texts": "SELECT d.id, block & 16777215, text FROM texts LEFT JOIN documents AS d ON document = block >> 24",
+    "chunks": """SELECT c.id, d.id, ordinal, start, "end", c.metadata, merged
+        FROM chunks AS c LEFT JOIN documents AS d USING (document)""",
+    "memo": "SELECT kind, key, value, tokens, checksum FROM memo",
+    "vectors": "SELECT c.id, m.key FROM vectors LEFT JOIN chunks AS c USING (chunk) LEFT JOIN memo AS m USING (memo)",
+    "extractions": """SELECT c.id, m.key FROM extractions LEFT JOIN chunks AS c USING (chunk)
+        LEFT JOIN memo AS m USING (memo)""",
+    "names": """SELECT n.key, n.signature, n.code, n.uses, n.persons, n.checksum,
+        CASE WHEN n.uses > 0 THEN h.key END, CASE WHEN n.uses > 0 THEN n.reason END
+        FROM names AS n LEFT JOIN names AS h ON h.name = n.head""",
+    "mentions": """SELECT c.id, n.key FROM mentions LEFT JOIN chunks AS c USING (chunk)
+        LEFT JOIN names AS n USING (name)""",
+    "subjects": """SELECT n.key, d.id, by_title, qualifier FROM subjects LEFT JOIN names AS n USING (name)
+        LEFT JOIN documents AS d USING (document)""",
+    "aliases": """SELECT n.key, f.key, d.id FROM aliases AS a LEFT JOIN names AS n ON n.name = a.name
+        LEFT JOIN names AS f ON f.name = a.full LEFT JOIN documents AS d USING (document)""",
+    "placements": "SELECT space, m.kind, m.key FROM placements LEFT JOIN memo AS m USING (memo)",
+    "unplaced": "SELECT * FROM unplaced",
+    "unresolved": "SELECT * FROM unresolved",
+    "unplanted": "SELECT * FROM unplanted",
+    "vocabulary": "SELECT term, doc, cnt FROM vocabulary",
+    "words": "SELECT c.id, sz FROM words_docsize LEFT JOIN chunks AS c ON c.chunk = words_docsize.id",
+    "trigrams": "SELECT c.id, sz FROM trigrams_docsize LEFT JOIN chunks AS c ON c.chunk = trigrams_docsize.id",
+}
+"""What is stored, by table, without numbers of rows."""
+
+NUMBERED = ("memo", "placements", "clusters", "parts", "centroids", "cluster_graphs", "apart")
+"""Tables whose row numbers hang on nothing that may be done in another order."""
+
+
+def contents(connection: Connection) -> dict[str, list[tuple[object, ...]]]:
+    found = {table: sorted(connection.execute(query), key=repr) for table, query in CONTENTS.items()}
+    keys = dict(connection.execute("SELECT name, key FROM names"))
+    nodes = connection.execute("SELECT c.id, words, names, links FROM chunk_graphs LEFT JOIN chunks AS c USING (chunk)")
+    found["chunk_graphs"] = sorted(
+        (
+            (
+                name,
+                words,
+                tuple(
+                    (keys[row], first, second, ENTITY_KINDS[kind])
+                    for row, first, second, kind in np.frombuffer(named, dtype=graphs.NAMED).tolist()
+                ),
+                links,
+            )
+            for name, words, named, links in nodes
+        ),
+        key=repr,
+    )
+    return found
+
+
+def as_numbered(connection: Connection) -> dict[str, list[tuple[object, ...]]]:
+    found = {table: sorted(connection.execute(f"SELECT * FROM {table}"), key=repr) for table in NUMBERED}
+    # A name that nothing uses any more keeps the head that it had last.
+    heads = connection.execute("SELECT n.key, h.key, n.reason FROM names AS n JOIN names AS h ON h.name = n.head")
+    return found | {"heads": sorted(heads)}
+
+
+def nothing_is_new(*_: object) -> frozenset[str]:
+    return frozenset()
+
+
+def together(empty: dict[bool, Path], folder: Path, history: History) -> tuple[Stored, Stored]:
+    """What a history leaves, and what it leaves where documents are stored one after the other."""
+    here = run(Path(shutil.copy(empty[history.paid], folder / "together.mono")), history)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(commit, "new_ids", nothing_is_new)
+        alone = run(Path(shutil.copy(empty[history.paid], folder / "alone.mono")), history)
+    return here, alone
+
+
+def compare_alone(empty: dict[bool, Path], folder: Path, history: History) -> None:
+    here, alone = together(empty, folder, history)
+    assert here.faults == alone.faults == []
+    assert here.rows == alone.rows
+    assert here.numbered == alone.numbered
+    assert here.tallies == alone.tallies
+    assert here.texts == alone.texts
+
+
+def compare_groupings(empty: dict[bool, Path], folder: Path, histories: tuple[History, History]) -> None:
+    whole, cut = (
+        run(Path(shutil.copy(empty[history.paid], folder / f"{place}.mono")), history)
+        for place, history in enumerate(histories)
+    )
+    assert whole.faults == cut.faults == []
+    assert whole.rows == cut.rows
+    assert sorted(whole.texts) == sorted(cut.texts)
+
+
+Folders = Callable[[], Path]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
+    return lambda: tmp_path_factory.mktemp("rows")
+
+
+@settings(max_examples=25, deadline=None)
+@given(history=entangled())
+def test_rows_are_those_of_one_after_the_other(empty: dict[bool, Path], folders: Folders, history: History) -> None:
+    compare_alone(empty, folders(), history)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1_800)
+@settings(max_examples=400, deadline=None)
+@given(history=entangled())
+def test_rows_are_those_of_one_after_the_other_always(
+    empty: dict[bool, Path], folders: Folders, history: History
+) -> None:
+    compare_alone(empty, folders(), history)
+
+
+@settings(max_examples=25, deadline=None)
+@given(histories=apart())
+def test_rows_hang_on_no_grouping(
+    empty: dict[bool, Path], folders: Folders, histories: tuple[History, History]
+) -> None:
+    compare_groupings(empty, folders(), histories)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1_800)
+@settings(max_examples=300, deadline=None)
+@given(histories=apart())
+def test_rows_hang_on_no_grouping_ever(
+    empty: dict[bool, Path], folders: Folders, histories: tuple[History, History]
+) -> None:
+    compare_groupings(empty, folders(), histories)
