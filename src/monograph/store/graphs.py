@@ -234,16 +234,6 @@ def extraction_rows(connection: Connection, chunks: Iterable[int]) -> dict[int, 
     )
 
 
-def titled_extractions(connection: Connection, chunks: Iterable[int]) -> dict[int, tuple[int, str]]:
-    """(memo row of the extraction, title of the document) by chunk row: the same for chunks of one title and text."""
-    found = connection.execute(
-        """SELECT e.chunk, e.memo, d.title FROM json_each(?) AS w CROSS JOIN extractions AS e
-        JOIN chunks AS c ON c.chunk = e.chunk JOIN documents AS d ON d.document = c.document WHERE e.chunk = w.value""",
-        (_listed(chunks),),
-    )
-    return {chunk: (memo, title) for chunk, memo, title in found}
-
-
 def stored(connection: Connection, document: int) -> Node:
     """A document's part of the graph as it is stored."""
     subjects = connection.execute("SELECT name, by_title, qualifier FROM subjects WHERE document = ?", (document,))
