@@ -13,7 +13,7 @@ from monograph.graph.evidence import Bools, Float64
 from monograph.search.outlinks import Outlink, outlinks
 from monograph.search.question import Question
 from monograph.search.ranking import Ranking, highest
-from monograph.store import graphs, names, terms, vectors
+from monograph.store import chunks, graphs, names, terms, vectors
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
 from monograph.store.terms import words_of
@@ -129,7 +129,7 @@ def in_order(found: Walk, in_context: Mapping[int, float]) -> list[tuple[int, fl
 
 def _told_apart(connection: Connection, best: Sequence[int]) -> tuple[list[int], list[int]]:
     """(the first chunk of each title and text, those that say the same again), each in order."""
-    told = graphs.titled_extractions(connection, best)
+    told = chunks.titled_extractions(connection, best)
     first: dict[tuple[int, str], int] = {}
     for chunk in best:
         first.setdefault(told.get(chunk, (-chunk, "")), chunk)

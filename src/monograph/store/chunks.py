@@ -210,6 +210,16 @@ def ids(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
     return dict(found)
 
 
+def titled_extractions(connection: Connection, rows: Iterable[int]) -> dict[int, tuple[int, str]]:
+    """(memo row of the extraction, title of the document) by chunk row: the same for chunks of one title and text."""
+    found = connection.execute(
+        """SELECT e.chunk, e.memo, d.title FROM json_each(?) AS w CROSS JOIN extractions AS e
+        JOIN chunks AS c ON c.chunk = e.chunk JOIN documents AS d ON d.document = c.document WHERE e.chunk = w.value""",
+        (json.dumps(list(rows)),),
+    )
+    return {chunk: (memo, title) for chunk, memo, title in found}
+
+
 def owners(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     """The document's id by the chunk's, for the chunks that are there."""
     return dict(

@@ -93,16 +93,6 @@ def extraction_rows(connection: Connection, chunks: Iterable[int]) -> dict[int, 
     )
 
 
-def titled_extractions(connection: Connection, chunks: Iterable[int]) -> dict[int, tuple[int, str]]:
-    """(memo row of the extraction, title of the document) by chunk row: the same for chunks of one title and text."""
-    found = connection.execute(
-        """SELECT e.chunk, e.memo, d.title FROM json_each(?) AS w CROSS JOIN extractions AS e
-        JOIN chunks AS c ON c.chunk = e.chunk JOIN documents AS d ON d.document = c.document WHERE e.chunk = w.value""",
-        (_listed(chunks),),
-    )
-    return {chunk: (memo, title) for chunk, memo, title in found}
-
-
 def parts(connection: Connection, document: int) -> dict[int, Part]:
     """What is stored of a document's chunks, by chunk row."""
     found = connection.execute(
