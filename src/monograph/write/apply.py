@@ -1,8 +1,8 @@
 """Bringing the file up to date with documents, or with a plan.
 
 Model work comes first, and each result is remembered as soon as it exists; then one transaction stores a batch of
-documents with their chunks, index rows and vectors. Killed at any moment, the file holds whole batches, and the next
-run finds in the memo what was made.
+documents with their chunks, index rows and vectors, and with what is as quickly made again. Killed at any moment, the
+file holds whole batches, and the next run finds in the memo what a model made.
 """
 
 from __future__ import annotations
