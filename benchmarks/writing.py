@@ -19,12 +19,29 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from machine import SHARED, console, machine, save, show
+from graph_report import table
+from machine import SHARED, console, run_sections
+from page import NOISE, write_page
 
+Results = dict[str, Any]
+HERE = Path(__file__).resolve().parent
+DOCS = HERE.parent / "docs" / "benchmarks"
+CACHE = HERE.parent / "build" / "writing"
 WORDS = 300
+AT_ONCE = 2_000
+STAGES = """\
+Microseconds of the processor for a text of 300 words, each stage with texts that it did not see before: in Python, and
+compiled. The first rows are pieces, those with = are whole steps, in which the pieces are; the last is their sum."""
+FOLDERS = """\
+2,000 texts of 300 words, synced into a new file; all that is derived is in it: vectors, words, the graph. RAGdb makes no
+vectors and no graph."""
+GROWTH = """\
+Microseconds of the processor for a passage of 80 words, with all that is derived, added 2,000 at a time."""
 CORPORA = ("multihop-rag", "ultradomain-mix", "popqa-rebuilt")
 TWIN = "import sys; sys.modules['monograph.text_pass._text_pass'] = None"
 """Run before all else, so that nothing compiled goes over a text."""
@@ -168,39 +185,113 @@ def median(rounds: Sequence[dict[str, float]]) -> dict[str, float]:
     return {name: statistics.median(one[name] for one in rounds) for name in rounds[0]}
 
 
+def growth(count: int) -> dict[str, float]:
+    """Passages of 80 words added 2,000 at a time: the processor's microseconds a passage, by how many there are then."""
+    from monograph import Document, Monograph
+
+    every = words()
+    found: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as place, Monograph.open(Path(place) / "file.mono") as archive:
+        for first in range(0, count, AT_ONCE):
+            some = [
+                Document(" ".join(word for word, _ in zip(every, range(80), strict=False)), id=f"{number:07}")
+                for number in range(first, first + AT_ONCE)
+            ]
+            before = processor()
+            archive.add(some)
+            found[str(first + AT_ONCE)] = (processor() - before) / AT_ONCE * 1e6
+    return found
+
+
+def in_turns(parts: dict[str, tuple[str, bool]], count: int, rounds: int) -> dict[str, dict[str, float]]:
+    """Medians of the rounds of each part, (what, by the twin), under its name: all take turns in each round."""
+    taken: dict[str, list[dict[str, float]]] = {}
+    for _ in range(rounds):
+        for name, (part, twin) in parts.items():
+            taken.setdefault(name, []).append(apart(part, count, twin=twin))
+    return {name: median(some) for name, some in taken.items()}
+
+
+def all_stages(options: argparse.Namespace) -> Results:
+    """Every stage, compiled and by its twin."""
+    return in_turns({"compiled": ("stages", False), "twin": ("stages", True)}, options.count or 300, options.rounds)
+
+
+def folders(options: argparse.Namespace) -> Results:
+    """A folder into a file, by every system that is installed."""
+    systems = ["monograph"]
+    if find_spec("ragdb"):
+        systems.append("ragdb")
+    else:
+        console.print("ragdb is not installed (pip install ragdb): its column is left out")
+    return in_turns({name: (name, False) for name in systems}, options.count or 2_000, options.rounds)
+
+
+def grown(options: argparse.Namespace) -> Results:
+    """What a passage costs as the file grows, once."""
+    return apart("growth", options.passages)
+
+
+PARTS: dict[str, Callable[[int], dict[str, float]]] = {
+    "stages": stages,
+    "monograph": partial(sync, system="monograph"),
+    "ragdb": partial(sync, system="ragdb"),
+    "growth": growth,
+}
+SECTIONS: dict[str, Callable[[argparse.Namespace], Results]] = {
+    "stages": all_stages,
+    "folders": folders,
+    "growth": grown,
+}
+
+
+def stages_told(found: Results) -> list[str]:
+    fast, slow = found["compiled"], found["twin"]
+    rows = [(name, f"{slow[name]:,.0f}", f"{fast[name]:,.0f}", f"{slow[name] / fast[name]:.1f}x") for name in fast]
+    return [STAGES, table(("stage", "in Python", "compiled", "gain"), rows)]
+
+
+def folders_told(found: Results) -> list[str]:
+    return [
+        FOLDERS,
+        table(("", *found), [(key, *(f"{one[key]:,.0f}" for one in found.values())) for key in found["monograph"]]),
+    ]
+
+
+def growth_told(found: Results) -> list[str]:
+    sizes = list(found)
+    shown = [size for place, size in enumerate(sizes) if place in (0, 1) or int(size) % 10_000 == 0]
+    late = statistics.mean(found[size] for size in sizes[-3:]) / statistics.mean(found[size] for size in sizes[1:4])
+    rows = [(f"{int(size):,}", f"{found[size]:,.0f}") for size in shown]
+    return [
+        GROWTH,
+        table(("passages then", "µs a passage"), rows),
+        f"The last three parts cost {late:.2f} times the second to fourth.",
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="*", choices=list(SECTIONS), default=list(SECTIONS))
     parser.add_argument("--count", type=int, default=0, help="texts; else 300 for stages, 2,000 for folders")
+    parser.add_argument("--passages", type=int, default=50_000, help="how far a file grows")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--part", choices=("stages", "monograph", "ragdb"))
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--part", choices=list(PARTS), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.part:
-        print(json.dumps(stages(options.count) if options.part == "stages" else sync(options.count, options.part)))
+        print(json.dumps(PARTS[options.part](options.count)))
         return
-    systems = ["monograph"]
-    try:
-        import ragdb  # noqa: F401
-
-        systems.append("ragdb")
-    except ImportError:
-        console.print("ragdb is not installed (pip install ragdb): its column is left out")
-    taken: dict[str, list[dict[str, float]]] = {}
-    for _ in range(options.rounds):
-        for twin in (False, True):
-            taken.setdefault("twin" if twin else "compiled", []).append(
-                apart("stages", options.count or 300, twin=twin)
-            )
-        for system in systems:
-            taken.setdefault(system, []).append(apart(system, options.count or 2_000))
-    results = {name: median(rounds) for name, rounds in taken.items()}
-    console.print(machine())
-    fast, slow = results["compiled"], results["twin"]
-    rows = [(name, f"{slow[name]:,.0f}", f"{fast[name]:,.0f}", f"{slow[name] / fast[name]:.1f}x") for name in fast]
-    show(f"Processor, µs a text of {WORDS} words", ("stage", "in Python", "compiled", "gain"), rows)
-    rows = [(key, *(f"{results[name][key]:,.0f}" for name in systems)) for key in results[systems[0]]]
-    show("A folder into a file", ("", *systems), rows)
-    save(options.json, results)
+    CACHE.mkdir(parents=True, exist_ok=True)
+    told = ((name, parser.get_default(name), getattr(options, name)) for name in ("count", "passages", "rounds"))
+    limits = ", ".join(f"{name} {given:,}" for name, usual, given in told if given != usual)
+    results = run_sections(SECTIONS, options, CACHE / "results.json", limits)
+    sections = {
+        "stages": ("Where the time goes", stages_told),
+        "folders": ("A folder into a file", folders_told),
+        "growth": ("As the file grows", growth_told),
+    }
+    for path in write_page(results, DOCS / "writing.md", "Writing, measured", sections, remark=NOISE):
+        console.print(f"written: {path}")
 
 
 if __name__ == "__main__":
