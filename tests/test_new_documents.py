@@ -357,3 +357,23 @@ def test_rows_hang_on_no_grouping_ever(
     empty: dict[bool, Path], folders: Folders, histories: tuple[History, History]
 ) -> None:
     compare_groupings(empty, folders(), histories)
+
+
+@pytest.mark.parametrize("paid", [False, True])
+@pytest.mark.parametrize(
+    "later",
+    [
+        Document("It was paid.", id="later", title="INV-2031"),
+        Document("Invoice Number 2031 (INV-2031) is new. Anna Calder paid it.", id="later", title="Calder"),
+    ],
+)
+def test_a_known_name_gets_what_it_lacks(
+    empty: dict[bool, Path], folders: Folders, later: Document, *, paid: bool
+) -> None:
+    first = parcel([Document("the bill INV-2031 was paid by A. Calder", id="first")], None)
+    second = parcel([later], None)
+    whole, cut = History((Batch((first, second)),), paid), History((Batch((first,)), Batch((second,))), paid)
+    compare_groupings(empty, folders(), (whole, cut))
+    found = run(Path(shutil.copy(empty[paid], folders() / "x.mono")), cut)
+    codes = {name: code for name, _, code, *_ in found.rows["names"]}
+    assert (codes["inv 2031"] is not None) == (later.title == "INV-2031")

@@ -77,7 +77,7 @@ def add(connection: Connection, new: Sequence[NewName], uses: Mapping[int, int],
         ),
     )
     living = {one.signature for one in new if uses.get(one.row, 0) > 0}
-    connection.executemany("INSERT OR IGNORE INTO unresolved VALUES (?)", ((one,) for one in sorted(living)))
+    connection.execute("INSERT OR IGNORE INTO unresolved SELECT value FROM json_each(?)", (_listed(sorted(living)),))
 
 
 def rows(connection: Connection, keys: Iterable[str]) -> dict[str, int]:
