@@ -137,7 +137,7 @@ def judged(copy: Path, embedder: Embedder, truth: list[Any], key: str | None = N
 
 
 @pytest.mark.timeout(1_200)
-@pytest.mark.parametrize("count", [60, pytest.param(500, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [20, pytest.param(500, marks=pytest.mark.long)])
 def test_a_changed_byte_is_found_or_does_no_harm(
     golden: Path, truth: list[Any], embedder: Embedder, tmp_path: Path, count: int
 ) -> None:
@@ -190,7 +190,7 @@ def mended(copy: Path, embedder: Embedder, truths: list[Any]) -> str:
 
 
 @pytest.mark.timeout(1_200)
-@pytest.mark.parametrize("count", [30, pytest.param(200, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [10, pytest.param(200, marks=pytest.mark.long)])
 def test_what_a_repair_mends_is_as_it_was(
     golden: Path, truths: list[Any], embedder: Embedder, tmp_path: Path, count: int
 ) -> None:
