@@ -17,6 +17,7 @@ from monograph.write.prepare import Prepared
 from monograph.write.transaction import write
 
 DOCUMENTS_AT_ONCE = 256
+_TRIES = 3
 
 UNDER_WAY = 0
 """Stands for the number of a graph that is being made: killed before the end, the next write goes on from there."""
@@ -117,14 +118,22 @@ def make(pipeline: Pipeline, rows: Sequence[int], on_progress: OnProgress | None
 
 
 def _make_some(pipeline: Pipeline, rows: Sequence[int]) -> None:
-    for _ in range(5):
-        with pipeline.database.read() as connection:
-            some = _stored(connection, rows)
-        remember_extractions(pipeline, (chunk for one, _ in some for chunk in one.chunks))
-        related = relate(pipeline, [one for one, _ in some])
-        if related is not None and _store(pipeline, rows, some, related, names.name(pipeline, related)):
+    for _ in range(_TRIES):
+        if _make_once(pipeline, rows):
             return
-    raise BusyFile(f"another process keeps changing {pipeline.database.path}", "try again when it is done")
+    with pipeline.database.write():  # Those who keep changing them wait this time.
+        made = _make_once(pipeline, rows)
+    if not made:
+        raise BusyFile(f"another process keeps changing {pipeline.database.path}", "try again when it is done")
+
+
+def _make_once(pipeline: Pipeline, rows: Sequence[int]) -> bool:
+    """Make the parts of documents, unless one of them, or a name, changes meanwhile."""
+    with pipeline.database.read() as connection:
+        some = _stored(connection, rows)
+    remember_extractions(pipeline, (chunk for one, _ in some for chunk in one.chunks))
+    related = relate(pipeline, [one for one, _ in some])
+    return related is not None and _store(pipeline, rows, some, related, names.name(pipeline, related))
 
 
 def _stored(connection: Connection, rows: Sequence[int]) -> list[tuple[Prepared, list[int]]]:
