@@ -178,6 +178,8 @@ def _names(
 def _unspaced(connection: Connection, text: str, found: Sequence[names.NameRow]) -> list[names.NameRow]:
     """The longest names in Chinese that the file knows; of two characters only what a document is about."""
     spans = list(unspaced.spans(text))
+    if not spans:
+        return []
     known = names.known(connection, {key for *_, key in spans})
     about = graphs.are_subjects(connection, [row.row for row in known.values()])
     held = {row.row for row in found}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from monograph.errors import InvalidDocument
-from monograph.store import documents, graph_changes, terms, vectors
+from monograph.store import assigned, documents, graph_changes, terms
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
 from monograph.store.keyed import select
@@ -95,7 +95,7 @@ def replace(
     rows = {name: known[name][0] for name in kept}
     rows |= {name: row for row, name in enumerate(coming, next_row(connection, "chunks"))}
     add(connection, ((rows[name], columns(owner, wanted[name][0])) for name in coming))
-    vectors.assign(connection, [(rows[name], memo) for name, (_, memo) in wanted.items()])
+    assigned.assign(connection, "vectors", [(rows[name], memo) for name, (_, memo) in wanted.items()])
     index.add(terms.Entry(rows[name], owner.title, wanted[name][0].text) for name in coming)
     return Swap(added=len(coming), removed=len(gone))
 

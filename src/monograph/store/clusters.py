@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from monograph.store import checksums
 from monograph.store.database import Connection
+from monograph.store.keyed import select
 from monograph.store.vectors import STORED
 from monograph.values import Float32
 
@@ -26,7 +27,6 @@ _BELONGS = {
 }
 """Whether the memo row of ``u`` belongs to a space."""
 
-_ASKED_AT_ONCE = 500
 Int64 = npt.NDArray[np.int64]
 
 
@@ -262,16 +262,8 @@ def place(connection: Connection, space: int, placements: Iterable[Placement]) -
 
 def placements(connection: Connection, space: int, memos: Sequence[int]) -> dict[int, Placement]:
     """Where vectors are, by memo row; those without a placement are left out."""
-    found = {}
-    for first in range(0, len(memos), _ASKED_AT_ONCE):
-        part = memos[first : first + _ASKED_AT_ONCE]
-        marks = ",".join("?" * len(part))
-        rows = connection.execute(
-            f"SELECT memo, first, second FROM placements WHERE space = ? AND memo IN ({marks})",  # noqa: S608
-            (space, *part),
-        )
-        found.update({memo: Placement(memo, one, two) for memo, one, two in rows})
-    return found
+    query = "SELECT memo, first, second FROM placements WHERE space = ? AND memo IN"
+    return {row[0]: Placement(*row) for row in select(connection, query, memos, space)}
 
 
 def unplace(connection: Connection, space: int, memos: Iterable[int]) -> None:

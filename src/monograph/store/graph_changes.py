@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from struct import Struct
 
 from monograph.store import names
 from monograph.store.database import Connection
-from monograph.store.graphs import Node, Part, SubjectRow, extraction_rows, stored
+from monograph.store.graphs import Node, Part, SubjectRow, stored
 from monograph.values import ENTITY_KINDS
 
 _NAMED = Struct("<iBBB")  # A record of graphs.NAMED for Python's struct, which is faster for a few.
@@ -153,18 +153,3 @@ def clear(connection: Connection) -> None:
     for table in ("chunk_graphs", "mentions", "subjects", "aliases"):
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 - constants
     connection.execute("UPDATE names SET uses = 0, persons = 0, head = NULL, reason = NULL")
-
-
-def assign(connection: Connection, pairs: Sequence[tuple[int, int]]) -> None:
-    """Say which extraction is which chunk's: (chunk row, memo row)."""
-    held = extraction_rows(connection, [chunk for chunk, _ in pairs])
-    connection.executemany(
-        "UPDATE extractions SET memo = ?2 WHERE chunk = ?1",
-        (pair for pair in pairs if held.get(pair[0], pair[1]) != pair[1]),
-    )
-    add_extractions(connection, (pair for pair in pairs if pair[0] not in held))
-
-
-def add_extractions(connection: Connection, pairs: Iterable[tuple[int, int]]) -> None:
-    """The same for chunks of which nothing was said so far."""
-    connection.executemany("INSERT INTO extractions (chunk, memo) VALUES (?, ?)", pairs)

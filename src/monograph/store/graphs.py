@@ -83,16 +83,6 @@ def extraction_values(connection: Connection, chunks: Iterable[int]) -> dict[int
     )
 
 
-def extraction_rows(connection: Connection, chunks: Iterable[int]) -> dict[int, int]:
-    """Memo rows of extractions by chunk row, for the chunks that have one."""
-    return dict(
-        connection.execute(
-            "SELECT e.chunk, e.memo FROM json_each(?) AS c CROSS JOIN extractions AS e WHERE e.chunk = c.value",
-            (_listed(chunks),),
-        )
-    )
-
-
 def parts(connection: Connection, document: int) -> dict[int, Part]:
     """What is stored of a document's chunks, by chunk row."""
     found = connection.execute(

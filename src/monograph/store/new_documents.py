@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from monograph.store import checksums, chunks, documents, terms, vectors
+from monograph.store import assigned, checksums, chunks, documents, terms
 from monograph.store.database import Connection
 from monograph.store.row_numbers import next_row
 from monograph.values import Chunk, Document
@@ -64,8 +64,8 @@ def add(connection: Connection, new: Sequence[NewDocument], index: terms.Changes
         index.add(
             terms.Entry(row, one.document.title, chunk.text) for row, chunk in zip(rows.chunks, one.chunks, strict=True)
         )
-    assigned = (zip(rows.chunks, one.vectors, strict=True) for rows, one in zip(numbered, new, strict=True))
-    vectors.add(connection, (pair for some in assigned for pair in some))
+    given = (zip(rows.chunks, one.vectors, strict=True) for rows, one in zip(numbered, new, strict=True))
+    assigned.add(connection, "vectors", (pair for some in given for pair in some))
     return numbered
 
 

@@ -106,8 +106,10 @@ def remove(connection: Connection, entries: Iterable[Entry]) -> None:
 def indexed(entry: Entry) -> tuple[str, str, str]:
     """What of a chunk is indexed: its title and text in pairs, and its folded text."""
     made = None if compiled is None or entry.text.isascii() else compiled.fold_and_pair(entry.text)
-    folded, paired = made or (fold(entry.text), pair(fold(entry.text)))
-    return pair(fold(entry.title)), paired, folded
+    if made is None:
+        folded = fold(entry.text)
+        made = folded, pair(folded)
+    return pair(fold(entry.title)), made[1], made[0]
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from monograph.store.database import Connection, path_of
 from monograph.store.filters import EVERYTHING, Allowed, barred
+from monograph.store.keyed import select
 from monograph.store.unreadable import damaged
 from monograph.values import Float32
 
@@ -24,28 +25,6 @@ _ASKED_AT_ONCE = 500
 def pack(vector: Float32) -> bytes:
     """A vector of shape (dimension,) as the bytes that are stored."""
     return np.ascontiguousarray(vector, dtype=STORED).tobytes()
-
-
-def assign(connection: Connection, pairs: Sequence[tuple[int, int]]) -> None:
-    """Give chunks their vectors: (chunk row, memo row)."""
-    # Not an upsert: where rows are watched by constraints, SQLite opens a statement journal for one, which takes fifty
-    # times as long as the insert.
-    held = dict(
-        connection.execute(
-            "SELECT v.chunk, v.memo FROM json_each(?) AS c CROSS JOIN vectors AS v WHERE v.chunk = c.value",
-            (json.dumps([chunk for chunk, _ in pairs]),),
-        )
-    )
-    connection.executemany(
-        "UPDATE vectors SET memo = ?2 WHERE chunk = ?1",
-        (pair for pair in pairs if held.get(pair[0], pair[1]) != pair[1]),
-    )
-    add(connection, (pair for pair in pairs if pair[0] not in held))
-
-
-def add(connection: Connection, pairs: Iterable[tuple[int, int]]) -> None:
-    """The same for chunks that have none."""
-    connection.executemany("INSERT INTO vectors (chunk, memo) VALUES (?, ?)", pairs)
 
 
 def take(connection: Connection, chunks: Iterable[int]) -> None:
@@ -76,17 +55,12 @@ def load(connection: Connection, memos: Sequence[int], dimension: int) -> tuple[
     -------
     (rows, vectors): int64 (n,) and float32 (n, dimension); a row that is not there or of another length is left out.
     """
-    found: list[tuple[int, bytes]] = []
-    for first in range(0, len(memos), _ASKED_AT_ONCE):
-        part = memos[first : first + _ASKED_AT_ONCE]
-        marks = ",".join("?" * len(part))
-        query = f"SELECT memo, value FROM memo WHERE memo IN ({marks})"  # noqa: S608 - only question marks
-        found += connection.execute(query, part).fetchall()
+    found = select(connection, "SELECT memo, value FROM memo WHERE memo IN", memos)
     size = dimension * STORED.itemsize
-    found = [pair for pair in found if len(pair[1]) == size]
-    rows = np.fromiter((row for row, _ in found), dtype=np.int64, count=len(found))
-    values = np.frombuffer(b"".join(value for _, value in found), dtype=STORED)
-    return rows, values.reshape(len(found), dimension).astype(np.float32, copy=False)
+    held = [pair for pair in found if len(pair[1]) == size]
+    rows = np.fromiter((row for row, _ in held), dtype=np.int64, count=len(held))
+    values = np.frombuffer(b"".join(value for _, value in held), dtype=STORED)
+    return rows, values.reshape(len(held), dimension).astype(np.float32, copy=False)
 
 
 def of_chunks(connection: Connection, chunks: Sequence[int], dimension: int) -> tuple[Int64, Float32]:

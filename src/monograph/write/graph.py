@@ -15,15 +15,15 @@ from monograph.errors import ModelUnavailable
 from monograph.graph.build import DocumentPart, Linked, document_part
 from monograph.graph.short_names import Pairs
 from monograph.models import Embedder, Extractor
-from monograph.store import extractions, graph_changes, graphs, memo, names
+from monograph.store import assigned, extractions, graph_changes, graphs, memo, names
 from monograph.store.chunks import rows_of_document as chunk_rows
 from monograph.store.database import Connection
 from monograph.store.embedded_names import is_embedded
 from monograph.store.unreadable import UNDECODABLE, damaged
 from monograph.values import EMBEDDED_KINDS, ENTITY_KINDS, Chunk, content_hash
-from monograph.write import vectors
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import Prepared
+from monograph.write.remember import NOTHING, remember
 
 REMEMBERED_AT_ONCE = 256
 """Extractions written together, unless they come slowly."""
@@ -56,7 +56,7 @@ def extraction_key_of(extractor: str, text: str) -> bytes:
 def remember_extractions(
     pipeline: Pipeline,
     chunks: Iterable[Chunk],
-    made: Mapping[bytes, bytes] = vectors.NONE,
+    made: Mapping[bytes, bytes] = NOTHING,
     waiting: dict[bytes, bytes] | None = None,
 ) -> Extracted:
     """Extract from the chunks that the memo does not know, and remember each extraction as it comes.
@@ -81,11 +81,7 @@ def remember_extractions(
     left = [(key, chunk) for key, chunk in lacking if key not in made]
     done = fell_back = 0
     for group in chain([ready] if ready else [], _groups(pipeline.extractor, left)):
-        if waiting is not None and pipeline.extracts_quickly:
-            waiting.update((key, value) for key, value, _ in group)
-        else:
-            with pipeline.database.write() as connection:
-                memo.put(connection, memo.EXTRACTION, group)
+        remember(pipeline.database, memo.EXTRACTION, group, waiting if pipeline.extracts_quickly else None)
         done += len(group)
         fell_back += sum(extractions.failed(value) for _, value, _ in group)
     if done != len(lacking):
@@ -161,7 +157,7 @@ def relate(
     pipeline: Pipeline,
     batch: Sequence[Prepared],
     made: Parts = NO_PARTS,
-    waiting: Mapping[bytes, bytes] = vectors.NONE,
+    waiting: Mapping[bytes, bytes] = NOTHING,
 ) -> list[Related] | None:
     """The parts of a batch; None when an extraction is neither remembered any more nor ``waiting``."""
     keys = [[extraction_key(pipeline.extractor, chunk.text) for chunk in one.chunks] for one in batch]
@@ -225,7 +221,7 @@ def codes(embedder: Embedder, keys: Sequence[str]) -> list[bytes]:
 
 
 def rows_of_extractions(
-    connection: Connection, related: Sequence[Related], waiting: Mapping[bytes, bytes] = vectors.NONE
+    connection: Connection, related: Sequence[Related], waiting: Mapping[bytes, bytes] = NOTHING
 ) -> dict[bytes, int] | None:
     """The rows of all extractions of some parts, by key; None when one is not remembered any more.
 
@@ -291,5 +287,6 @@ def store_part(
         Collects what is to be counted.
     """
     chunks = chunk_rows(connection, document)
-    graph_changes.assign(connection, [(row, extracted[key]) for row, key in zip(chunks, related.keys, strict=True)])
+    pairs = [(row, extracted[key]) for row, key in zip(chunks, related.keys, strict=True)]
+    assigned.assign(connection, "extractions", pairs)
     graph_changes.replace(connection, document, node_of(chunks, related, named), uses)

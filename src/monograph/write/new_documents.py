@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from monograph.store import chunks, documents, graph_changes, new_documents, terms
+from monograph.store import assigned, chunks, documents, graph_changes, new_documents, terms
 from monograph.store.database import Connection
 from monograph.write.batch import Parcel
 from monograph.write.graph import Related, node_of
@@ -66,8 +66,9 @@ def store_new(connection: Connection, new: Sequence[tuple[Prepared, int | None]]
     """Store documents, each with the row of its source, whose ids and whose chunks' ids are not in the file."""
     rows = new_documents.add(connection, [_row(one, source, derived) for one, source in new], derived.index)
     parts = [derived.parts[one.document.id, one.sha256] for one, _ in new]
-    graph_changes.add_extractions(
+    assigned.add(
         connection,
+        "extractions",
         (
             (chunk, derived.extractions[key])
             for own, part in zip(rows, parts, strict=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from monograph.derive.embed.text import embedded_text
 from monograph.errors import BusyFile
-from monograph.store import checksums, chunks, documents, memo, names, settings, vectors
+from monograph.store import assigned, checksums, chunks, documents, memo, names, settings, vectors
 from monograph.store.database import Connection
 from monograph.tree.build import Overtaken
 from monograph.tree.hash import Planes
@@ -182,5 +182,5 @@ def assign(
         values = ((vector.key, vectors.pack(one), 0) for vector, one in zip(lacking, made, strict=True))
         memo.put(connection, memo.VECTOR, values)
         known = memo.rows(connection, memo.VECTOR, [vector.key for vector in wanted.values()])
-    vectors.assign(connection, [(chunk, known[vector.key]) for chunk, vector in wanted.items()])
+    assigned.assign(connection, "vectors", [(chunk, known[vector.key]) for chunk, vector in wanted.items()])
     return len(lacking)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 
 from monograph.errors import InvalidDocument
 from monograph.models import Embedder
 from monograph.store import memo
-from monograph.store.database import Connection, Database
+from monograph.store.database import Connection
 from monograph.store.vectors import pack
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import Prepared, Vectored
-
-NONE: Mapping[bytes, bytes] = MappingProxyType({})
+from monograph.write.remember import NOTHING, remember
 
 EMBEDDED_AT_ONCE = 256
 """Texts given to the embedder before their vectors are remembered: what a crash can cost."""
@@ -40,7 +38,7 @@ def missing(connection: Connection, batch: Sequence[Prepared]) -> list[Vectored]
 def remember_vectors(
     pipeline: Pipeline,
     batch: Sequence[Prepared],
-    made: Mapping[bytes, bytes] = NONE,
+    made: Mapping[bytes, bytes] = NOTHING,
     waiting: dict[bytes, bytes] | None = None,
 ) -> Embedded:
     """Make the vectors that the memo lacks, and remember each group of them as soon as it exists.
@@ -57,15 +55,15 @@ def remember_vectors(
     if waiting is not None:
         lacking = [vector for vector in lacking if vector.key not in waiting]
     asked = len({vector.key for prepared in batch for vector in prepared.vectors})
-    given = [(vector.key, pack(vector.given)) for vector in lacking if vector.given is not None]
-    ready = [(vector.key, made[vector.key]) for vector in lacking if vector.given is None and vector.key in made]
+    given = [(vector.key, pack(vector.given), 0) for vector in lacking if vector.given is not None]
+    ready = [(vector.key, made[vector.key], 0) for vector in lacking if vector.given is None and vector.key in made]
     texts = [vector for vector in lacking if vector.given is None and vector.key not in made]
-    _remember(pipeline.database, given + ready, waiting)
+    remember(pipeline.database, memo.VECTOR, given + ready, waiting)
     for first in range(0, len(texts), EMBEDDED_AT_ONCE):
         group = texts[first : first + EMBEDDED_AT_ONCE]
         vectors = embedded(pipeline.embedder, [vector.text for vector in group])
-        pairs = [(one.key, value) for one, value in zip(group, vectors, strict=True)]
-        _remember(pipeline.database, pairs, waiting if pipeline.embeds_quickly else None)
+        values = [(one.key, value, 0) for one, value in zip(group, vectors, strict=True)]
+        remember(pipeline.database, memo.VECTOR, values, waiting if pipeline.embeds_quickly else None)
     return Embedded(embedded=len(ready) + len(texts), remembered=asked - len(lacking))
 
 
@@ -84,11 +82,3 @@ def embedded(embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
             f"it must return {len(texts)} finite rows of {embedder.dimension}",
         )
     return [pack(vector) for vector in made]
-
-
-def _remember(database: Database, vectors: Sequence[tuple[bytes, bytes]], waiting: dict[bytes, bytes] | None) -> None:
-    if waiting is not None:
-        waiting.update(vectors)
-    elif vectors:
-        with database.write() as connection:
-            memo.put(connection, memo.VECTOR, ((key, value, 0) for key, value in vectors))

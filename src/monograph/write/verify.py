@@ -9,7 +9,7 @@ from monograph.derive.embed.text import embedded_text
 from monograph.errors import DamagedDocument
 from monograph.graph.build import GRAPH, document_part
 from monograph.graph.names import signature
-from monograph.store import check_names, chunks, documents, extractions, graphs, memo, names, vectors
+from monograph.store import assigned, check_names, chunks, documents, extractions, graphs, memo, names, vectors
 from monograph.store.checksums import given_key
 from monograph.store.database import Connection
 from monograph.store.settings import StoredEmbedder, StoredExtractor, load_model
@@ -121,7 +121,7 @@ def _compare_graph(
     wrong: Wrong,
 ) -> None:
     values = graphs.extraction_values(connection, [one.row for one in found])
-    rows = graphs.extraction_rows(connection, [one.row for one in found])
+    rows = assigned.rows(connection, "extractions", [one.row for one in found])
     keys = memo.keys(connection, rows.values())
     of_others = [
         one.row
