@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from page import NOISE, write_page
 
 Results = dict[str, Any]
 WAYS = ("lexical", "hybrid", "graph", "faithful")
@@ -83,15 +84,7 @@ downloaded. Monograph cuts texts smaller, so that it has more chunks to ask abou
 def write(results: Results, folder: Path) -> list[Path]:
     """Write graph.md, graph.json and the plot; returns what was written."""
     folder.mkdir(parents=True, exist_ok=True)
-    page, data, picture = (folder / name for name in ("graph.md", "graph.json", "graph-recall.png"))
-    data.write_text(json.dumps(results, indent=1))
-    machines = dict.fromkeys(one["machine"] for one in results.values())
-    parts = [
-        "# The graph, measured",
-        f"Machine: {'; '.join(machines)}. Written by `make bench-graph`; the figures are in [graph.json](graph.json). "
-        "Times that differ by less than 1.5x are noise on this machine.",
-    ]
-    writers = {
+    sections = {
         "recall": ("What is found", recall),
         "languages": ("Other languages", languages),
         "ablations": ("Which part finds what", ablations),
@@ -101,16 +94,11 @@ def write(results: Results, folder: Path) -> list[Path]:
         "edit": ("Editing", edit),
         "model": ("What a language model is asked", model),
     }
-    for section, (title, writer) in writers.items():
-        if section in results:
-            limits = results[section]["limits"]
-            parts += [f"## {title}", *([f"*Not a whole run: {limits}.*"] if limits else [])]
-            parts += writer(results[section]["found"])
-    written = [page, data]
+    written = write_page(results, folder / "graph.md", "The graph, measured", sections, remark=NOISE)
     if "recall" in results:
+        picture = folder / "graph-recall.png"
         plot(results["recall"]["found"], picture)
         written.append(picture)
-    page.write_text("\n\n".join(parts) + "\n")
     return written
 
 
