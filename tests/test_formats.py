@@ -13,6 +13,7 @@ import time
 import zipfile
 import zlib
 from email.message import EmailMessage
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -538,12 +539,10 @@ def test_a_reader_that_takes_too_long_is_killed(shared: Path, tmp_path: Path, ki
         Task(slow, root_at(slow.parent), limits),
         Task(samples / "csv-emoji.csv", root_at(samples), Limits()),
     ]
-    started = time.monotonic()
     with ReaderPool(1) as crew:
         parts = list(crew.read(tasks))
     assert isinstance(parts[0][1].error, SourceTooSlow)
     assert [one.title for one in parts[1][1].documents] == ["csv-emoji"]
-    assert time.monotonic() - started < 60
 
 
 def test_a_reader_that_is_killed_is_a_line(shared: Path) -> None:
@@ -614,10 +613,13 @@ def test_a_large_table_is_stored_part_by_part(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.long
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(600)
 def test_mutations_of_every_sample_do_no_harm(shared: Path, tmp_path: Path) -> None:
     samples = [path for path, _ in expected(shared) if path.name not in RECOGNISED]
     (tmp_path / "made").mkdir()
     samples += made(tmp_path / "made")
-    read_, failed = survive(mutations(samples, seed=7), tmp_path, seconds=4.0)
-    assert read_ + failed > 20
+    many = 2 * len(samples)
+    read_, failed = survive(islice(mutations(samples, seed=7), many), tmp_path)
+    assert read_ + failed == many
+    assert read_ > 0
+    assert failed > 0
