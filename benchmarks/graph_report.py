@@ -57,9 +57,9 @@ Recall@5 in percent and, after it, the median milliseconds of a search, with all
 word vectors. *One step* is the graph without the second reading of the question beside what was found; *auto* is what
 a search does by default. *faithful* is MiniRAG by its own formulas."""
 SENSITIVITY = """\
-*faithful* with one of its numbers changed: hop radius (Eq. 2), paths kept of each start, length of a path (the paper's
-n). The paper's k is radius and number of paths at once. Its Tables A3 and A4, answers judged by a model: accuracy
-48 / 54 / 64 % for k = 4 / 10 / 50, and 52 / 54 / 50 % for n = 2 / 4 / 8."""
+*faithful* with one of its numbers changed, asked the first 100 questions of two sets: hop radius (Eq. 2), paths kept of
+each start, length of a path (the paper's n). The paper's k is radius and number of paths at once. Its Tables A3 and A4,
+answers judged by a model: accuracy 48 / 54 / 64 % for k = 4 / 10 / 50, and 52 / 54 / 50 % for n = 2 / 4 / 8."""
 BUILD = """\
 Passages of HotpotQA, 2WikiMultiHopQA, MuSiQue and PopQA, in random order; beyond {distinct:,} the same again with a serial
 number. The graph's time is that of `add()` less that of `add()` with an extractor that finds nothing, static word

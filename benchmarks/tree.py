@@ -33,6 +33,7 @@ from monograph.derive.tokens import count_tokens
 from monograph.evaluate.datasets import load_dataset
 from monograph.evaluate.run import evaluate
 from monograph.models import TextKind
+from monograph.store import checksums
 from monograph.store import tree as store
 from monograph.values import Chunk, Extraction, Float32, Hit, SummaryText
 from monograph.write.transaction import write
@@ -235,7 +236,8 @@ def _step(name: str, grown: Monograph, rebuilt: Monograph, some: list[Document],
     with rebuilt._file.database.write() as connection:
         store.clear(connection)
         connection.execute("DELETE FROM settings WHERE name = 'summarizer'")
-    rebuilt._summarizer = None
+        checksums.drop(connection, "settings/summarizer")
+    rebuilt._file.given_summarizer = None
     console.print(f"{name:>12}: {calls} summaries, {tokens:,} tokens; a rebuild {rebuilt_calls}, {rebuilt_tokens:,}")
     return {
         "name": name, "chunks": grown.stats().chunks, "summaries": calls, "tokens": tokens, "seconds": seconds,
@@ -257,7 +259,7 @@ def single(options: argparse.Namespace) -> Results:
             monograph.tree.rebuild(ExtractiveSummarizer())
             built = time.perf_counter() - started
             whole = monograph.stats().tree
-            monograph._summarizer = meter  # The same, but it counts.
+            monograph._file.given_summarizer = meter  # The same, but it counts.
             came = [_changed(monograph, meter, [one]) for one in documents(extra, len(texts))]
             went = [_changed(monograph, meter, f"n{number}") for number in range(0, 50 * 97, 97)]
             plan = _planned(monograph, extra[0])

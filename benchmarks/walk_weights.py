@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from graph_files import dataset, opened
+from graph_files import CACHE, dataset, opened
 from graph_report import table
 from machine import console, machine
 from monograph.evaluate.datasets import Question
@@ -322,6 +322,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="most rounds over all weights")
     parser.add_argument("--page", type=Path, default=PAGE)
     options = parser.parse_args()
+    CACHE.mkdir(parents=True, exist_ok=True)
     sets = {one: load(*one) for family in FAMILIES for one in family}
     rows = []
     for family in FAMILIES:

@@ -23,13 +23,15 @@ def opened(
 ) -> Monograph:
     """The open file itself, or one that is opened with a framework's embedding model, or with its own.
 
+    A new file makes its graph when it is first asked for.
+
     Raises
     ------
     InputError
         If a model or a key is given besides an open file.
     """
     if not isinstance(given, Monograph):
-        return Monograph.open(given, None if model is None else borrowed(model), key=key)
+        return Monograph.open(given, None if model is None else borrowed(model), key=key, on_demand=True)
     _refuse_key(key)
     if model is not None:
         name = getattr(borrowed, "__name__", "embedder")

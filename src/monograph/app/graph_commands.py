@@ -14,7 +14,7 @@ from monograph.app.command import ApiKeyOption, FileArgument, HtmlOption, JsonOp
 from monograph.app.trust import opened
 from monograph.errors import InputError
 from monograph.library import Monograph
-from monograph.values import Document, Hit, Neighbourhood, StoredChunk
+from monograph.values import Cost, Document, Hit, Neighbourhood, StoredChunk
 from monograph.values import Path as Way
 
 
@@ -110,6 +110,31 @@ def reextract(
         ):
             report = monograph.graph.rebuild(chosen, progress=on_progress)
         output.print_json(report) if json_output else output.print_report(report, str(file))
+
+
+def build(
+    file: FileArgument,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; write nothing.")] = False,
+    trust: TrustOption = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Make what FILE makes when it is first asked for.
+
+    A file that came from a framework's vector store has no graph, and nothing to find substrings by, until somebody
+    wants them. Others may read and write meanwhile; interrupt it at any time, and the next one goes on from there.
+    """
+    with outcome(as_json=json_output):
+        with (
+            opened(file, trust=trust, create=False) as monograph,
+            output.progress_bar("build", quiet=unseen(json_output)) as on_progress,
+        ):
+            result = monograph.graph.price() if dry_run else monograph.graph.build(progress=on_progress)
+        if json_output:
+            output.print_json(result)
+        elif isinstance(result, Cost):
+            output.print_cost(result)
+        else:
+            output.print_report(result, str(file))
 
 
 def draw_answers(monograph: Monograph, query: str, hits: Sequence[Hit], path: Path, *, quiet: bool) -> None:

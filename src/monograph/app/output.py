@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from monograph.values import (
     ChangeKind,
     Chunk,
+    Cost,
     Document,
     Finding,
     Hit,
     Metadata,
     Move,
     OnProgress,
+    Owed,
     Plan,
     Problem,
     Progress,
@@ -148,14 +150,26 @@ def print_plan(plan: Plan) -> None:
             out.print(f"{sign} … and {len(changes) - SHOWN_LINES} more")
     out.print(", ".join(f"{len(plan.of(kind))} {kind}" for kind in _KINDS))
     if plan.cost is not None:
-        cost = plan.cost
-        out.print(
-            f"to make: {cost.chunks:,} chunks, {cost.embeddings:,} embeddings"
-            f" ({cost.embedding_tokens:,} tokens), {cost.extractions:,} extractions, "
-            + (f"at most {cost.summaries:,} summaries, " if cost.summaries else "")
-            + f"{cost.model_calls:,} model calls"
-            + (f" (at most {cost.model_tokens:,} tokens)" if cost.model_calls else "")
-        )
+        print_cost(plan.cost)
+    if plan.owed:
+        out.print(f"made when first asked for: {owed(plan.owed)}")
+
+
+def print_cost(cost: Cost) -> None:
+    """What would be derived."""
+    console().print(
+        f"to make: {cost.chunks:,} chunks, {cost.embeddings:,} embeddings"
+        f" ({cost.embedding_tokens:,} tokens), {cost.extractions:,} extractions, "
+        + (f"at most {cost.summaries:,} summaries, " if cost.summaries else "")
+        + f"{cost.model_calls:,} model calls"
+        + (f" (at most {cost.model_tokens:,} tokens)" if cost.model_calls else "")
+    )
+
+
+def owed(waiting: Owed) -> str:
+    """What is not made yet, in words."""
+    parts = (f"the graph of {waiting.graph:,} documents", f"the trigrams of {waiting.substrings:,}")
+    return ", ".join(part for part, one in zip(parts, (waiting.graph, waiting.substrings), strict=True) if one)
 
 
 def print_moves(moves: Sequence[Move]) -> None:

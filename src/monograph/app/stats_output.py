@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from monograph.app.output import console, in_bytes, table, visible
+from monograph.app.output import console, in_bytes, owed, table, visible
 from monograph.app.tree_output import tree_rows
 from monograph.values import IndexStats, Stats
 
@@ -37,6 +37,8 @@ def print_stats(stats: Stats) -> None:
     made_with += f"  asks {', '.join(map(visible, stats.addresses))}" if stats.addresses else ""
     out.print(f"{stats.path}  format {stats.format}  {made_with}")
     out.print(made)
+    if stats.owed:
+        out.print(f"made when first asked for: {owed(stats.owed)}; now: monograph build {visible(stats.path)}")
 
 
 def _index_rows(index: IndexStats) -> list[tuple[str, str]]:

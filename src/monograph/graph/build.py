@@ -97,7 +97,7 @@ class DocumentPart:
 def document_part(
     title: str, texts: Sequence[str], extractions: Sequence[Extraction], cannot_link: Pairs
 ) -> DocumentPart:
-    """Make a document's part of the graph.
+    """Make a document's part of the graph; one without chunks, which nothing can find, has none.
 
     Parameters
     ----------
@@ -108,9 +108,11 @@ def document_part(
     cannot_link:
         (short, full) keys that someone said are not one.
     """
+    if not texts:
+        return DocumentPart((), (), ())
     told = ((mention_key(one.name, one.kind), one.kind) for extraction in extractions for one in extraction.mentions)
     known = full_names(told, cannot_link)
-    own = own_day(title, texts[0] if texts else "")
+    own = own_day(title, texts[0])
     words = word_hashes([f"{title}\n{text}" for text in texts])
     chunks = tuple(
         _chunk_part(hashes, text, _with_days(text, one, own), known)

@@ -11,7 +11,7 @@ from monograph.store import check, check_notes, check_schema, stats
 from monograph.store.encryption import RawKey
 from monograph.tree.measure import measure
 from monograph.values import Finding, Stats
-from monograph.write import configuration, forget
+from monograph.write import configuration, forget, on_demand
 from monograph.write import repair as mending
 
 
@@ -22,6 +22,7 @@ def stats_of(file: OpenFile) -> Stats:
         sizes = stats.sizes(connection)
         index = file.chunk_index.stats(connection)
         shape = measure(connection)
+        owed = on_demand.owed(connection)
     summarizer = configuration.SUMMARIZER.known(file.database)
     embedder = configuration.EMBEDDER.known(file.database)
     extractor = configuration.EXTRACTOR.known(file.database)
@@ -54,6 +55,7 @@ def stats_of(file: OpenFile) -> Stats:
         tree=shape,
         id=configuration.identity(file.database),
         addresses=configuration.addresses_named(file.database),
+        owed=owed,
     )
 
 

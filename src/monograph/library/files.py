@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from monograph.errors import InputError
@@ -14,7 +15,7 @@ from monograph.store import settings
 from monograph.sync import follow, roots, watch
 from monograph.sync import plan as planning
 from monograph.values import Move, OnProgress, Plan, Report, SyncedSource, WatchEvent, arguments
-from monograph.write import apply
+from monograph.write import apply, on_demand
 from monograph.write import price as pricing
 from monograph.write import remove as removal
 
@@ -63,6 +64,8 @@ class Files:
         made = planning.make_plan(
             self._file.database, _paths(sources), verify=verify, prune=prune, follow_links=follow_links
         )
+        with self._file.database.read() as connection:
+            made = replace(made, owed=on_demand.owed(connection))
         return pricing.price(self._file.pipeline(), made, limits, progress) if price else made
 
     def apply(

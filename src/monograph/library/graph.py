@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from monograph.errors import InputError
@@ -11,9 +13,11 @@ from monograph.explore import entities, merges, neighbourhood, routes
 from monograph.graph import export
 from monograph.library.opened import OpenFile
 from monograph.models import Extractor
-from monograph.values import Entity, Merge, Neighbourhood, OnProgress, Report, Route, arguments
+from monograph.store import settings
+from monograph.store.database import Connection
+from monograph.values import Cost, Entity, Merge, Neighbourhood, OnProgress, Report, Route, arguments
 from monograph.values import Path as Way
-from monograph.write import cannot_link, configuration, rebuild_graph
+from monograph.write import cannot_link, configuration, on_demand, rebuild_graph
 
 if TYPE_CHECKING:
     import networkx
@@ -23,7 +27,10 @@ EXPORTED = 1_000
 
 
 class EntityGraph:
-    """The named things of a file and how they hang together; made by :attr:`monograph.Monograph.graph`."""
+    """The named things of a file and how they hang together; made by :attr:`monograph.Monograph.graph`.
+
+    Where the graph is made on demand, what reads it makes it first; opened for reading only, that raises ReadOnlyFile.
+    """
 
     def __init__(self, file: OpenFile) -> None:
         self._file = file
@@ -48,7 +55,7 @@ class EntityGraph:
         InputError
             If ``limit`` is negative.
         """
-        with self._file.database.read() as connection:
+        with self._read() as connection:
             return entities.most_named(connection, limit, like)
 
     def on_paths(self, paths: Iterable[Way]) -> list[Entity]:
@@ -76,7 +83,7 @@ class EntityGraph:
         InputError
             If ``hops`` is negative, or ``limit`` below 1.
         """
-        with self._file.database.read() as connection:
+        with self._read() as connection:
             return neighbourhood.neighbourhood(connection, entities.find(connection, name), hops, limit)
 
     def routes(self, name: str, other: str, hops: int = 4, limit: int = 3) -> list[Route]:
@@ -127,7 +134,7 @@ class EntityGraph:
         NotFound
             As for :meth:`neighbourhood`.
         """
-        with self._file.database.read() as connection:
+        with self._read() as connection:
             heads = list(dict.fromkeys(one.head for one in entities.find(connection, name))) if name else None
             return merges.merges(connection, heads)
 
@@ -141,6 +148,7 @@ class EntityGraph:
         NotFound
             If nothing in the file has one of them.
         """
+        self._file.require("graph")
         cannot_link.set_apart(self._file.writing_pipeline(), name, other)
 
     def unite(self, name: str, other: str) -> None:
@@ -151,6 +159,7 @@ class EntityGraph:
         NotFound
             If they were not set apart.
         """
+        self._file.require("graph")
         cannot_link.unite(self._file.writing_pipeline(), name, other)
 
     def to_networkx(self, name: str = "", hops: int = 2) -> networkx.Graph:
@@ -182,11 +191,30 @@ class EntityGraph:
         target = arguments.path(path, "the path")
         export.to_graphml(self._exported(name, hops), target)
 
+    def _read(self) -> AbstractContextManager[Connection]:
+        """Begin to read a graph that is made."""
+        self._file.require("graph")
+        return self._file.database.read()
+
     def _exported(self, name: str, hops: int) -> Neighbourhood:
         if name:
             return self.neighbourhood(name, hops, EXPORTED)
-        with self._file.database.read() as connection:
+        with self._read() as connection:
             return neighbourhood.whole(connection)
+
+    def build(self, *, progress: OnProgress | None = None) -> Report:
+        """Make what is made on demand and is not made yet: the graph, and the trigrams that substrings are found by.
+
+        From now on they are made with the documents. A batch of documents is done at a time, while others read and
+        write; ended before the end, the next call goes on from there. :meth:`price` says what a model would be asked.
+        """
+        started = time.perf_counter()
+        made = on_demand.make(self._file.writing_pipeline(), settings.ON_DEMAND, progress)
+        return Report(extracted=made.extracted, fell_back=made.fell_back, seconds=time.perf_counter() - started)
+
+    def price(self) -> Cost:
+        """What of the graph is not made yet, and what making it would take; nothing is written."""
+        return on_demand.price(self._file.pipeline())
 
     def rebuild(self, extractor: Extractor | None = None, *, progress: OnProgress | None = None) -> Report:
         """Make the graph anew with another extractor; without one, ask again for the chunks that a model failed on.

@@ -65,6 +65,7 @@ class Monograph(Lookups):
         model: LanguageModel | None = None,
         *,
         settings: Settings | None = None,
+        on_demand: bool = False,
         create: bool = True,
         read_only: bool = False,
         key: str | None = None,
@@ -72,20 +73,18 @@ class Monograph(Lookups):
         cache_bytes: int = DEFAULT_CACHE_BYTES,
         trusted: Trusted = (),
     ) -> Monograph:
-        """Open a file, or make it.
+        """Open the file of this path, or make it.
 
         Parameters
         ----------
-        path:
-            The .mono file.
         embedder, extractor, summarizer:
             Make vectors, find what chunks name, make the tree of summaries. By default those that the file was built
-            with; for a new file static word vectors and patterns, which need no network, and no tree. Where a
-            summarizer is given, the next write makes a tree, and every later one keeps it in step.
+            with; for a new one static word vectors and patterns, which need no network, and no tree. Once a summarizer
+            is given, every write keeps a tree in step.
         model:
             Answers :meth:`ask`; it is not stored. Without one, that shows the passages that may hold the answer.
-        settings:
-            The numbers a new file is built with.
+        settings, on_demand:
+            The numbers a new file is built with; whether it makes its graph when it is first asked for.
         create, read_only:
             Make the file if it is missing; never write.
         key:
@@ -111,7 +110,7 @@ class Monograph(Lookups):
         """
         given = Given(
             arguments.path(path, "the file"), embedder, extractor, summarizer, model, settings, create, read_only,
-            target_recall, cache_bytes, trusted, key,
+            target_recall, cache_bytes, trusted, key, on_demand,
         )  # fmt: skip
         return cls(OpenFile.open(given))
 

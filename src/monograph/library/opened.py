@@ -7,18 +7,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from monograph.errors import InputError, ModelError
+from monograph.errors import InputError, ModelError, ReadOnlyFile
 from monograph.library import faults
 from monograph.models import Embedder, Extractor, LanguageModel, Summarizer, Trusted
 from monograph.search.nearest_names import NearestNames
 from monograph.settings import Settings
+from monograph.store import settings
 from monograph.store.clusters import SUMMARIES
 from monograph.store.database import Database
 from monograph.store.encryption import RawKey
+from monograph.store.settings import OnDemand
 from monograph.values import OnProgress, Report
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL, EcoVectorIndex
-from monograph.write import configuration, forget, rebuild_graph, tree
+from monograph.write import configuration, forget, on_demand, rebuild_graph, tree
 from monograph.write.pipeline import Pipeline
+
+_SAID: dict[OnDemand, str] = {"graph": "the graph", "substrings": "the index of trigrams"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,7 @@ class Given:
     cache_bytes: int = DEFAULT_CACHE_BYTES
     trusted: Trusted = ()
     key: str | RawKey | None = field(default=None, repr=False)
+    on_demand: bool = False
 
 
 class OpenFile:
@@ -76,7 +81,8 @@ class OpenFile:
         index = EcoVectorIndex(target_recall=given.target_recall, cache_bytes=given.cache_bytes)
         database = Database(given.path, create=given.create, read_only=given.read_only, key=given.key)
         try:
-            file = cls(database, index, configuration.settle(database, given.settings), given.model, given.trusted)
+            built = configuration.settle(database, given.settings, on_demand=given.on_demand)
+            file = cls(database, index, built, given.model, given.trusted)
         except BaseException:
             database.close()
             raise
@@ -197,6 +203,26 @@ class OpenFile:
         configuration.EXTRACTOR.check(self.database, self.extractor)
         rebuild_graph.catch_up(pipeline, progress)
         return pipeline
+
+    def require(self, *what: OnDemand) -> None:
+        """Make of what a file makes on demand that which is about to be read.
+
+        Raises
+        ------
+        ReadOnlyFile
+            If it is not made, and the file is open for reading only.
+        """
+        with self.database.read() as connection:
+            lacking = settings.load_on_demand(connection) & set(what)
+        if not lacking:
+            return
+        if self.database.read_only:
+            said = " and ".join(_SAID[one] for one in sorted(lacking))
+            raise ReadOnlyFile(
+                f"{self.database.path} is open for reading only, and has yet to make {said}",
+                f"monograph build {self.database.path}",
+            )
+        on_demand.make(self.writing_pipeline(), lacking)
 
     def followed(self, report: Report) -> Report:
         """A report of a change that the tree has followed, where the file has one and that could be done."""

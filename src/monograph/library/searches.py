@@ -38,7 +38,10 @@ def search(
         with file.database.read() as connection:
             # A summary stands for at least two of what is below it: there are fewer of them than chunks.
             query = replace(query, k=min(query.k, 2 * chunks.count(connection)))
-    return settled(chosen.search(corpus(file), query)) if query.k else []
+    if not query.k:
+        return []
+    file.require(*getattr(chosen, "needs", ()))
+    return settled(chosen.search(corpus(file), query))
 
 
 def allowed(where: Mapping[str, Any] | None) -> Allowed:

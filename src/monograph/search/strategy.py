@@ -15,6 +15,7 @@ from monograph.errors import InputError
 from monograph.search.nearest_names import NearestNames
 from monograph.store.database import Connection
 from monograph.store.filters import EVERYTHING, Allowed
+from monograph.store.settings import OnDemand
 from monograph.values import Float32, Hit, arguments
 from monograph.vectors.index import EcoVectorIndex
 
@@ -100,6 +101,8 @@ class Named:
     """A strategy of this package: as a text it is what :func:`monograph.search.how.strategy` reads."""
 
     __slots__ = ()
+    needs: ClassVar[tuple[OnDemand, ...]] = ()
+    """What it reads of that which a file may make on demand: a search makes it first."""
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     def __str__(self) -> str:

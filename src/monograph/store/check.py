@@ -32,7 +32,8 @@ _QUERIES = (
     ("words", "index rows of words without a chunk", True,
      "SELECT count(*) FROM words_docsize WHERE id NOT IN (SELECT chunk FROM chunks)"),
     ("trigrams", "chunks that are not in the index of trigrams", True,
-     "SELECT count(*) FROM chunks WHERE chunk NOT IN (SELECT id FROM trigrams_docsize)"),
+     """SELECT count(*) FROM chunks WHERE chunk NOT IN (SELECT id FROM trigrams_docsize)
+        AND NOT EXISTS (SELECT 1 FROM settings WHERE name = 'on_demand' AND value LIKE '%substrings%')"""),
     ("trigrams", "index rows of trigrams without a chunk", True,
      "SELECT count(*) FROM trigrams_docsize WHERE id NOT IN (SELECT chunk FROM chunks)"),
     ("documents", "documents of files that are not known", True,

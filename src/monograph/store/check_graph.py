@@ -55,7 +55,7 @@ _QUERIES = (
 def findings(connection: Connection) -> Iterator[Finding]:
     """Every fault, one finding a kind; all of them can be mended. A graph that is still to be made has none."""
     stored = settings.load_model(connection, settings.StoredExtractor)
-    if stored is None or stored.graph == 0:
+    if stored is None or stored.graph <= 0:
         return
     (lacking,) = connection.execute(
         "SELECT count(*) FROM chunks WHERE chunk NOT IN (SELECT chunk FROM chunk_graphs)"

@@ -77,26 +77,30 @@ def rebuild(connection: Connection) -> None:
             connection.execute(f"DROP TABLE {table}")
     for statement in INVERTED_INDEX:
         connection.execute(statement)
-    terms.add(connection, entries(connection))
+    terms.add(connection, entries(connection), trigrams=terms.has_trigrams(connection))
 
 
 def index_anew(connection: Connection) -> None:
     """Empty a sound inverted index, and fill it from the texts."""
     for table in TABLES:
         connection.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")  # noqa: S608 - constants
-    terms.add(connection, entries(connection))
+    terms.add(connection, entries(connection), trigrams=terms.has_trigrams(connection))
 
 
 def _wanted(connection: Connection) -> tuple[dict[str, Held], dict[str, dict[bytes, int]]]:
     """What each table must hold, and its configuration."""
     found = dict.fromkeys(TABLES, Held())
+    whole = terms.has_trigrams(connection)
     config: dict[str, dict[bytes, int]] = {}
     for part in _parts(connection):
         with closing(connections.in_memory(connection)) as made:
             for statement in INVERTED_INDEX:
                 made.execute(statement)
             made.execute("BEGIN")
-            terms.add(made, part)
+            terms.add(made, part, trigrams=whole)
+            if not whole:
+                held = terms.with_trigrams(connection, [one.chunk for one in part])
+                terms.add_trigrams(made, [one for one in part if one.chunk in held])
             for table in TABLES:
                 found[table] += _held(made, table, _at_once)
                 config[table] = _config(made, table)
@@ -117,9 +121,14 @@ def _parts(connection: Connection) -> Iterator[list[terms.Entry]]:
 def entries(connection: Connection) -> Iterator[terms.Entry]:
     """What the index is to hold, chunk by chunk; of texts that are no UTF-8, what can be read."""
     for row in documents.numbers(connection):
-        title, text = documents.titled(connection, row)
-        for chunk, start, end in chunks.spans_of(connection, row):
-            yield terms.Entry(chunk, title, text[max(start, 0) : max(end, 0)])
+        yield from entries_of(connection, row)
+
+
+def entries_of(connection: Connection, document: int) -> Iterator[terms.Entry]:
+    """What the index is to hold of a document, by its row."""
+    title, text = documents.titled(connection, document)
+    for chunk, start, end in chunks.spans_of(connection, document):
+        yield terms.Entry(chunk, title, text[max(start, 0) : max(end, 0)])
 
 
 @contextmanager

@@ -148,6 +148,12 @@ def remove_document(connection: Connection, document: int) -> None:
     names.use(connection, changes, {})
 
 
+def take_out(connection: Connection, document: int, chunks: Iterable[int]) -> None:
+    """Take a document's part out of the graph; it and its chunks stay."""
+    remove_chunks(connection, chunks)
+    remove_document(connection, document)
+
+
 def clear(connection: Connection) -> None:
     """Empty the graph, as before it is made anew. Extractions stay, and so do codes of names."""
     for table in ("chunk_graphs", "mentions", "subjects", "aliases"):

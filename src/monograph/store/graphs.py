@@ -111,10 +111,15 @@ def documents_without_extraction(connection: Connection) -> list[int]:
     return [int(row) for (row,) in found]
 
 
-def documents_without_graph(connection: Connection) -> list[int]:
-    """Row numbers of documents some of whose chunks are not in the graph, ascending."""
+def documents_without_graph(connection: Connection, after: int = 0, most: int = -1) -> list[int]:
+    """Row numbers of documents some of whose chunks are not in the graph, ascending.
+
+    Those ``after`` one of them, and at most so many.
+    """
     found = connection.execute(
-        "SELECT DISTINCT document FROM chunks WHERE chunk NOT IN (SELECT chunk FROM chunk_graphs) ORDER BY document"
+        """SELECT DISTINCT document FROM chunks WHERE document > ? AND chunk NOT IN (SELECT chunk FROM chunk_graphs)
+        ORDER BY document LIMIT ?""",
+        (after, most),
     )
     return [int(row) for (row,) in found]
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, fields
-from typing import TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 from monograph.errors import DamagedFile
 from monograph.settings import Settings
@@ -42,11 +42,15 @@ class StoredSummarizer:
     spec: str
 
 
+OnDemand: TypeAlias = Literal["graph", "substrings"]
+ON_DEMAND: tuple[OnDemand, ...] = ("graph", "substrings")
+"""What may be made later than the documents it is of: their parts of the graph, and the trigrams of their texts."""
+
 GENERATION = "generation"
 """The setting that counts commits; it has no checksum."""
 _SUMMARIES = "summaries"
-_AGAIN, _LINKS, _ALWAYS_FORGET = "again", "follow_links", "always_forget"
-FOUND_AGAIN = ("id", _SUMMARIES, "failures", "unread", _AGAIN, _LINKS, _ALWAYS_FORGET)
+_AGAIN, _LINKS, _ALWAYS_FORGET, _ON_DEMAND = "again", "follow_links", "always_forget", "on_demand"
+FOUND_AGAIN = ("id", _SUMMARIES, "failures", "unread", _AGAIN, _LINKS, _ALWAYS_FORGET, _ON_DEMAND)
 """The settings that may be forgotten: they are made anew, found out by the next sync or repair, or said once more."""
 KEPT = ("build", "embedder", "extractor", "summarizer", *FOUND_AGAIN)
 """The settings that have a checksum."""
@@ -159,6 +163,18 @@ def load_always_forget(connection: Connection) -> bool:
 def save_always_forget(connection: Connection, on: bool) -> None:
     """Say whether whatever is taken out is to be forgotten."""
     _put(connection, _ALWAYS_FORGET, "yes" if on else "no")
+
+
+def load_on_demand(connection: Connection) -> frozenset[OnDemand]:
+    """What of the file is made when it is first asked for, and not with the documents."""
+    text = _get(connection, _ON_DEMAND) or "[]"
+    with _decoding(connection, _ON_DEMAND):
+        return frozenset(one for one in ON_DEMAND if one in json.loads(text))
+
+
+def save_on_demand(connection: Connection, what: Collection[OnDemand]) -> None:
+    """Say what is made when it is first asked for."""
+    _put(connection, _ON_DEMAND, json.dumps(sorted(what)))
 
 
 def _get(connection: Connection, name: str) -> str | None:

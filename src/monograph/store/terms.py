@@ -15,8 +15,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, islice
 
+from monograph.store import settings
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
+from monograph.store.keyed import select
 from monograph.text_pass import compiled
 
 _UNSPACED = re.compile(
@@ -78,29 +80,63 @@ def _pairs(run: str) -> str:
     return run if len(run) == 1 else " ".join(run[at : at + 2] for at in range(len(run) - 1))
 
 
-def add(connection: Connection, entries: Iterable[Entry]) -> None:
-    """Index chunks."""
+def has_trigrams(connection: Connection) -> bool:
+    """Whether trigrams are indexed with the words, and not on demand."""
+    return "substrings" not in settings.load_on_demand(connection)
+
+
+def add(connection: Connection, entries: Iterable[Entry], *, trigrams: bool) -> None:
+    """Index chunks, with their trigrams or without."""
     waiting = iter(entries)
     while some := [(one.chunk, *indexed(one)) for one in islice(waiting, _AT_ONCE)]:
         connection.executemany(
             "INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)",
             ((chunk, title, text) for chunk, title, text, _ in some),
         )
-        connection.executemany(
-            "INSERT INTO trigrams (rowid, text) VALUES (?, ?)", ((chunk, folded) for chunk, _, _, folded in some)
-        )
+        if trigrams:
+            _add_trigrams(connection, ((chunk, folded) for chunk, _, _, folded in some))
 
 
-def remove(connection: Connection, entries: Iterable[Entry]) -> None:
+def add_trigrams(connection: Connection, entries: Iterable[Entry]) -> None:
+    """Index the trigrams of chunks that are indexed without."""
+    _add_trigrams(connection, ((one.chunk, fold(one.text)) for one in entries))
+
+
+def _add_trigrams(connection: Connection, folded: Iterable[tuple[int, str]]) -> None:
+    connection.executemany("INSERT INTO trigrams (rowid, text) VALUES (?, ?)", folded)
+
+
+def without_trigrams(connection: Connection, after: int = 0, most: int = -1) -> list[int]:
+    """Row numbers of documents with a chunk whose trigrams are not indexed, ascending.
+
+    Those ``after`` one of them, and at most so many.
+    """
+    found = connection.execute(
+        """SELECT DISTINCT document FROM chunks WHERE document > ? AND chunk NOT IN (SELECT id FROM trigrams_docsize)
+        ORDER BY document LIMIT ?""",
+        (after, most),
+    )
+    return [int(row) for (row,) in found]
+
+
+def with_trigrams(connection: Connection, chunks: Sequence[int]) -> set[int]:
+    """Those of some chunks whose trigrams are indexed."""
+    return {int(row) for (row,) in select(connection, "SELECT id FROM trigrams_docsize WHERE id IN", chunks)}
+
+
+def remove(connection: Connection, entries: Sequence[Entry]) -> None:
     """Take chunks out; each entry must be as it was added."""
+    rows = [entry.chunk for entry in entries]
+    whole = set(rows) if has_trigrams(connection) else with_trigrams(connection, rows)
     for entry in entries:
         title, text, folded = indexed(entry)
         connection.execute(
             "INSERT INTO words (words, rowid, title, text) VALUES ('delete', ?, ?, ?)", (entry.chunk, title, text)
         )
-        connection.execute(
-            "INSERT INTO trigrams (trigrams, rowid, text) VALUES ('delete', ?, ?)", (entry.chunk, folded)
-        )
+        if entry.chunk in whole:
+            connection.execute(
+                "INSERT INTO trigrams (trigrams, rowid, text) VALUES ('delete', ?, ?)", (entry.chunk, folded)
+            )
 
 
 def indexed(entry: Entry) -> tuple[str, str, str]:
@@ -132,8 +168,10 @@ class Changes:
 
     def write(self, connection: Connection) -> None:
         """Do all of it."""
+        trigrams = has_trigrams(connection)
         for comes, group in groupby(self.rows, key=lambda row: row[0]):
-            (add if comes else remove)(connection, (entry for _, entry in group))
+            entries = [entry for _, entry in group]
+            add(connection, entries, trigrams=trigrams) if comes else remove(connection, entries)
         self.rows.clear()
 
 

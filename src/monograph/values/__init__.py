@@ -55,6 +55,7 @@ from monograph.values.graph import (
 from monograph.values.state import (
     Finding,
     IndexStats,
+    Owed,
     Stats,
     TreeStats,
 )
@@ -113,6 +114,7 @@ __all__ = [
     "OnProgress",
     "Origin",
     "OutlineNode",
+    "Owed",
     "Passage",
     "PassageOrder",
     "Path",

@@ -70,7 +70,8 @@ class Hit:
     retriever's own absolute score; in ``hybrid`` it is the fused score (see :mod:`monograph.search.fusion`), and
     ``origins`` has the absolute ones. ``relevance`` lies in [0, 1] and never rises from a hit to the next: see
     :mod:`monograph.search.relevance` for what it means. ``metadata`` is the document's with the chunk's own laid over
-    it. Where a ``summary`` was found, ``chunk`` is the one under it that is nearest to it.
+    it. Where a ``summary`` was found, ``chunk`` is the one under it that is nearest to it. ``note`` says what of the
+    file the search had to do without.
     """
 
     chunk: Chunk
@@ -83,6 +84,7 @@ class Hit:
     path: Path | None = None
     summary: Summary | None = None
     relevance: float = 0.0
+    note: str = ""
 
     @property
     def text(self) -> str:
@@ -93,4 +95,5 @@ class Hit:
         """One line: which retriever found it, at which rank, with what score."""
         found = ", ".join(f"{o.retriever} #{o.rank + 1} ({o.score:.3f})" for o in self.origins)
         way = "" if self.path is None else f" · {self.path}"
-        return f"{self.score:.3f} = {found}{way}"
+        note = f" · {self.note}" if self.note else ""
+        return f"{self.score:.3f} = {found}{way}{note}"

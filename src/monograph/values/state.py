@@ -79,12 +79,30 @@ class TreeStats:
 
 
 @dataclass(frozen=True, slots=True)
+class Owed:
+    """What a file makes when it is first asked for, and has not made yet: see ``archive.graph.build``.
+
+    Documents whose part of the ``graph``, and documents whose trigrams, which ``substrings`` are found by, are to come.
+    """
+
+    graph: int = 0
+    substrings: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.graph or self.substrings)
+
+
+NOTHING_OWED = Owed()
+
+
+@dataclass(frozen=True, slots=True)
 class Stats:
     """What a file holds and weighs. Sizes in bytes; ``tables`` by name, largest first.
 
     ``entities`` are named things, ``merged`` the names that were taken to mean one of another name, ``mentions`` pairs
     of a name and a chunk that has it. ``tree`` is None in a file without one. ``id`` is the file's own: it stays when
-    the file is moved or copied; ``addresses`` are the servers that its own models ask, if they are trusted with it.
+    the file is moved or copied; ``addresses`` are the servers that its own models ask, if they are trusted with it;
+    ``owed`` is what it has not made yet.
     """
 
     path: str
@@ -115,6 +133,7 @@ class Stats:
     tree: TreeStats | None = None
     id: str = ""
     addresses: tuple[str, ...] = ()
+    owed: Owed = NOTHING_OWED
 
 
 @dataclass(frozen=True, slots=True)

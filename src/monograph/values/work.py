@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from monograph.values.state import NOTHING_OWED, Owed
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -115,7 +117,8 @@ class Plan:
     """What an apply would do: changes in order of uri, sources that cannot be read, and, when priced, the cost.
 
     ``roots`` are those that the changes belong to, where they lie now; ``moved`` those of them that lay elsewhere.
-    ``seen`` are the uris of files and folders that were looked through as a whole.
+    ``seen`` are the uris of files and folders that were looked through as a whole; ``owed`` is what the file makes when
+    it is first asked for, and has not made yet of what it holds: it is in no cost.
     """
 
     changes: tuple[Change, ...]
@@ -124,6 +127,7 @@ class Plan:
     roots: tuple[Root, ...] = ()
     moved: tuple[Move, ...] = ()
     seen: tuple[str, ...] = ()
+    owed: Owed = NOTHING_OWED
 
     def of(self, kind: ChangeKind) -> tuple[Change, ...]:
         """The changes of one kind."""

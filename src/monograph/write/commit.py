@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 from monograph.errors import BusyFile, InvalidDocument, MonographError
-from monograph.store import checksums, chunks, documents, graph_changes, memo, sources, terms
+from monograph.store import checksums, chunks, documents, graph_changes, memo, settings, sources, terms
 from monograph.store import names as stored_names
-from monograph.store.database import Connection, savepoint
+from monograph.store.database import Connection, Database, savepoint
 from monograph.values import Move, Problem
 from monograph.write import names
 from monograph.write.batch import Parcel, changed
@@ -117,19 +117,31 @@ def store(
         embedded = remember_vectors(pipeline, work, precomputed.vectors, waiting.vectors)
         tally.embedded += embedded.embedded
         tally.remembered += embedded.remembered
-        given = (chunk for one in work for chunk in one.chunks)
-        extracted = remember_extractions(pipeline, given, precomputed.extractions, waiting.extractions)
-        tally.extracted += extracted.extracted
-        tally.fell_back += extracted.fell_back
-        related = relate(pipeline, work, precomputed.parts, waiting.extractions)
-        if related is None:
-            continue
-        made = _Made(waiting, related, names.name(pipeline, related, precomputed.parts.codes))
-        stored = _commit(pipeline, ready, made, seen, strict=strict)
+        made = _made(pipeline, work, precomputed, waiting, tally)
+        stored = None if made is None else _commit(pipeline, ready, made, seen, strict=strict)
         if stored is not None:
             tally.include(stored)
             return tally
     raise BusyFile(f"another process keeps emptying the memo of {pipeline.database.path}", "try again when it is done")
+
+
+def _made(
+    pipeline: Pipeline, work: Sequence[Prepared], precomputed: Precomputed, waiting: _Waiting, tally: Tally
+) -> _Made | None:
+    """The parts of the graph, unless that is made on demand; None when an extraction is forgotten meanwhile."""
+    if _graph_on_demand(pipeline.database):
+        return _Made(waiting, None, names.name(pipeline, ()))
+    given = (chunk for one in work for chunk in one.chunks)
+    extracted = remember_extractions(pipeline, given, precomputed.extractions, waiting.extractions)
+    tally.extracted += extracted.extracted
+    tally.fell_back += extracted.fell_back
+    related = relate(pipeline, work, precomputed.parts, waiting.extractions)
+    return None if related is None else _Made(waiting, related, names.name(pipeline, related, precomputed.parts.codes))
+
+
+def _graph_on_demand(database: Database) -> bool:
+    with database.read() as connection:
+        return "graph" in settings.load_on_demand(connection)
 
 
 def _prepare(pipeline: Pipeline, batch: Sequence[Parcel], precomputed: Precomputed) -> list[_Ready]:
@@ -159,35 +171,39 @@ class _Waiting:
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """What was made for a batch: what waits to be stored, the parts of the graph, and their names."""
+    """What was made for a batch: what waits to be stored, the parts of the graph, and their names.
+
+    The parts are None where the graph is made on demand.
+    """
 
     waiting: _Waiting
-    related: Sequence[Related]
+    related: Sequence[Related] | None
     named: names.Named
 
 
 def _commit(pipeline: Pipeline, ready: Sequence[_Ready], made: _Made, seen: Seen, *, strict: bool) -> Tally | None:
     """Store a batch; None, and nothing stored, when something it counts on is not remembered any more."""
     work = [prepared for one in ready for prepared in one.prepared]
+    related = made.related or ()
     tally = Tally()
     with write(pipeline.database, pipeline.indexes) as connection:
         # Another process may have given the file another embedder since this one was opened.
         EMBEDDER.check(pipeline.database, pipeline.embedder)
         keys = dict.fromkeys(key for prepared in work for key in prepared.keys)
         held = memo.rows(connection, memo.VECTOR, list(keys))
-        extracted = rows_of_extractions(connection, made.related, made.waiting.extractions)
+        extracted = rows_of_extractions(connection, related, made.waiting.extractions)
         named = names.numbered(connection, pipeline, made.named)
         if (
             extracted is None
             or named is None
+            or ("graph" in settings.load_on_demand(connection)) != (made.related is None)
             or any(key not in held and key not in made.waiting.vectors for key in keys)
         ):
             return None
         held |= memo.put(connection, memo.VECTOR, _lacking(keys, held, made.waiting.vectors))
-        wanted = (key for one in made.related for key in one.keys)
+        wanted = (key for one in related for key in one.keys)
         extracted |= memo.put(connection, memo.EXTRACTION, _lacking(wanted, extracted, made.waiting.extractions))
-        parts = {(one.document.id, one.sha256): part for one, part in zip(work, made.related, strict=True)}
-        derived = Derived(held, extracted, named.rows, parts)
+        derived = Derived(held, extracted, named.rows, _by_document(work, made.related))
         _take_out(connection, seen, tally)
         new = _store_new(connection, ready, derived, tally)
         names.store(connection, named, derived.uses)
@@ -197,6 +213,14 @@ def _commit(pipeline: Pipeline, ready: Sequence[_Ready], made: _Made, seen: Seen
         stored_names.use(connection, later.uses.uses, later.uses.persons)
         derived.index.write(connection)
     return tally
+
+
+def _by_document(
+    work: Sequence[Prepared], related: Sequence[Related] | None
+) -> dict[tuple[str, bytes], Related] | None:
+    if related is None:
+        return None
+    return {(one.document.id, one.sha256): part for one, part in zip(work, related, strict=True)}
 
 
 def _lacking(
@@ -336,8 +360,11 @@ def _replace(connection: Connection, known: documents.Row, prepared: Prepared, d
     owner = chunks.Owner(known.row, document.id, document.title, known.title, document.metadata)
     vectors = [derived.vectors[key] for key in prepared.keys]
     swap = chunks.replace(connection, owner, prepared.chunks, vectors, derived.index)
-    part = derived.parts[document.id, prepared.sha256]
-    store_part(connection, known.row, part, derived.names, derived.extractions, derived.uses)
+    if derived.parts is None:
+        graph_changes.take_out(connection, known.row, chunks.rows_of_document(connection, known.row))
+    else:
+        part = derived.parts[document.id, prepared.sha256]
+        store_part(connection, known.row, part, derived.names, derived.extractions, derived.uses)
     documents.update(connection, columns)
     checksums.seal(connection, known.row)
     return swap

@@ -22,8 +22,10 @@ from monograph.values import Document
 from monograph.vectors.index import EcoVectorIndex
 
 
-def settle(database: Database, given: Settings | None) -> Settings:
+def settle(database: Database, given: Settings | None, *, on_demand: bool = False) -> Settings:
     """The settings a file was built with; a new file gets the ones given.
+
+    What can be made ``on_demand`` is made so in a new file.
 
     Raises
     ------
@@ -39,6 +41,8 @@ def settle(database: Database, given: Settings | None) -> Settings:
                 stored = given or Settings()
                 stored_settings.save(connection, stored)
                 stored_settings.save_id(connection, secrets.token_hex(16))
+                if on_demand:
+                    stored_settings.save_on_demand(connection, stored_settings.ON_DEMAND)
     built = stored or Settings()
     if given is not None and given != built:
         mend = "open it without settings, or make a new file"

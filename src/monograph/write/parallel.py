@@ -22,7 +22,7 @@ from monograph.derive.extract.pattern import PatternExtractor
 from monograph.graph.build import DocumentPart, document_part
 from monograph.read.worker import PROCESSES, Worker, writer
 from monograph.settings import Settings
-from monograph.store import extractions, names
+from monograph.store import extractions, names, settings
 from monograph.text_pass import compiled
 from monograph.values import Document, Problem
 from monograph.write.batch import Parcel, changed
@@ -92,6 +92,7 @@ def with_precomputed(pipeline: Pipeline, batches: Iterable[list[Parcel]]) -> Ite
         PROCESSES == 1
         or type(pipeline.embedder) is not StaticEmbedder
         or type(pipeline.extractor) is not PatternExtractor
+        or _makes_only_vectors(pipeline)
     ):
         yield from ((batch, Precomputed()) for batch in batches)
         return
@@ -105,6 +106,12 @@ def with_precomputed(pipeline: Pipeline, batches: Iterable[list[Parcel]]) -> Ite
                 yield _done(*waiting.popleft())
         while waiting:
             yield _done(*waiting.popleft())
+
+
+def _makes_only_vectors(pipeline: Pipeline) -> bool:
+    """Whether the graph is made on demand: what is left takes the writer less than to hand it out."""
+    with pipeline.database.read() as connection:
+        return "graph" in settings.load_on_demand(connection)
 
 
 def _done(batch: list[Parcel], begun: _Begun) -> tuple[list[Parcel], Precomputed]:

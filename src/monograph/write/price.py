@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from monograph.derive.tokens import count_tokens
 from monograph.read.limits import Limits
-from monograph.store import chunks, documents
+from monograph.store import chunks, documents, settings
 from monograph.sync import rename
 from monograph.values import Cost, OnProgress, Plan, Problem
 from monograph.write import price_tree
@@ -60,7 +60,9 @@ def _price(pipeline: Pipeline, batch: list[Parcel], cost: Cost, priced: _Priced)
             row = documents.find(connection, prepared.document.id)
             held = set() if row is None else chunks.ids_of_document(connection, row.row)
             fresh += sum(chunk.id not in held for chunk in prepared.chunks)
-        given = [chunk for prepared in work for chunk in prepared.chunks]
+        # Where the graph is made on demand, that has a price of its own.
+        at_once = "graph" not in settings.load_on_demand(connection)
+        given = [chunk for prepared in work for chunk in prepared.chunks if at_once]
         extracting = price_extractions(connection, pipeline.extractor, given, priced.extractions)
         if pipeline.summarizer is not None:
             priced.seen.bring(connection, pipeline, work)

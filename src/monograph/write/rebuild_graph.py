@@ -19,31 +19,63 @@ from monograph.write.transaction import write
 DOCUMENTS_AT_ONCE = 256
 _TRIES = 3
 
-UNDER_WAY = 0
-"""Stands for the number of a graph that is being made: killed before the end, the next write goes on from there."""
+UNDER_WAY = -GRAPH
+"""Stands for the number of a graph that is being made: killed before the end, the next write goes on from there.
+
+Where it is made on demand it stands until that is done.
+"""
 
 
 @telling_refusals
 def catch_up(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
     """Give the graph what it lacks, and note which extractor makes it; nothing to do in a file that is up to date.
 
-    A file of an older version, or whose graph was made otherwise than today, gets its graph here.
+    A file of an older version, or whose graph was made otherwise than today, gets its graph here, unless that is made
+    on demand.
     """
     stored = EXTRACTOR.known(pipeline.database)
-    same = stored is not None and stored.key == pipeline.extractor.key
-    if stored is not None and same and stored.graph == GRAPH:
+    number = None if stored is None or stored.key != pipeline.extractor.key else stored.graph
+    if number == GRAPH:
         with pipeline.database.read() as connection:
             again = settings.documents_again(connection)
         if again:
             end_again(pipeline, again)
         return
-    with pipeline.database.write() as connection:
-        if stored is None or not same or stored.graph != UNDER_WAY:
+    if number != UNDER_WAY:
+        with pipeline.database.write() as connection:
             graph_changes.clear(connection)
-        _note(connection, pipeline, UNDER_WAY)
-        lacking = graphs.documents_without_graph(connection)
-    make(pipeline, lacking, on_progress)
-    _finish(pipeline)
+            _note(connection, pipeline, UNDER_WAY)
+    with pipeline.database.read() as connection:
+        on_demand = "graph" in settings.load_on_demand(connection)
+    if not on_demand:
+        complete(pipeline, on_progress)
+
+
+def complete(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Extracted:
+    """Give the graph what it lacks, a batch of documents at a time; from now on it follows every write.
+
+    Killed before the end, what is made stays. Others may write meanwhile, and may do the same.
+    """
+    with pipeline.database.read() as connection:
+        total = len(graphs.documents_without_graph(connection))
+    extracted = Extracted()
+    done = 0
+    while not _finish(pipeline):
+        after = 0
+        while rows := _lacking(pipeline, after):
+            extracted = _sum(extracted, _make_some(pipeline, rows))
+            after, done = rows[-1], done + len(rows)
+            _tell(on_progress, "graph", done, max(done, total))
+    return extracted
+
+
+def _sum(one: Extracted, other: Extracted) -> Extracted:
+    return Extracted(one.extracted + other.extracted, one.known + other.known, one.fell_back + other.fell_back)
+
+
+def _lacking(pipeline: Pipeline, after: int) -> list[int]:
+    with pipeline.database.read() as connection:
+        return graphs.documents_without_graph(connection, after, DOCUMENTS_AT_ONCE)
 
 
 @telling_refusals
@@ -59,8 +91,7 @@ def reextract(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Extr
     with pipeline.database.write() as connection:
         graph_changes.clear(connection)
         _note(connection, pipeline, UNDER_WAY)
-    make(pipeline, rows, on_progress)
-    _finish(pipeline)
+    complete(pipeline, on_progress)
     return total
 
 
@@ -71,7 +102,7 @@ def remember(pipeline: Pipeline, rows: Sequence[int], on_progress: OnProgress | 
         with pipeline.database.read() as connection:
             some = _stored(connection, rows[first : first + DOCUMENTS_AT_ONCE])
         done = remember_extractions(pipeline, (chunk for one, _ in some for chunk in one.chunks))
-        total = Extracted(total.extracted + done.extracted, total.known + done.known, total.fell_back + done.fell_back)
+        total = _sum(total, done)
         _tell(on_progress, "reextract", first + len(some), len(rows))
     return total
 
@@ -81,9 +112,7 @@ def rebuild(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
     with pipeline.database.write() as connection:
         graph_changes.clear(connection)
         _note(connection, pipeline, UNDER_WAY)
-        rows = [row.row for row in documents.every(connection)]
-    make(pipeline, rows, on_progress)
-    _finish(pipeline)
+    complete(pipeline, on_progress)
 
 
 def begin_again(connection: Connection, rows: Sequence[int]) -> None:
@@ -105,35 +134,42 @@ def _note(connection: Connection, pipeline: Pipeline, graph: int) -> None:
     settings.save_model(connection, stored)
 
 
-def _finish(pipeline: Pipeline) -> None:
+def _finish(pipeline: Pipeline) -> bool:
+    """Note that the graph is made, and from now on with the documents, if it lacks nothing."""
     with pipeline.database.write() as connection:
+        if graphs.documents_without_graph(connection, most=1):
+            return False
         _note(connection, pipeline, GRAPH)
+        settings.save_on_demand(connection, settings.load_on_demand(connection) - {"graph"})
+    return True
 
 
-def make(pipeline: Pipeline, rows: Sequence[int], on_progress: OnProgress | None = None) -> None:
+def make(pipeline: Pipeline, rows: Sequence[int]) -> None:
     """Make the parts of some documents anew, by row."""
     for first in range(0, len(rows), DOCUMENTS_AT_ONCE):
         _make_some(pipeline, rows[first : first + DOCUMENTS_AT_ONCE])
-        _tell(on_progress, "graph", min(first + DOCUMENTS_AT_ONCE, len(rows)), len(rows))
 
 
-def _make_some(pipeline: Pipeline, rows: Sequence[int]) -> None:
+def _make_some(pipeline: Pipeline, rows: Sequence[int]) -> Extracted:
     for _ in range(_TRIES):
-        if _make_once(pipeline, rows):
-            return
+        made = _make_once(pipeline, rows)
+        if made is not None:
+            return made
     with pipeline.database.write():  # Those who keep changing them wait this time.
         made = _make_once(pipeline, rows)
-    if not made:
+    if made is None:
         raise BusyFile(f"another process keeps changing {pipeline.database.path}", "try again when it is done")
+    return made
 
 
-def _make_once(pipeline: Pipeline, rows: Sequence[int]) -> bool:
-    """Make the parts of documents, unless one of them, or a name, changes meanwhile."""
+def _make_once(pipeline: Pipeline, rows: Sequence[int]) -> Extracted | None:
+    """Make the parts of documents; None where one of them, or a name, changes meanwhile."""
     with pipeline.database.read() as connection:
         some = _stored(connection, rows)
-    remember_extractions(pipeline, (chunk for one, _ in some for chunk in one.chunks))
+    extracted = remember_extractions(pipeline, (chunk for one, _ in some for chunk in one.chunks))
     related = relate(pipeline, [one for one, _ in some])
-    return related is not None and _store(pipeline, rows, some, related, names.name(pipeline, related))
+    stored = related is not None and _store(pipeline, rows, some, related, names.name(pipeline, related))
+    return extracted if stored else None
 
 
 def _stored(connection: Connection, rows: Sequence[int]) -> list[tuple[Prepared, list[int]]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from monograph.graph.build import SEARCHED
 from monograph.search.how.graph import by_walk
@@ -12,17 +12,21 @@ from monograph.search.strategy import Corpus, Named, Query
 from monograph.store import settings
 from monograph.values import Hit
 
+NOT_MADE = "without the graph, which is not made yet"
+
 
 @dataclass(frozen=True, slots=True)
 class Auto(Named):
-    """By the graph; by words and meaning until a file has one, and for questions that name nothing the file knows."""
+    """By the graph; by words and meaning until that is made, and for questions that name nothing the file knows."""
 
     def search(self, corpus: Corpus, query: Query) -> list[Hit]:
-        """As :class:`~monograph.search.how.graph.Graph`, or :class:`~monograph.search.how.hybrid.Hybrid`."""
+        """As :class:`~monograph.search.how.graph.Graph`, or :class:`~monograph.search.how.hybrid.Hybrid`.
+
+        A hit of a file whose graph is not made yet says so.
+        """
         with corpus.read() as connection:
             stored = settings.load_model(connection, settings.StoredExtractor)
-            if stored is not None and stored.graph in SEARCHED:
-                question = take_apart(connection, query.text)
-                if question.names:
-                    return by_walk(corpus, query, question)
-            return Hybrid().search(corpus, query)
+            if stored is None or stored.graph not in SEARCHED:
+                return [replace(one, note=NOT_MADE) for one in Hybrid().search(corpus, query)]
+            question = take_apart(connection, query.text)
+            return by_walk(corpus, query, question) if question.names else Hybrid().search(corpus, query)

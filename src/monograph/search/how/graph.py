@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from monograph.search import feedback, fusion, hits, minirag, nearest, paths, walk, words
 from monograph.search.question import Question, take_apart
@@ -12,6 +13,7 @@ from monograph.search.relevance import share
 from monograph.search.strategy import Corpus, Named, Query
 from monograph.store import chunks
 from monograph.store.database import Connection
+from monograph.store.settings import OnDemand
 from monograph.values import Hit, Origin
 
 
@@ -26,6 +28,8 @@ class Graph(Named):
         through the graph lead to. The model, if the file was opened with one, is asked once of which types the answer
         may be.
     """
+
+    needs: ClassVar[tuple[OnDemand, ...]] = ("graph",)
 
     faithful: bool = False
 

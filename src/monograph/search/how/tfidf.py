@@ -11,12 +11,14 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from monograph.search import fusion, hits, words
 from monograph.search.ranking import Ranking, ranking
 from monograph.search.strategy import Corpus, Named, Query
 from monograph.store import readable, terms
 from monograph.store.database import Connection
+from monograph.store.settings import OnDemand
 from monograph.values import Hit, arguments
 
 CANDIDATES = 64
@@ -37,6 +39,8 @@ class Tfidf(Named):
     InputError
         If one is not finite.
     """
+
+    needs: ClassVar[tuple[OnDemand, ...]] = ("substrings",)
 
     alpha: float = 1.0
     beta: float = 1.0

@@ -1,0 +1,287 @@
+"""Made when first asked for, the graph and the trigrams are those of a file where they were made with the documents."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from embedders import HashEmbedder
+from killing import killed
+from model_server import ModelServer
+from monograph import Document, Hit, Monograph, Settings
+from monograph.derive.extract import load_extractor
+from monograph.errors import InvalidDocument, ReadOnlyFile
+from monograph.search.how.auto import NOT_MADE
+from monograph.values import Cost, Owed
+from monograph.write import on_demand, rebuild_graph
+from test_new_documents import DIMENSION, SENTENCES, TITLES, contents, documents
+
+QUESTIONS = ("Who met Anna Calder in Vienna?", "comet plate", "Who signed the NST?")
+SMALL = Settings(chunk_tokens=16, chunk_overlap=0)
+
+
+def opened(path: Path, *, later: bool, paid: bool = False) -> Monograph:
+    return Monograph.open(path, HashEmbedder(DIMENSION) if paid else None, settings=SMALL, on_demand=later)
+
+
+def rows(monograph: Monograph) -> dict[str, list[tuple[object, ...]]]:
+    """What a file holds, without what is remembered of what is gone."""
+    monograph.compact()
+    with monograph._file.database.read() as connection:
+        return contents(connection)
+
+
+def answers(monograph: Monograph, how: str) -> list[Hit]:
+    """Hits without what it took to find them."""
+    hits = [hit for text in QUESTIONS for hit in monograph.search(text, 4, how)]
+    return [replace(hit, origins=tuple(replace(one, effort=None) for one in hit.origins)) for hit in hits]
+
+
+NAMES = st.sampled_from([f"d{place}" for place in range(6)])
+STEPS = st.one_of(
+    st.tuples(st.just("add"), st.lists(documents(NAMES, own=True, with_vectors=False), min_size=1, max_size=4)),
+    st.tuples(st.just("remove"), st.lists(NAMES, min_size=1, max_size=3, unique=True)),
+    st.tuples(st.just("compact"), st.none()),
+    st.tuples(st.sampled_from(["build", "some of the graph", "some trigrams", "graph", "tfidf"]), st.none()),
+)
+
+
+def do(monograph: Monograph, kind: str, what: list[Document] | list[str] | None) -> None:
+    if kind == "add":
+        with suppress(InvalidDocument):
+            monograph.add({one.id: one for one in what or () if isinstance(one, Document)}.values())
+    elif kind == "remove":
+        held = {one.id for one in monograph.documents()}
+        monograph.remove([one for one in what or () if one in held])
+    elif kind == "compact":
+        monograph.compact()
+
+
+def make(monograph: Monograph, kind: str) -> None:
+    """Make some of what is owed, or all of it, or have it made by who wants it."""
+    if kind == "build":
+        monograph.graph.build()
+    elif kind == "some of the graph":
+        pipeline = monograph._file.writing_pipeline()
+        rebuild_graph.make(pipeline, rebuild_graph._lacking(pipeline, 0)[::2])
+    elif kind == "some trigrams":
+        on_demand._index_some(monograph._file.database, 1)
+    elif kind in ("graph", "tfidf"):
+        monograph.search("Anna Calder", 3, kind)
+
+
+def compare(folder: Path, steps: Sequence[tuple[str, list[Document] | list[str] | None]], *, paid: bool) -> None:
+    with (
+        opened(folder / "later.mono", later=True, paid=paid) as later,
+        opened(folder / "once.mono", later=False, paid=paid) as once,
+    ):
+        for kind, what in steps:
+            do(once, kind, what)
+            do(later, kind, what)
+            make(later, kind)
+            assert later.check() == []
+            assert answers(later, "hybrid") == answers(once, "hybrid")
+        for how in ("graph", "tfidf", "auto", "graph:faithful=true"):
+            assert answers(later, how) == answers(once, how), how
+        assert later.stats().owed == Owed()
+        assert rows(later) == rows(once)
+        assert later.check() == []
+
+
+@settings(max_examples=30, deadline=None)
+@given(steps=st.lists(STEPS, min_size=1, max_size=6), paid=st.booleans())
+def test_it_is_the_file_that_made_all_at_once(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, list[Document] | None]], paid: bool
+) -> None:
+    compare(tmp_path_factory.mktemp("on demand"), steps, paid=paid)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1_800)
+@settings(max_examples=300, deadline=None)
+@given(steps=st.lists(STEPS, min_size=1, max_size=8), paid=st.booleans())
+def test_it_always_is_the_file_that_made_all_at_once(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, list[Document] | None]], paid: bool
+) -> None:
+    compare(tmp_path_factory.mktemp("on demand"), steps, paid=paid)
+
+
+def some_documents(count: int, first: int = 0) -> list[Document]:
+    return [
+        Document(
+            " ".join(SENTENCES[(place + step) % len(SENTENCES)] for step in range(3)) + f" Number {place}.",
+            title=f"{TITLES[place % len(TITLES)]} {place}",
+            id=f"n{place}",
+        )
+        for place in range(first, first + count)
+    ]
+
+
+def test_auto_says_that_there_is_no_graph_yet(tmp_path: Path) -> None:
+    with opened(tmp_path / "x.mono", later=True) as monograph:
+        monograph.add(some_documents(12))
+        found = answers(monograph, "auto")
+        assert [replace(hit, note="") for hit in found] == answers(monograph, "hybrid")
+        assert {hit.note for hit in found} == {NOT_MADE}
+        assert found[0].explain().endswith(f" · {NOT_MADE}")
+        assert monograph.stats().entities == 0
+        assert monograph.stats().owed == Owed(12, 12)
+        assert monograph.graph.entities()
+        assert monograph.stats().owed == Owed(0, 12)
+        assert {hit.note for hit in answers(monograph, "auto")} == {""}
+        monograph.add(some_documents(3, 12))
+        assert monograph.stats().owed == Owed(0, 15)
+        monograph.search("Anna", 1, "tfidf")
+        assert monograph.stats().owed == Owed()
+        assert monograph.check() == []
+
+
+@pytest.mark.parametrize("how", ["graph", "graph:faithful=true", "tfidf"])
+def test_who_cannot_write_is_told_what_makes_it(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "x.mono"
+    with opened(path, later=True) as monograph:
+        monograph.add(some_documents(5))
+        chunks = len({one.chunk.text for one in monograph.fetch()})
+    with Monograph.open(path, read_only=True) as reader:
+        with pytest.raises(ReadOnlyFile, match="has yet to make") as told:
+            reader.search("Anna Calder", 3, how)
+        assert told.value.mend == f"monograph build {path}"
+        with pytest.raises(ReadOnlyFile, match="has yet to make the graph"):
+            reader.graph.entities()
+        assert reader.search("Anna Calder", 3)
+    command = [sys.executable, "-m", "monograph.app.cli", "build", str(path)]
+    priced = subprocess.run([*command, "--dry-run", "--json"], check=True, capture_output=True, text=True)
+    assert json.loads(priced.stdout)["extractions"] == chunks
+    shown = subprocess.run([*command[:3], "stats", str(path)], check=True, capture_output=True, text=True)
+    assert "the graph of 5 documents, the trigrams of 5; now: monograph build" in " ".join(shown.stdout.split())
+    told_of = subprocess.run([*command, "--json"], check=True, capture_output=True, text=True)
+    assert json.loads(told_of.stdout)["extracted"] == chunks
+    with Monograph.open(path, read_only=True) as reader:
+        assert reader.search("Anna Calder", 3, how)
+
+
+def test_a_plan_says_what_is_owed_and_prices_only_the_rest(tmp_path: Path, folder: Path, server: ModelServer) -> None:
+    (folder / "new.txt").write_text("Anna Calder met John Smith in Vienna.", "utf-8")
+    extractor = load_extractor(f"llm:openai:{server.url}#scripted")
+    with Monograph.open(tmp_path / "x.mono", extractor=extractor, on_demand=True) as monograph:
+        monograph.add(some_documents(4))
+        plan = monograph.files.plan(folder)
+        assert plan.owed == Owed(4, 4)
+        assert plan.cost is not None
+        assert (plan.cost.extractions, plan.cost.model_calls) == (0, 0)
+        monograph.files.apply(plan)
+        assert server.calls == 0
+        price = monograph.graph.price()
+        assert (price.documents, price.extractions, price.model_calls) == (5, 5, 5)
+        assert price.model_tokens > 0
+        report = monograph.graph.build()
+        assert (report.extracted, server.calls) == (5, 5)
+        assert monograph.graph.price() == Cost()
+        assert monograph.files.plan(folder).owed == Owed()
+
+
+def test_a_file_that_is_there_stays_as_it_was_made(tmp_path: Path) -> None:
+    path = tmp_path / "x.mono"
+    opened(path, later=False).close()
+    with opened(path, later=True) as monograph:
+        monograph.add(some_documents(3))
+        assert monograph.stats().owed == Owed()
+        assert monograph.stats().entities > 0
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_killed_while_it_is_made(tmp_path: Path, moment: str) -> None:
+    path, whole = tmp_path / "x.mono", tmp_path / "once.mono"
+    with opened(path, later=True) as monograph, opened(whole, later=False) as once:
+        monograph.add(some_documents(40))
+        once.add(some_documents(40))
+        wanted = rows(once)
+    program = f"""
+from monograph import Monograph
+from monograph.write import on_demand, rebuild_graph
+rebuild_graph.DOCUMENTS_AT_ONCE = on_demand.DOCUMENTS_AT_ONCE = 10
+Monograph.open({str(path)!r}).graph.build()
+"""
+    owed = [Owed(40, 40)]
+    kills = 0
+    while killed(program, 4, moment):
+        kills += 1
+        with Monograph.open(path) as monograph:
+            assert monograph.check() == []
+            owed.append(monograph.stats().owed)
+        assert owed[-1].graph <= owed[-2].graph
+        assert owed[-1].substrings <= owed[-2].substrings
+        assert owed[-1] != owed[-2]
+    assert kills > 2
+    with Monograph.open(path) as monograph:
+        assert monograph.stats().owed == Owed()
+        assert rows(monograph) == wanted
+        assert monograph.check() == []
+
+
+def test_others_write_while_it_is_made(tmp_path: Path) -> None:
+    path, whole = tmp_path / "x.mono", tmp_path / "once.mono"
+    with opened(path, later=True) as monograph:
+        monograph.add(some_documents(60))
+    build = f"""
+from monograph import Monograph
+from monograph.write import on_demand, rebuild_graph
+rebuild_graph.DOCUMENTS_AT_ONCE = on_demand.DOCUMENTS_AT_ONCE = 5
+Monograph.open({str(path)!r}).graph.build()
+"""
+    tests = str(Path(__file__).parent)
+    change = f"""
+import sys
+sys.path.insert(0, {tests!r})
+from monograph import Monograph
+from test_on_demand import some_documents
+with Monograph.open({str(path)!r}) as monograph:
+    for place in range(40):
+        monograph.add(some_documents(2, 20 + 2 * place))
+        monograph.remove([f"n{{place % 20}}"] if place < 20 else [])
+"""
+    children = [subprocess.Popen([sys.executable, "-c", one]) for one in (build, build, change)]
+    assert [child.wait() for child in children] == [0, 0, 0]
+    with Monograph.open(path) as monograph, opened(whole, later=False) as once:
+        monograph.graph.build()
+        once.add(some_documents(80, 20))
+        assert monograph.stats().owed == Owed()
+        assert rows(monograph) == rows(once)
+        assert monograph.check() == []
+
+
+def test_a_repair_leaves_what_is_owed(tmp_path: Path) -> None:
+    path = tmp_path / "x.mono"
+    with opened(path, later=True) as monograph:
+        monograph.add(some_documents(10))
+        with monograph._file.database.write() as connection:
+            connection.execute("DELETE FROM words_docsize WHERE id = 3")
+        assert monograph.check() != []
+        assert monograph.check(repair=True) == []
+        assert monograph.stats().owed == Owed(10, 10)
+        monograph.graph.build()
+        with opened(tmp_path / "once.mono", later=False) as once:
+            once.add(some_documents(10))
+            assert rows(monograph) == rows(once)
+
+
+def test_forgetting_what_is_half_made_leaves_no_trace(tmp_path: Path) -> None:
+    path = tmp_path / "x.mono"
+    with opened(path, later=True) as monograph:
+        monograph.add([*some_documents(6), Document("The password is Xylophone Quartz.", id="secret")])
+        on_demand._index_some(monograph._file.database, 3)
+        monograph.remove(["secret", "n1", "n5"], forget=True)
+        assert monograph.check() == []
+        assert monograph.stats().owed == Owed(4, 2)
+    held = b"".join(one.read_bytes() for one in tmp_path.glob("x.mono*")).lower()
+    assert b"xylophone" not in held
+    assert b"xyl" not in held
