@@ -338,7 +338,9 @@ def main() -> None:
         "# The graph's weights\n\n"
         f"Machine: {machine()}. Written by `make bench-weights`.\n\n"
         "Recall@5 (percent, by document) and mean reciprocal rank with the weights of `graph/evidence.py`, and with others "
-        "that were chosen in the same way with the set, and its twin without titles, left out. Static word vectors.\n\n"
+        "that were chosen in the same way with the set, and its twin without titles, left out. Static word vectors. "
+        "Copies of a text are not set apart in these walks, so that a set may differ by half a point from "
+        "[what is found](graph.md).\n\n"
         f"{table(headings, rows)}\n"
     )
     console.print(f"written: {options.page}")

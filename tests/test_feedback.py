@@ -120,3 +120,29 @@ def test_the_order_of_gain(data: st.DataObject) -> None:
         left = ~has[before].any(axis=0) if before else np.ones(words, dtype=bool)
         best = max(logarithms[row] + evidence.COVERAGE * covers[row][left].sum() for row, _ in ordered[place:])
         assert value == pytest.approx(best)
+
+
+PAIRS = st.lists(st.tuples(st.floats(0.0, 1.0), st.floats(-1.0, 1.0)), min_size=1, max_size=8)
+
+
+@settings(max_examples=300, deadline=None)
+@given(PAIRS)
+def test_chances_read_in_context(pairs: list[tuple[float, float]]) -> None:
+    """The nearest keeps its chance, all others lose, and of two that were as probable the nearer is more so."""
+    chances, cosines = (np.array(one) for one in zip(*pairs, strict=True))
+    after = evidence.read_in_context(chances, cosines)
+    assert ((after > 0) & (after < 1)).all()
+    assert (after <= np.maximum(chances, 1e-9) + 1e-12).all()
+    nearest = cosines == cosines.max()
+    assert after[nearest] == pytest.approx(np.clip(chances[nearest], 1e-9, 1 - 1e-6))
+    for one, other in zip(pairs, pairs[1:], strict=False):
+        before = evidence.read_in_context(np.array([0.5, 0.5]), np.array([one[1], other[1]]))
+        assert (before[0] > before[1]) == (one[1] > other[1]) or abs(one[1] - other[1]) < 1e-12
+
+
+def test_what_is_all_but_certain_stays_so() -> None:
+    sure, open_ = evidence.read_in_context(np.array([0.999, 0.3]), np.array([0.2, 0.5]))
+    assert sure > 0.99
+    assert open_ == pytest.approx(0.3)
+    doubtful, _ = evidence.read_in_context(np.array([0.3, 0.3]), np.array([0.2, 0.5]))
+    assert doubtful < 0.1

@@ -30,8 +30,11 @@ COVERAGE = 5.62
 COVERED = 40
 """Most probable chunks that are put in order by what they add."""
 
-IN_CONTEXT = 8.0
-"""What a cosine of 1 with the question read together with a probable chunk adds to the logarithm of a probability."""
+IN_CONTEXT = 6.5
+"""What a cosine of 1 with the question read together with a probable chunk adds to the logarithm of a chunk's odds."""
+
+_LOWEST, _HIGHEST = 1e-9, 1.0 - 1e-6
+"""Chances are taken for no nearer to 0 and to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,22 @@ def combined(own: Mapping[int, float], led: Mapping[int, Mapping[int, float]]) -
             missed *= 1.0 - chance
         total[chunk] = 1.0 - missed
     return total
+
+
+def read_in_context(chances: Float64, cosines: Float64) -> Float64:
+    """Chances of chunks, once it is known how near each is to the question read together with probable ones.
+
+    The odds of the nearest stay as they are, and those of the others fall by how much farther they are. What was all
+    but certain stays so, and what was open is decided.
+
+    Parameters
+    ----------
+    chances, cosines:
+        (n,) each, n above 0.
+    """
+    certain = np.clip(chances, _LOWEST, _HIGHEST)
+    logarithms = np.log(certain) - np.log1p(-certain) + IN_CONTEXT * (cosines - cosines.max())
+    return np.asarray(1.0 / (1.0 + np.exp(-logarithms)))
 
 
 def in_order_of_gain(logarithms: Float64, covers: Float64) -> list[tuple[int, float]]:

@@ -118,8 +118,10 @@ def in_order(found: Walk, in_context: Mapping[int, float]) -> list[tuple[int, fl
     if not head:
         return []
     found.know(head)
-    logarithms = np.log(np.maximum([found.total[chunk] for chunk in head], 1e-9))
-    logarithms += evidence.IN_CONTEXT * np.array([in_context.get(chunk, 0.0) for chunk in head])
+    chances = np.array([found.total[chunk] for chunk in head])
+    if in_context:
+        chances = evidence.read_in_context(chances, np.array([in_context.get(chunk, 0.0) for chunk in head]))
+    logarithms = np.log(np.maximum(chances, 1e-9))
     covers = np.stack([found.has[chunk] * found.question.weights for chunk in head])
     ordered = [(head[row], value) for row, value in evidence.in_order_of_gain(logarithms, covers)]
     lowest = ordered[-1][1]
