@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from monograph.errors import InvalidDocument
 from monograph.store import assigned, documents, graph_changes, terms
 from monograph.store.database import Connection
-from monograph.store.filters import Allowed
+from monograph.store.filters import MERGED, Allowed
 from monograph.store.keyed import select
 from monograph.store.row_numbers import next_row
 from monograph.store.unreadable import UNDECODABLE
@@ -124,7 +124,8 @@ def columns(owner: Owner, chunk: Chunk) -> Columns:
     own, merged = "{}", None
     if chunk.metadata:
         own = json.dumps(chunk.metadata, ensure_ascii=False)
-        merged = json.dumps({**owner.metadata, **chunk.metadata}, ensure_ascii=False)
+        if not owner.metadata.keys() <= chunk.metadata.keys():
+            merged = json.dumps({**owner.metadata, **chunk.metadata}, ensure_ascii=False)
     return chunk.id, owner.row, chunk.ordinal, chunk.start, chunk.end, own, merged
 
 
@@ -172,8 +173,8 @@ def remove_of(connection: Connection, document: documents.Row) -> int:
     return len(entries)
 
 
-_SELECT = """SELECT c.chunk, c.id, c.ordinal, c.start, c."end", c.metadata, COALESCE(c.merged, d.metadata),
-    c.document, d.id, d.title, d.uri FROM chunks AS c JOIN documents AS d USING (document)"""
+_SELECT = f"""SELECT c.chunk, c.id, c.ordinal, c.start, c."end", c.metadata, {MERGED},
+    c.document, d.id, d.title, d.uri FROM chunks AS c JOIN documents AS d USING (document)"""  # noqa: S608 - a constant
 
 
 def load(connection: Connection, rows: Iterable[int]) -> list[Found]:

@@ -19,8 +19,9 @@ MOST_COMPARISONS = 1_000
 """Each is looked up for each chunk. Values of one key that exclude each other, or that are all excluded, are one."""
 
 _COLUMNS = {"$document": "d.id", "$chunk": "c.id", "$uri": "d.uri", "$title": "d.title"}
-_METADATA = """CASE WHEN json_valid(COALESCE(c.merged, d.metadata)) THEN COALESCE(c.merged, d.metadata)
-    ELSE unreadable_metadata(c.chunk) END"""
+MERGED = "COALESCE(c.merged, NULLIF(c.metadata, '{}'), d.metadata)"
+"""The metadata of a document with those of its chunk laid over them: often they are the one's or the other's."""
+_METADATA = f"CASE WHEN json_valid({MERGED}) THEN {MERGED} ELSE unreadable_metadata(c.chunk) END"
 """What cannot be read is as if it were empty; a connection warns of it."""
 _NUMBERS = "('integer', 'real', 'true', 'false')"
 _EQUAL = "(m.type NOT IN ('array', 'object') AND m.value IS {value})"

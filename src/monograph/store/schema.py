@@ -81,7 +81,7 @@ FORMAT_1 = (
     "CREATE INDEX documents_by_uri ON documents(uri)",
     # A document's text in blocks: block = document << 24 | ordinal. A chunk is read without its whole document.
     "CREATE TABLE texts (block INTEGER PRIMARY KEY, text TEXT NOT NULL)",
-    # merged is the document's metadata with the chunk's laid over it; NULL where the chunk has none of its own.
+    # merged is the document's metadata with the chunk's laid over it; NULL where that is the one or the other.
     """CREATE TABLE chunks (
         chunk INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, document INTEGER NOT NULL REFERENCES documents,
         ordinal INTEGER NOT NULL, start INTEGER NOT NULL, "end" INTEGER NOT NULL,
