@@ -99,14 +99,15 @@ def _grouped(given: Iterable[Document]) -> Iterator[Document]:
     for document in given:
         if not document.passages:
             raise InvalidDocument(f"document {document.id!r} has no passages", "add it whole: Monograph.add")
-        named = [_named(document.id, one) for one in document.passages]
-        for one in named:
+        named = {one.id: one for one in (_named(document.id, passage) for passage in document.passages)}
+        for one in named.values():
             before = owner.setdefault(one.id, document.id)
             if before != document.id:
                 found[before] = _without_some(found[before], {one.id})
                 owner[one.id] = document.id
-        above = replace(document, text="", passages=tuple(named))
-        found[document.id] = _over(found.get(document.id, above), above)
+        above = replace(document, text="", passages=tuple(named.values()))
+        below = found.get(document.id)
+        found[document.id] = above if below is None else _over(below, above)
     return (document for document in found.values() if document.passages)
 
 
