@@ -13,8 +13,10 @@ from typing import Any
 
 from monograph import Limits, Monograph, decrypt, encrypt
 from monograph.errors import NotFound, WrongKey
-from monograph.store import encryption
+from monograph.store import check_terms, chunks, documents, encryption, graph_changes, settings, terms
 from monograph.sync import watch as watching
+from monograph.write import rebuild_graph
+from monograph.write.transaction import write
 from soak.corpus import (
     CAPTAINS,
     EMBEDDERS,
@@ -314,6 +316,33 @@ def reextract(life: Life) -> Command:
     return Command("reextract", work, replace(life.state, extractor=wanted))
 
 
+def build(life: Life) -> Command:
+    """Half of the documents lose their part of the graph and their trigrams, which are then made on demand."""
+    first = life.chosen.randrange(2)
+
+    def work(path: Path, _: Tell) -> None:
+        with opened(path) as monograph:
+            _owe(monograph, first)
+            monograph.graph.build()
+
+    return Command("build", work, life.state)
+
+
+def _owe(monograph: Monograph, first: int) -> None:
+    pipeline = monograph._file.writing_pipeline()
+    with write(pipeline.database, pipeline.indexes) as connection:
+        settings.save_on_demand(connection, settings.ON_DEMAND)
+        rebuild_graph._note(connection, pipeline, rebuild_graph.UNDER_WAY)
+        for row in documents.numbers(connection)[first::2]:
+            graph_changes.take_out(connection, row, chunks.rows_of_document(connection, row))
+            entries = list(check_terms.entries_of(connection, row))
+            held = terms.with_trigrams(connection, [one.chunk for one in entries])
+            connection.executemany(
+                "INSERT INTO trigrams (trigrams, rowid, text) VALUES ('delete', ?, ?)",
+                [(one.chunk, terms.fold(one.text)) for one in entries if one.chunk in held],
+            )
+
+
 def resummarize(life: Life) -> Command:
     """A first tree, one of another summarizer, or the same again."""
     wanted = life.chosen.choice(sorted(SUMMARIZERS))
@@ -430,7 +459,7 @@ def recrypt(life: Life) -> Command:
 
 
 COMMANDS: tuple[Callable[[Life], Command], ...] = (
-    sync, add, put, remove, remove_chunks, forget, compact, reembed, reextract, resummarize, set_apart, set_apart, retry,
+    sync, add, put, remove, remove_chunks, forget, compact, reembed, reextract, build, resummarize, set_apart, set_apart, retry,
     move, remove_root, repair, backup, migrate,
 )  # fmt: skip
 if find_spec("watchfiles"):
