@@ -103,8 +103,9 @@ def leads(options: argparse.Namespace) -> Results:
         with opened(name, options.files) as monograph:
             for question in [one for one in dataset(name).questions if worded(one)][: options.questions or None]:
                 hits = monograph.search(question.question, FOUND)
+                asked = answers.Request(question.question, (), FOUND, "auto", None)
                 whole, small = (
-                    answers.packed(monograph._file, question.question, hits, Packing(budget))
+                    answers.packed(monograph._file, question.question, hits, Packing(budget), asked)
                     for budget in (1000, SMALL)
                 )
                 text = f"» {small.best.text}" if small.best else ""
