@@ -14,7 +14,7 @@ ONE_THREAD = 1 << 18
 Where other processes are at work too, its threads wait for each other fifty times as long as a small product takes, and
 those that have nothing to do wait busily for the next one: an update of an index consists of small ones.
 """
-MANY = 1 << 28
+MANY = 1 << 30
 """Multiplications from which on threads are worth that."""
 
 
