@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Collection
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from by_sql import connected
 from embedders import HashEmbedder
 from extractors import CapitalExtractor
 from monograph import Document, Monograph
@@ -131,6 +133,26 @@ def test_a_group_that_grows_too_large_and_shrinks_again_is_that_of_a_fresh_build
                 assert merges(changed) == merges(fresh)
             spelt = [key for key, *_, reason in merges(changed) if reason == "spelling"]
             assert spelt == ["wolfgang schulz"] * (len(some) < LARGEST_GROUP)
+
+
+def test_what_was_to_be_resolved_for_a_forgotten_name_still_is(tmp_path: Path) -> None:
+    path = tmp_path / "a.mono"
+    with Monograph.open(path) as monograph:
+        monograph.add([Document("J. Smith wrote.", "short"), Document("John Smith is an engineer.", "long")])
+        before = graph_of(monograph)["names"]
+        monograph.remove(["long"])
+        after = graph_of(monograph)["names"]
+    # As a writer leaves it that was killed with the name gone, and nothing resolved yet.
+    with closing(connected(path)) as connection:
+        connection.execute("INSERT INTO unresolved SELECT name FROM names WHERE key = 'john smith'")
+        connection.execute(
+            """UPDATE names SET reason = 'initials', head = (SELECT name FROM names WHERE key = 'john smith')
+            WHERE key = 'j smith'"""
+        )
+    with Monograph.open(path) as monograph:
+        monograph.compact()
+        monograph.add([Document("it burst", "other")])
+        assert graph_of(monograph)["names"] == after != before
 
 
 def test_removing_everything_leaves_nothing(monograph: Monograph) -> None:
