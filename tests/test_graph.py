@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Collection
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from by_sql import connected
 from embedders import HashEmbedder
 from extractors import CapitalExtractor
 from monograph import Document, Monograph
 from monograph.derive.extract.pattern import mentions as pattern_mentions
 from monograph.errors import ModelMismatch
 from monograph.graph.build import MOST_NAMES, document_part
+from monograph.graph.resolve import LARGEST_GROUP
 from monograph.search import outlinks
 from monograph.store import graphs
 from monograph.values import Extraction, Mention, Relation
@@ -104,6 +107,52 @@ def test_after_any_changes_the_graph_is_that_of_a_fresh_build(steps: list[tuple[
         with Monograph.open(Path(folder) / "b.mono", HashEmbedder()) as fresh:
             fresh.add(sorted(held.values(), key=lambda one: one.id, reverse=True))
             assert changed == graph_of(fresh)
+
+
+def test_a_group_that_grows_too_large_and_shrinks_again_is_that_of_a_fresh_build(tmp_path: Path) -> None:
+    letters = [f"{'abcdefgh'[n // 64]}{'abcdefgh'[n // 8 % 8]}{'abcdefgh'[n % 8]}" for n in range(LARGEST_GROUP)]
+    documents = [
+        Document("Wolfgang Schultz wrote to Wolfgang Schulz.", "alike"),
+        Document("Wolfram Schulman wrote to the W. Schulman.", "short"),
+        *(Document(f"Then W{some}{some} Schul{some} wept.", some) for some in letters),
+    ]
+    held = [documents[:2], documents[: LARGEST_GROUP // 2], documents, documents[:1] + documents[9:], documents[:20]]
+
+    def merges(monograph: Monograph) -> list[Any]:
+        assert monograph.check() == []
+        return graph_of(monograph)["names"]
+
+    with Monograph.open(tmp_path / "a.mono", HashEmbedder()) as changed:
+        ids: set[str] = set()
+        for number, some in enumerate(held):
+            changed.remove(ids - {one.id for one in some})
+            changed.add(some)
+            ids = {one.id for one in some}
+            with Monograph.open(tmp_path / f"{number}.mono", HashEmbedder()) as fresh:
+                fresh.add(some)
+                assert merges(changed) == merges(fresh)
+            spelt = [key for key, *_, reason in merges(changed) if reason == "spelling"]
+            assert spelt == ["wolfgang schulz"] * (len(some) < LARGEST_GROUP)
+
+
+def test_what_was_to_be_resolved_for_a_forgotten_name_still_is(tmp_path: Path) -> None:
+    path = tmp_path / "a.mono"
+    with Monograph.open(path) as monograph:
+        monograph.add([Document("J. Smith wrote.", "short"), Document("John Smith is an engineer.", "long")])
+        before = graph_of(monograph)["names"]
+        monograph.remove(["long"])
+        after = graph_of(monograph)["names"]
+    # As a writer leaves it that was killed with the name gone, and nothing resolved yet.
+    with closing(connected(path)) as connection:
+        connection.execute("INSERT INTO unresolved SELECT name FROM names WHERE key = 'john smith'")
+        connection.execute(
+            """UPDATE names SET reason = 'initials', head = (SELECT name FROM names WHERE key = 'john smith')
+            WHERE key = 'j smith'"""
+        )
+    with Monograph.open(path) as monograph:
+        monograph.compact()
+        monograph.add([Document("it burst", "other")])
+        assert graph_of(monograph)["names"] == after != before
 
 
 def test_removing_everything_leaves_nothing(monograph: Monograph) -> None:

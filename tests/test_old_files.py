@@ -55,6 +55,21 @@ def test_the_graph_of_older_patterns_is_made_anew_by_the_next_write(tmp_path: Pa
         assert monograph.check() == []
 
 
+@pytest.mark.plain("it is changed by Python's own SQLite")
+def test_names_that_were_to_be_resolved_by_signature_are_by_name(tmp_path: Path) -> None:
+    path = Path(shutil.copy(OLD_FILES[3], tmp_path))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "INSERT INTO unresolved SELECT min(signature) FROM names UNION SELECT max(signature) FROM names"
+        )
+        marked = connection.execute(
+            "SELECT name FROM names WHERE signature IN (SELECT signature FROM unresolved) ORDER BY name"
+        ).fetchall()
+    assert len(marked) >= 2
+    with Monograph.open(path, read_only=False) as monograph, monograph._file.database.read() as connection:
+        assert connection.execute("SELECT * FROM unresolved").fetchall() == marked
+
+
 @pytest.mark.parametrize("old", OLD_FILES, ids=lambda path: path.stem)
 @pytest.mark.plain("it is damaged by Python's own SQLite")
 def test_a_file_that_says_it_has_an_older_format(old: Path, tmp_path: Path) -> None:

@@ -6,11 +6,12 @@ import random
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from monograph.graph import resolve
 from monograph.graph.names import key_of, signature, title_of
-from monograph.graph.resolve import LARGEST_GROUP, Candidate, heads
+from monograph.graph.resolve import LARGEST_GROUP, Candidate, heads, related, stands_alone
 
 
 def group_of(names: Sequence[str], subjects: Sequence[str] = (), things: Sequence[str] = ()) -> list[Candidate]:
@@ -209,3 +210,64 @@ def test_heads_of_any_group(keys: list[str], data: st.DataObject) -> None:
         assert one.name in living
         assert one.head in living.keys() - headed
         assert one.reason in ("plural", "initials", "middle name", "spelling")
+
+
+CHAINS = (
+    "solar energy panels", "solar energy panel", "solar enargy panel", "solar enargy panal", "solar enorgy panal",
+    "j smith", "john smith", "john smiths", "john p smith", "john paul smith", "jon smith", "j paul smith",
+    "wolfgang schulz", "wolfgang schultz", "wolfgang schultze", "wolfgang k schultze", "w schultze",
+)  # fmt: skip
+
+
+@settings(max_examples=800, deadline=None)
+@given(keys=KEYS | st.lists(st.sampled_from(CHAINS), min_size=2, unique=True), data=st.data())
+def test_what_is_not_related_to_a_change_keeps_its_head(keys: list[str], data: st.DataObject) -> None:
+    def drawn() -> list[Candidate]:
+        flags = st.tuples(st.booleans(), st.booleans(), st.sampled_from([b"", b"\x0f", b"\xf0"]))
+        return [Candidate(row, key, *data.draw(flags)) for row, key in enumerate(keys)]
+
+    changed = data.draw(st.sets(st.sampled_from(range(len(keys))), min_size=1))
+    earlier, later = drawn(), drawn()
+    later = [other if one.name in changed else one for one, other in zip(earlier, later, strict=True)]
+    gone = data.draw(st.sets(st.sampled_from(sorted(changed))))
+    come = data.draw(st.sets(st.sampled_from(sorted(changed))))
+    earlier = [one for one in earlier if one.name not in come]
+    later = [one for one in later if one.name not in gone]
+    touched = related([keys[row] for row in sorted(changed)], [one.key for one in later])
+    before, after = ({one.name: (one.head, one.reason) for one in heads(group, ())} for group in (earlier, later))
+    again = heads([one for one in later if one.key in touched], ())
+    assert {one.name: (one.head, one.reason) for one in again} == {
+        name: head for name, head in after.items() if keys[name] in touched
+    }
+    for one in later:
+        if one.key not in touched and one.name not in changed:
+            assert before.get(one.name) == after.get(one.name)
+        elif one.key not in touched:
+            assert one.name not in after
+
+
+FIRST = st.sampled_from(["", "a ", "a bb ", "ab bb ", "a 1 ", "a² "])
+LAST = (
+    st.text("xyz", min_size=2, max_size=6)
+    | st.text("xyz", min_size=7, max_size=9)
+    | st.text("x1²", min_size=2, max_size=6)
+)
+ENDINGS = st.sampled_from(["", "s", "ies", "y", "e", "1", "1s"])
+
+
+@settings(max_examples=1_000, deadline=None)
+@example(first="", last="wolfgang", ends=("s", ""), flags=(False, False, False, False))
+@given(first=FIRST, last=LAST, ends=st.tuples(ENDINGS, ENDINGS), flags=st.tuples(*[st.booleans()] * 4))
+def test_no_rule_joins_a_key_that_stands_alone(
+    first: str, last: str, ends: tuple[str, str], flags: tuple[bool, bool, bool, bool]
+) -> None:
+    one, other = (
+        Candidate(row, f"{first}{last}{end}", flags[row], flags[2 + row], b"") for row, end in enumerate(ends)
+    )
+    assume(one.key != other.key and signature(one.key) == signature(other.key))
+    by_rules = (
+        resolve._singular(one, {other.key: other})
+        or resolve._fuller(one, [one, other])
+        or resolve._respelt(one, [one, other])
+    )
+    assert not (by_rules and (stands_alone(one.key) or stands_alone(other.key)))

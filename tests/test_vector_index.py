@@ -25,6 +25,7 @@ from monograph.vectors import update, verify
 from monograph.vectors.cluster import PRECISIONS, Metric, Precision
 from monograph.vectors.design import ClusterSearch, Design
 from monograph.vectors.index import EcoVectorIndex
+from monograph.vectors.products import products
 from monograph.vectors.search import Query
 from monograph.vectors.stop import Budget, Never
 
@@ -227,6 +228,18 @@ def test_duplicates_by_the_thousand(database: Database) -> None:
         index.delete(connection, rows[:2_999].tolist())
         assert set(index.search(connection, made[0], Query(2)).items) == {1, 3_500}
         assert list(verify.faults(connection, index.space)) == []
+
+
+@pytest.mark.parametrize("dimension", [1, 16, 256, 1_000, 4_096])
+@pytest.mark.parametrize(("n", "m"), [(0, 5), (1, 1), (1, 900), (37, 2), (65, 33), (600, 70)])
+def test_products_by_tiles_are_those_of_the_whole(n: int, m: int, dimension: int) -> None:
+    chance = np.random.default_rng(n + m)
+    vectors, others = (chance.standard_normal((count, dimension), dtype=np.float32) for count in (n, m))
+    found = products(vectors, others)
+    assert found.shape == (n, m)
+    assert found.dtype == np.float32
+    exact = vectors.astype(np.float64) @ others.T.astype(np.float64)
+    assert np.abs(found - exact).max(initial=0) < 1e-4 * dimension**0.5
 
 
 def test_deleting_what_is_not_there_changes_nothing(database: Database) -> None:

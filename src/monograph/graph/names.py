@@ -23,7 +23,8 @@ _PARTS = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
 _PREFIXES = frozenset(("Mc", "Mac", "De", "Di", "Du", "La", "Le", "Van", "Von"))
 _SUFFIXES = ("ings", "ing", "ors", "ers", "ed", "es", "or", "er", "s", "e")
 _SHORTEST_STEM = 4
-_SIGNED = 5
+SIGNED = 5
+"""Letters of a name's last word that its signature goes by."""
 
 
 @lru_cache(maxsize=65_536)
@@ -89,4 +90,4 @@ def signature(key: str) -> int:
     Only names of one signature are ever held against each other.
     """
     last = key.rpartition(" ")[2]
-    return zlib.crc32(f"{key[:1]} {last[:_SIGNED]}".encode())
+    return zlib.crc32(f"{key[:1]} {last[:SIGNED]}".encode())

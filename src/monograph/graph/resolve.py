@@ -7,13 +7,17 @@ exactly one qualifies; where several do, all stay apart. Pure functions of the n
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from math import cos, pi
 
+from monograph.graph.names import SIGNED
+
 LARGEST_GROUP = 200
-"""In a larger group spellings are not compared: that would cost the square of its size."""
+"""In a larger group spellings are not compared: that could cost the square of its size."""
 
 LEAST_SIMILARITY = 0.92
 """Of spelling, as difflib's ratio, for two long names to be one."""
@@ -21,7 +25,10 @@ LEAST_SIMILARITY = 0.92
 LEAST_COSINE = 0.6
 """Of the names' embeddings, estimated by the share of equal signs."""
 
+_LEAST_OF_WORD = 0.8
 _SHORTEST_SPELLING = 9
+_SHORTEST_HEAD = 8
+"""Letters of a word by itself that is near to one of the shortest spelling."""
 _ROMAN = frozenset(
     f"{tens}{ones}"
     for tens in ("", "x", "xx", "xxx", "xl", "l", "lx")
@@ -39,6 +46,7 @@ _SMALL_WORDS = """
 of the and in on at for de la von van der du di da del al el & to with from
 """
 _SMALL = frozenset(_SMALL_WORDS.split())
+_DIGIT = re.compile(r"[0-9]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,25 +83,61 @@ class Head:
     reason: str
 
 
-def heads(group: Sequence[Candidate], cannot_link: Collection[tuple[str, str]]) -> list[Head]:
+def heads(group: Sequence[Candidate], cannot_link: Collection[tuple[str, str]], size: int = 0) -> list[Head]:
     """The heads of the names of one signature; names without one are left out.
 
     Parameters
     ----------
     group:
-        Every living name of the signature.
+        Living names of the signature, with all that :func:`related` says may be one with any of them.
     cannot_link:
         (key, key of the head) pairs that someone said are not one.
+    size:
+        How many names of the signature live that do not stand alone, where that is more than the group has.
     """
-    by_key = {one.key: one for one in group}
+    compared = sorted((one for one in group if not stands_alone(one.key)), key=lambda one: one.key)
+    by_key = {one.key: one for one in compared}
+    by_last, by_initials = _grouped(compared, _last), _grouped(compared, _initials)
     found: dict[int, Head] = {}
-    for one in sorted(group, key=lambda one: one.key):
-        head = _singular(one, by_key) or _fuller(one, group)
-        if head is None and len(group) <= LARGEST_GROUP:
-            head = _respelt(one, group)
+    for one in compared:
+        head = _singular(one, by_key) or _fuller(one, by_last[_last(one.key)])
+        if head is None and max(size, len(compared)) <= LARGEST_GROUP:
+            head = _respelt(one, by_initials[_initials(one.key)])
         if head is not None and (one.key, head[0].key) not in cannot_link:
             found[one.name] = Head(one.name, head[0].name, head[1])
     return _flat(found)
+
+
+def stands_alone(key: str) -> bool:
+    """Whether a key is one that no other of its signature is ever joined with by a rule: a day's, a short word's."""
+    if _has_digit(key):
+        # Only as a plural or its singular, and where the last word is shorter these differ in their signatures.
+        return len(_last(key)) < SIGNED
+    return " " not in key and len(key) < _SHORTEST_HEAD
+
+
+def _has_digit(key: str) -> bool:
+    if key.isascii():
+        return _DIGIT.search(key) is not None
+    return any(character.isdigit() for character in key)
+
+
+def _last(key: str) -> str:
+    """What a name and a fuller one share."""
+    return key.rpartition(" ")[2]
+
+
+def _initials(key: str) -> str:
+    """What two spellings of a name share: the first letter of every word."""
+    return "".join([word[0] for word in key.split()])
+
+
+def _grouped(group: Iterable[Candidate], shared: Callable[[str], str]) -> dict[str, list[Candidate]]:
+    """Names by what of their keys is shared."""
+    found = defaultdict(list)
+    for one in group:
+        found[shared(one.key)].append(one)
+    return found
 
 
 def _flat(found: dict[int, Head]) -> list[Head]:
@@ -111,17 +155,23 @@ def _flat(found: dict[int, Head]) -> list[Head]:
 
 def _singular(one: Candidate, by_key: dict[str, Candidate]) -> tuple[Candidate, str] | None:
     """Solar panels → solar panel; but John Williams is not John William."""
-    if " " in one.key and one.key.endswith("s") and not one.key.endswith("ss") and len(one.key) > 4:
-        for key in (one.key[:-1], f"{one.key[:-3]}y" if one.key.endswith("ies") else ""):
-            if key in by_key and not (one.person or by_key[key].person):
-                return by_key[key], "plural"
+    for key in _singulars(one.key):
+        if key in by_key and not (one.person or by_key[key].person):
+            return by_key[key], "plural"
     return None
+
+
+def _singulars(key: str) -> tuple[str, ...]:
+    """The keys that one may be the plural of."""
+    if " " not in key or not key.endswith("s") or key.endswith("ss") or len(key) <= 4:
+        return ()
+    return (key[:-1], f"{key[:-3]}y") if key.endswith("ies") else (key[:-1],)
 
 
 def _fuller(one: Candidate, group: Sequence[Candidate]) -> tuple[Candidate, str] | None:
     """The only longer name that this one shortens: J. Smith → John Smith, Arthur Lane → Arthur Francis Lane."""
     words = one.key.split()
-    if len(words) < 2 or words[-1] in NO_PERSON or not is_plain(words):
+    if not _is_shortened(words):
         return None
     longer = [
         (other, reason)
@@ -136,6 +186,10 @@ def _fuller(one: Candidate, group: Sequence[Candidate]) -> tuple[Candidate, str]
             return None
         longer = [most]
     return longer[0] if longer else None
+
+
+def _is_shortened(words: Sequence[str]) -> bool:
+    return len(words) > 1 and words[-1] not in NO_PERSON and is_plain(words)
 
 
 def is_plain(words: Sequence[str]) -> bool:
@@ -164,7 +218,7 @@ def _shortens(words: Sequence[str], longer: Sequence[str]) -> str:
 
 def _respelt(one: Candidate, group: Sequence[Candidate]) -> tuple[Candidate, str] | None:
     """The only name of almost the same spelling and meaning that comes first: a subject, or by alphabet."""
-    if len(one.key) < _SHORTEST_SPELLING or any(character.isdigit() for character in one.key):
+    if len(one.key) < _SHORTEST_SPELLING or _has_digit(one.key):
         return None
     near = [other for other in group if other is not one and _before(other, one) and _is_near(one, other)]
     return (near[0], "spelling") if len(near) == 1 else None
@@ -175,22 +229,66 @@ def _before(one: Candidate, other: Candidate) -> bool:
 
 
 def _is_near(one: Candidate, other: Candidate) -> bool:
-    if abs(len(one.key) - len(other.key)) > 3 or _cosine(one.code, other.code) < LEAST_COSINE:
-        return False
-    words, others = one.key.split(), other.key.split()
-    if len(words) != len(others) or any(character.isdigit() for character in other.key):
-        return False
-    if (one.person or other.person) and words[:-1] != others[:-1]:
+    if (one.person or other.person) and one.key.split()[:-1] != other.key.split()[:-1]:
         return False  # Francesco Rossi is not Francesca Rossi.
-    if not (_ROMAN.isdisjoint(words) and _ROMAN.isdisjoint(others)):
-        return False  # Super Bowl XXXVII is not Super Bowl XXXVIII.
-    # Every word must be almost the same: Elizabeth I is not Elizabeth II, East Ham not West Ham.
-    if not all(
-        a == b or (min(len(a), len(b)) > 4 and a[0] == b[0] and _ratio(a, b) >= 0.8)
-        for a, b in zip(words, others, strict=True)
-    ):
+    return (
+        _may_be_spelt(one.key, other.key)
+        and _cosine(one.code, other.code) >= LEAST_COSINE
+        and all(_ratio(a, b) >= _LEAST_OF_WORD for a, b in _differing(one.key, other.key))
+        and _ratio(one.key, other.key) >= LEAST_SIMILARITY
+    )
+
+
+def _may_be_spelt(one: str, other: str) -> bool:
+    """Whether two keys are near in spelling, but for the order of letters, which costs the most to compare."""
+    if abs(len(one) - len(other)) > 3 or one.count(" ") != other.count(" "):
         return False
-    return _ratio(one.key, other.key) >= LEAST_SIMILARITY
+    # Every word must be almost the same: Elizabeth I is not Elizabeth II, East Ham not West Ham.
+    if any(a[0] != b[0] or min(len(a), len(b)) < 5 for a, b in _differing(one, other)):
+        return False
+    if _has_digit(one) or _has_digit(other):
+        return False
+    if not (_ROMAN.isdisjoint(one.split()) and _ROMAN.isdisjoint(other.split())):
+        return False  # Super Bowl XXXVII is not Super Bowl XXXVIII.
+    # No ratio is above that of the letters they share.
+    shared = sum(min(one.count(letter), other.count(letter)) for letter in set(one))
+    return 2.0 * shared / (len(one) + len(other)) >= LEAST_SIMILARITY
+
+
+def _differing(one: str, other: str) -> list[tuple[str, str]]:
+    """Pairs of words that are not the same."""
+    return [(a, b) for a, b in zip(one.split(), other.split(), strict=True) if a != b]
+
+
+def related(changed: Iterable[str], living: Collection[str]) -> set[str]:
+    """The living keys of a signature whose heads may be others once those that changed, came or went are so.
+
+    They are the ones that a rule may join with them, whatever else is known of both, with what it may join with those,
+    and so on: heads of names that no such step leads to hang on nothing that changed.
+    """
+    found: set[str] = set()
+    waiting = list(changed)
+    seen = set(waiting)
+    while waiting:
+        near = _near(waiting.pop(), living)
+        found |= near
+        waiting += near - seen
+        seen |= near
+    return found
+
+
+def _near(one: str, living: Collection[str]) -> set[str]:
+    """The other keys that a rule may join with one, in either order, for some persons, subjects and embeddings."""
+    found = {other for other in (*_singulars(one), f"{one}s", f"{one[:-1]}ies") if other in living}
+    words, others = one.split(), [other for other in living if other != one]
+    if _is_shortened(words):
+        end = f" {words[-1]}"
+        same_end = [(other, other.split()) for other in others if other.endswith(end)]
+        found.update(other for other, longer in same_end if _shortens(words, longer) or _shortens(longer, words))
+    if not _has_digit(one):
+        least, most = len(one) - 3, len(one) + 3
+        found.update(other for other in others if least <= len(other) <= most and _may_be_spelt(one, other))
+    return found
 
 
 def _ratio(one: str, other: str) -> float:

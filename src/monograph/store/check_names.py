@@ -26,7 +26,7 @@ def wrong_codes(connection: Connection, size: int) -> list[int]:
 def forget_codes(connection: Connection, rows: Iterable[int]) -> None:
     """Forget the codes of some names."""
     asked = [(row,) for row in rows]
-    connection.executemany("INSERT OR IGNORE INTO unresolved SELECT signature FROM names WHERE name = ?", asked)
+    connection.executemany("INSERT OR IGNORE INTO unresolved VALUES (?)", asked)
     connection.executemany("UPDATE names SET code = NULL, checksum = NULL WHERE name = ?", asked)
 
 

@@ -47,6 +47,20 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
+class Marked:
+    """A name whose head may be out of date, as may be those of the names that may be one with it.
+
+    ``living`` if anything uses it; ``headed`` if it has a head, or a document says what it stands for.
+    """
+
+    row: int
+    key: str
+    signature: int
+    living: bool
+    headed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class NewName:
     """A name that is not there yet; ``code`` is the signs of its embedding, None where it has none."""
 
@@ -76,8 +90,8 @@ def add(connection: Connection, new: Sequence[NewName], uses: Mapping[int, int],
             for one in new
         ),
     )
-    living = {one.signature for one in new if uses.get(one.row, 0) > 0}
-    connection.execute("INSERT OR IGNORE INTO unresolved SELECT value FROM json_each(?)", (_listed(sorted(living)),))
+    living = (one.row for one in new if uses.get(one.row, 0) > 0)
+    connection.execute("INSERT OR IGNORE INTO unresolved SELECT value FROM json_each(?)", (_listed(living),))
 
 
 def rows(connection: Connection, keys: Iterable[str]) -> dict[str, int]:
@@ -174,7 +188,7 @@ def drop_codes(connection: Connection, but: int | None = None) -> None:
     """Forget all codes, as when the embedder becomes another, or all that are not of so many bytes."""
     some = "code IS NOT NULL AND length(code) IS NOT ?"
     connection.execute(
-        f"INSERT OR IGNORE INTO unresolved SELECT signature FROM names WHERE uses > 0 AND {some}",  # noqa: S608
+        f"INSERT OR IGNORE INTO unresolved SELECT name FROM names WHERE uses > 0 AND {some}",  # noqa: S608
         (but,),
     )
     connection.execute(f"UPDATE names SET code = NULL, checksum = NULL WHERE {some}", (but,))  # noqa: S608 - a constant
@@ -197,44 +211,56 @@ def use(connection: Connection, changes: Mapping[int, int], persons: Mapping[int
     )
 
 
-def unresolved(connection: Connection) -> list[list[Member]]:
-    """The living names of each signature whose heads may be out of date, in order of key.
+def unresolved(connection: Connection) -> list[Marked]:
+    """The names whose heads may be out of date, in order of signature and key."""
+    found = connection.execute(
+        """SELECT n.name, n.key, n.signature, n.uses > 0,
+            n.head IS NOT NULL OR EXISTS (SELECT 1 FROM aliases AS a WHERE a.name = n.name)
+        FROM unresolved AS u CROSS JOIN names AS n WHERE n.name = u.name ORDER BY n.signature, n.key"""
+    )
+    return [Marked(row, key, signature, bool(living), bool(headed)) for row, key, signature, living, headed in found]
 
-    A name that is alone, has no head and stands for no other is left out: most are.
-    """
-    return _groups(connection, "unresolved")
+
+def signed(connection: Connection, signatures: Iterable[int]) -> dict[int, list[str]]:
+    """Keys of living names, by signature."""
+    # They have no line breaks. One row of many keys is read in half the time of many rows.
+    found = connection.execute(
+        """SELECT s.value, (SELECT group_concat(n.key, char(10)) FROM names AS n
+            WHERE n.signature = s.value AND n.uses > 0) FROM json_each(?) AS s""",
+        (_listed(signatures),),
+    )
+    return {signature: keys.split("\n") for signature, keys in found if keys}
+
+
+def living(connection: Connection, keys: Iterable[str]) -> dict[int, list[Member]]:
+    """Those of some names that live, by signature, in order of key."""
+    chosen = "json_each(?) AS k CROSS JOIN names AS n WHERE n.key = k.value AND n.uses > 0"
+    return _groups(connection, chosen, _listed(keys))
 
 
 def groups(connection: Connection) -> list[list[Member]]:
-    """The living names of every signature, as :func:`unresolved` gives those that may be out of date."""
-    return _groups(connection, "(SELECT DISTINCT signature FROM names)")
+    """The living names of every signature that has several, and those that have a head or stand for another."""
+    chosen = """(
+            SELECT signature FROM names WHERE uses > 0 GROUP BY signature
+            HAVING count(*) > 1 OR max(head) IS NOT NULL OR max(name IN (SELECT name FROM aliases))
+        ) AS s CROSS JOIN names AS n WHERE n.signature = s.signature AND n.uses > 0"""
+    return list(_groups(connection, chosen).values())
 
 
-def _groups(connection: Connection, signatures: str) -> list[list[Member]]:
-    full = dict(
-        connection.execute(
-            f"""SELECT a.name, group_concat(DISTINCT a.full) FROM {signatures} AS u CROSS JOIN names AS n
-            CROSS JOIN aliases AS a WHERE n.signature = u.signature AND a.name = n.name GROUP BY a.name"""  # noqa: S608
-        )
-    )
+def _groups(connection: Connection, chosen: str, *parameters: object) -> dict[int, list[Member]]:
     found = connection.execute(
-        f"""WITH several AS (
-            SELECT u.signature FROM {signatures} AS u CROSS JOIN names AS n
-            WHERE n.signature = u.signature AND n.uses > 0 GROUP BY u.signature
-            HAVING count(*) > 1 OR max(n.head) IS NOT NULL OR max(n.name IN (SELECT value FROM json_each(?)))
-        )
-        SELECT n.signature, n.name, n.key, n.persons > 0, n.code, n.head, n.reason,
-            EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.name)
-        FROM several AS u CROSS JOIN names AS n
-        WHERE n.signature = u.signature AND n.uses > 0 ORDER BY n.signature, n.key""",  # noqa: S608 - constants
-        (_listed(full),),
+        f"""SELECT n.signature, n.name, n.key, EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.name),
+            n.persons > 0, n.code, (SELECT group_concat(DISTINCT a.full) FROM aliases AS a WHERE a.name = n.name),
+            n.head, n.reason
+        FROM {chosen} ORDER BY n.signature, n.key""",  # noqa: S608 - constants
+        parameters,
     ).fetchall()
-    return [[_member(row, full) for row in group] for _, group in groupby(found, key=itemgetter(0))]
+    return {signature: [_member(row) for row in group] for signature, group in groupby(found, key=itemgetter(0))}
 
 
-def _member(row: tuple[Any, ...], full: Mapping[int, str]) -> Member:
-    _, name, key, person, code, head, reason, subject = row
-    stands_for = tuple(int(one) for one in full[name].split(",")) if name in full else ()
+def _member(row: tuple[Any, ...]) -> Member:
+    _, name, key, subject, person, code, full, head, reason = row
+    stands_for = tuple(map(int, full.split(","))) if full else ()
     return Member(name, key, bool(subject), bool(person), code or b"", stands_for, head or 0, reason or "")
 
 
@@ -291,7 +317,7 @@ def drop_apart(connection: Connection, pairs: Iterable[tuple[str, str]]) -> None
 def _may_change(connection: Connection, keys: Iterable[str]) -> None:
     connection.execute(
         """INSERT OR IGNORE INTO unresolved
-        SELECT n.signature FROM json_each(?) AS k CROSS JOIN names AS n WHERE n.key = k.value AND n.uses > 0""",
+        SELECT n.name FROM json_each(?) AS k CROSS JOIN names AS n WHERE n.key = k.value AND n.uses > 0""",
         (_listed(keys),),
     )
 
@@ -301,12 +327,18 @@ def unresolve_apart(connection: Connection) -> None:
     if connection.execute("SELECT 1 FROM unresolved LIMIT 1").fetchone() is not None:
         connection.execute(
             """INSERT OR IGNORE INTO unresolved
-            SELECT n.signature FROM apart AS a CROSS JOIN names AS n WHERE n.key = a.key"""
+            SELECT n.name FROM apart AS a CROSS JOIN names AS n WHERE n.key = a.key"""
         )
 
 
 def drop_unused(connection: Connection) -> int:
     """Forget the names that nothing uses; returns how many."""
+    # Of one whose head was still to be found nothing would tell any more which others may have been one with it.
+    connection.execute(
+        """INSERT OR IGNORE INTO unresolved
+        SELECT n.name FROM unresolved AS u CROSS JOIN names AS gone CROSS JOIN names AS n
+        WHERE gone.name = u.name AND gone.uses = 0 AND n.signature = gone.signature AND n.uses > 0"""
+    )
     return connection.execute("DELETE FROM names WHERE uses = 0").rowcount
 
 

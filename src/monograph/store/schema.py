@@ -274,7 +274,28 @@ FORMAT_5 = (
     "ALTER TABLE names ADD COLUMN checksum INTEGER",
     # Of single rows: settings/NAME, roots/ROOT, vector_indexes/SPACE, trees.
     "CREATE TABLE checksums (name TEXT PRIMARY KEY, checksum INTEGER NOT NULL) WITHOUT ROWID",
-    # Names come many at once, in one place (store.names.add), which marks their signatures: a trigger that fires for
-    # each takes longer than the names themselves.
+    # Names whose heads may be out of date, one by one: a name that comes to a large group changes few heads in it. New
+    # names come many at once, in one place (store.names.add), which marks them: a trigger that fires for each takes
+    # longer than the names themselves.
     "DROP TRIGGER name_came",
+    "DROP TRIGGER name_lives",
+    "DROP TRIGGER subject_came",
+    "DROP TRIGGER subject_went",
+    "DROP TRIGGER alias_came",
+    "DROP TRIGGER alias_went",
+    "ALTER TABLE unresolved RENAME TO unresolved_signatures",
+    "CREATE TABLE unresolved (name INTEGER PRIMARY KEY)",
+    "INSERT INTO unresolved SELECT name FROM names WHERE signature IN (SELECT signature FROM unresolved_signatures)",
+    "DROP TABLE unresolved_signatures",
+    """CREATE TRIGGER name_lives AFTER UPDATE OF uses, persons ON names
+        WHEN (OLD.uses = 0) != (NEW.uses = 0) OR (OLD.persons = 0) != (NEW.persons = 0) BEGIN
+        INSERT OR IGNORE INTO unresolved VALUES (NEW.name); END""",
+    """CREATE TRIGGER subject_came AFTER INSERT ON subjects BEGIN
+        INSERT OR IGNORE INTO unresolved VALUES (NEW.name); END""",
+    """CREATE TRIGGER subject_went AFTER DELETE ON subjects BEGIN
+        INSERT OR IGNORE INTO unresolved VALUES (OLD.name); END""",
+    """CREATE TRIGGER alias_came AFTER INSERT ON aliases BEGIN
+        INSERT OR IGNORE INTO unresolved VALUES (NEW.name); END""",
+    """CREATE TRIGGER alias_went AFTER DELETE ON aliases BEGIN
+        INSERT OR IGNORE INTO unresolved VALUES (OLD.name); END""",
 )

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from monograph.values import Float32
 from monograph.vectors.cluster import Metric
+from monograph.vectors.products import products
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 
@@ -147,7 +148,9 @@ def _scored(vectors: Float32, centroids: Float32, metric: Metric) -> Iterator[tu
     step = max(1, min(_AT_ONCE // max(1, len(centroids)), 4096))
     for start in range(0, len(vectors), step):
         part = slice(start, start + step)
-        yield part, vectors[part] @ centroids.T + biases
+        scores = products(vectors[part], centroids)
+        scores += biases
+        yield part, scores
 
 
 def halve(vectors: Float32, metric: Metric) -> npt.NDArray[np.bool_]:

@@ -231,9 +231,7 @@ class Update:
             near = partition.closest(self._vectors, old, NEIGHBOURS + 1, self._design.metric)
             involved += [int(name) for name in self._names[near] if name != cluster][:NEIGHBOURS]
         found = [entries for one in involved if (entries := self._edit(one).entries()) is not None]
-        self._drop(place)
-        for centroid in fresh:
-            self._add(centroid)
+        self._put(place, fresh)
         if not found or not len(self._names):
             return []
         items = _distinct(joined(found))
@@ -249,18 +247,20 @@ class Update:
         store.place(self._connection, self._space.number, after)
         return self._move(items, before, after, cluster)
 
-    def _drop(self, place: int) -> None:
-        cluster = int(self._names[place])
+    def _put(self, place: int, fresh: Float32) -> None:
+        """Take out the cluster at a place, and add new ones behind all others."""
+        names, vectors = self._centroids()
+        cluster = int(names[place])
         store.remove_cluster(self._connection, cluster)
         del self._sizes[cluster]
         self._edits.pop(cluster, None)
-        self._loaded = np.delete(self._names, place), np.delete(self._vectors, place, axis=0)
+        made = [store.add_cluster(self._connection, self._space.number, centroid) for centroid in fresh]
+        self._sizes.update((one, Size(0, 0)) for one in made)
+        self._loaded = (
+            np.concatenate([names[:place], names[place + 1 :], np.array(made, dtype=np.int64)]),
+            np.concatenate([vectors[:place], vectors[place + 1 :], fresh]),
+        )
         self._changed = True
-
-    def _add(self, centroid: Float32) -> None:
-        cluster = store.add_cluster(self._connection, self._space.number, centroid)
-        self._sizes[cluster] = Size(0, 0)
-        self._loaded = np.append(self._names, cluster), np.vstack([self._vectors, centroid[None]])
 
     def _assign(self, items: Entries, before: Sequence[Placement], around: Float32, fresh: int) -> list[Placement]:
         near = partition.closest(self._vectors, around, CANDIDATES, self._design.metric)
