@@ -749,6 +749,7 @@ def test_every_command_takes_the_key(tmp_path: Path, folder: Path) -> None:
         ["retry", path],
         ["stats", path],
         ["check", path],
+        ["build", path],
         ["reextract", path],
         ["reembed", path, "static"],
         ["resummarize", path],
