@@ -291,11 +291,11 @@ FORMAT_5 = (
         WHEN (OLD.uses = 0) != (NEW.uses = 0) OR (OLD.persons = 0) != (NEW.persons = 0) BEGIN
         INSERT OR IGNORE INTO unresolved VALUES (NEW.name); END""",
     """CREATE TRIGGER subject_came AFTER INSERT ON subjects BEGIN
-        INSERT OR IGNORE INTO unresolved VALUES (NEW.name); END""",
+        INSERT OR IGNORE INTO unresolved SELECT name FROM names WHERE name = NEW.name; END""",
     """CREATE TRIGGER subject_went AFTER DELETE ON subjects BEGIN
-        INSERT OR IGNORE INTO unresolved VALUES (OLD.name); END""",
+        INSERT OR IGNORE INTO unresolved SELECT name FROM names WHERE name = OLD.name; END""",
     """CREATE TRIGGER alias_came AFTER INSERT ON aliases BEGIN
-        INSERT OR IGNORE INTO unresolved VALUES (NEW.name); END""",
+        INSERT OR IGNORE INTO unresolved SELECT name FROM names WHERE name = NEW.name; END""",
     """CREATE TRIGGER alias_went AFTER DELETE ON aliases BEGIN
-        INSERT OR IGNORE INTO unresolved VALUES (OLD.name); END""",
+        INSERT OR IGNORE INTO unresolved SELECT name FROM names WHERE name = OLD.name; END""",
 )
