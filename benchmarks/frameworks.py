@@ -334,7 +334,7 @@ def page(found: list[Row], nodes: int, repeats: int) -> str:
         "",
         "`monograph 0.99` is the same file opened with `target_recall=0.99`; the usual is 0.95. "
         "Monograph indexes the words as well, and every batch is on disk when it returns. Its graph is made when it is first asked for, which takes as long as `graph` says.",
-        " The stores in memory are written out once, at the end, which is not counted. `core alone` is the same search without the framework:",
+        "The stores in memory are written out once, at the end, which is not counted. `core alone` is the same search without the framework:",
         "the difference is what the adapter takes, most of it to make the framework's nodes. `reopen and ask` is without imports. LlamaIndex's stores over FAISS",
         "and LanceDB are not asked to delete: the one cannot by document, the other fails at it.",
         "",
