@@ -311,14 +311,6 @@ def ids_of_document(connection: Connection, document: int) -> set[str]:
     return {name for (name,) in connection.execute("SELECT id FROM chunks WHERE document = ?", (document,))}
 
 
-def documents_without_vectors(connection: Connection) -> list[int]:
-    """Row numbers of documents some of whose chunks have no vector."""
-    found = connection.execute(
-        "SELECT DISTINCT document FROM chunks WHERE chunk NOT IN (SELECT chunk FROM vectors) ORDER BY document"
-    )
-    return [int(row) for (row,) in found]
-
-
 def count(connection: Connection) -> int:
     """Number of chunks."""
     (number,) = connection.execute("SELECT count(*) FROM chunks").fetchone()

@@ -103,27 +103,6 @@ def stored(connection: Connection, document: int) -> Node:
     )
 
 
-def documents_without_extraction(connection: Connection) -> list[int]:
-    """Row numbers of documents of some of whose chunks nothing is known, ascending."""
-    found = connection.execute(
-        "SELECT DISTINCT document FROM chunks WHERE chunk NOT IN (SELECT chunk FROM extractions) ORDER BY document"
-    )
-    return [int(row) for (row,) in found]
-
-
-def documents_without_graph(connection: Connection, after: int = 0, most: int = -1) -> list[int]:
-    """Row numbers of documents some of whose chunks are not in the graph, ascending.
-
-    Those ``after`` one of them, and at most so many.
-    """
-    found = connection.execute(
-        """SELECT DISTINCT document FROM chunks WHERE document > ? AND chunk NOT IN (SELECT chunk FROM chunk_graphs)
-        ORDER BY document LIMIT ?""",
-        (after, most),
-    )
-    return [int(row) for (row,) in found]
-
-
 def documents_naming(connection: Connection, wanted: Iterable[int]) -> list[int]:
     """Row numbers of the documents that mention any of some names, ascending."""
     found = connection.execute(

@@ -172,6 +172,11 @@ def load_on_demand(connection: Connection) -> frozenset[OnDemand]:
         return frozenset(one for one in ON_DEMAND if one in json.loads(text))
 
 
+def is_on_demand(connection: Connection, what: OnDemand) -> bool:
+    """Whether that is."""
+    return what in load_on_demand(connection)
+
+
 def save_on_demand(connection: Connection, what: Collection[OnDemand]) -> None:
     """Say what is made when it is first asked for."""
     _put(connection, _ON_DEMAND, json.dumps(sorted(what)))

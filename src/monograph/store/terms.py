@@ -82,7 +82,7 @@ def _pairs(run: str) -> str:
 
 def has_trigrams(connection: Connection) -> bool:
     """Whether trigrams are indexed with the words, and not on demand."""
-    return "substrings" not in settings.load_on_demand(connection)
+    return not settings.is_on_demand(connection, "substrings")
 
 
 def add(connection: Connection, entries: Iterable[Entry], *, trigrams: bool) -> None:
@@ -104,19 +104,6 @@ def add_trigrams(connection: Connection, entries: Iterable[Entry]) -> None:
 
 def _add_trigrams(connection: Connection, folded: Iterable[tuple[int, str]]) -> None:
     connection.executemany("INSERT INTO trigrams (rowid, text) VALUES (?, ?)", folded)
-
-
-def without_trigrams(connection: Connection, after: int = 0, most: int = -1) -> list[int]:
-    """Row numbers of documents with a chunk whose trigrams are not indexed, ascending.
-
-    Those ``after`` one of them, and at most so many.
-    """
-    found = connection.execute(
-        """SELECT DISTINCT document FROM chunks WHERE document > ? AND chunk NOT IN (SELECT id FROM trigrams_docsize)
-        ORDER BY document LIMIT ?""",
-        (after, most),
-    )
-    return [int(row) for (row,) in found]
 
 
 def with_trigrams(connection: Connection, chunks: Sequence[int]) -> set[int]:

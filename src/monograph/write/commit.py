@@ -141,7 +141,7 @@ def _made(
 
 def _graph_on_demand(database: Database) -> bool:
     with database.read() as connection:
-        return "graph" in settings.load_on_demand(connection)
+        return settings.is_on_demand(connection, "graph")
 
 
 def _prepare(pipeline: Pipeline, batch: Sequence[Parcel], precomputed: Precomputed) -> list[_Ready]:
@@ -196,7 +196,7 @@ def _commit(pipeline: Pipeline, ready: Sequence[_Ready], made: _Made, seen: Seen
         if (
             extracted is None
             or named is None
-            or ("graph" in settings.load_on_demand(connection)) != (made.related is None)
+            or settings.is_on_demand(connection, "graph") != (made.related is None)
             or any(key not in held and key not in made.waiting.vectors for key in keys)
         ):
             return None

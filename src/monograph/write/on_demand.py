@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from monograph.store import check_terms, chunks, graphs, settings, terms
+from monograph.store import check_terms, chunks, settings, terms
 from monograph.store.database import Connection, Database
+from monograph.store.lacking import BEFORE_ALL, documents_lacking
 from monograph.store.settings import OnDemand
 from monograph.values import Cost, OnProgress, Owed, Progress
 from monograph.write import rebuild_graph
@@ -19,8 +20,8 @@ def owed(connection: Connection) -> Owed:
     """What is still to be made of the documents that are stored."""
     waiting = settings.load_on_demand(connection)
     return Owed(
-        len(graphs.documents_without_graph(connection)) if "graph" in waiting else 0,
-        len(terms.without_trigrams(connection)) if "substrings" in waiting else 0,
+        len(documents_lacking(connection, "graph")) if "graph" in waiting else 0,
+        len(documents_lacking(connection, "trigrams")) if "substrings" in waiting else 0,
     )
 
 
@@ -44,7 +45,7 @@ def price(pipeline: Pipeline) -> Cost:
     cost = Cost()
     priced: set[bytes] = set()
     with pipeline.database.read() as connection:
-        rows = graphs.documents_without_graph(connection)
+        rows = documents_lacking(connection, "graph")
         for row in rows:
             given = [one.chunk for one in chunks.of_document(connection, row)]
             more = price_extractions(connection, pipeline.extractor, given, priced)
@@ -59,10 +60,10 @@ def price(pipeline: Pipeline) -> Cost:
 
 def _index_trigrams(database: Database, on_progress: OnProgress | None) -> None:
     with database.read() as connection:
-        total = len(terms.without_trigrams(connection))
+        total = len(documents_lacking(connection, "trigrams"))
     done = 0
     while not _finish(database):
-        after = 0
+        after = BEFORE_ALL
         while rows := _index_some(database, after):
             after, done = rows[-1], done + len(rows)
             if on_progress is not None:
@@ -72,7 +73,7 @@ def _index_trigrams(database: Database, on_progress: OnProgress | None) -> None:
 def _index_some(database: Database, after: int) -> list[int]:
     """Index the trigrams of the next documents that lack them; returns their rows."""
     with database.write() as connection:
-        rows = terms.without_trigrams(connection, after, DOCUMENTS_AT_ONCE)
+        rows = documents_lacking(connection, "trigrams", after, DOCUMENTS_AT_ONCE)
         entries = [one for row in rows for one in check_terms.entries_of(connection, row)]
         held = terms.with_trigrams(connection, [one.chunk for one in entries])
         terms.add_trigrams(connection, [one for one in entries if one.chunk not in held])
@@ -81,7 +82,7 @@ def _index_some(database: Database, after: int) -> list[int]:
 
 def _finish(database: Database) -> bool:
     with database.write() as connection:
-        if terms.without_trigrams(connection, most=1):
+        if documents_lacking(connection, "trigrams", most=1):
             return False
         settings.save_on_demand(connection, settings.load_on_demand(connection) - {"substrings"})
     return True

@@ -111,7 +111,7 @@ def with_precomputed(pipeline: Pipeline, batches: Iterable[list[Parcel]]) -> Ite
 def _makes_only_vectors(pipeline: Pipeline) -> bool:
     """Whether the graph is made on demand: what is left takes the writer less than to hand it out."""
     with pipeline.database.read() as connection:
-        return "graph" in settings.load_on_demand(connection)
+        return settings.is_on_demand(connection, "graph")
 
 
 def _done(batch: list[Parcel], begun: _Begun) -> tuple[list[Parcel], Precomputed]:

@@ -61,7 +61,7 @@ def _price(pipeline: Pipeline, batch: list[Parcel], cost: Cost, priced: _Priced)
             held = set() if row is None else chunks.ids_of_document(connection, row.row)
             fresh += sum(chunk.id not in held for chunk in prepared.chunks)
         # Where the graph is made on demand, that has a price of its own.
-        at_once = "graph" not in settings.load_on_demand(connection)
+        at_once = not settings.is_on_demand(connection, "graph")
         given = [chunk for prepared in work for chunk in prepared.chunks if at_once]
         extracting = price_extractions(connection, pipeline.extractor, given, priced.extractions)
         if pipeline.summarizer is not None:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from monograph.errors import BusyFile
 from monograph.graph.build import GRAPH
-from monograph.store import chunks, documents, graph_changes, graphs, memo, settings
+from monograph.store import chunks, documents, graph_changes, memo, settings
 from monograph.store.database import Connection
+from monograph.store.lacking import BEFORE_ALL, documents_lacking
 from monograph.values import Document, OnProgress, Progress
 from monograph.write import names
 from monograph.write.configuration import EXTRACTOR
@@ -46,7 +47,7 @@ def catch_up(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
             graph_changes.clear(connection)
             _note(connection, pipeline, UNDER_WAY)
     with pipeline.database.read() as connection:
-        on_demand = "graph" in settings.load_on_demand(connection)
+        on_demand = settings.is_on_demand(connection, "graph")
     if not on_demand:
         complete(pipeline, on_progress)
 
@@ -57,11 +58,11 @@ def complete(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Extra
     Killed before the end, what is made stays. Others may write meanwhile, and may do the same.
     """
     with pipeline.database.read() as connection:
-        total = len(graphs.documents_without_graph(connection))
+        total = len(documents_lacking(connection, "graph"))
     extracted = Extracted()
     done = 0
     while not _finish(pipeline):
-        after = 0
+        after = BEFORE_ALL
         while rows := _lacking(pipeline, after):
             extracted = _sum(extracted, _make_some(pipeline, rows))
             after, done = rows[-1], done + len(rows)
@@ -75,7 +76,7 @@ def _sum(one: Extracted, other: Extracted) -> Extracted:
 
 def _lacking(pipeline: Pipeline, after: int) -> list[int]:
     with pipeline.database.read() as connection:
-        return graphs.documents_without_graph(connection, after, DOCUMENTS_AT_ONCE)
+        return documents_lacking(connection, "graph", after, DOCUMENTS_AT_ONCE)
 
 
 @telling_refusals
@@ -137,7 +138,7 @@ def _note(connection: Connection, pipeline: Pipeline, graph: int) -> None:
 def _finish(pipeline: Pipeline) -> bool:
     """Note that the graph is made, and from now on with the documents, if it lacks nothing."""
     with pipeline.database.write() as connection:
-        if graphs.documents_without_graph(connection, most=1):
+        if documents_lacking(connection, "graph", most=1):
             return False
         _note(connection, pipeline, GRAPH)
         settings.save_on_demand(connection, settings.load_on_demand(connection) - {"graph"})

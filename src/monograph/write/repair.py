@@ -21,13 +21,13 @@ from monograph.store import (
     chunks,
     clusters,
     documents,
-    graphs,
     memo,
     names,
     tree,
     vectors,
 )
 from monograph.store.database import Connection, Database
+from monograph.store.lacking import documents_lacking
 from monograph.tree.hash import Planes
 from monograph.values import Finding, content_hash
 from monograph.vectors.index import EcoVectorIndex
@@ -61,9 +61,9 @@ def repair(pipeline: Pipeline, *, whole_tree: bool) -> None:
         clusters.drop_strays(connection)
         uncoded = _part_with_names(connection, pipeline.embedder.dimension)
         faulty = _part_with_wrong(connection, pipeline)
-        wanting = set(chunks.documents_without_vectors(connection))
+        wanting = set(documents_lacking(connection, "vector"))
         rows = [row for row in documents.every(connection) if row.row in wanting]
-        unread = graphs.documents_without_extraction(connection)
+        unread = documents_lacking(connection, "extraction")
     if _words_are_wrong(pipeline.database):
         with pipeline.database.write() as connection:
             check_terms.rebuild(connection)
