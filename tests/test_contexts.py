@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from embedders import HashEmbedder
@@ -179,7 +179,25 @@ def by_words(texts: Sequence[str]) -> list[int]:
     return [len(re.findall(r"\w+|[^\w\s]|\n", text)) for text in texts]
 
 
+def a_mark_between_sentences() -> tuple[dict[str, str], list[Hit], list[Hit]]:
+    """A mark that ends one sentence of the text begins one of the summary: the two before it say it only together."""
+    text = " ".join(SENTENCES[at] for at in (6, 6, 1, 4, 3))
+    chunk = Chunk("d0-c", "d0", text, 0, len(text), 0)
+    said = f"{SENTENCES[4]}\n{SENTENCES[6]}"
+    at, end = text.index(SENTENCES[4]), len(SENTENCES[4])
+    sources = (
+        Source(0, end, "d0-c", "d0", at, at + end),
+        Source(end + 1, len(said), "d0-c", "d0", 0, len(SENTENCES[6])),
+    )
+    over = [
+        Hit(chunk, 0.0, 0, "", "", {}, (), summary=Summary("s0", 1, said, ("d0-c", "d0-c"), sources)),
+        Hit(chunk, 0.0, 1, "", "", {}, (), summary=Summary("s1", 1, SENTENCES[4], ("d0-c",), sources[:1])),
+    ]
+    return {"d0": text}, [Hit(chunk, 1.0, 0, "Title d0", "/d0", {}, ())], over
+
+
 @settings(max_examples=150, deadline=None)
+@example(a_mark_between_sentences(), 216, 0.0, True, True, 0.5, count_tokens)
 @given(
     found(),
     st.integers(1, 500),

@@ -274,6 +274,7 @@ def test_a_repair_leaves_what_is_owed(tmp_path: Path) -> None:
             assert rows(monograph) == rows(once)
 
 
+@pytest.mark.plain("its text is looked for in the bytes")
 def test_forgetting_what_is_half_made_leaves_no_trace(tmp_path: Path) -> None:
     path = tmp_path / "x.mono"
     with opened(path, later=True) as monograph:

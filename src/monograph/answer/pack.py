@@ -243,6 +243,7 @@ def _with_summaries(
     added = room.take(_unsaid(_said(every, len(pieces)), passages), share)
     taken = set(map(id, passages))
     passages += room.take(_without([unit for unit in units if id(unit) not in taken], added))
+    added = _unsaid(added, passages)  # units that now stand side by side may say together what neither said alone
     passages.sort(key=lambda unit: -unit.value)
     if not passages and not added:
         return every, list(units[:1])
