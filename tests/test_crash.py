@@ -27,7 +27,7 @@ from pathlib import Path
 from embedders import HashEmbedder
 from monograph import Monograph
 from monograph.write import batch, vectors
-batch.BATCH_DOCUMENTS = 8
+batch.BATCH_FILES = 8
 vectors.EMBEDDED_AT_ONCE = 4
 with Monograph.open({file!r}, HashEmbedder(log=Path({log!r}))) as monograph:
     print("open", flush=True)

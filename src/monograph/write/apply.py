@@ -17,7 +17,7 @@ from monograph.store.database import Database
 from monograph.sync import rename
 from monograph.sync.follow import remember
 from monograph.values import Change, Document, OnProgress, Plan, Progress, Report
-from monograph.write.batch import BATCH_DOCUMENTS, Parcel, batches, readings
+from monograph.write.batch import BATCH_DOCUMENTS, BATCH_FILES, Parcel, batches, readings
 from monograph.write.commit import Tally, remove_row, store
 from monograph.write.parallel import with_precomputed
 from monograph.write.pipeline import Pipeline, telling_refusals
@@ -38,7 +38,8 @@ def add(pipeline: Pipeline, given: Iterable[Document], on_progress: OnProgress |
     tally = Tally()
     listed = list(given)
     done = 0
-    for batch, made in with_precomputed(pipeline, batches(Parcel(None, (document,)) for document in listed)):
+    parcels = (Parcel(None, (document,)) for document in listed)
+    for batch, made in with_precomputed(pipeline, batches(parcels, BATCH_DOCUMENTS)):
         tally.include(store(pipeline, batch, made, strict=True))
         done += len(batch)
         if on_progress is not None:
@@ -56,7 +57,8 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
     rename.carry_over(pipeline.database, rename.same_vectors(pipeline.database, pipeline.embedder.key, plan))
     _apply_gone(pipeline, plan.of("gone"), tally)
     _apply_same(pipeline, plan.of("same"), tally)
-    for batch, made in with_precomputed(pipeline, batches(readings(plan, limits, tally.problems, on_progress))):
+    parcels = readings(plan, limits, tally.problems, on_progress)
+    for batch, made in with_precomputed(pipeline, batches(parcels, BATCH_FILES)):
         tally.include(store(pipeline, batch, made, strict=False))
     grow_tree(pipeline, tally, on_progress)
     remember(pipeline.database, plan, tally.problems)

@@ -21,6 +21,10 @@ BATCH_CHARACTERS = 2_000_000
 BATCH_DOCUMENTS = 1_024
 """A batch ends at either bound: memory stays bounded, and a crash costs little."""
 
+BATCH_FILES = 256
+"""The same for documents of a folder, none of which is left out for another's sake: others make the next batch while
+one is written, and at the first and the last they have nothing to do."""
+
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
@@ -37,15 +41,15 @@ class Parcel:
     broken: bool = False
 
 
-def batches(parcels: Iterable[Parcel]) -> Iterator[list[Parcel]]:
-    """Group parcels, in order, until a batch is large enough."""
+def batches(parcels: Iterable[Parcel], most: int) -> Iterator[list[Parcel]]:
+    """Group parcels, in order, until a batch is large enough, or has as many documents as it may."""
     batch: list[Parcel] = []
     characters = count = 0
     for parcel in parcels:
         batch.append(parcel)
         characters += sum(len(document.text) for document in parcel.documents)
         count += max(1, len(parcel.documents))
-        if characters >= BATCH_CHARACTERS or count >= BATCH_DOCUMENTS:
+        if characters >= BATCH_CHARACTERS or count >= most:
             yield batch
             batch, characters, count = [], 0, 0
     if batch:

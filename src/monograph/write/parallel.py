@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from queue import Empty, SimpleQueue
 from typing import TypeAlias
 
@@ -120,23 +120,30 @@ def _done(batch: list[Parcel], begun: _Begun) -> tuple[list[Parcel], Precomputed
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """A batch on its way."""
+    """A batch on its way; ``coded`` are names whose codes were made here."""
 
     cannot_link: frozenset[tuple[str, str]]
-    groups: Sequence[_Group]
+    asked: Sequence[_Asked]
     results: Sequence[Future[bytes]]
+    coded: set[str]
 
     def done(self) -> Precomputed:
-        """Wait for it. What a process could not make is left out: the writer makes it, and says what is wrong."""
+        """Wait for it, and make meanwhile what no process has begun, from the end.
+
+        What a process could not make is left out: the writer makes it, and says what is wrong.
+        """
+        here: list[_Sent] = []
+        while len(here) < len(self.results) and self.results[-1 - len(here)].cancel():
+            here.append(_make(self.asked[-1 - len(here)], self.coded))
+        there = (_unpacked(one.result()) for one in self.results[: len(self.results) - len(here)])
         prepared: dict[tuple[str, bytes], Prepared] = {}
         vectors: dict[bytes, bytes] = {}
         extracted: dict[bytes, bytes] = {}
         parts: dict[tuple[str, bytes], DocumentPart] = {}
         named: dict[str, bytes] = {}
-        for group, result in zip(self.groups, self.results, strict=True):
-            sent = _unpacked(result.result())
+        for asked, sent in zip(self.asked, chain(there, reversed(here)), strict=True):
             named.update(sent.codes)
-            for (document, sha256), made in zip(group, sent.documents, strict=False):
+            for (document, sha256), made in zip(asked.documents, sent.documents, strict=False):
                 if made is not None:
                     prepared[document.id, sha256] = replace(made.prepared, document=document)
                     vectors.update(_pairs(made))
@@ -145,7 +152,7 @@ class _Begun:
         return Precomputed(prepared, vectors, extracted, Parts(self.cannot_link, parts, named))
 
 
-_NOTHING_BEGUN = _Begun(frozenset(), (), ())
+_NOTHING_BEGUN = _Begun(frozenset(), (), (), set())
 
 
 def _characters(documents: Iterable[Document]) -> int:
@@ -179,10 +186,11 @@ class _Makers:
     """Processes, each with a thread that speaks to it. Started when there is work, to be closed at the end."""
 
     def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(PROCESSES, thread_name_prefix="ahead")
+        self._threads = ThreadPoolExecutor(max(1, PROCESSES - 1), thread_name_prefix="ahead")
         self._idle: SimpleQueue[Worker] = SimpleQueue()
         self._workers: list[Worker] = []
         self._characters = 0  # Of what was new or changed so far.
+        self._coded: set[str] = set()
 
     def close(self) -> None:
         """End them, whatever they do."""
@@ -204,15 +212,14 @@ class _Makers:
         self._characters -= characters - _characters(document for document, _ in pairs)
         if self._characters < WORTHWHILE:
             return _NOTHING_BEGUN
-        groups = list(_groups(pairs))
-        asked = [_Asked(group, pipeline.settings, cannot_link) for group in groups]
-        return _Begun(cannot_link, groups, [self._threads.submit(self._make, pickle.dumps(one)) for one in asked])
+        asked = [_Asked(group, pipeline.settings, cannot_link) for group in _groups(pairs)]
+        return _Begun(cannot_link, asked, [self._threads.submit(self._make, one) for one in asked], self._coded)
 
-    def _make(self, asked: bytes) -> bytes:
+    def _make(self, asked: _Asked) -> bytes:
         """Have documents made by a process that has nothing to do; empty where that fails."""
         try:
             worker = self._free()
-            worker.asked.send_bytes(asked)
+            worker.asked.send(asked)
             made = worker.answers.recv_bytes()
         except (EOFError, OSError):
             return b""

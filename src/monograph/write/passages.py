@@ -20,7 +20,7 @@ from monograph.store.database import Connection
 from monograph.store.filters import Allowed
 from monograph.values import Document, OnProgress, Passage, Progress, Report, arguments, content_id
 from monograph.write.apply import grow_tree, report
-from monograph.write.batch import Parcel, batches
+from monograph.write.batch import BATCH_DOCUMENTS, Parcel, batches
 from monograph.write.commit import Overtaken, Seen, Tally, store
 from monograph.write.pipeline import Pipeline, telling_refusals
 from monograph.write.prepare import normalised
@@ -50,7 +50,7 @@ def put(pipeline: Pipeline, given: Iterable[Document], on_progress: OnProgress |
     tally = Tally()
     listed = list(_grouped(given))
     done = 0
-    for batch in batches(Parcel(None, (document,)) for document in listed):
+    for batch in batches((Parcel(None, (document,)) for document in listed), BATCH_DOCUMENTS):
         laid = [document for parcel in batch for document in parcel.documents]
         tally.include(_carry_out(pipeline, lambda connection, laid=laid: _laid(connection, laid)))  # type: ignore[misc]
         done += len(laid)

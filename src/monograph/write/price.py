@@ -10,7 +10,7 @@ from monograph.store import chunks, documents, settings
 from monograph.sync import rename
 from monograph.values import Cost, OnProgress, Plan, Problem
 from monograph.write import price_tree
-from monograph.write.batch import Parcel, batches, changed, readings
+from monograph.write.batch import BATCH_FILES, Parcel, batches, changed, readings
 from monograph.write.graph import price_extractions
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import Prepared, prepare
@@ -25,7 +25,7 @@ def price(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
     problems: list[Problem] = list(plan.problems)
     cost = Cost()
     priced = _Priced(vectors=set(rename.same_vectors(pipeline.database, pipeline.embedder.key, plan)))
-    for batch in batches(readings(plan, limits, problems, on_progress)):
+    for batch in batches(readings(plan, limits, problems, on_progress), BATCH_FILES):
         cost = _price(pipeline, batch, cost, priced)
     with pipeline.database.read() as connection:
         if pipeline.summarizer is not None:
