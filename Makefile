@@ -126,7 +126,7 @@ $(VENV)/bench-reading: $(BUILT_FROM) | $(BIN)/python
 bench-reading: $(VENV)/bench-reading ## Measure reading, other readers beside it (half an hour); writes docs/benchmarks
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/reading.py
 
-bench-writing: $(VENV)/bench ## Measure writing, by stage, beside RAGdb, and as the file grows (ten minutes); writes docs/benchmarks
+bench-writing: $(VENV)/bench ## Measure writing, by stage, beside RAGdb, as the file grows, and a million passages (an hour); writes docs/benchmarks
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python benchmarks/writing.py
 
 # Chance is another each time, unless it is told: make fuzz SEED=7.

@@ -12,7 +12,6 @@ import gzip
 import io
 import json
 import random
-import resource
 import statistics
 import subprocess
 import sys
@@ -21,32 +20,45 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from graph_report import table
 from machine import SHARED, console, run_sections
+from monograph import Monograph
 from page import NOISE, write_page
+from writing_files import WAYS, bytes_of_nodes, contents, graph_alone, growth, large, processor
 
 Results = dict[str, Any]
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent / "docs" / "benchmarks"
 CACHE = HERE.parent / "build" / "writing"
 WORDS = 300
-PART = 2_000
-AT_ONCE = 1_000
-"""So little text that all is made in one process: to start others takes half a second each."""
 STAGES = """\
 Microseconds of the processor for a text of 300 words, each stage with texts that it did not see before: in Python, and
 compiled. The first rows are pieces, those with = are whole steps, in which the pieces are; the last is their sum."""
 FOLDERS = """\
 2,000 texts of 300 words, synced into a new file; all that is derived is in it: vectors, words, the graph. RAGdb makes no
 vectors and no graph."""
+RAGDBS = """\
+The 1,000 documents of RAGdb's own experiment, made anew: some 200 words each, and codes in some."""
 GROWTH = """\
 Microseconds of the processor for a passage of 80 words, with all that is derived, as 2,000 more come, 1,000 at a time. The
 passages are those of four question sets in a fixed random order; after the first 25,000 come the same again, each with a
 number: with names that are known."""
+GRAPH = """\
+10,000 passages of 80 words into a file that makes its graph, and what substring search reads, when it is asked for them:
+the processor's microseconds a passage for what is made at once, and for what is made then."""
+BYTES = """\
+Where the bytes are, by table with its indexes: of a node of 80 words with a vector of 384 dimensions that was given, in
+a file as a framework's store makes it, without a graph; and of a chunk of the folder of texts above, with all that is
+derived. [The file format](../store-format.md) says what each table holds."""
+LARGE = """\
+Passages of 80 words, made of the sentences of four question sets by chance, into one file with all that is derived;
+then a hundred questions of HotpotQA, one after the other, of the file opened anew. The memory is that of
+the writer and of the largest process that worked for it."""
+LEAST_BYTES = 20
+"""Tables with fewer bytes a node are not shown."""
 CORPORA = ("multihop-rag", "ultradomain-mix", "popqa-rebuilt")
 TWIN = "import sys; sys.modules['monograph.text_pass._text_pass'] = None"
 """Run before all else, so that nothing compiled goes over a text."""
@@ -72,12 +84,6 @@ def words() -> Iterator[str]:
 def texts(count: int) -> list[str]:
     every = words()
     return [" ".join(word for word, _ in zip(every, range(WORDS), strict=False)) for _ in range(count)]
-
-
-def processor() -> float:
-    """Seconds of the processor so far, in this process and in those it waited for."""
-    own, others = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime
 
 
 class Clock:
@@ -149,13 +155,25 @@ def stages(count: int) -> dict[str, float]:
     return clock.spent
 
 
-def sync(count: int, system: str) -> dict[str, float]:
+def plain(folder: Path, count: int) -> None:
+    """Texts of 300 words as files."""
+    folder.mkdir()
+    for number, text in enumerate(texts(count)):
+        (folder / f"{number:05}.txt").write_text(text)
+
+
+def ragdbs(folder: Path, count: int) -> None:
+    """The documents of RAGdb's own experiment as files."""
+    from ragdb_experiment import corpus
+
+    corpus(folder, count, 10_000, random.Random(7))
+
+
+def sync(count: int, system: str, write: Callable[[Path, int], None]) -> dict[str, float]:
     """A folder into a file: wall and processor."""
     with tempfile.TemporaryDirectory() as place:
         folder, path = Path(place) / "texts", Path(place) / "file"
-        folder.mkdir()
-        for number, text in enumerate(texts(count)):
-            (folder / f"{number:05}.txt").write_text(text)
+        write(folder, count)
         before, started = processor(), time.perf_counter()
         if system == "ragdb":
             from ragdb import RAGdb
@@ -163,8 +181,6 @@ def sync(count: int, system: str) -> dict[str, float]:
             with contextlib.redirect_stdout(io.StringIO()):  # it prints a line a file
                 RAGdb(str(path)).ingest_folder(str(folder))
         else:
-            from monograph import Monograph
-
             with Monograph.open(path) as archive:
                 assert archive.sync(folder).added == count
         seconds = time.perf_counter() - started
@@ -181,30 +197,13 @@ def apart(part: str, count: int, *, twin: bool = False) -> dict[str, float]:
     code = f"{TWIN if twin else ''}\nimport runpy, sys\nsys.argv = sys.argv[1:]\nrunpy.run_path(sys.argv[0], run_name='__main__')"
     command = [sys.executable, "-c", code, __file__, "--part", part, "--count", str(count)]
     folder = str(Path(__file__).parent)
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder)
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=folder)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
 def median(rounds: Sequence[dict[str, float]]) -> dict[str, float]:
     return {name: statistics.median(one[name] for one in rounds) for name in rounds[0]}
-
-
-def growth(count: int) -> dict[str, float]:
-    """Passages of 80 words: the processor's microseconds a passage, by how many there are then."""
-    from graph_files import mixture
-    from monograph import Document, Monograph
-
-    every = (word for document in mixture(2 * count) for word in document.text.split())
-    found: dict[str, float] = {}
-    with tempfile.TemporaryDirectory() as place, Monograph.open(Path(place) / "file.mono") as archive:
-        for first in range(0, count, PART):
-            some = [Document(" ".join(islice(every, 80)), id=f"{number:07}") for number in range(first, first + PART)]
-            before = processor()
-            for start in range(0, PART, AT_ONCE):
-                archive.add(some[start : start + AT_ONCE])
-            found[str(first + PART)] = (processor() - before) / PART * 1e6
-    return found
 
 
 def in_turns(parts: dict[str, tuple[str, bool]], count: int, rounds: int) -> dict[str, dict[str, float]]:
@@ -221,31 +220,50 @@ def all_stages(options: argparse.Namespace) -> Results:
     return in_turns({"compiled": ("stages", False), "twin": ("stages", True)}, options.count or 300, options.rounds)
 
 
-def folders(options: argparse.Namespace) -> Results:
+def synced(count: int) -> dict[str, float]:
+    """Bytes a chunk of a folder of texts of 300 words, synced."""
+    with tempfile.TemporaryDirectory() as place:
+        folder, path = Path(place) / "texts", Path(place) / "file.mono"
+        plain(folder, count)
+        with Monograph.open(path) as archive:
+            archive.sync(folder)
+            chunks = archive.stats().chunks
+        return {name: size / chunks for name, size in contents(path).items()}
+
+
+def beside_ragdb(part: str, count: int, rounds: int) -> Results:
     """A folder into a file, by every system that is installed."""
     systems = ["monograph"]
     if find_spec("ragdb"):
         systems.append("ragdb")
     else:
         console.print("ragdb is not installed (pip install ragdb): its column is left out")
-    return in_turns({name: (name, False) for name in systems}, options.count or 2_000, options.rounds)
-
-
-def grown(options: argparse.Namespace) -> Results:
-    """What a passage costs as the file grows, once."""
-    return apart("growth", options.passages)
+    return in_turns({name: (f"{part} {name}", False) for name in systems}, count, rounds)
 
 
 PARTS: dict[str, Callable[[int], dict[str, float]]] = {
     "stages": stages,
-    "monograph": partial(sync, system="monograph"),
-    "ragdb": partial(sync, system="ragdb"),
+    "plain monograph": partial(sync, system="monograph", write=plain),
+    "plain ragdb": partial(sync, system="ragdb", write=plain),
+    "ragdbs monograph": partial(sync, system="monograph", write=ragdbs),
+    "ragdbs ragdb": partial(sync, system="ragdb", write=ragdbs),
+    "graph": graph_alone,
+    "nodes": bytes_of_nodes,
+    "synced": synced,
     "growth": growth,
+    "large": large,
 }
 SECTIONS: dict[str, Callable[[argparse.Namespace], Results]] = {
     "stages": all_stages,
-    "folders": folders,
-    "growth": grown,
+    "folders": lambda options: beside_ragdb("plain", options.count or 2_000, options.rounds),
+    "ragdbs": lambda options: beside_ragdb("ragdbs", 1_000, options.rounds),
+    "graph": lambda options: in_turns({"found": ("graph", False)}, options.count or 10_000, options.rounds),
+    "bytes": lambda options: {
+        "a node": apart("nodes", options.count or 10_000),
+        "a chunk": apart("synced", options.count or 2_000),
+    },
+    "growth": lambda options: apart("growth", options.passages),
+    "large": lambda options: apart("large", options.large),
 }
 
 
@@ -255,11 +273,13 @@ def stages_told(found: Results) -> list[str]:
     return [STAGES, table(("stage", "in Python", "compiled", "gain"), rows)]
 
 
-def folders_told(found: Results) -> list[str]:
-    return [
-        FOLDERS,
-        table(("", *found), [(key, *(f"{one[key]:,.0f}" for one in found.values())) for key in found["monograph"]]),
-    ]
+def folders_told(found: Results, about: str = FOLDERS) -> list[str]:
+    rows = [(key, *(f"{one[key]:,.0f}" for one in found.values())) for key in found["monograph"]]
+    return [about, table(("", *found), rows)]
+
+
+def ragdbs_told(found: Results) -> list[str]:
+    return folders_told(found, RAGDBS)
 
 
 def growth_told(found: Results) -> list[str]:
@@ -275,11 +295,34 @@ def growth_told(found: Results) -> list[str]:
     ]
 
 
+def graph_told(found: Results) -> list[str]:
+    return [GRAPH, table(("", "µs a passage"), [(name, f"{spent:,.0f}") for name, spent in found["found"].items()])]
+
+
+def bytes_told(found: Results) -> list[str]:
+    names = dict.fromkeys(name for one in found.values() for name in one if name not in ("in all", "log"))
+    shown = [name for name in names if max(one.get(name, 0) for one in found.values()) >= LEAST_BYTES]
+    last = ("in all",) if not any(one["log"] for one in found.values()) else ("in all", "log")
+    rows = [(name, *(f"{one.get(name, 0):,.0f}" for one in found.values())) for name in (*shown, *last)]
+    return [BYTES, table(("table", *found), rows)]
+
+
+def large_told(found: Results) -> list[str]:
+    rows = [(name, f"{value:,.1f}" if value < 100 else f"{value:,.0f}") for name, value in found.items()]
+    searches = [(how, *(f"{found[f'{how}, {which}, ms']:,.1f}" for which in ("first", "p50"))) for how in WAYS]
+    return [
+        LARGE,
+        table(("", ""), rows[: -2 * len(WAYS)]),
+        table(("search", "first, ms", "p50, ms"), searches),
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", choices=list(SECTIONS), default=list(SECTIONS))
     parser.add_argument("--count", type=int, default=0, help="texts; else 300 for stages, 2,000 for folders")
-    parser.add_argument("--passages", type=int, default=50_000, help="how far a file grows")
+    parser.add_argument("--passages", type=int, default=100_000, help="how far a file grows")
+    parser.add_argument("--large", type=int, default=1_000_000, help="passages of a large file")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--part", choices=list(PARTS), help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -287,13 +330,19 @@ def main() -> None:
         print(json.dumps(PARTS[options.part](options.count)))
         return
     CACHE.mkdir(parents=True, exist_ok=True)
-    told = ((name, parser.get_default(name), getattr(options, name)) for name in ("count", "passages", "rounds"))
+    told = (
+        (name, parser.get_default(name), getattr(options, name)) for name in ("count", "passages", "large", "rounds")
+    )
     limits = ", ".join(f"{name} {given:,}" for name, usual, given in told if given != usual)
     results = run_sections(SECTIONS, options, CACHE / "results.json", limits)
     sections = {
         "stages": ("Where the time goes", stages_told),
         "folders": ("A folder into a file", folders_told),
+        "ragdbs": ("RAGdb's own documents", ragdbs_told),
+        "graph": ("The graph alone", graph_told),
+        "bytes": ("Bytes", bytes_told),
         "growth": ("As the file grows", growth_told),
+        "large": ("A large file", large_told),
     }
     for path in write_page(results, DOCS / "writing.md", "Writing, measured", sections, remark=NOISE):
         console.print(f"written: {path}")

@@ -1,0 +1,166 @@
+"""Files as they fill: what a passage costs as there are more, its graph alone, where its bytes go, and a million of them."""
+
+from __future__ import annotations
+
+import random
+import resource
+import sqlite3
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from graph_files import dataset, mixture
+from monograph import Document, Monograph, Passage
+from monograph.derive.sentences import sentence_spans
+
+WORDS = 80
+PART = 2_000
+AT_ONCE = 1_000
+"""So little text that all is made in one process: to start others takes half a second each."""
+DIMENSION = 384
+PER_DOCUMENT = 10
+WAYS = ("lexical", "dense", "hybrid", "auto")
+
+
+def processor() -> float:
+    """Seconds of the processor so far, in this process and in those it waited for."""
+    own, others = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime
+
+
+def most_memory() -> float:
+    """The most megabytes that this process held so far, and beside it the largest of those it waited for."""
+    return sum(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 1024
+
+
+def passages(count: int) -> Iterator[str]:
+    """Texts of 80 words, one after the other, out of four question sets."""
+    every = (word for document in mixture(2 * count) for word in document.text.split())
+    return (" ".join(islice(every, WORDS)) for _ in range(count))
+
+
+def growth(count: int) -> dict[str, float]:
+    """The processor's microseconds a passage, by how many there are then."""
+    every = passages(count)
+    found: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as place, Monograph.open(Path(place) / "file.mono") as archive:
+        for first in range(0, count, PART):
+            some = [Document(next(every), id=f"{number:07}") for number in range(first, first + PART)]
+            before = processor()
+            for start in range(0, PART, AT_ONCE):
+                archive.add(some[start : start + AT_ONCE])
+            found[str(first + PART)] = (processor() - before) / PART * 1e6
+    return found
+
+
+def graph_alone(count: int) -> dict[str, float]:
+    """The processor's microseconds a passage for a graph, and what substring search reads, that are made later."""
+    every = list(passages(count))
+    with (
+        tempfile.TemporaryDirectory() as place,
+        Monograph.open(Path(place) / "file.mono", on_demand=True) as archive,
+    ):
+        before = processor()
+        archive.add([Document(text, id=f"{number:07}") for number, text in enumerate(every)])
+        between = processor()
+        archive.graph.build()
+        after = processor()
+    return {
+        "vectors and words, at once": (between - before) / count * 1e6,
+        "graph and trigrams, later": (after - between) / count * 1e6,
+    }
+
+
+def contents(path: Path) -> dict[str, float]:
+    """Bytes of a file by table, with its indexes; of the log beside it and in all."""
+    log = path.with_name(f"{path.name}-wal")
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
+        names = dict(connection.execute("SELECT name, tbl_name FROM sqlite_schema"))
+        sizes: dict[str, float] = {}
+        for name, size in connection.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name"):
+            table = names.get(name, name)
+            table = table.partition("_")[0] if table.startswith(("words_", "trigrams_")) else table
+            sizes[table] = sizes.get(table, 0) + size
+    connection.close()
+    return {
+        **dict(sorted(sizes.items(), key=lambda one: -one[1])),
+        "in all": float(path.stat().st_size),
+        "log": float(log.stat().st_size) if log.exists() else 0.0,
+    }
+
+
+def bytes_of_nodes(count: int) -> dict[str, float]:
+    """Bytes a node of 80 words with a vector of 384 dimensions that was given, as a framework's store keeps it."""
+    numbers = np.random.default_rng(7).normal(size=(count, DIMENSION)).astype(np.float32)
+    every = passages(count)
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "file.mono"
+        with Monograph.open(path, on_demand=True) as archive:
+            for first in range(0, count, AT_ONCE):
+                archive.put(
+                    [
+                        Document(
+                            id=f"{start:07}",
+                            passages=tuple(
+                                Passage(next(every), id=f"{number:07}", vector=numbers[number])
+                                for number in range(start, start + PER_DOCUMENT)
+                            ),
+                        )
+                        for start in range(first, min(first + AT_ONCE, count), PER_DOCUMENT)
+                    ]
+                )
+        return {name: size / count for name, size in contents(path).items()}
+
+
+def shuffled(count: int) -> Iterator[str]:
+    """Texts of 80 words out of sentences by chance: as many as there need be, no two alike."""
+    every = [text for one in mixture(25_000) for text in _sentences(one.text)]
+    chance = random.Random(7)
+    for _ in range(count):
+        words: list[str] = []
+        while len(words) < WORDS:
+            words += chance.choice(every).split()
+        yield " ".join(words[:WORDS])
+
+
+def _sentences(text: str) -> list[str]:
+    return [text[start:end] for start, end in sentence_spans(text)]
+
+
+def large(count: int) -> dict[str, float]:
+    """So many passages into one file, with all that is derived, and searches in it afterwards."""
+    every = shuffled(count)
+    asked = [one.question for one in dataset("hotpotqa").questions[:100]]
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "file.mono"
+        before, started = processor(), time.perf_counter()
+        with Monograph.open(path) as archive:
+            for first in range(0, count, 10 * PART):
+                some = range(first, min(first + 10 * PART, count))
+                archive.add(Document(next(every), id=f"{number:07}") for number in some)
+                print(f"{some.stop:,} after {time.perf_counter() - started:,.0f} s", file=sys.stderr)
+        found = {
+            "passages": float(count),
+            "minutes": (time.perf_counter() - started) / 60,
+            "processor, µs a passage": (processor() - before) / count * 1e6,
+            "most memory, MB": most_memory(),
+            "file, bytes a passage": path.stat().st_size / count,
+        }
+        with Monograph.open(path) as archive:
+            for how in WAYS:
+                found[f"{how}, first, ms"] = _milliseconds(lambda how=how: archive.search(asked[0], 10, how))
+                times = [_milliseconds(lambda how=how, one=one: archive.search(one, 10, how)) for one in asked[1:]]
+                found[f"{how}, p50, ms"] = statistics.median(times)
+    return found
+
+
+def _milliseconds(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return (time.perf_counter() - started) * 1e3
