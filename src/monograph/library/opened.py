@@ -212,6 +212,8 @@ class OpenFile:
         ReadOnlyFile
             If it is not made, and the file is open for reading only.
         """
+        if not what:
+            return
         with self.database.read() as connection:
             lacking = settings.load_on_demand(connection) & set(what)
         if not lacking:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import pkgutil
 from dataclasses import fields
+from functools import cache
 from importlib import import_module
 from typing import Any, cast
 
@@ -16,6 +17,7 @@ from monograph.search.strategy import Strategy
 from monograph.values.arguments import shown
 
 
+@cache
 def strategies() -> tuple[str, ...]:
     """The names of all ways to search, in the order of the alphabet."""
     return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))

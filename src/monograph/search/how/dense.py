@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from monograph.search import fusion, hits, nearest
-from monograph.search.ranking import pool_size
 from monograph.search.strategy import Corpus, Named, Query
 from monograph.values import Hit
+
+LEAST = 10
+"""Chunks that are looked for, at least: up to here, who asks for more hits finds the same ones first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,5 +20,5 @@ class Dense(Named):
         """Scores are cosines."""
         with corpus.read() as connection:
             vector = corpus.vector_of(query)
-            found = nearest.search(connection, corpus.chunks, vector, pool_size(query.k), query.allowed)
-            return hits.load(connection, fusion.best(connection, fusion.cosines(found), query.k))
+            found = nearest.search(connection, corpus.chunks, vector, max(query.k, LEAST), query.allowed)
+            return hits.load(connection, fusion.cosines(found)[: query.k])
