@@ -244,30 +244,25 @@ class _Growth:
                 pruned = self._robust_prune(other, walker.score(back), self._graph.room(level))
                 self._graph.links[other][level] = pruned
 
-    def _distance(self, score: float, to: int) -> np.float32:
-        if self._euclidean:
-            return np.float32(-(np.float32(score) + self._body.biases[to]))
-        return np.float32(1) - np.float32(score)
+    def _distances(self, scores: Float32, to: int) -> Float32:
+        found: Float32 = -(scores + self._body.biases[to]) if self._euclidean else np.float32(1) - scores
+        return found
 
     def _robust_prune(self, node: int, candidates: list[Scored], room: int) -> list[int]:
         """Of candidates, nearest first, keep one unless an earlier one is nearer to it, by alpha, than the node is."""
+        ordered = sorted(candidates)
+        rows = np.array([row for _, row in ordered], dtype=np.int64)
+        far = self._distances(np.array([-minus for minus, _ in ordered], dtype=np.float32), node)
+        nearest = np.full(len(rows), np.inf, dtype=np.float32)
         kept: list[int] = []
-        queries: list[Query] = []
-        for minus, row in sorted(candidates):
+        for place, row in enumerate(rows.tolist()):
             if len(kept) >= room:
                 break
-            if row == node or row in kept:
-                continue
-            far = self._distance(-minus, node)
-            place = np.array([row])
-            between = (
-                self._distance(float(scores_of(self._body, query, place)[0]), other)
-                for query, other in zip(queries, kept, strict=True)
-            )
-            if any(self._alpha * near < far for near in between):
+            if row == node or row in kept or nearest[place] < far[place]:
                 continue
             kept.append(row)
-            queries.append(Query.row(self._body, row))
+            scores = scores_of(self._body, Query.row(self._body, row), rows)
+            nearest = np.minimum(nearest, self._alpha * self._distances(scores, row))
         return kept
 
 
