@@ -243,8 +243,8 @@ def asked(connection: Connection, ids: Sequence[str] | None, allowed: Allowed) -
         return [int(row) for (row,) in connection.execute(query, allowed.parameters)]
     found = dict(
         connection.execute(
-            f"""SELECT c.id, c.chunk FROM json_each(?) AS asked CROSS JOIN chunks AS c
-            WHERE c.id = asked.value AND {allowed.on("c.chunk")}""",  # noqa: S608
+            f"""SELECT own.id, own.chunk FROM json_each(?) AS asked CROSS JOIN chunks AS own
+            WHERE own.id = asked.value AND {allowed.on_each("own.chunk")}""",  # noqa: S608
             (json.dumps(list(ids)), *allowed.parameters),
         )
     )
@@ -338,8 +338,8 @@ def of_which_documents(connection: Connection, allowed: Allowed, most: int) -> l
 def openings(connection: Connection, documents: Sequence[int], allowed: Allowed, most: int) -> list[int]:
     """The first chunks of documents that are allowed, at most so many: the first of each, then the second of each."""
     found = connection.execute(
-        f"""SELECT c.chunk FROM json_each(?) AS w CROSS JOIN chunks AS c
-        WHERE c.document = w.value AND {allowed.on("c.chunk")} ORDER BY c.ordinal, c.document LIMIT ?""",  # noqa: S608
+        f"""SELECT own.chunk FROM json_each(?) AS w CROSS JOIN chunks AS own
+        WHERE own.document = w.value AND {allowed.on_each("own.chunk")} ORDER BY own.ordinal, own.document LIMIT ?""",  # noqa: S608
         (json.dumps(list(documents)), *allowed.parameters, most),
     )
     return [row for (row,) in found]

@@ -19,6 +19,7 @@ MOST_COMPARISONS = 1_000
 """Each is looked up for each chunk. Values of one key that exclude each other, or that are all excluded, are one."""
 
 _COLUMNS = {"$document": "d.id", "$chunk": "c.id", "$uri": "d.uri", "$title": "d.title"}
+_INDEXED = ("$document", "$chunk", "$uri")
 MERGED = "COALESCE(c.merged, NULLIF(c.metadata, '{}'), d.metadata)"
 """The metadata of a document with those of its chunk laid over them: often they are the one's or the other's."""
 _METADATA = f"CASE WHEN json_valid({MERGED}) THEN {MERGED} ELSE unreadable_metadata(c.chunk) END"
@@ -29,16 +30,29 @@ _EQUAL = "(m.type NOT IN ('array', 'object') AND m.value IS {value})"
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """Which chunks may be found: an SQL condition with ``{chunk}`` for the row number's column, and its parameters."""
+    """Which chunks may be found: an SQL condition on a chunk ``c`` and its document ``d``, and its parameters.
 
-    sql: str = "TRUE"
+    ``indexed`` says that an index leads to those chunks: not all need be looked at to find them.
+    """
+
+    sql: str = ""
     parameters: tuple[str | int | float | None, ...] = ()
+    indexed: bool = False
 
     def on(self, column: str) -> str:
-        """The condition on a column that holds chunk row numbers."""
-        return self.sql.replace("{chunk}", column)
+        """The condition on a column that holds chunk row numbers, many of them: what is allowed is found once."""
+        return f"{column} IN (SELECT c.chunk FROM {_CHUNKS} WHERE {self.sql})" if self.sql else "TRUE"  # noqa: S608
+
+    def on_each(self, column: str) -> str:
+        """The same where SQLite is to hold what it found against it, and not to search what is allowed one by one."""
+        if not self.sql:
+            return "TRUE"
+        if self.indexed:
+            return f"+{self.on(column)}"
+        return f"EXISTS (SELECT 1 FROM {_CHUNKS} WHERE c.chunk = {column} AND ({self.sql}))"  # noqa: S608
 
 
+_CHUNKS = "chunks AS c JOIN documents AS d USING (document)"
 EVERYTHING = Allowed()
 
 
@@ -60,16 +74,13 @@ def compile_condition(condition: Condition | None) -> Allowed:
             'write alternatives of one key as a list: {"key": {"in": [...]}}',
         )
     sql, parameters = _condition(condition)
-    return Allowed(
-        f"{{chunk}} IN (SELECT c.chunk FROM chunks AS c JOIN documents AS d USING (document) WHERE {sql})",  # noqa: S608
-        tuple(parameters),
-    )
+    return Allowed(sql, tuple(parameters), _is_indexed(condition))
 
 
 def within(allowed: Allowed, documents: Sequence[int]) -> Allowed:
     """Of what is allowed, the chunks of some documents, by their row numbers."""
-    sql = f"({allowed.sql}) AND {{chunk}} IN (SELECT chunk FROM chunks JOIN json_each(?) AS w ON document = w.value)"  # noqa: S608
-    return Allowed(sql, (*allowed.parameters, json.dumps(list(documents))))
+    sql = f"({allowed.sql or 'TRUE'}) AND d.document IN (SELECT value FROM json_each(?))"  # noqa: S608
+    return Allowed(sql, (*allowed.parameters, json.dumps(list(documents))), indexed=True)
 
 
 def rows(connection: Connection, allowed: Allowed) -> npt.NDArray[np.int64]:
@@ -107,6 +118,14 @@ def _joined(condition: Condition) -> Condition:
             listed[part.key].append(value)
     lists = (Comparison(key, several, tuple(values)) for key, values in listed.items())
     return Combination(condition.combiner, (*parts, *lists))
+
+
+def _is_indexed(condition: Condition) -> bool:
+    """Whether an index leads to what fulfils a condition."""
+    if isinstance(condition, Comparison):
+        return condition.key in _INDEXED and condition.operator in ("==", "in") and condition.value is not None
+    parts = [_is_indexed(part) for part in condition.parts]
+    return any(parts) if condition.combiner == "and" else condition.combiner == "or" and bool(parts) and all(parts)
 
 
 def _count(condition: Condition) -> int:

@@ -154,7 +154,7 @@ def mentions(connection: Connection, wanted: Iterable[int], allowed: Allowed = E
     found: dict[int, list[int]] = {}
     for name, chunk in connection.execute(
         f"""SELECT m.name, m.chunk FROM json_each(?) AS n CROSS JOIN mentions AS m
-        WHERE m.name = n.value AND {allowed.on("m.chunk")}""",  # noqa: S608
+        WHERE m.name = n.value AND {allowed.on_each("m.chunk")}""",  # noqa: S608
         (_listed(wanted), *allowed.parameters),
     ):
         found.setdefault(name, []).append(chunk)
@@ -183,12 +183,12 @@ def subject_chunks(connection: Connection, wanted: Iterable[int], allowed: Allow
     The first chunks of all documents come before the second ones; of these in order of id.
     """
     found = connection.execute(
-        f"""SELECT s.name, c.chunk, s.by_title, s.qualifier,
+        f"""SELECT s.name, own.chunk, s.by_title, s.qualifier,
             (SELECT count(*) FROM subjects AS h WHERE h.name = s.name AND h.by_title = s.by_title)
-        FROM json_each(?) AS n CROSS JOIN subjects AS s CROSS JOIN chunks AS c
-        WHERE s.name = n.value AND c.document = s.document
-            AND c.ordinal < CASE s.by_title WHEN 1 THEN {SUBJECT_CHUNKS} ELSE 1 END AND {allowed.on("c.chunk")}
-        ORDER BY c.ordinal, c.id""",  # noqa: S608
+        FROM json_each(?) AS n CROSS JOIN subjects AS s CROSS JOIN chunks AS own
+        WHERE s.name = n.value AND own.document = s.document
+            AND own.ordinal < CASE s.by_title WHEN 1 THEN {SUBJECT_CHUNKS} ELSE 1 END AND {allowed.on_each("own.chunk")}
+        ORDER BY own.ordinal, own.id""",  # noqa: S608
         (_listed(wanted), *allowed.parameters),
     )
     return [SubjectChunk(row[0], row[1], bool(row[2]), row[3], row[4]) for row in found]

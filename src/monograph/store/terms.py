@@ -225,7 +225,7 @@ def bm25(
         return []
     match = " OR ".join(_any_of(word) for word in words)
     scored = f"""SELECT rowid, -bm25(words, ?, ?) AS score FROM words
-        WHERE words MATCH ? AND {allowed.on("words.rowid")}"""  # noqa: S608
+        WHERE words MATCH ? AND {allowed.on_each("words.rowid")}"""  # noqa: S608
     asked = (weights.title, weights.text, match, *allowed.parameters)
     found = connection.execute(f"{scored} ORDER BY score DESC LIMIT ?", (*asked, k + _SPARE)).fetchall()
     if len(found) < k:
@@ -249,7 +249,7 @@ def phrase(connection: Connection, text: str, k: int, allowed: Allowed) -> list[
 
 
 def _matching(connection: Connection, table: str, match: str, k: int, allowed: Allowed) -> list[int]:
-    query = f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND {allowed.on(f'{table}.rowid')}"  # noqa: S608
+    query = f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND {allowed.on_each(f'{table}.rowid')}"  # noqa: S608
     asked = (match, *allowed.parameters)
     found = connection.execute(f"{query} LIMIT ?", (*asked, k + 1)).fetchall()
     if len(found) > k:

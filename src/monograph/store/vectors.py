@@ -106,7 +106,8 @@ def chunks_of(connection: Connection, memos: Sequence[int], allowed: Allowed = E
         part = memos[first : first + _ASKED_AT_ONCE]
         marks = ",".join("?" * len(part))
         rows = connection.execute(
-            f"SELECT memo, chunk FROM vectors WHERE memo IN ({marks}) AND {allowed.on('chunk')} ORDER BY chunk",  # noqa: S608
+            f"""SELECT memo, chunk FROM vectors
+            WHERE memo IN ({marks}) AND {allowed.on_each("vectors.chunk")} ORDER BY chunk""",  # noqa: S608
             (*part, *allowed.parameters),
         )
         for memo, chunk in rows:
