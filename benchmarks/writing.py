@@ -55,8 +55,8 @@ a file as a framework's store makes it, without a graph; and of a chunk of the f
 derived. [The file format](../store-format.md) says what each table holds."""
 LARGE = """\
 Passages of 80 words, made of the sentences of four question sets by chance, into one file with all that is derived;
-then a hundred questions of HotpotQA, one after the other, of the file opened anew. The memory is that of
-the writer and of the largest process that worked for it."""
+then a hundred questions of HotpotQA, one after the other, of the file opened anew. The memory is
+the writer's own; pages of the file that are mapped are not in it."""
 LEAST_BYTES = 20
 """Tables with fewer bytes a node are not shown."""
 CORPORA = ("multihop-rag", "ultradomain-mix", "popqa-rebuilt")
