@@ -187,12 +187,12 @@ class EcoVectorIndex:
         allowed = query.count_allowed()
         if allowed:
             # A load brings so much less of what is allowed.
-            stretch = max(1.0, (state.calibration.vectors / allowed) ** 0.5)
+            stretch = query.stretch * max(1.0, (state.calibration.vectors / allowed) ** 0.5)
             return state.calibration.condition(query.k, self.target_recall, stretch=stretch)
-        asked = (state.structure, query.k, self.target_recall)
+        asked = (state.structure, query.k, query.stretch)
         known = self._stops.get(asked)
         if known is None:
-            known = state.calibration.condition(query.k, self.target_recall)
+            known = state.calibration.condition(query.k, self.target_recall, stretch=query.stretch)
             self._stops = {asked: known}
         return known
 

@@ -45,6 +45,8 @@ class Query:
         Bitmap of the memo rows that may be found (bit i of byte j for row 8j + i); None allows all.
     stop:
         When it is enough; None goes by the index's calibration and target.
+    stretch:
+        A factor on the window of a stop condition that goes by those: above 1 for queries unlike the vectors held.
     rerank:
         Whether the best are compared by their vectors as stored; else by their codes.
     ef:
@@ -62,6 +64,7 @@ class Query:
     k: int
     allowed: Bits | None = None
     stop: StopCondition | None = None
+    stretch: float = 1.0
     rerank: bool = True
     ef: int | None = None
     ties: bool = False

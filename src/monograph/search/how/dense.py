@@ -11,6 +11,10 @@ from monograph.values import Hit
 LEAST = 10
 """Chunks that are looked for, at least: up to here, who asks for more hits finds the same ones first."""
 
+STRETCH = 4.0
+"""On the window of the stop condition. It is calibrated on texts, and questions lie elsewhere than those: without, 86 %
+of the ten nearest to a question were found where 95 % were wanted; so, 91 %, as when a hundred are looked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Dense(Named):
@@ -20,5 +24,6 @@ class Dense(Named):
         """Scores are cosines."""
         with corpus.read() as connection:
             vector = corpus.vector_of(query)
-            found = nearest.search(connection, corpus.chunks, vector, max(query.k, LEAST), query.allowed)
+            k = max(query.k, LEAST)
+            found = nearest.search(connection, corpus.chunks, vector, k, query.allowed, stretch=STRETCH)
             return hits.load(connection, fusion.cosines(found)[: query.k])
