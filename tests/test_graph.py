@@ -19,7 +19,8 @@ from extractors import CapitalExtractor
 from monograph import Document, Monograph
 from monograph.derive.extract.pattern import mentions as pattern_mentions
 from monograph.errors import ModelMismatch
-from monograph.graph.build import MOST_NAMES, document_part
+from monograph.graph.build import document_part
+from monograph.graph.chunk_names import MOST_NAMES
 from monograph.graph.resolve import LARGEST_GROUP
 from monograph.search import outlinks
 from monograph.store import graphs

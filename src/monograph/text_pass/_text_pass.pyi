@@ -1,7 +1,12 @@
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+
+from monograph.values import Mention
+
+_Named = TypeVar("_Named", bound=tuple[str, str, int, int])
 
 class Tokenizer:
     def __init__(
@@ -40,3 +45,16 @@ class Lexicon:
     def names(
         self, text: str, language: str, taken: Sequence[tuple[int, int]]
     ) -> list[tuple[int, int, int, bool]] | None: ...
+
+class Naming(Generic[_Named]):
+    def __init__(
+        self,
+        sets: Mapping[str, Iterable[str]],
+        kinds: list[str],
+        longest_key: int,
+        named: type[_Named],
+        ask: Callable[[str, str], str],
+    ) -> None: ...
+    def of_chunks(
+        self, texts: list[str], mentions: list[tuple[Mention, ...]], cannot_link: Collection[tuple[str, str]]
+    ) -> list[tuple[tuple[_Named, ...], list[tuple[int, int]]]] | None: ...

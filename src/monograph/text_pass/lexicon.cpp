@@ -12,7 +12,8 @@ namespace {
 constexpr std::pair<const char *, Set> SETS[] = {
     {"inside", INSIDE}, {"loose", LOOSE}, {"firm", FIRM}, {"shortened", SHORTENED}, {"tails", TAILS}, {"titles", TITLES},
     {"addresses", ADDRESSES}, {"no_speakers", NO_SPEAKERS}, {"also_names", ALSO_NAMES}, {"verbs", VERBS},
-    {"professions", PROFESSIONS}, {"links", LINKS},
+    {"professions", PROFESSIONS}, {"links", LINKS}, {"courtesy", COURTESY},
+    {"no_person", NO_PERSON}, {"small", SMALL_WORDS}, {"joined", JOINED},
 };
 
 std::string utf8_of(nb::handle given) {

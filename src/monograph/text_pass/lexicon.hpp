@@ -14,10 +14,10 @@ namespace monograph {
 
 using View = std::u32string_view;
 
-// Sets of words as they are written, or as small letters: see monograph.derive.extract.clues.
+// Sets of words as they are written, or as small letters: see monograph.derive.extract.clues, and monograph.graph.
 enum Set : std::uint32_t {
     INSIDE = 1, LOOSE = 2, FIRM = 4, SHORTENED = 8, TAILS = 16, TITLES = 32, ADDRESSES = 64, NO_SPEAKERS = 128, ALSO_NAMES = 256,
-    VERBS = 512, PROFESSIONS = 1024, LINKS = 2048,
+    VERBS = 512, PROFESSIONS = 1024, LINKS = 2048, COURTESY = 4096, NO_PERSON = 8192, SMALL_WORDS = 16384, JOINED = 32768,
 };
 
 class Lexicon {

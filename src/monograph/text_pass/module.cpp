@@ -1,5 +1,6 @@
 // What Python sees. Every function here has a twin in Python that gives the same results; texts that a function leaves to
 // the twin are told by None or -1. The interpreter's lock is released while texts are gone over.
+#include "bindings.hpp"
 #include "fold.hpp"
 #include "keys.hpp"
 #include "names.hpp"
@@ -18,6 +19,12 @@
 #include <stdexcept>
 
 namespace monograph {
+
+nb::object as_str(const std::u32string &text) {
+    PyObject *made = PyUnicode_FromKindAndData(PyUnicode_4BYTE_KIND, text.data(), static_cast<Py_ssize_t>(text.size()));
+    if (!made) throw nb::python_error();
+    return nb::steal(made);
+}
 
 namespace {
 
@@ -58,12 +65,6 @@ std::vector<std::size_t> sum_tokens(Tokenizer &tokenizer, const nb::list &given,
         sum_rows(table.data(), dimension, ids, at_once, part.data(), out.data() + at * dimension);
     }
     return left;
-}
-
-nb::object as_str(const std::u32string &text) {
-    PyObject *made = PyUnicode_FromKindAndData(PyUnicode_4BYTE_KIND, text.data(), static_cast<Py_ssize_t>(text.size()));
-    if (!made) throw nb::python_error();
-    return nb::steal(made);
 }
 
 nb::object fold_text(const nb::str &text) {
@@ -211,4 +212,5 @@ NB_MODULE(_text_pass, module) {
         .def(nb::init<const nb::dict &, const nb::dict &, const nb::dict &>(), nb::arg("sets"), nb::arg("kinds"), nb::arg("languages"))
         .def("names", &names_in, nb::arg("text"), nb::arg("language"), nb::arg("taken"),
              "(start, end, kind, whether it is none if it is a number) of a text's names; None for one that is left to the twin.");
+    bind_graph(module);
 }

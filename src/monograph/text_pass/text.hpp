@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace monograph {
@@ -16,6 +17,9 @@ class Text {
     explicit Text(PyObject *text)
         : kind_(PyUnicode_KIND(text)), ascii_(PyUnicode_IS_ASCII(text)), data_(PyUnicode_DATA(text)),
           size_(static_cast<std::size_t>(PyUnicode_GET_LENGTH(text))) {}
+
+    // Of one that is not Python's.
+    explicit Text(std::u32string_view text) : kind_(PyUnicode_4BYTE_KIND), ascii_(false), data_(text.data()), size_(text.size()) {}
 
     std::size_t size() const { return size_; }
     bool ascii() const { return ascii_; }
