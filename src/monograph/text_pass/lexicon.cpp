@@ -14,6 +14,7 @@ constexpr std::pair<const char *, Set> SETS[] = {
     {"addresses", ADDRESSES}, {"no_speakers", NO_SPEAKERS}, {"also_names", ALSO_NAMES}, {"verbs", VERBS},
     {"professions", PROFESSIONS}, {"links", LINKS}, {"courtesy", COURTESY},
     {"no_person", NO_PERSON}, {"small", SMALL_WORDS}, {"joined", JOINED},
+    {"months", MONTHS}, {"units", UNITS}, {"magnitudes", MAGNITUDES}, {"numbers", NUMBERS}, {"articles", ARTICLES},
 };
 
 std::string utf8_of(nb::handle given) {
@@ -28,9 +29,19 @@ template <class Do> void for_each_group(const nb::dict &groups, Do with) {
         for (nb::handle word : words) with(utf8_of(name), utf8_of(word));
 }
 
+// By their words the places of kinds, counted from 1.
+void put_kinds(const nb::dict &kinds, ByteMap &out) {
+    std::uint32_t place = 0;
+    for (auto [name, words] : kinds) {
+        ++place;
+        for (nb::handle word : words)
+            if (const std::string one = utf8_of(word); !out.find(one)) out.put(one, place, 0);
+    }
+}
+
 } // namespace
 
-Lexicon::Lexicon(const nb::dict &sets, const nb::dict &kinds, const nb::dict &languages) {
+Lexicon::Lexicon(const nb::dict &sets, const nb::dict &kinds, const nb::dict &definitions, const nb::dict &languages) {
     std::map<std::string, std::pair<std::uint32_t, std::uint32_t>> found;
     for_each_group(sets, [&](const std::string &name, const std::string &word) {
         const auto *set = std::find_if(std::begin(SETS), std::end(SETS), [&](const auto &one) { return name == one.first; });
@@ -40,12 +51,8 @@ Lexicon::Lexicon(const nb::dict &sets, const nb::dict &kinds, const nb::dict &la
     for (auto [name, words] : languages) languages_.push_back(utf8_of(name));
     for_each_group(languages, [&](const std::string &name, const std::string &word) { found[word].second |= language(name); });
     for (const auto &[word, of] : found) words_.put(word, of.first, of.second);
-    std::uint32_t place = 0;
-    for (auto [name, words] : kinds) {
-        ++place;
-        for (nb::handle word : words)
-            if (const std::string one = utf8_of(word); !kinds_.find(one)) kinds_.put(one, place, 0);
-    }
+    put_kinds(kinds, kinds_);
+    put_kinds(definitions, definitions_);
 }
 
 std::string_view Lexicon::written(View word) {
@@ -60,8 +67,8 @@ std::pair<std::uint32_t, std::uint32_t> Lexicon::find(View word) const {
     return found ? std::pair{found->first, found->second} : std::pair{0u, 0u};
 }
 
-std::uint32_t Lexicon::kind_of(View word) const {
-    const auto *found = kinds_.find(written(word));
+std::uint32_t Lexicon::kind_in(const ByteMap &kinds, View word) {
+    const auto *found = kinds.find(written(word));
     return found ? found->first : 0;
 }
 

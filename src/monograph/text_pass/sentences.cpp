@@ -80,6 +80,16 @@ std::vector<std::size_t> sentence_starts(const Text &text) {
     return starts;
 }
 
+bool is_easy(const Text &text, std::size_t most) {
+    const Unicode &unicode = Unicode::tables();
+    std::size_t found = 0;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const std::uint32_t code = text[at];
+        found += code < 0x80 ? code == '\'' || code == '"' || code == '`' || is_stop(code) : !unicode.is(code, WORD | SPACE);
+    }
+    return found <= most;
+}
+
 void part_stretches(const Text &text, const std::vector<Span> &stretches, std::size_t longest, std::vector<Span> &out) {
     std::vector<Span> trimmed;
     const auto add = [&](std::size_t first, std::size_t last) {

@@ -31,6 +31,13 @@ class Text {
         return shorter;
     }
 
+    Text part(std::size_t first, std::size_t last) const {
+        Text one = *this;
+        one.data_ = static_cast<const char *>(data_) + first * static_cast<std::size_t>(kind_); // The kind is a sign's bytes.
+        one.size_ = last - first;
+        return one;
+    }
+
     const char *bytes() const { return static_cast<const char *>(data_); }
 
     std::uint32_t operator[](std::size_t at) const {
