@@ -1,5 +1,7 @@
 // CRC-32, as zlib has it.
 #pragma once
+#include "text.hpp"
+
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -16,10 +18,26 @@ inline constexpr auto CRC = [] {
     return table;
 }();
 
+class Crc32 {
+  public:
+    void add(char byte) { value_ = CRC[(value_ ^ static_cast<std::uint8_t>(byte)) & 255] ^ value_ >> 8; }
+
+    void add_utf8(std::uint32_t code) {
+        char bytes[4];
+        const std::size_t size = write_utf8(bytes, code);
+        for (std::size_t at = 0; at < size; ++at) add(bytes[at]);
+    }
+
+    std::uint32_t value() const { return ~value_; }
+
+  private:
+    std::uint32_t value_ = ~0u;
+};
+
 inline std::uint32_t crc32(std::string_view bytes) {
-    std::uint32_t value = ~0u;
-    for (const char byte : bytes) value = CRC[(value ^ static_cast<std::uint8_t>(byte)) & 255] ^ value >> 8;
-    return ~value;
+    Crc32 sum;
+    for (const char byte : bytes) sum.add(byte);
+    return sum.value();
 }
 
 } // namespace monograph

@@ -168,6 +168,7 @@ class Naming {
             PyTuple_SET_ITEM(name, 1, nb::borrow(PyList_GET_ITEM(kinds_.ptr(), one.kind)).release().ptr());
             PyTuple_SET_ITEM(name, 2, PyLong_FromLong(one.first));
             PyTuple_SET_ITEM(name, 3, PyLong_FromLong(one.second));
+            PyObject_GC_UnTrack(name); // It holds texts and numbers: the collector need not look for a way back to it.
             PyTuple_SET_ITEM(all.ptr(), static_cast<Py_ssize_t>(at), name);
         }
         return all;

@@ -1,9 +1,9 @@
 // Sets of words by name, and the words of a text with the sets that they are in.
 #pragma once
-#include "byte_map.hpp"
 #include "signs.hpp"
 #include "text.hpp"
 #include "unicode.hpp"
+#include "word_map.hpp"
 
 #include <cstdint>
 #include <string>
@@ -35,10 +35,9 @@ class Lexicon {
     std::uint32_t language(std::string_view name) const;
 
   private:
-    static std::string_view written(View word);
-    static std::uint32_t kind_in(const ByteMap &kinds, View word);
+    static std::uint32_t kind_in(const WordMap &kinds, View word);
 
-    ByteMap words_, kinds_, definitions_;
+    WordMap words_, kinds_, definitions_;
     std::vector<std::string> languages_;
 };
 
@@ -55,6 +54,7 @@ inline std::u32string bare(View word) {
 // A word of a run, and what is known of it.
 struct Word {
     View text;
+    std::u32string small; // In small letters, without the signs around it.
     std::uint32_t sets, bare_sets;
     bool is_function, is_lower, is_upper, has_digit, is_number;
 

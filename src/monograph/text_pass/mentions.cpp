@@ -104,8 +104,7 @@ class Merged {
 } // namespace
 
 bool find_mentions(const Text &text, const Lexicon &lexicon, const FunctionWords &words, const Limits &limits, Found &out) {
-    out.text.resize(text.size());
-    for (std::size_t at = 0; at < text.size(); ++at) out.text[at] = static_cast<char32_t>(text[at]);
+    out.text = signs_of(text);
     if (is_left(out.text)) return false;
     const std::string &language = words.language_of(text, limits.characters, limits.words);
     if (language == "german") return false;
@@ -117,11 +116,13 @@ bool find_mentions(const Text &text, const Lexicon &lexicon, const FunctionWords
         if (stands_alone(one) && std::none_of(quoted.begin(), quoted.end(), same)) taken.emplace_back(one.start, one.end);
     }
     out.shapes.insert(out.shapes.end(), quoted.begin(), quoted.end());
-    std::u32string blanked = out.text;
-    for (const auto &[first, last] : taken) std::fill(blanked.begin() + static_cast<std::ptrdiff_t>(first), blanked.begin() + static_cast<std::ptrdiff_t>(last), U'\0');
-    if (!speakers(blanked, lexicon, out.speakers)) return false;
+    if (out.text.find(U':') != std::u32string::npos) {
+        std::u32string blanked = out.text;
+        for (const auto &[first, last] : taken) blanked.replace(first, last - first, last - first, U'\0');
+        if (!speakers(blanked, lexicon, out.speakers)) return false;
+    }
     out.names = proper_names(out.text, lexicon, language, taken);
-    out.phrases = words.key_phrases(text, language, limits.phrases, limits.words_a_phrase);
+    out.phrases = words.key_phrases(out.text, language, limits.phrases, limits.words_a_phrase);
     return true;
 }
 

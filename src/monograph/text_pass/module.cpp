@@ -193,7 +193,7 @@ std::vector<Span> key_phrases(const FunctionWords &known, const nb::str &text, c
                               std::size_t words_a_phrase) {
     if (words_a_phrase == 0) throw std::invalid_argument("a phrase is kept for one word at least");
     nb::gil_scoped_release released;
-    return known.key_phrases(Text(text.ptr()), language, most, words_a_phrase);
+    return known.key_phrases(signs_of(Text(text.ptr())), language, most, words_a_phrase);
 }
 
 // Of a character its flags, combining class and fold: for tests that hold the tables against Python's.

@@ -111,7 +111,7 @@ class Finder {
 
     // A single word with a capital, if it may name something.
     void single(const Word &word, std::size_t start, std::size_t end, bool opens) {
-        const std::u32string small = bare(word.text);
+        const View small = word.small;
         if (small.size() < 2 || word.is_function) return;
         if (std::all_of(small.begin(), small.end(), [&](char32_t code) { return unicode_.is(code, DIGIT); })) return;
         if (opens && (is_written_small(small, start, end) || is_exclaimed(end))) return;
@@ -121,9 +121,12 @@ class Finder {
         found_.push_back({start, end, kinds_.kind(start, end), opens && !hangs});
     }
 
-    bool is_written_small(const std::u32string &small, std::size_t start, std::size_t end) const {
-        const std::size_t first = start > NEAR ? start - NEAR : 0;
-        return part(first, std::min(text_.size(), end + NEAR)).find(U" " + small + U" ") != View::npos;
+    // Whether a word stands near in small letters, between blanks.
+    bool is_written_small(View small, std::size_t start, std::size_t end) const {
+        const View near = part(start > NEAR ? start - NEAR : 0, std::min(text_.size(), end + NEAR));
+        for (std::size_t at = 1; at + small.size() < near.size(); ++at)
+            if (near[at] == small[0] && near[at - 1] == U' ' && near[at + small.size()] == U' ' && near.substr(at, small.size()) == small) return true;
+        return false;
     }
 
     bool is_exclaimed(std::size_t at) const {

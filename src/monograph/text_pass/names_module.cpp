@@ -18,12 +18,6 @@ namespace {
 
 constexpr std::size_t KINDS = static_cast<std::size_t>(Kind::TERM) + 1;
 
-std::u32string signs_of(const Text &text) {
-    std::u32string signs(text.size(), U'\0');
-    for (std::size_t at = 0; at < text.size(); ++at) signs[at] = static_cast<char32_t>(text[at]);
-    return signs;
-}
-
 nb::list as_list(const std::vector<Shaped> &found) {
     nb::list made;
     for (const Shaped &one : found) made.append(nb::make_tuple(one.start, one.end, static_cast<int>(one.shape)));
