@@ -13,7 +13,8 @@ from monograph.derive.extract.clues import KIND_BY_DEFINITION
 from monograph.derive.extract.function_words import FUNCTION_WORDS
 from monograph.derive.extract.lexicon import KINDS, SHAPES, compiled_lexicon, compiled_patterns
 from monograph.derive.extract.measures import MAGNITUDES, MONTHS, UNITS
-from monograph.derive.extract.names import plain_proper_names
+from monograph.derive.extract.names import plain_proper_names, proper_names
+from monograph.derive.extract.number_words import is_number_word
 from monograph.derive.extract.pattern import mentions, mentions_by_parts
 from monograph.derive.extract.shapes import plain_numbers, plain_quotes
 from monograph.derive.extract.speakers import plain_speakers
@@ -159,6 +160,39 @@ def test_kinds_by_definition(text: str) -> None:
     ]
 
 
+GERMAN = joined(
+    st.sampled_from(
+        ["Haus", "der", "Kunst", "von", "zum", "zur", "den", "des", "an", "auf", "im", "in", "und", "Stadt", "Worms", "Einundzwanzig", "Kein", "Eine", "Zwei",
+         "Zwei-und-zwanzig", "1999", "Jahre", "Jahren", "Goethe", "Goethes", "Forschung", "die", "das", "nicht", ". ", "\n", "Köln", "Berlin", "ist", "Dr.",
+         "Regisseur", "KdF", "Anna", "Müller", "A1", "-", ",", "d'Arc", "St.", "Die", "Straße"]
+    ),
+    24,
+)  # fmt: skip
+
+
+@thousand
+@given(GERMAN, st.sampled_from(["german", "english", "dutch"]))
+def test_german_names(text: str, language: str) -> None:
+    assert list(proper_names(text, language)) == list(plain_proper_names(text, language))
+    assert mentions(text) == mentions_by_parts(text)
+
+
+NUMBER_PARTS = st.sampled_from(
+    ["ein", "eine", "zwei", "sechs", "sieben", "und", "zwanzig", "dreißig", "dreissig", "vierzig", "sechzig", "zig", "tausend", "hundert", "zehn", "sech",
+     "elf", "zwölf", "een", "drie", "en", "ën", "twintig", "tachtig", "vent", "trent", "novant", "i", "a", "uno", "tré", "nove", "-", "-and-", "and", "twenty",
+     "One", "x", "é", "'", ".", "_", ""]
+)  # fmt: skip
+
+
+@settings(deadline=None, max_examples=3_000)
+@given(st.lists(NUMBER_PARTS, max_size=6).map("".join) | scripts.WORDS)
+def test_number_words(word: str) -> None:
+    fast = compiled_lexicon()
+    assert fast is not None
+    if not set("İΣ") & set(word):
+        assert fast.is_number_word(word) == is_number_word(word)
+
+
 ALL = joined(
     NUMBERS | QUOTED | SPOKEN | DEFINED | scripts.WORDS | st.sampled_from(scripts.SENTENCES)
     | st.sampled_from(
@@ -209,9 +243,9 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="one word at least"):
         fast.mentions("a", (1, 1), (1, 0), 1, 1)
     with pytest.raises(ValueError, match="patterns take a lexicon"):
-        compiled.Patterns(lexicon, lexicon, [], Mention, kind_of_name, bool)  # type: ignore[arg-type]
+        compiled.Patterns(lexicon, lexicon, [], Mention, kind_of_name)  # type: ignore[arg-type]
     words = compiled.FunctionWords(FUNCTION_WORDS)
-    odd = compiled.Patterns(lexicon, words, [str(n) for n in range(12)], Mention, lambda *_: "starship", bool)
+    odd = compiled.Patterns(lexicon, words, [str(n) for n in range(12)], Mention, lambda *_: "starship")
     with pytest.raises(ValueError, match="a kind that patterns do not know"):
         odd.mentions("They saw Łódź Lee.", (4_000, 200), (64, 40), 120, 2_000)
 

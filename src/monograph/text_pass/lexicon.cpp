@@ -15,6 +15,7 @@ constexpr std::pair<const char *, Set> SETS[] = {
     {"professions", PROFESSIONS}, {"links", LINKS}, {"courtesy", COURTESY},
     {"no_person", NO_PERSON}, {"small", SMALL_WORDS}, {"joined", JOINED},
     {"months", MONTHS}, {"units", UNITS}, {"magnitudes", MAGNITUDES}, {"numbers", NUMBERS}, {"articles", ARTICLES},
+    {"joining", JOINING}, {"german_loose", GERMAN_LOOSE}, {"german_parts", GERMAN_PARTS},
 };
 
 std::string utf8_of(nb::handle given) {

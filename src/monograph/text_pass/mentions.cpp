@@ -12,12 +12,6 @@ namespace {
 constexpr std::size_t LONGEST_WORD = 32, LONGEST_YEAR = 4;
 constexpr View SEVERAL_SMALL_FORMS = U"\u0130\u03A3";
 
-// What numbers of several parts end with that are written as one word: dreihundert, vierzig, eenentwintig, ventuno.
-constexpr View COMPOUND_ENDS[] = {
-    U"tausend", U"hundert", U"zig", U"ßig", U"ssig", U"zehn", U"elf", U"zwölf", U"ein", U"eine", U"zwei", U"drei", U"vier", U"fünf", U"sechs",
-    U"sieben", U"acht", U"neun", U"tig", U"uno", U"due", U"tre", U"tré", U"quattro", U"cinque", U"sei", U"sette", U"otto", U"nove",
-};
-
 bool is_left(View text) {
     for (std::size_t at = 0; at < text.size(); ++at) {
         const char32_t code = text[at];
@@ -133,15 +127,6 @@ std::vector<Mention> mentions(const Found &found, std::size_t longest, std::size
     for (const Name &one : found.names) merged.name(one.start, one.end, static_cast<Kind>(one.kind));
     for (const auto &[first, last] : found.phrases) merged.phrase(first, last);
     return merged.in_order(most);
-}
-
-int is_number_word(View name, const Lexicon &lexicon) {
-    const std::u32string written = bare(name);
-    if (lexicon.sets_of(written) & NUMBERS) return 1;
-    if (written.find(U'-') != View::npos) return -1;
-    for (const View end : COMPOUND_ENDS)
-        if (written.ends_with(end)) return -1;
-    return 0;
 }
 
 } // namespace monograph

@@ -38,7 +38,4 @@ bool find_mentions(const Text &text, const Lexicon &lexicon, const FunctionWords
 // Each span once, in order of start, longer before shorter. Every name has its kind.
 std::vector<Mention> mentions(const Found &found, std::size_t longest, std::size_t most);
 
-// Whether a name is a number written as a word, in whichever language: 1 or 0, or -1 where the twin must tell.
-int is_number_word(View name, const Lexicon &lexicon);
-
 } // namespace monograph

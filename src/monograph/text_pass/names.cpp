@@ -1,5 +1,6 @@
 #include "names.hpp"
 
+#include "number_words.hpp"
 #include "readings.hpp"
 #include "runs.hpp"
 #include "typed.hpp"
@@ -17,7 +18,7 @@ class Finder {
   public:
     Finder(View text, const Lexicon &lexicon, std::string_view language)
         : text_(text), lexicon_(lexicon), language_(lexicon.language(language)), runs_(text, lexicon), kinds_(text, lexicon),
-          elides_(language == "french" || language == "italian") {}
+          elides_(language == "french" || language == "italian"), is_german_(language == "german") {}
 
     std::vector<Name> find(const std::vector<Span> &taken) {
         std::size_t at = 0;
@@ -40,9 +41,17 @@ class Finder {
             if (begin == end) return;
             at = end;
             std::size_t start = head(begin, first);
-            const bool opens = this->opens(start);
+            bool opens = this->opens(start);
             if (elides_ && opens)
                 if (const std::size_t after = runs_.after_article(start)) start = after;
+            if (opens && is_german_) {
+                // Every noun has a capital: the one that follows a number does not make a name of it.
+                const std::size_t blank = text_.find(U' ', start);
+                if (blank < end && is_number_word(part(start, blank), lexicon_)) {
+                    start = blank + 1;
+                    opens = false;
+                }
+            }
             if (start >= end) continue; // Only the article was written in letters that have case.
             if (part(start, end).find(U' ') == View::npos)
                 single(Word(part(start, end), lexicon_, language_), start, end, opens);
@@ -92,7 +101,7 @@ class Finder {
             places.push_back(stop + 1);
         }
         if (is_shouted(words)) return;
-        for (const auto &[first, last] : readings(words, opens)) {
+        for (const auto &[first, last] : readings(words, opens, is_german_)) {
             std::size_t begin = places[first], stop = places[last] - 1;
             if (unicode_.is(words[first].text[0], LOWER))
                 if (const std::size_t after = runs_.after_article(begin)) begin = after;
@@ -144,7 +153,7 @@ class Finder {
     std::uint32_t language_;
     Runs runs_;
     NameKinds kinds_;
-    bool elides_;
+    bool elides_, is_german_;
     const Unicode &unicode_ = Unicode::tables();
     std::vector<Name> found_;
 };

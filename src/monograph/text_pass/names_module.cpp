@@ -1,6 +1,7 @@
 // What Python sees of the patterns: what a text names, and each kind of it alone.
 #include "bindings.hpp"
 #include "mentions.hpp"
+#include "number_words.hpp"
 #include "speakers.hpp"
 #include "text.hpp"
 #include "typed.hpp"
@@ -54,10 +55,10 @@ nb::object names_in(const Lexicon &lexicon, const nb::str &given, const std::str
 // All patterns over a text, and the mentions that are made of what they find.
 class Patterns {
   public:
-    // ``kind_of`` and ``is_number`` are the twin's, for the few names of which it must tell the kind.
-    Patterns(nb::object lexicon, nb::object words, const nb::list &kinds, nb::object mention, nb::object kind_of, nb::object is_number)
+    // ``kind_of`` is the twin's, for the few names of which it must tell the kind.
+    Patterns(nb::object lexicon, nb::object words, const nb::list &kinds, nb::object mention, nb::object kind_of)
         : lexicon_(std::move(lexicon)), words_(std::move(words)), kinds_(kinds), mention_(std::move(mention)), kind_of_(std::move(kind_of)),
-          is_number_(std::move(is_number)), empty_(nb::str("")) {
+          empty_(nb::str("")) {
         if (!nb::isinstance<Lexicon>(lexicon_) || !nb::isinstance<FunctionWords>(words_) || !PyType_Check(mention_.ptr()) || kinds.size() != KINDS)
             throw std::invalid_argument("patterns take a lexicon, function words, their own kinds and a type of mentions");
     }
@@ -86,9 +87,7 @@ class Patterns {
     bool settle(const nb::str &text, View signs, const Lexicon &lexicon, Name &name) const {
         if (name.kind == NameKinds::ASK) name.kind = place_of(kind_of_(text, name.start, name.end));
         if (!name.unless_number || name.kind != 0) return true;
-        const View written = signs.substr(name.start, name.end - name.start);
-        const int is_number = is_number_word(written, lexicon);
-        return is_number < 0 ? !nb::cast<bool>(is_number_(as_str(std::u32string(written)))) : is_number == 0;
+        return !is_number_word(signs.substr(name.start, name.end - name.start), lexicon);
     }
 
     std::int32_t place_of(const nb::object &kind) const {
@@ -121,7 +120,7 @@ class Patterns {
 
     nb::object lexicon_, words_;
     nb::list kinds_;
-    nb::object mention_, kind_of_, is_number_, empty_;
+    nb::object mention_, kind_of_, empty_;
     nb::object name_ = interned("name"), kind_ = interned("kind"), start_ = interned("start"), end_ = interned("end"),
                description_ = interned("description");
 };
@@ -135,11 +134,13 @@ void bind_names(nb::module_ &module) {
         .def("names", &names_in, nb::arg("text"), nb::arg("language"), nb::arg("taken"),
              "(start, end, kind, whether it is none if it is a number) of a text's names; None for one that is left to the twin.")
         .def("numbers", &numbers_in, nb::arg("text"), "(start, end, shape) of a text's dates, times, amounts and codes.")
+        .def("is_number_word", [](const Lexicon &lexicon, const nb::str &word) { return is_number_word(signs_of(Text(word.ptr())), lexicon); },
+             nb::arg("word"), "Whether a word is a number.")
         .def("speakers", &speakers_in, nb::arg("text"), "Where those stand who speak in a text; None for one that is left to the twin.");
     module.def("quotes", &quotes_in, nb::arg("text"), "(start, end, shape) of what stands in quotation marks.");
     nb::class_<Patterns>(module, "Patterns", "All patterns by which a text tells what it names.")
-        .def(nb::init<nb::object, nb::object, const nb::list &, nb::object, nb::object, nb::object>(), nb::arg("lexicon"), nb::arg("words"),
-             nb::arg("kinds"), nb::arg("mention"), nb::arg("kind_of"), nb::arg("is_number"))
+        .def(nb::init<nb::object, nb::object, const nb::list &, nb::object, nb::object>(), nb::arg("lexicon"), nb::arg("words"),
+             nb::arg("kinds"), nb::arg("mention"), nb::arg("kind_of"))
         .def("mentions", &Patterns::mentions_in, nb::arg("text"), nb::arg("head"), nb::arg("phrases"), nb::arg("longest"), nb::arg("most"),
              "What a text names, in order; None for one that is left to the twin.");
 }

@@ -10,6 +10,7 @@ from monograph.derive.extract.clues import (
     ADDRESSES,
     FIRM,
     GERMAN_LOOSE,
+    GERMAN_PARTS,
     INSIDE,
     KIND_BY_DEFINITION,
     KIND_BY_LAST_WORD,
@@ -21,7 +22,7 @@ from monograph.derive.extract.clues import (
 )
 from monograph.derive.extract.function_words import FUNCTION_WORDS, compiled_words
 from monograph.derive.extract.measures import MAGNITUDES, MONTHS, UNITS
-from monograph.derive.extract.number_words import NUMBER_WORDS, is_number_word
+from monograph.derive.extract.number_words import JOINING, NUMBER_WORDS
 from monograph.derive.extract.readings import ALSO_NAMES
 from monograph.derive.extract.typed import ARTICLES, VERBS, kind_of_name
 from monograph.text_pass import compiled
@@ -47,7 +48,10 @@ def compiled_lexicon() -> Lexicon | None:
         "articles": ARTICLES,
         "also_names": ALSO_NAMES,
         "firm": FIRM,
+        "german_loose": GERMAN_LOOSE,
+        "german_parts": GERMAN_PARTS,
         "inside": INSIDE,
+        "joining": JOINING,
         "links": INSIDE | LOOSE | GERMAN_LOOSE,
         "loose": LOOSE,
         "magnitudes": MAGNITUDES,
@@ -75,4 +79,4 @@ def compiled_patterns() -> Patterns[Mention] | None:
     if compiled is None or lexicon is None or function_words is None:
         return None
     kinds = [*KINDS, "date", "time", "quantity", "code", "quote", "term"]
-    return compiled.Patterns(lexicon, function_words, kinds, Mention, kind_of_name, is_number_word)
+    return compiled.Patterns(lexicon, function_words, kinds, Mention, kind_of_name)

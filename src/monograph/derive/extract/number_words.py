@@ -32,7 +32,7 @@ dertig veertig vijftig zestig zeventig tachtig negentig honderd duizend vier vij
 шестьдесят семьдесят восемьдесят девяносто сто двести триста тысяча тысячи миллион миллионы
 """
 )
-_JOINING = words("and und et y e en")
+JOINING = words("and und et y e en")
 _UNITS = "ein|eine|zwei|drei|vier|fünf|sechs|sieben|acht|neun"
 _COMPOUND = re.compile(
     rf"(?:(?:{_UNITS})?tausend)?(?:(?:{_UNITS})?hundert)?"
@@ -49,4 +49,4 @@ def is_number_word(word: str) -> bool:
     if written in NUMBER_WORDS or (written and _COMPOUND.fullmatch(written) is not None):
         return True
     parts = written.split("-")
-    return len(parts) > 1 and NUMBER_WORDS.issuperset(part for part in parts if part not in _JOINING)
+    return len(parts) > 1 and NUMBER_WORDS.issuperset(part for part in parts if part not in JOINING)
