@@ -118,10 +118,10 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(TypeError, match="a text is a str"):
         fast.of_chunks([1], [()], ())  # type: ignore[list-item]
     with pytest.raises(ValueError, match="no kind person"):
-        compiled.Naming({}, ["name"], 10, Named, mention_key)
+        compiled.Naming({}, ["name"], 10, Named, Mention, mention_key)
     with pytest.raises(ValueError, match="names are tuples"):
-        compiled.Naming({}, list(ENTITY_KINDS), 10, str, mention_key)  # type: ignore[type-var]
-    odd = compiled.Naming({}, list(ENTITY_KINDS), 10, Named, lambda name, kind: 1)  # type: ignore[arg-type, return-value]
+        compiled.Naming({}, list(ENTITY_KINDS), 10, str, Mention, mention_key)  # type: ignore[type-var]
+    odd = compiled.Naming({}, list(ENTITY_KINDS), 10, Named, Mention, lambda name, kind: 1)  # type: ignore[arg-type, return-value]
     with pytest.raises(TypeError, match="a key is a str"):
         odd.of_chunks(["a"], [(Mention("20200501", "date", 0, 1),)], ())
 

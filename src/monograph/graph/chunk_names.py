@@ -46,7 +46,7 @@ def compiled_naming() -> Naming[Named] | None:
     if compiled is None:
         return None
     sets = {"courtesy": COURTESY, "joined": JOINED, "no_person": NO_PERSON, "small": SMALL}
-    return compiled.Naming(sets, list(ENTITY_KINDS), LONGEST_KEY, Named, mention_key)
+    return compiled.Naming(sets, list(ENTITY_KINDS), LONGEST_KEY, Named, Mention, mention_key)
 
 
 def chunk_names(

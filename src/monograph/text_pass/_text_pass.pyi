@@ -84,6 +84,7 @@ class Naming(Generic[_Named]):
         kinds: list[str],
         longest_key: int,
         named: type[_Named],
+        mention: type[Mention],
         ask: Callable[[str, str], str],
     ) -> None: ...
     def of_chunks(

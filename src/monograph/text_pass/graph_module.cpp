@@ -3,6 +3,7 @@
 #include "chunk_names.hpp"
 #include "keys.hpp"
 #include "sentences.hpp"
+#include "slots.hpp"
 #include "text.hpp"
 
 #include <nanobind/stl/string.h>
@@ -54,8 +55,8 @@ bool may_hold_day(const Text &name) {
 class Naming {
   public:
     // ``ask`` gives the key of a (name, kind) that is left to the twin.
-    Naming(const nb::dict &sets, const nb::list &kinds, std::size_t longest_key, nb::object named, nb::object ask)
-        : lexicon_(sets, nb::dict(), nb::dict(), nb::dict()), kinds_(kinds), longest_(longest_key), named_(std::move(named)), ask_(std::move(ask)) {
+    Naming(const nb::dict &sets, const nb::list &kinds, std::size_t longest_key, nb::object named, nb::object mention, nb::object ask)
+        : lexicon_(sets, nb::dict(), nb::dict(), nb::dict()), kinds_(kinds), longest_(longest_key), named_(std::move(named)), mention_(std::move(mention)), ask_(std::move(ask)) {
         if (!PyType_Check(named_.ptr()) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject *>(named_.ptr()), &PyTuple_Type) || kinds.size() > 64)
             throw std::invalid_argument("names are tuples, of 64 kinds at most");
         person_ = place_of_kind("person");
@@ -105,9 +106,9 @@ class Naming {
         return false;
     }
 
-    static bool place(const nb::object &given, std::size_t &out) {
-        if (!PyLong_Check(given.ptr())) return false;
-        const Py_ssize_t value = PyLong_AsSsize_t(given.ptr());
+    static bool place(PyObject *given, std::size_t &out) {
+        if (!given || !PyLong_Check(given)) return false;
+        const Py_ssize_t value = PyLong_AsSsize_t(given);
         if (value < 0) {
             PyErr_Clear();
             return false;
@@ -119,10 +120,11 @@ class Naming {
     bool read(const nb::object &mentions, Keys &keys, std::vector<Occurrence> &out) const {
         if (!PyTuple_Check(mentions.ptr())) return false;
         for (nb::handle one : nb::borrow<nb::tuple>(mentions)) {
-            const nb::object name = one.attr("name"), kind = one.attr("kind");
+            if (Py_TYPE(one.ptr()) != reinterpret_cast<PyTypeObject *>(mention_.ptr())) return false;
+            const nb::object name = nb::borrow(own_name_.of(one.ptr())), kind = nb::borrow(kind_.of(one.ptr()));
             Occurrence found{};
-            if (!PyUnicode_Check(name.ptr()) || !kind_of(kind, found.kind)) return false;
-            if (!place(one.attr("start"), found.start) || !place(one.attr("end"), found.end)) return false;
+            if (!name.is_valid() || !kind.is_valid() || !PyUnicode_Check(name.ptr()) || !kind_of(kind, found.kind)) return false;
+            if (!place(start_.of(one.ptr()), found.start) || !place(end_.of(one.ptr()), found.end)) return false;
             found.key = key_of_mention(name, kind, found.kind, keys);
             if (found.kind == person_) keys.tell(found.key, Keys::TOLD_PERSON);
             if (found.kind == name_) keys.tell(found.key, Keys::TOLD_NAME);
@@ -194,7 +196,8 @@ class Naming {
     Lexicon lexicon_;
     nb::list kinds_;
     std::size_t longest_;
-    nb::object named_, ask_;
+    nb::object named_, mention_, ask_;
+    Slot own_name_{mention_, "name"}, kind_{mention_, "kind"}, start_{mention_, "start"}, end_{mention_, "end"};
     std::uint8_t person_ = 0, name_ = 0, date_ = 0;
 };
 
@@ -202,8 +205,8 @@ class Naming {
 
 void bind_graph(nb::module_ &module) {
     nb::class_<Naming>(module, "Naming", "How the names of a document's chunks are told.")
-        .def(nb::init<const nb::dict &, const nb::list &, std::size_t, nb::object, nb::object>(), nb::arg("sets"), nb::arg("kinds"),
-             nb::arg("longest_key"), nb::arg("named"), nb::arg("ask"))
+        .def(nb::init<const nb::dict &, const nb::list &, std::size_t, nb::object, nb::object, nb::object>(), nb::arg("sets"), nb::arg("kinds"),
+             nb::arg("longest_key"), nb::arg("named"), nb::arg("mention"), nb::arg("ask"))
         .def("of_chunks", &Naming::of_chunks, nb::arg("texts"), nb::arg("mentions"), nb::arg("cannot_link"),
              "Of each chunk its names, and pairs of mentions of which one stands in brackets; None for what is left to the twin.");
 }

@@ -2,6 +2,7 @@
 #include "bindings.hpp"
 #include "mentions.hpp"
 #include "number_words.hpp"
+#include "slots.hpp"
 #include "speakers.hpp"
 #include "text.hpp"
 #include "typed.hpp"
@@ -101,28 +102,20 @@ class Patterns {
         const nb::object made = nb::steal(type->tp_alloc(type, 0));
         const nb::object name = nb::steal(PyUnicode_Substring(text.ptr(), static_cast<Py_ssize_t>(one.start), static_cast<Py_ssize_t>(one.end)));
         if (!made.is_valid() || !name.is_valid()) throw nb::python_error();
-        set(made, name_, name);
-        set(made, kind_, kinds_[static_cast<std::size_t>(one.kind)]);
-        set(made, start_, nb::int_(one.start));
-        set(made, end_, nb::int_(one.end));
-        set(made, description_, empty_);
+        name_.fill(made.ptr(), name);
+        kind_.fill(made.ptr(), kinds_[static_cast<std::size_t>(one.kind)]);
+        start_.fill(made.ptr(), nb::int_(one.start));
+        end_.fill(made.ptr(), nb::int_(one.end));
+        description_.fill(made.ptr(), empty_);
         // It holds texts and numbers: the collector need not look for a way back to it.
         if (PyObject_IS_GC(made.ptr())) PyObject_GC_UnTrack(made.ptr());
         return made;
     }
 
-    // As a frozen one's own __init__ does.
-    static void set(const nb::object &made, const nb::object &field, nb::handle value) {
-        if (PyObject_GenericSetAttr(made.ptr(), field.ptr(), value.ptr()) < 0) throw nb::python_error();
-    }
-
-    static nb::object interned(const char *name) { return nb::steal(PyUnicode_InternFromString(name)); }
-
     nb::object lexicon_, words_;
     nb::list kinds_;
     nb::object mention_, kind_of_, empty_;
-    nb::object name_ = interned("name"), kind_ = interned("kind"), start_ = interned("start"), end_ = interned("end"),
-               description_ = interned("description");
+    Slot name_{mention_, "name"}, kind_{mention_, "kind"}, start_{mention_, "start"}, end_{mention_, "end"}, description_{mention_, "description"};
 };
 
 } // namespace
