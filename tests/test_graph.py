@@ -267,6 +267,12 @@ def test_names_beyond_the_limit_are_dropped() -> None:
     assert len(part.chunks[0].names) == MOST_NAMES
 
 
+def test_a_person_without_a_word_names_nobody() -> None:
+    found = Extraction((Mention("!", "person", 0, 1), Mention("Ann Lee", "person", 2, 9)))
+    part = document_part("", ["! Ann Lee"], [found], ())
+    assert [name.key for name in part.chunks[0].names] == ["ann lee"]
+
+
 def test_relations_whose_end_is_not_named_are_dropped() -> None:
     mentions = (Mention("Ann", "person", 0, 3), Mention("Bob", "person", 8, 11))
     relations = (

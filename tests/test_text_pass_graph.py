@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 import scripts
 from monograph.derive.extract.pattern import mentions as pattern_mentions
-from monograph.graph.build import document_part
 from monograph.graph.chunk_names import Named, chunk_names, compiled_naming, plain_chunk_names
 from monograph.graph.names import LONGEST_KEY, mention_key
 from monograph.text_pass import compiled
-from monograph.values import ENTITY_KINDS, Extraction, Mention
+from monograph.values import ENTITY_KINDS, Mention
 
 if compiled is None:
     pytest.skip("nothing was compiled on this machine", allow_module_level=True)
@@ -102,12 +101,6 @@ def test_more_names_and_sentences_than_are_kept() -> None:
     text = "Ann. " * 400
     mentions = tuple(Mention(f"Name{n % 700}", "name", n, n + 1) for n in range(2_000))
     assert assert_same_names([text, text], [mentions, mentions[::-1]], ())
-
-
-def test_a_person_without_a_word_names_nobody() -> None:
-    found = Extraction((Mention("!", "person", 0, 1), Mention("Ann Lee", "person", 2, 9)))
-    part = document_part("", ["! Ann Lee"], [found], ())
-    assert [name.key for name in part.chunks[0].names] == ["ann lee"]
 
 
 def test_what_does_not_fit_is_refused() -> None:
