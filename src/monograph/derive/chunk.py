@@ -60,11 +60,16 @@ def cut(document: Document, settings: Settings, counted: Iterable[Block] | None 
     section_starts = [section.start for section in document.sections]
     tables = _tables(document.text)
     place_starts = [place.start for place in document.places]
+    is_placed = bool(section_starts or place_starts or tables)
     for ordinal, (start, own, end) in enumerate(_spans(document, settings, counted)):
         text = document.text[start:end]
         seen[text] = seen.get(text, 0) + 1
-        section = bisect_right(section_starts, own)
-        first, last = bisect_right(place_starts, start), bisect_right(place_starts, end - 1)
+        metadata: dict[str, Any] = {}
+        if is_placed:
+            section = bisect_right(section_starts, own)
+            first, last = bisect_right(place_starts, start), bisect_right(place_starts, end - 1)
+            above, places = document.sections[section - 1 : section], document.places[max(first - 1, 0) : last]
+            metadata = _metadata(above, places) | _columns(tables, start)
         chunks.append(
             Chunk(
                 id=content_id("chunk", document.id, text, seen[text]),
@@ -73,8 +78,7 @@ def cut(document: Document, settings: Settings, counted: Iterable[Block] | None 
                 start=start,
                 end=end,
                 ordinal=ordinal,
-                metadata=_metadata(document.sections[section - 1 : section], document.places[max(first - 1, 0) : last])
-                | _columns(tables, start),
+                metadata=metadata,
             )
         )
     return chunks

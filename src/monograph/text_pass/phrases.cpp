@@ -3,9 +3,9 @@
 #include "unicode.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <stdexcept>
-#include <unordered_map>
 
 namespace monograph {
 
@@ -67,7 +67,29 @@ template <class Do> void for_each_part(View phrase, Do with) {
         }
 }
 
+// Different views, numbered as they come; no more than it is made for.
+class Different {
+  public:
+    explicit Different(std::size_t most) : numbers_(std::bit_ceil(2 * most + 1)) {}
+
+    std::size_t number(View one) {
+        std::uint64_t hash = 0;
+        for (const char32_t code : one) hash = (hash ^ code) * 0x9E3779B97F4A7C15u;
+        std::size_t at = (hash ^ hash >> 32) & (numbers_.size() - 1);
+        for (; numbers_[at]; at = (at + 1) & (numbers_.size() - 1))
+            if (views_[numbers_[at] - 1] == one) return numbers_[at] - 1;
+        views_.push_back(one);
+        numbers_[at] = static_cast<std::uint32_t>(views_.size());
+        return views_.size() - 1;
+    }
+
+  private:
+    std::vector<View> views_;
+    std::vector<std::uint32_t> numbers_; // Counted from 1; 0 marks a free place.
+};
+
 struct Phrase {
+    View text;
     std::size_t often = 0;
     std::int64_t worth = 0;
     bool chosen = false;
@@ -144,37 +166,42 @@ std::vector<Span> FunctionWords::key_phrases(View text, std::string_view languag
     });
     if (spans.empty()) return spans;
 
-    std::unordered_map<View, Phrase> phrases;
-    std::unordered_map<View, Beside> beside;
-    std::vector<decltype(phrases)::value_type *> in_order, different;
+    Different known(spans.size()), words(spans.size() * LONGEST_PHRASE);
+    std::vector<Phrase> phrases;
+    std::vector<Beside> beside;
+    std::vector<std::size_t> in_order;
     for (const auto &[first, last] : spans) {
-        auto &entry = *phrases.try_emplace(text.substr(first, last - first)).first;
-        if (entry.second.often++ == 0) different.push_back(&entry);
-        in_order.push_back(&entry);
-        std::int64_t length = 0;
-        for_each_part(entry.first, [&](View) { ++length; });
-        for_each_part(entry.first, [&](View word) {
-            Beside &one = beside[word];
-            one.degree += length;
-            ++one.frequency;
+        const View phrase = text.substr(first, last - first);
+        in_order.push_back(known.number(phrase));
+        if (in_order.back() == phrases.size()) phrases.push_back({phrase});
+        ++phrases[in_order.back()].often;
+        const auto length = 1 + std::count_if(phrase.begin(), phrase.end(), [](char32_t code) { return code == U' ' || code == U'-'; });
+        for_each_part(phrase, [&](View word) {
+            const std::size_t number = words.number(word);
+            beside.resize(std::max(beside.size(), number + 1));
+            beside[number].degree += length;
+            ++beside[number].frequency;
         });
     }
-    for (auto *entry : different)
-        for_each_part(entry->first, [&](View word) {
-            const Beside &one = beside[word];
-            entry->second.worth += 100 * one.degree / one.frequency;
+    std::vector<Phrase *> different;
+    for (Phrase &one : phrases) {
+        for_each_part(one.text, [&](View word) {
+            const Beside &its = beside[words.number(word)];
+            one.worth += 100 * its.degree / its.frequency;
         });
+        different.push_back(&one);
+    }
     const auto blanks = static_cast<std::size_t>(std::count(text.begin(), text.end(), U' '));
     const std::size_t room = std::min({most, std::max<std::size_t>(1, blanks / words_a_phrase), different.size()});
     std::partial_sort(different.begin(), different.begin() + static_cast<std::ptrdiff_t>(room), different.end(), [](const auto *one, const auto *other) {
-        if (one->second.often != other->second.often) return one->second.often > other->second.often;
-        if (one->second.worth != other->second.worth) return one->second.worth > other->second.worth;
-        return one->first < other->first;
+        if (one->often != other->often) return one->often > other->often;
+        if (one->worth != other->worth) return one->worth > other->worth;
+        return one->text < other->text;
     });
-    for (std::size_t at = 0; at < room; ++at) different[at]->second.chosen = true;
+    for (std::size_t at = 0; at < room; ++at) different[at]->chosen = true;
     std::vector<Span> chosen;
     for (std::size_t at = 0; at < spans.size(); ++at)
-        if (in_order[at]->second.chosen) chosen.push_back(spans[at]);
+        if (phrases[in_order[at]].chosen) chosen.push_back(spans[at]);
     return chosen;
 }
 

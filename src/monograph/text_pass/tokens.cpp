@@ -7,6 +7,7 @@
 #include <mutex>
 #include <queue>
 #include <stdexcept>
+#include <tuple>
 
 namespace monograph {
 
@@ -121,9 +122,9 @@ void Tokenizer::encode_word(std::string_view word, std::vector<std::uint32_t> &i
         ids.push_back(blank_);
         return;
     }
-    thread_local std::string written;
-    thread_local std::vector<Symbol> symbols;
-    thread_local std::vector<Candidate> waiting;
+    // Each thread's own, which to come to takes a call: once is enough.
+    thread_local std::tuple<std::string, std::vector<Symbol>, std::vector<Candidate>> own;
+    auto &[written, symbols, waiting] = own;
     written.assign(BLANK);
     for (char sign : word)
         if (sign == ' ')
@@ -177,8 +178,8 @@ void Tokenizer::encode_word(std::string_view word, std::vector<std::uint32_t> &i
 }
 
 bool Tokenizer::encode(const Text &text, std::vector<std::uint32_t> &ids) {
-    thread_local std::string written;
-    thread_local std::vector<std::pair<std::string_view, std::size_t>> fresh; // Words, and where their tokens begin.
+    thread_local std::pair<std::string, std::vector<std::pair<std::string_view, std::size_t>>> own;
+    auto &[written, fresh] = own; // Of those words whose tokens are not known, and where these begin.
     if (!to_utf8(text, 0, text.size(), written) || is_special(written)) return false;
     fresh.clear();
     {
@@ -199,7 +200,8 @@ bool Tokenizer::encode(const Text &text, std::vector<std::uint32_t> &ids) {
 }
 
 std::int64_t Tokenizer::count(const Text &text) {
-    thread_local std::vector<std::uint32_t> ids;
+    thread_local std::vector<std::uint32_t> own;
+    std::vector<std::uint32_t> &ids = own;
     ids.clear();
     return encode(text, ids) ? static_cast<std::int64_t>(ids.size()) : -1;
 }
