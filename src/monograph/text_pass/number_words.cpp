@@ -19,22 +19,22 @@ constexpr Words TENS_OF_ITALIAN = {U"vent", U"trent", U"quarant", U"cinquant", U
 constexpr Words UNITS_OF_ITALIAN = {U"uno", U"due", U"tre", U"tré", U"quattro", U"cinque", U"sei", U"sette", U"otto", U"nove"};
 
 // A word as far as it is read: where each way to read it has come to.
-class Reading {
+class Spelling {
   public:
-    explicit Reading(View word) : word_(word), places_{0} {}
+    explicit Spelling(View word) : word_(word), places_{0} {}
 
     // Go on by one of some words; perhaps, stay as well.
-    Reading then(const Words &some) const {
-        Reading next(word_, {});
+    Spelling then(const Words &some) const {
+        Spelling next(word_, {});
         for (const std::size_t at : places_)
             for (const View one : some)
                 if (word_.substr(at).starts_with(one)) next.places_.push_back(at + one.size());
         return next;
     }
-    Reading then_perhaps(const Words &some) const { return either(then(some)); }
+    Spelling then_perhaps(const Words &some) const { return either(then(some)); }
 
-    Reading either(const Reading &other) const {
-        Reading both = *this;
+    Spelling either(const Spelling &other) const {
+        Spelling both = *this;
         both.places_.insert(both.places_.end(), other.places_.begin(), other.places_.end());
         return both;
     }
@@ -52,24 +52,24 @@ class Reading {
     }
 
   private:
-    Reading(View word, std::vector<std::size_t> places) : word_(word), places_(std::move(places)) {}
+    Spelling(View word, std::vector<std::size_t> places) : word_(word), places_(std::move(places)) {}
 
     View word_;
     std::vector<std::size_t> places_;
 };
 
 bool is_german(View word) {
-    const Reading none(word);
-    const Reading thousands = none.either(none.then_perhaps(UNITS_OF_GERMAN).then({U"tausend"}));
-    const Reading hundreds = thousands.either(thousands.then_perhaps(UNITS_OF_GERMAN).then({U"hundert"}));
+    const Spelling none(word);
+    const Spelling thousands = none.either(none.then_perhaps(UNITS_OF_GERMAN).then({U"tausend"}));
+    const Spelling hundreds = thousands.either(thousands.then_perhaps(UNITS_OF_GERMAN).then({U"hundert"}));
     return hundreds.is_whole() || hundreds.then_perhaps(UNITS_OF_GERMAN).then({U"und"}).then(TENS_OF_GERMAN).is_whole() ||
            hundreds.is_whole_with(U"zehn") || hundreds.then({U"elf", U"zwölf"}).is_whole() || hundreds.then(UNITS_OF_GERMAN).is_whole();
 }
 
 bool is_compound(View word) {
     if (word.empty()) return false;
-    return is_german(word) || Reading(word).then(UNITS_OF_DUTCH).then({U"en", U"ën"}).then(TENS_OF_DUTCH).is_whole() ||
-           Reading(word).then(TENS_OF_ITALIAN).then_perhaps({U"i", U"a"}).then(UNITS_OF_ITALIAN).is_whole();
+    return is_german(word) || Spelling(word).then(UNITS_OF_DUTCH).then({U"en", U"ën"}).then(TENS_OF_DUTCH).is_whole() ||
+           Spelling(word).then(TENS_OF_ITALIAN).then_perhaps({U"i", U"a"}).then(UNITS_OF_ITALIAN).is_whole();
 }
 
 } // namespace

@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::size_t SHORTEST_WORD = 4, LONGEST_PHRASE = 3;
 
-class Runs {
+class SmallWords {
   public:
-    explicit Runs(View text) : text_(text) {}
+    explicit SmallWords(View text) : text_(text) {}
 
     // Do something with each run of small words, parted by one blank or hyphen each, of which there are two at least.
     template <class Do> void each(Do with) const {
@@ -151,7 +151,7 @@ std::vector<Span> FunctionWords::key_phrases(View text, std::string_view languag
     const auto add = [&](std::size_t length, std::size_t first, std::size_t last) {
         if (length >= 2 && length <= LONGEST_PHRASE) spans.emplace_back(first, last);
     };
-    Runs(text).each([&](const std::vector<Span> &words) {
+    SmallWords(text).each([&](const std::vector<Span> &words) {
         std::size_t length = 0, begin = words.front().first;
         for (const auto &[first, last] : words) {
             if (languages_of(text.substr(first, last - first)) & own) {
