@@ -19,7 +19,8 @@ from extractors import CapitalExtractor
 from monograph import Document, Monograph
 from monograph.derive.extract.pattern import mentions as pattern_mentions
 from monograph.errors import ModelMismatch
-from monograph.graph.build import MOST_NAMES, document_part
+from monograph.graph.build import document_part
+from monograph.graph.chunk_names import MOST_NAMES
 from monograph.graph.resolve import LARGEST_GROUP
 from monograph.search import outlinks
 from monograph.store import graphs
@@ -264,6 +265,12 @@ def test_names_beyond_the_limit_are_dropped() -> None:
     mentions = tuple(Mention(f"Name{n}", "name", n, n + 1) for n in range(MOST_NAMES + 50))
     part = document_part("", ["x" * 1_000], [Extraction(mentions)], ())
     assert len(part.chunks[0].names) == MOST_NAMES
+
+
+def test_a_person_without_a_word_names_nobody() -> None:
+    found = Extraction((Mention("!", "person", 0, 1), Mention("Ann Lee", "person", 2, 9)))
+    part = document_part("", ["! Ann Lee"], [found], ())
+    assert [name.key for name in part.chunks[0].names] == ["ann lee"]
 
 
 def test_relations_whose_end_is_not_named_are_dropped() -> None:

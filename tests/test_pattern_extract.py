@@ -228,7 +228,7 @@ HUNDRED_KILOBYTES = {
     "blanks": (" " * 100_000, 0), "lines": ("\n" * 100_000, 0), "accents": ("I\u0300" * 50_000, 0), "middle dots": ("卡·" * 50_000, None),
     "surnames": ("王小明说，" * 20_000, MOST_MENTIONS), "characters": ("".join(chr(0x4E00 + n * 7919 % 20_000) for n in range(100_000)), None),
     "genitives": ("Aa Bb's " * 12_000, None), "phrases": ("abcd efgh of " * 7_000, MOST_MENTIONS), "months": ("January " * 12_000, 0),
-    "nulls": ("\0" * 100_000, 0), "currencies": ("$ " * 50_000, 0),
+    "articles before a number": ("de " * 33_000 + "5", 0), "nulls": ("\0" * 100_000, 0), "currencies": ("$ " * 50_000, 0),
 }  # fmt: skip
 
 

@@ -319,7 +319,7 @@ def test_what_tells_names_is_refused_where_it_does_not_fit() -> None:
     with pytest.raises(ValueError, match="no language klingon"):
         fast.names("abc", "klingon", [])
     with pytest.raises(ValueError, match="no set strange"):
-        compiled.Lexicon({"strange": ["a"]}, {}, {})
+        compiled.Lexicon({"strange": ["a"]}, {}, {}, {})
     assert KINDS[1] == "person"
 
 

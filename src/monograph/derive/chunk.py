@@ -16,6 +16,8 @@ from itertools import accumulate
 from typing import Any
 
 from monograph.derive.breaks import HEADING, Block, Sentence, sentences
+from monograph.derive.sentences import BLOCK_CHARACTERS, LONGEST_CHARACTERS, found_stretches
+from monograph.derive.tokens import compiled_tokenizer
 from monograph.errors import InvalidDocument
 from monograph.settings import Settings
 from monograph.values import PASSAGE_SEPARATOR, Chunk, Document, Place, Section, content_id
@@ -58,11 +60,16 @@ def cut(document: Document, settings: Settings, counted: Iterable[Block] | None 
     section_starts = [section.start for section in document.sections]
     tables = _tables(document.text)
     place_starts = [place.start for place in document.places]
+    is_placed = bool(section_starts or place_starts or tables)
     for ordinal, (start, own, end) in enumerate(_spans(document, settings, counted)):
         text = document.text[start:end]
         seen[text] = seen.get(text, 0) + 1
-        section = bisect_right(section_starts, own)
-        first, last = bisect_right(place_starts, start), bisect_right(place_starts, end - 1)
+        metadata: dict[str, Any] = {}
+        if is_placed:
+            section = bisect_right(section_starts, own)
+            first, last = bisect_right(place_starts, start), bisect_right(place_starts, end - 1)
+            above, places = document.sections[section - 1 : section], document.places[max(first - 1, 0) : last]
+            metadata = _metadata(above, places) | _columns(tables, start)
         chunks.append(
             Chunk(
                 id=content_id("chunk", document.id, text, seen[text]),
@@ -71,8 +78,7 @@ def cut(document: Document, settings: Settings, counted: Iterable[Block] | None 
                 start=start,
                 end=end,
                 ordinal=ordinal,
-                metadata=_metadata(document.sections[section - 1 : section], document.places[max(first - 1, 0) : last])
-                | _columns(tables, start),
+                metadata=metadata,
             )
         )
     return chunks
@@ -120,8 +126,26 @@ def _ready_made(document: Document) -> list[Chunk]:
     return chunks
 
 
-def _spans(document: Document, settings: Settings, counted: Iterable[Block] | None) -> Iterator[tuple[int, int, int]]:
+def _spans(document: Document, settings: Settings, counted: Iterable[Block] | None) -> Iterable[tuple[int, int, int]]:
     """(start, start without the overlap, end) of each chunk."""
+    fast = compiled_tokenizer()
+    if fast is None or counted is not None or len(document.text) > BLOCK_CHARACTERS:
+        return plain_spans(document, settings, counted)
+    made = fast.chunks(
+        document.text,
+        list(found_stretches(document.text, 0, len(document.text))),
+        sorted(section.start for section in document.sections),
+        [place.start for place in document.places if place.boundary],
+        LONGEST_CHARACTERS,
+        (settings.chunk_tokens, settings.chunk_overlap),
+    )
+    return plain_spans(document, settings, None) if made is None else made
+
+
+def plain_spans(
+    document: Document, settings: Settings, counted: Iterable[Block] | None = None
+) -> Iterator[tuple[int, int, int]]:
+    """The same in Python: what the compiled equals."""
     headings = (section.start for section in document.sections)
     boundaries = [place.start for place in document.places if place.boundary]
     found = sentences(document.text, headings, settings.chunk_tokens, counted)

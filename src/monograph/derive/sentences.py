@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import accumulate, pairwise
 
 from monograph.derive.stretches import stretches
 from monograph.text_pass import compiled
@@ -52,7 +53,7 @@ def blocks(text: str) -> Iterator[tuple[int, int]]:
 
 def spans_of_block(text: str, first: int, last: int, longest: int = LONGEST_CHARACTERS) -> tuple[tuple[int, int], ...]:
     """Where the sentences of text[first:last] stand: see :func:`sentence_spans`."""
-    found = _found(text, first, last)
+    found = found_stretches(text, first, last)
     if compiled is not None:
         return tuple(compiled.spans(text, list(found), longest))
     return tuple(plain_spans(text, found, longest))
@@ -83,14 +84,15 @@ def _spans(text: str, found: Iterable[tuple[int, int]]) -> Iterator[tuple[int, i
         yield from trimmed(text, start, end)
 
 
-def _found(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Sentences as sentencex finds them."""
+def found_stretches(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Sentences of text[first:last] as sentencex finds them, without a gap."""
     import sentencex
 
     block = text[first:last]
     for begin, end in stretches(block):
-        for found in sentencex.get_sentence_boundaries("en", block[begin:end]):
-            yield first + begin + found["start_index"], first + begin + found["end_index"]
+        # Its sentences are asked for, not their boundaries, which it takes half as long again to tell.
+        ends = accumulate(map(len, sentencex.segment("en", block[begin:end])), initial=first + begin)
+        yield from pairwise(ends)
 
 
 def after_space(text: str, first: int, last: int) -> int:

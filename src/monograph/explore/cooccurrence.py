@@ -8,7 +8,7 @@ from math import fsum, log1p
 
 from monograph.explore.nodes import Node, Nodes, Seen
 from monograph.explore.surface_forms import keys_in, named_by
-from monograph.graph.build import NO_SENTENCE
+from monograph.graph.chunk_names import NO_SENTENCE
 from monograph.graph.names import asked_keys
 from monograph.store import graphs, neighbours, readable
 from monograph.values import Link, Relation

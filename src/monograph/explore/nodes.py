@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import log1p
 
 from monograph.explore import disambiguation
-from monograph.graph.build import NO_SENTENCE
+from monograph.graph.chunk_names import NO_SENTENCE
 from monograph.search.paths import entity_id
 from monograph.store import graphs, names, neighbours
 from monograph.store.database import Connection

@@ -6,18 +6,17 @@ came, and taking a document out takes out exactly its part.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import NamedTuple
 
+from monograph.graph.chunk_names import SHORTEST_KEY, Brackets, Named, chunk_names, in_brackets, known_names
 from monograph.graph.dates import days_in
 from monograph.graph.names import key_of, mention_key, title_of
 from monograph.graph.near_days import days_near, own_day
-from monograph.graph.short_names import Pairs, full_names, without_courtesy
-from monograph.graph.text import Words, sentence_starts, word_hashes
-from monograph.values import ENTITY_KINDS, Extraction, Mention
+from monograph.graph.short_names import Pairs
+from monograph.graph.text import Words, word_hashes
+from monograph.values import Extraction, Mention
 
 GRAPH = 4
 """Raised when parts are made otherwise than before, so that the graph of a file is made anew."""
@@ -25,29 +24,11 @@ GRAPH = 4
 SEARCHED = (2, 3, GRAPH)
 """Graphs that a search walks: an older one serves until the next write makes it anew."""
 
-MOST_NAMES = 512
-"""Names kept of one chunk, the first ones: a list of ten thousand tells nothing of any."""
-
 MOST_LINKS = 1_024
-NO_SENTENCE = 255
-_LAST_SENTENCE = 254
 _LEAD = 12
 """A document's subject is named within this many characters of its beginning."""
 
-_SHORTEST_KEY = 2
 _NO_SUBJECTS = frozenset(("date", "time", "quantity", "email", "url", "term", "code"))
-
-
-class Named(NamedTuple):
-    """A name in a chunk: its key, its kind, and the first two sentences it stands in (NO_SENTENCE for no second).
-
-    A tuple, for there are many: made in a third of the time, and sent between processes in a tenth.
-    """
-
-    key: str
-    kind: str
-    first: int
-    second: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,18 +91,20 @@ def document_part(
     """
     if not texts:
         return DocumentPart((), (), ())
-    told = ((mention_key(one.name, one.kind), one.kind) for extraction in extractions for one in extraction.mentions)
-    known = full_names(told, cannot_link)
     own = own_day(title, texts[0])
+    dated = [_with_days(text, one, own) for text, one in zip(texts, extractions, strict=True)]
+    named = chunk_names(texts, [one.mentions for one in dated], cannot_link)
+    related = any(one.relations for one in extractions)
+    known = known_names([one.mentions for one in extractions], cannot_link) if related else {}
     words = word_hashes([f"{title}\n{text}" for text in texts])
     chunks = tuple(
-        _chunk_part(hashes, text, _with_days(text, one, own), known)
-        for hashes, text, one in zip(words, texts, extractions, strict=True)
+        ChunkPart(hashes, names, _links(one, names, known))
+        for hashes, (names, _), one in zip(words, named, dated, strict=True)
     )
     aliases = {
         alias
-        for text, one in zip(texts, extractions, strict=True)
-        for alias in _aliases(text, one)
+        for text, one, other, (_, brackets) in zip(texts, extractions, dated, named, strict=True)
+        for alias in _aliases(one.mentions, brackets if other is one else in_brackets(text, one.mentions))
         if (alias.short, alias.full) not in cannot_link
     }
     ordered = sorted(aliases, key=lambda one: (one.short, one.full))
@@ -136,39 +119,10 @@ def _with_days(text: str, extraction: Extraction, own: date | None) -> Extractio
     return replace(extraction, mentions=tuple(sorted((*extraction.mentions, *days), key=lambda one: one.start)))
 
 
-def _chunk_part(words: Words, text: str, extraction: Extraction, known: dict[str, str]) -> ChunkPart:
-    starts = sentence_starts(text)
-    found: dict[str, list[int]] = {}
-    kinds: dict[str, str] = {}
-    for mention in extraction.mentions:
-        key = mention_key(mention.name, mention.kind)
-        if len(key) < _SHORTEST_KEY and key.isascii():
-            continue
-        if mention.kind in ("person", "name"):
-            key = known.get(without_courtesy(key), key)
-        if key in found or len(found) < MOST_NAMES:
-            sentence = min(bisect_right(starts, mention.start) - 1, _LAST_SENTENCE)
-            sentences = found.setdefault(key, [])
-            if sentence not in sentences:
-                sentences.append(sentence)
-            known_kind = kinds.setdefault(key, mention.kind)
-            if known_kind != mention.kind:
-                kinds[key] = min(known_kind, mention.kind, key=_telling)
-    names = tuple(
-        Named(key, kinds[key], some[0], some[1] if len(some) > 1 else NO_SENTENCE) for key, some in found.items()
-    )
-    return ChunkPart(words, names, _links(extraction, list(found), known))
-
-
-def _telling(kind: str) -> int:
-    """Of the kinds that mentions of one name in a chunk have, the first in KINDS tells most."""
-    return ENTITY_KINDS.index(kind) if kind in ENTITY_KINDS else len(ENTITY_KINDS)
-
-
-def _links(extraction: Extraction, keys: list[str], known: dict[str, str]) -> tuple[Linked, ...]:
+def _links(extraction: Extraction, names: Sequence[Named], known: Mapping[str, str]) -> tuple[Linked, ...]:
     if not extraction.relations:
         return ()
-    place = {key: at for at, key in enumerate(keys)}
+    place = {one.key: at for at, one in enumerate(names)}
     key = {one.name: mention_key(one.name, one.kind) for one in extraction.mentions}
     strongest: dict[tuple[int, int], float] = {}
     for one in extraction.relations:
@@ -200,20 +154,14 @@ def _lead(mentions: Sequence[Mention]) -> str:
     first = min(one.start for one in near)
     best = max((one for one in near if one.start == first), key=lambda one: one.end)
     key = mention_key(best.name, best.kind)
-    return key if len(key) >= _SHORTEST_KEY else ""
+    return key if len(key) >= SHORTEST_KEY else ""
 
 
-def _aliases(text: str, extraction: Extraction) -> list[Alias]:
-    """Names with their abbreviation in parentheses: North Atlantic Treaty Organization (NATO)."""
-    by_start = {one.start: one for one in extraction.mentions}
-    found = []
-    for one in extraction.mentions:
-        if text[one.end : one.end + 2] != " (":
-            continue
-        short = by_start.get(one.end + 2)
-        if short is not None and text[short.end : short.end + 1] == ")" and _abbreviates(short.name, one.name):
-            found.append(Alias(key_of(short.name), key_of(one.name)))
-    return found
+def _aliases(mentions: Sequence[Mention], brackets: Brackets) -> Iterator[Alias]:
+    """Names with their abbreviation in parentheses."""
+    for full, short in brackets:
+        if _abbreviates(mentions[short].name, mentions[full].name):
+            yield Alias(key_of(mentions[short].name), key_of(mentions[full].name))
 
 
 def _abbreviates(short: str, full: str) -> bool:

@@ -45,7 +45,7 @@ NO_PERSON = frozenset(_NO_PERSON_WORDS.split())
 _SMALL_WORDS = """
 of the and in on at for de la von van der du di da del al el & to with from
 """
-_SMALL = frozenset(_SMALL_WORDS.split())
+SMALL = frozenset(_SMALL_WORDS.split())
 _DIGIT = re.compile(r"[0-9]")
 
 
@@ -194,7 +194,7 @@ def _is_shortened(words: Sequence[str]) -> bool:
 
 def is_plain(words: Sequence[str]) -> bool:
     """Whether the words of a key are letters alone, and none of them small."""
-    return all(word.isalpha() and word not in _SMALL for word in words)
+    return all(word.isalpha() and word not in SMALL for word in words)
 
 
 def _shortens(words: Sequence[str], longer: Sequence[str]) -> str:

@@ -8,10 +8,10 @@ from monograph.graph.resolve import NO_PERSON, is_plain
 
 Pairs = Collection[tuple[str, str]]
 
-_COURTESY = frozenset(
+COURTESY = frozenset(
     ["mr", "mrs", "ms", "miss", "dr", "prof", "professor", "herr", "frau", "señor", "señora", "monsieur", "madame"]
 )
-_JOINED = frozenset(("by", "or", "und", "oder", "im", "am", "mit", "y", "e", "et"))
+JOINED = frozenset(("by", "or", "und", "oder", "im", "am", "mit", "y", "e", "et"))
 """Words that stand between names, besides those that are small in a person's."""
 
 _MOST_WORDS = 4
@@ -26,7 +26,7 @@ def is_short_form(key: str, full: str) -> bool:
 def without_courtesy(key: str) -> str:
     """A key without Mr., Dr. and the like before it."""
     first, _, rest = key.partition(" ")
-    return rest if first in _COURTESY and rest else key
+    return rest if first in COURTESY and rest else key
 
 
 def full_names(mentions: Iterable[tuple[str, str]], cannot_link: Pairs) -> dict[str, str]:
@@ -44,7 +44,7 @@ def full_names(mentions: Iterable[tuple[str, str]], cannot_link: Pairs) -> dict[
         (short, full) keys that someone said are not one.
     """
     told = set(mentions)
-    persons = {without_courtesy(key) for key, kind in told if kind == "person"}
+    persons = {without_courtesy(key) for key, kind in told if kind == "person" and key}
     names = {key for key, kind in told if kind == "name" and 2 <= len(key.split()) <= _MOST_WORDS}
     initials = {key for key in names | persons if _has_initials(key)}
     last_names = persons | {key.split()[-1] for key in initials}
@@ -67,7 +67,7 @@ def _bears(key: str, persons: Collection[str], last_names: Collection[str]) -> b
     words = key.split()
     if words[-1] in persons:
         return True
-    return words[-1] in last_names and is_plain(words) and _JOINED.isdisjoint(words)
+    return words[-1] in last_names and is_plain(words) and JOINED.isdisjoint(words)
 
 
 def _has_initials(key: str) -> bool:

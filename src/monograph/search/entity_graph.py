@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 
-from monograph.graph.build import NO_SENTENCE
+from monograph.graph.chunk_names import NO_SENTENCE
 from monograph.graph.paths import EntityGraph, graph_of
 from monograph.store import chunks, graphs, names
 from monograph.store.database import Connection

@@ -11,7 +11,7 @@ from itertools import accumulate
 import numpy as np
 
 from monograph.derive.extract.function_words import FUNCTION_WORDS
-from monograph.graph.build import NO_SENTENCE
+from monograph.graph.chunk_names import NO_SENTENCE
 from monograph.graph.names import key_of
 from monograph.graph.text import sentence_starts
 from monograph.search import unspaced

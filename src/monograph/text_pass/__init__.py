@@ -1,4 +1,4 @@
-"""One pass over a text in C++: tokens, folded words, sentences; absent where nothing could be compiled.
+"""One pass over a text in C++: tokens, words, sentences, chunks, names; absent where nothing could be compiled.
 
 All it does is done in Python too, where the thing is at home: the twin, which gives the same results to the bit, takes
 the texts that the pass leaves to it, and every text where :data:`compiled` is None.

@@ -1,7 +1,13 @@
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+
+from monograph.values import Mention
+
+_Mention = TypeVar("_Mention")
+_Named = TypeVar("_Named", bound=tuple[str, str, int, int])
 
 class Tokenizer:
     def __init__(
@@ -12,17 +18,28 @@ class Tokenizer:
     def sums(
         self, texts: list[str], table: npt.NDArray[np.float32], at_once: int, out: npt.NDArray[np.float32]
     ) -> list[int]: ...
+    def chunks(
+        self,
+        text: str,
+        stretches: Sequence[tuple[int, int]],
+        headings: Sequence[int],
+        borders: Sequence[int],
+        longest: int,
+        room: tuple[int, int],
+    ) -> list[tuple[int, int, int]] | None: ...
     @property
     def known(self) -> int: ...
 
 def unicode_version() -> str: ...
 def character(code: int) -> tuple[int, int, str, int]: ...
+def canonical(parts: tuple[object, ...]) -> bytes | None: ...
 def fold(text: str) -> str | None: ...
 def fold_and_pair(text: str) -> tuple[str, str] | None: ...
 def key_of(name: str, longest: int) -> str | None: ...
 def word_hashes(texts: list[str]) -> list[bytes | None]: ...
 def sentence_starts(texts: list[str]) -> list[list[int]]: ...
 def spans(text: str, stretches: Sequence[tuple[int, int]], longest: int) -> list[tuple[int, int]]: ...
+def is_easy(text: str, most: int) -> bool: ...
 def breaks(text: str, spans: Sequence[tuple[int, int]], before: int) -> list[tuple[bool, int]]: ...
 
 class FunctionWords:
@@ -35,8 +52,41 @@ class Lexicon:
         self,
         sets: Mapping[str, Iterable[str]],
         kinds: Mapping[str, Iterable[str]],
+        definitions: Mapping[str, Iterable[str]],
         languages: Mapping[str, Iterable[str]],
     ) -> None: ...
     def names(
         self, text: str, language: str, taken: Sequence[tuple[int, int]]
     ) -> list[tuple[int, int, int, bool]] | None: ...
+    def numbers(self, text: str) -> list[tuple[int, int, int]]: ...
+    def is_number_word(self, word: str) -> bool: ...
+    def speakers(self, text: str) -> list[tuple[int, int]] | None: ...
+
+def quotes(text: str) -> list[tuple[int, int, int]]: ...
+
+class Patterns(Generic[_Mention]):
+    def __init__(
+        self,
+        lexicon: Lexicon,
+        words: FunctionWords,
+        kinds: list[str],
+        mention: type[_Mention],
+        kind_of: Callable[[str, int, int], str],
+    ) -> None: ...
+    def mentions(
+        self, text: str, head: tuple[int, int], phrases: tuple[int, int], longest: int, most: int
+    ) -> list[_Mention] | None: ...
+
+class Naming(Generic[_Named]):
+    def __init__(
+        self,
+        sets: Mapping[str, Iterable[str]],
+        kinds: list[str],
+        longest_key: int,
+        named: type[_Named],
+        mention: type[Mention],
+        ask: Callable[[str, str], str],
+    ) -> None: ...
+    def of_chunks(
+        self, texts: list[str], mentions: list[tuple[Mention, ...]], cannot_link: Collection[tuple[str, str]]
+    ) -> list[tuple[tuple[_Named, ...], list[tuple[int, int]]]] | None: ...

@@ -47,18 +47,26 @@ class ByteMap {
     }
 
   private:
+    template <class Number> static Number read(const char *at) {
+        Number number;
+        std::memcpy(&number, at, sizeof number);
+        return number;
+    }
+
     static std::uint64_t hash_of(std::string_view key) {
         std::uint64_t hash = 0x9E3779B97F4A7C15u ^ key.size() * 0xFF51AFD7ED558CCDu;
         const char *at = key.data();
-        std::size_t left = key.size();
-        for (; left; at += 8) {
-            std::uint64_t word = 0;
-            const std::size_t taken = left < 8 ? left : 8;
-            std::memcpy(&word, at, taken);
+        const auto mix = [&](std::uint64_t word) {
             hash = (hash ^ word) * 0x9FB21C651E98DF25u;
             hash ^= hash >> 32;
-            left -= taken;
-        }
+        };
+        std::size_t left = key.size();
+        for (; left >= 8; at += 8, left -= 8) mix(read<std::uint64_t>(at));
+        // What is left in one or two readings, which may overlap: copies of as many bytes as there are take longer.
+        if (left >= 4)
+            mix(read<std::uint32_t>(at) | std::uint64_t{read<std::uint32_t>(at + left - 4)} << 32);
+        else if (left)
+            mix(read<std::uint8_t>(at) | std::uint64_t{read<std::uint8_t>(at + left / 2)} << 8 | std::uint64_t{read<std::uint8_t>(at + left - 1)} << 16);
         hash *= 0xD6E8FEB86659FD93u;
         return hash ^ hash >> 32;
     }

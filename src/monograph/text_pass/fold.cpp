@@ -24,34 +24,54 @@ bool is_unspaced(char32_t code) {
     return false;
 }
 
-constexpr std::u32string_view SUFFIXES[] = {U"ings", U"ing", U"ors", U"ers", U"ed", U"es", U"or", U"er", U"s", U"e"};
 constexpr std::size_t SHORTEST_STEM = 4;
 
+// By their last letters, the longest first.
 std::u32string_view stem(std::u32string_view word) {
-    for (const auto suffix : SUFFIXES)
-        if (word.size() >= SHORTEST_STEM + suffix.size() && word.ends_with(suffix)) return word.substr(0, word.size() - suffix.size());
-    return word;
+    const auto without = [&](std::initializer_list<std::u32string_view> suffixes) {
+        for (const auto suffix : suffixes)
+            if (word.size() >= SHORTEST_STEM + suffix.size() && word.ends_with(suffix)) return word.substr(0, word.size() - suffix.size());
+        return word;
+    };
+    if (word.size() <= SHORTEST_STEM) return word;
+    switch (word.back()) {
+    case U's': return without({U"ings", U"ors", U"ers", U"es", U"s"});
+    case U'g': return without({U"ing"});
+    case U'd': return without({U"ed"});
+    case U'r': return without({U"or", U"er"});
+    case U'e': return without({U"e"});
+    default: return word;
+    }
 }
 
 } // namespace
 
 bool fold(const Text &text, std::u32string &out) {
     const Unicode &unicode = Unicode::tables();
-    out.clear();
-    out.reserve(text.size());
+    out.resize(text.size());
+    std::size_t size = 0;
     bool combines = false;
-    for (std::size_t at = 0; at < text.size(); ++at) {
-        const std::uint32_t code = text[at];
-        if (code < 0x80) {
-            out += static_cast<char32_t>(code >= 'A' && code <= 'Z' ? code + 32 : code ? code : ' ');
-            continue;
+    const bool is_known = text.visit([&](const auto *signs) {
+        for (std::size_t at = 0; at < text.size(); ++at) {
+            const std::uint32_t code = signs[at];
+            if (code < 0x80) {
+                out[size++] = static_cast<char32_t>(code >= 'A' && code <= 'Z' ? code + 32 : code ? code : ' ');
+                continue;
+            }
+            if (!unicode.is_assigned(code)) return false;
+            char32_t single;
+            const auto folded = unicode.folded(code, single);
+            const std::size_t needed = size + folded.size() + text.size() - at - 1;
+            if (needed > out.size()) out.resize(needed);
+            for (const char32_t one : folded) {
+                combines = combines || unicode.combines(one);
+                out[size++] = one;
+            }
         }
-        if (!unicode.is_assigned(code)) return false;
-        char32_t single;
-        const auto folded = unicode.folded(code, single);
-        out.append(folded);
-        for (const char32_t one : folded) combines = combines || unicode.combines(one);
-    }
+        return true;
+    });
+    out.resize(size);
+    if (!is_known) return false;
     if (combines) compose(out);
     return true;
 }
@@ -82,14 +102,12 @@ bool pair_unspaced(const std::u32string &folded, std::u32string &out) {
 void hash_words(const std::u32string &paired, std::vector<std::uint32_t> &out) {
     const Unicode &unicode = Unicode::tables();
     const auto in_word = [&](char32_t code) { return unicode.is(code, WORD); };
-    std::string written;
     out.clear();
     for (auto first = std::find_if(paired.begin(), paired.end(), in_word); first != paired.end();) {
         const auto last = std::find_if_not(first, paired.end(), in_word);
-        written.clear();
-        const auto begin = static_cast<std::size_t>(first - paired.begin()), length = static_cast<std::size_t>(last - first);
-        for (const char32_t code : stem(std::u32string_view(paired).substr(begin, length))) append_utf8(written, code);
-        out.push_back(crc32(written));
+        Crc32 hash;
+        for (const char32_t code : stem(std::u32string_view(first, last))) hash.add_utf8(code);
+        out.push_back(hash.value());
         first = std::find_if(last, paired.end(), in_word);
     }
     std::sort(out.begin(), out.end());

@@ -1,6 +1,7 @@
 #include "keys.hpp"
 
 #include "fold.hpp"
+#include "signs.hpp"
 #include "unicode.hpp"
 
 #include <algorithm>
@@ -9,8 +10,6 @@
 namespace monograph {
 
 namespace {
-
-using View = std::u32string_view;
 
 constexpr View DROPPED = U"'’.`´\u00ad\u200c\u200d\u2060";
 

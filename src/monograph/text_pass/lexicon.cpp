@@ -12,7 +12,10 @@ namespace {
 constexpr std::pair<const char *, Set> SETS[] = {
     {"inside", INSIDE}, {"loose", LOOSE}, {"firm", FIRM}, {"shortened", SHORTENED}, {"tails", TAILS}, {"titles", TITLES},
     {"addresses", ADDRESSES}, {"no_speakers", NO_SPEAKERS}, {"also_names", ALSO_NAMES}, {"verbs", VERBS},
-    {"professions", PROFESSIONS}, {"links", LINKS},
+    {"professions", PROFESSIONS}, {"links", LINKS}, {"courtesy", COURTESY},
+    {"no_person", NO_PERSON}, {"small", SMALL_WORDS}, {"joined", JOINED},
+    {"months", MONTHS}, {"units", UNITS}, {"magnitudes", MAGNITUDES}, {"numbers", NUMBERS}, {"articles", ARTICLES},
+    {"joining", JOINING}, {"german_loose", GERMAN_LOOSE}, {"german_parts", GERMAN_PARTS},
 };
 
 std::string utf8_of(nb::handle given) {
@@ -27,9 +30,19 @@ template <class Do> void for_each_group(const nb::dict &groups, Do with) {
         for (nb::handle word : words) with(utf8_of(name), utf8_of(word));
 }
 
+// By their words the places of kinds, counted from 1.
+void put_kinds(const nb::dict &kinds, WordMap &out) {
+    std::uint32_t place = 0;
+    for (auto [name, words] : kinds) {
+        ++place;
+        for (nb::handle word : words)
+            if (const std::string one = utf8_of(word); !out.find(one)) out.put(one, place, 0);
+    }
+}
+
 } // namespace
 
-Lexicon::Lexicon(const nb::dict &sets, const nb::dict &kinds, const nb::dict &languages) {
+Lexicon::Lexicon(const nb::dict &sets, const nb::dict &kinds, const nb::dict &definitions, const nb::dict &languages) {
     std::map<std::string, std::pair<std::uint32_t, std::uint32_t>> found;
     for_each_group(sets, [&](const std::string &name, const std::string &word) {
         const auto *set = std::find_if(std::begin(SETS), std::end(SETS), [&](const auto &one) { return name == one.first; });
@@ -39,28 +52,17 @@ Lexicon::Lexicon(const nb::dict &sets, const nb::dict &kinds, const nb::dict &la
     for (auto [name, words] : languages) languages_.push_back(utf8_of(name));
     for_each_group(languages, [&](const std::string &name, const std::string &word) { found[word].second |= language(name); });
     for (const auto &[word, of] : found) words_.put(word, of.first, of.second);
-    std::uint32_t place = 0;
-    for (auto [name, words] : kinds) {
-        ++place;
-        for (nb::handle word : words)
-            if (const std::string one = utf8_of(word); !kinds_.find(one)) kinds_.put(one, place, 0);
-    }
-}
-
-std::string_view Lexicon::written(View word) {
-    thread_local std::string out;
-    out.clear();
-    for (const char32_t code : word) append_utf8(out, code);
-    return out;
+    put_kinds(kinds, kinds_);
+    put_kinds(definitions, definitions_);
 }
 
 std::pair<std::uint32_t, std::uint32_t> Lexicon::find(View word) const {
-    const auto *found = words_.find(written(word));
+    const auto *found = words_.find(word);
     return found ? std::pair{found->first, found->second} : std::pair{0u, 0u};
 }
 
-std::uint32_t Lexicon::kind_of(View word) const {
-    const auto *found = kinds_.find(written(word));
+std::uint32_t Lexicon::kind_in(const WordMap &kinds, View word) {
+    const auto *found = kinds.find(word);
     return found ? found->first : 0;
 }
 
@@ -71,7 +73,7 @@ std::uint32_t Lexicon::language(std::string_view name) const {
 }
 
 Word::Word(View given, const Lexicon &lexicon, std::uint32_t language)
-    : text(given), sets(lexicon.sets_of(given)), bare_sets(0), is_function(false), is_lower(false), is_upper(false), has_digit(false),
+    : text(given), small(bare(given)), sets(lexicon.sets_of(given)), bare_sets(0), is_function(false), is_lower(false), is_upper(false), has_digit(false),
       is_number(!given.empty()) {
     const Unicode &unicode = Unicode::tables();
     bool lower = false, upper = false, title = false;
@@ -84,17 +86,16 @@ Word::Word(View given, const Lexicon &lexicon, std::uint32_t language)
     }
     is_lower = lower && !upper && !title;
     is_upper = upper && !lower && !title;
-    std::u32string small = bare(given);
     const auto [its_sets, languages] = lexicon.find(small);
     bare_sets = its_sets;
     // A function word, also with its verb (it's, don't), or a letter that is one in Greek.
     is_function = (languages & language) || (given.size() == 1 && given[0] >= 0x80);
     if (!is_function) {
-        std::replace(small.begin(), small.end(), U'’', U'\'');
-        const std::size_t mark = small.find(U'\'');
+        const std::size_t mark = small.find_first_of(U"'’");
         if (mark != std::u32string::npos) {
-            const View head = View(small).substr(0, mark), tail = View(small).substr(mark + 1);
-            is_function = given.ends_with(tail) && ((lexicon.find(head).second & language) || tail == U"t");
+            std::u32string tail = small.substr(mark + 1);
+            std::replace(tail.begin(), tail.end(), U'’', U'\'');
+            is_function = given.ends_with(tail) && ((lexicon.find(View(small).substr(0, mark)).second & language) || tail == U"t");
         }
     }
 }

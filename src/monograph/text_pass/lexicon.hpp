@@ -1,8 +1,9 @@
 // Sets of words by name, and the words of a text with the sets that they are in.
 #pragma once
-#include "byte_map.hpp"
+#include "signs.hpp"
 #include "text.hpp"
 #include "unicode.hpp"
+#include "word_map.hpp"
 
 #include <cstdint>
 #include <string>
@@ -12,30 +13,32 @@
 
 namespace monograph {
 
-using View = std::u32string_view;
-
-// Sets of words as they are written, or as small letters: see monograph.derive.extract.clues.
+// Sets of words as they are written, or as small letters: see monograph.derive.extract.clues, and monograph.graph.
 enum Set : std::uint32_t {
     INSIDE = 1, LOOSE = 2, FIRM = 4, SHORTENED = 8, TAILS = 16, TITLES = 32, ADDRESSES = 64, NO_SPEAKERS = 128, ALSO_NAMES = 256,
-    VERBS = 512, PROFESSIONS = 1024, LINKS = 2048,
+    VERBS = 512, PROFESSIONS = 1024, LINKS = 2048, COURTESY = 4096, NO_PERSON = 8192, SMALL_WORDS = 16384, JOINED = 32768,
+    MONTHS = 65536, UNITS = 1 << 17, MAGNITUDES = 1 << 18, NUMBERS = 1 << 19, ARTICLES = 1 << 20, JOINING = 1 << 21,
+    GERMAN_LOOSE = 1 << 22, GERMAN_PARTS = 1 << 23,
 };
 
 class Lexicon {
   public:
-    // Words of each set, by its name in lower case; kinds of names by their last words; function words of each language.
-    Lexicon(const nb::dict &sets, const nb::dict &kinds, const nb::dict &languages);
+    // Words of each set, by its name in lower case; kinds of names by their last words, and by words of their definitions;
+    // function words of each language.
+    Lexicon(const nb::dict &sets, const nb::dict &kinds, const nb::dict &definitions, const nb::dict &languages);
 
     // The sets that a word is in, and the bits of the languages of which it is a function word.
     std::pair<std::uint32_t, std::uint32_t> find(View word) const;
     std::uint32_t sets_of(View word) const { return find(word).first; }
     // The place of a kind among those given, counted from 1; 0 for none.
-    std::uint32_t kind_of(View word) const;
+    std::uint32_t kind_of(View word) const { return kind_in(kinds_, word); }
+    std::uint32_t kind_by_definition(View word) const { return kind_in(definitions_, word); }
     std::uint32_t language(std::string_view name) const;
 
   private:
-    static std::string_view written(View word);
+    static std::uint32_t kind_in(const WordMap &kinds, View word);
 
-    ByteMap words_, kinds_;
+    WordMap words_, kinds_, definitions_;
     std::vector<std::string> languages_;
 };
 
@@ -52,6 +55,7 @@ inline std::u32string bare(View word) {
 // A word of a run, and what is known of it.
 struct Word {
     View text;
+    std::u32string small; // In small letters, without the signs around it.
     std::uint32_t sets, bare_sets;
     bool is_function, is_lower, is_upper, has_digit, is_number;
 

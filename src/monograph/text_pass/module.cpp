@@ -1,8 +1,10 @@
 // What Python sees. Every function here has a twin in Python that gives the same results; texts that a function leaves to
 // the twin are told by None or -1. The interpreter's lock is released while texts are gone over.
+#include "bindings.hpp"
+#include "canonical.hpp"
+#include "chunks.hpp"
 #include "fold.hpp"
 #include "keys.hpp"
-#include "names.hpp"
 #include "phrases.hpp"
 #include "sentences.hpp"
 #include "text.hpp"
@@ -15,9 +17,16 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace monograph {
+
+nb::object as_str(const std::u32string &text) {
+    PyObject *made = PyUnicode_FromKindAndData(PyUnicode_4BYTE_KIND, text.data(), static_cast<Py_ssize_t>(text.size()));
+    if (!made) throw nb::python_error();
+    return nb::steal(made);
+}
 
 namespace {
 
@@ -60,10 +69,24 @@ std::vector<std::size_t> sum_tokens(Tokenizer &tokenizer, const nb::list &given,
     return left;
 }
 
-nb::object as_str(const std::u32string &text) {
-    PyObject *made = PyUnicode_FromKindAndData(PyUnicode_4BYTE_KIND, text.data(), static_cast<Py_ssize_t>(text.size()));
-    if (!made) throw nb::python_error();
-    return nb::steal(made);
+nb::object canonical(const nb::tuple &parts) {
+    thread_local std::string written;
+    written.assign(1, '[');
+    for (nb::handle part : parts) {
+        if (written.size() > 1) written += ',';
+        if (PyUnicode_CheckExact(part.ptr())) {
+            append_json(Text(part.ptr()), written);
+        } else if (PyLong_CheckExact(part.ptr())) {
+            int beyond = 0;
+            const long long number = PyLong_AsLongLongAndOverflow(part.ptr(), &beyond);
+            if (beyond) return nb::none();
+            written += std::to_string(number);
+        } else {
+            return nb::none();
+        }
+    }
+    written += ']';
+    return nb::bytes(written.data(), written.size());
 }
 
 nb::object fold_text(const nb::str &text) {
@@ -109,15 +132,44 @@ std::vector<std::vector<std::size_t>> starts_of(const nb::list &given) {
     return starts;
 }
 
-std::vector<Span> spans_of(const nb::str &given, const std::vector<Span> &stretches, std::size_t longest) {
-    const Text text(given.ptr());
+void check_stretches(const Text &text, const std::vector<Span> &stretches, std::size_t longest) {
     for (const auto &[first, last] : stretches)
         if (first > last || last > text.size()) throw std::invalid_argument("a stretch reaches beyond the text");
     if (longest == 0) throw std::invalid_argument("a sentence has one character at least");
+}
+
+std::vector<Span> spans_of(const nb::str &given, const std::vector<Span> &stretches, std::size_t longest) {
+    const Text text(given.ptr());
+    check_stretches(text, stretches, longest);
     std::vector<Span> spans;
     nb::gil_scoped_release released;
     part_stretches(text, stretches, longest, spans);
     return spans;
+}
+
+nb::object chunks_of(Tokenizer &tokenizer, const nb::str &given, const std::vector<Span> &stretches, const std::vector<std::int64_t> &headings,
+                     const std::vector<std::int64_t> &borders, std::size_t longest, std::pair<std::int64_t, std::int64_t> room) {
+    const Text text(given.ptr());
+    check_stretches(text, stretches, longest);
+    if (room.first < 1 || room.second < 0 || room.second >= room.first) throw std::invalid_argument("a chunk has room for what it repeats and more");
+    if (!std::is_sorted(headings.begin(), headings.end()) || !std::is_sorted(borders.begin(), borders.end())) return nb::none();
+    std::vector<ChunkSpan> chunks;
+    bool is_cut = false;
+    {
+        nb::gil_scoped_release released;
+        std::vector<Span> spans;
+        part_stretches(text, stretches, longest, spans);
+        is_cut = cut_chunks(tokenizer, text, spans, headings, borders, {room.first, room.second}, chunks);
+    }
+    if (!is_cut) return nb::none();
+    nb::list made;
+    for (const ChunkSpan &one : chunks) made.append(nb::make_tuple(one.start, one.own, one.end));
+    return made;
+}
+
+bool is_easy_text(const nb::str &given, std::size_t most) {
+    nb::gil_scoped_release released;
+    return is_easy(Text(given.ptr()), most);
 }
 
 nb::list breaks_of(const nb::str &given, const std::vector<Span> &spans, std::size_t before) {
@@ -141,27 +193,7 @@ std::vector<Span> key_phrases(const FunctionWords &known, const nb::str &text, c
                               std::size_t words_a_phrase) {
     if (words_a_phrase == 0) throw std::invalid_argument("a phrase is kept for one word at least");
     nb::gil_scoped_release released;
-    return known.key_phrases(Text(text.ptr()), language, most, words_a_phrase);
-}
-
-nb::object names_in(const Lexicon &lexicon, const nb::str &given, const std::string &language, const std::vector<Span> &taken) {
-    const Text text(given.ptr());
-    for (const auto &[first, last] : taken)
-        if (first > last || last > text.size()) throw std::invalid_argument("what is taken reaches beyond the text");
-    std::vector<Name> names;
-    bool left = false;
-    {
-        nb::gil_scoped_release released;
-        std::u32string signs;
-        signs.reserve(text.size());
-        for (std::size_t at = 0; at < text.size(); ++at) signs += static_cast<char32_t>(text[at]);
-        left = signs.find_first_of(U"\u0130\u03A3") != std::u32string::npos; // Their small forms are several, or hang on what follows.
-        if (!left) names = proper_names(signs, lexicon, language, taken);
-    }
-    if (left) return nb::none();
-    nb::list made;
-    for (const Name &name : names) made.append(nb::make_tuple(name.start, name.end, name.kind, name.unless_number));
-    return made;
+    return known.key_phrases(signs_of(Text(text.ptr())), language, most, words_a_phrase);
 }
 
 // Of a character its flags, combining class and fold: for tests that hold the tables against Python's.
@@ -189,9 +221,12 @@ NB_MODULE(_text_pass, module) {
         .def("ids", &token_ids, nb::arg("text"), "The tokens of a text; None for one that is left to the twin.")
         .def("sums", &sum_tokens, nb::arg("texts"), nb::arg("table").noconvert(), nb::arg("at_once"), nb::arg("out").noconvert(),
              "Fill ``out`` with the sums of the texts' token vectors; which texts are left to the twin.")
+        .def("chunks", &chunks_of, nb::arg("text"), nb::arg("stretches"), nb::arg("headings"), nb::arg("borders"), nb::arg("longest"), nb::arg("room"),
+             "(start, start without what is repeated, end) of the chunks of a text; None for one that is left to the twin.")
         .def_prop_ro("known", &Tokenizer::known, "Words whose tokens are known.");
     module.def("unicode_version", &Unicode::version, "The version of Unicode that the tables were made from.");
     module.def("character", &character, nb::arg("code"), "What the tables hold of a character: flags, combining class, fold, small form.");
+    module.def("canonical", &canonical, nb::arg("parts"), "Texts and numbers as canonical JSON; None for what else there is.");
     module.def("fold", &fold_text, nb::arg("text"), "A text without case and accents; None for one that is left to the twin.");
     module.def("fold_and_pair", &fold_and_pair, nb::arg("text"),
                "A text without case and accents, and that in pairs where it is written without blanks; None for one that is left.");
@@ -199,6 +234,7 @@ NB_MODULE(_text_pass, module) {
     module.def("word_hashes", &word_hashes, nb::arg("texts"), "CRC-32 of the stems of each text's words, uint32 in bytes, or None.");
     module.def("sentence_starts", &starts_of, nb::arg("texts"), "Where the sentences of each text begin.");
     module.def("spans", &spans_of, nb::arg("text"), nb::arg("stretches"), nb::arg("longest"), "Where the sentences within stretches stand.");
+    module.def("is_easy", &is_easy_text, nb::arg("text"), nb::arg("most"), "Whether a text has at most so many quotes, stops and strange signs.");
     module.def("breaks", &breaks_of, nb::arg("text"), nb::arg("spans"), nb::arg("before"),
                "Of each span of a text whether a blank line stands before it, and CRC-32 of what it holds.");
     nb::class_<FunctionWords>(module, "FunctionWords", "Words that name nothing, by language.")
@@ -207,8 +243,6 @@ NB_MODULE(_text_pass, module) {
              "The language that so many characters and words at the head of a text tell.")
         .def("key_phrases", &key_phrases, nb::arg("text"), nb::arg("language"), nb::arg("most"), nb::arg("words_a_phrase"),
              "Spans of a text's key phrases.");
-    nb::class_<Lexicon>(module, "Lexicon", "Sets of words that tell what names are.")
-        .def(nb::init<const nb::dict &, const nb::dict &, const nb::dict &>(), nb::arg("sets"), nb::arg("kinds"), nb::arg("languages"))
-        .def("names", &names_in, nb::arg("text"), nb::arg("language"), nb::arg("taken"),
-             "(start, end, kind, whether it is none if it is a number) of a text's names; None for one that is left to the twin.");
+    bind_names(module);
+    bind_graph(module);
 }

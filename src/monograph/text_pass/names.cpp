@@ -1,7 +1,9 @@
 #include "names.hpp"
 
+#include "number_words.hpp"
 #include "readings.hpp"
 #include "runs.hpp"
+#include "typed.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -10,18 +12,13 @@ namespace monograph {
 
 namespace {
 
-constexpr std::size_t NEAR = 2000, MOST_HEAD = 4, OPENS_WITHIN = 4, LONGEST_WORD = 16, LONGEST_BRACKET = 200;
-constexpr std::int32_t PERSON = 1; // Persons are the first of the kinds that a lexicon is given.
-
-bool is_ascii(View text) {
-    return std::all_of(text.begin(), text.end(), [](char32_t code) { return code < 0x80; });
-}
+constexpr std::size_t NEAR = 2000, MOST_HEAD = 4, OPENS_WITHIN = 4;
 
 class Finder {
   public:
     Finder(View text, const Lexicon &lexicon, std::string_view language)
-        : text_(text), lexicon_(lexicon), language_(lexicon.language(language)), runs_(text, lexicon),
-          elides_(language == "french" || language == "italian") {}
+        : text_(text), lexicon_(lexicon), language_(lexicon.language(language)), runs_(text, lexicon), kinds_(text, lexicon),
+          elides_(language == "french" || language == "italian"), is_german_(language == "german") {}
 
     std::vector<Name> find(const std::vector<Span> &taken) {
         std::size_t at = 0;
@@ -44,9 +41,17 @@ class Finder {
             if (begin == end) return;
             at = end;
             std::size_t start = head(begin, first);
-            const bool opens = this->opens(start);
+            bool opens = this->opens(start);
             if (elides_ && opens)
                 if (const std::size_t after = runs_.after_article(start)) start = after;
+            if (opens && is_german_) {
+                // Every noun has a capital: the one that follows a number does not make a name of it.
+                const std::size_t blank = text_.find(U' ', start);
+                if (blank < end && is_number_word(part(start, blank), lexicon_)) {
+                    start = blank + 1;
+                    opens = false;
+                }
+            }
             if (start >= end) continue; // Only the article was written in letters that have case.
             if (part(start, end).find(U' ') == View::npos)
                 single(Word(part(start, end), lexicon_, language_), start, end, opens);
@@ -96,7 +101,7 @@ class Finder {
             places.push_back(stop + 1);
         }
         if (is_shouted(words)) return;
-        for (const auto &[first, last] : readings(words, opens)) {
+        for (const auto &[first, last] : readings(words, opens, is_german_)) {
             std::size_t begin = places[first], stop = places[last] - 1;
             if (unicode_.is(words[first].text[0], LOWER))
                 if (const std::size_t after = runs_.after_article(begin)) begin = after;
@@ -108,26 +113,29 @@ class Finder {
                     single(Word(part(begin, stop), lexicon_, language_), begin, stop, false);
             } else {
                 stop = without_genitive(begin, stop);
-                found_.push_back({begin, stop, kind(begin, stop), false});
+                found_.push_back({begin, stop, kinds_.kind(begin, stop), false});
             }
         }
     }
 
     // A single word with a capital, if it may name something.
     void single(const Word &word, std::size_t start, std::size_t end, bool opens) {
-        const std::u32string small = bare(word.text);
+        const View small = word.small;
         if (small.size() < 2 || word.is_function) return;
         if (std::all_of(small.begin(), small.end(), [&](char32_t code) { return unicode_.is(code, DIGIT); })) return;
         if (opens && (is_written_small(small, start, end) || is_exclaimed(end))) return;
         if ((word.bare_sets & NO_SPEAKERS) && is_sign(end, U":")) return;
         end = without_genitive(start, end);
         const bool hangs = start > 1 && text_[start - 1] == U'-' && is_alnum(start - 2); // 7-Eleven
-        found_.push_back({start, end, kind(start, end), opens && !hangs});
+        found_.push_back({start, end, kinds_.kind(start, end), opens && !hangs});
     }
 
-    bool is_written_small(const std::u32string &small, std::size_t start, std::size_t end) const {
-        const std::size_t first = start > NEAR ? start - NEAR : 0;
-        return part(first, std::min(text_.size(), end + NEAR)).find(U" " + small + U" ") != View::npos;
+    // Whether a word stands near in small letters, between blanks.
+    bool is_written_small(View small, std::size_t start, std::size_t end) const {
+        const View near = part(start > NEAR ? start - NEAR : 0, std::min(text_.size(), end + NEAR));
+        for (std::size_t at = 1; at + small.size() < near.size(); ++at)
+            if (near[at] == small[0] && near[at - 1] == U' ' && near[at + small.size()] == U' ' && near.substr(at, small.size()) == small) return true;
+        return false;
     }
 
     bool is_exclaimed(std::size_t at) const {
@@ -140,74 +148,12 @@ class Finder {
         return end - start > 3 && text_[end - 1] == U's' && is_sign(end - 2, U"'’") ? end - 2 : end;
     }
 
-    std::int32_t kind(std::size_t start, std::size_t end) const {
-        const View name = part(start, end);
-        bool is_loose = false;
-        if (name.find(U' ') != View::npos) {
-            if (!is_ascii(name)) return Name::ASK;
-            std::vector<std::uint32_t> sets;
-            std::u32string last, second;
-            for (std::size_t at = 0; at < name.size();) {
-                if (!unicode_.is(name[at], WORD)) {
-                    ++at;
-                    continue;
-                }
-                last.clear();
-                for (; at < name.size() && unicode_.is(name[at], WORD); ++at) last += static_cast<char32_t>(unicode_.lower(name[at]));
-                sets.push_back(lexicon_.sets_of(last));
-                is_loose = is_loose || (sets.back() & LOOSE);
-                if (sets.size() == 2) second = last;
-            }
-            if (sets.size() > 1) {
-                const bool titled = (sets[0] & TITLES) && second != U"of" && second != U"the" && !is_loose;
-                if (titled && (sets[0] & ADDRESSES)) return PERSON;
-                if (const std::uint32_t of_last = lexicon_.kind_of(last)) return static_cast<std::int32_t>(of_last);
-                if (titled) return PERSON;
-            }
-        }
-        if (may_be_defined(end)) return Name::ASK;
-        return is_loose ? 0 : kind_before(start);
-    }
-
-    // Whether what follows a name may tell what it is: where it may, the twin looks closer.
-    bool may_be_defined(std::size_t at) const {
-        if (is_sign(at, U" ") && is_sign(at + 1, U"(")) return true;
-        if (!is_sign(at, U" ,")) return false;
-        while (is(at, SPACE)) ++at;
-        if (is_sign(at, U",")) ++at;
-        while (is(at, SPACE)) ++at;
-        if (is_sign(at, U"(")) return true;
-        const std::size_t first = at;
-        std::u32string verb;
-        for (; at < text_.size() && !is(at, SPACE); ++at) {
-            if (text_[at] >= 0x80) return true;
-            if (at - first > LONGEST_WORD) return false;
-            verb += static_cast<char32_t>(unicode_.lower(text_[at]));
-        }
-        return at < text_.size() && (lexicon_.sets_of(verb) & VERBS);
-    }
-
-    // A person after a title or a profession: Queen Victoria, the director Agnès Varda.
-    std::int32_t kind_before(std::size_t start) const {
-        if (start == 0 || text_[start - 1] != U' ') return 0;
-        const std::size_t least = start > LONGEST_WORD ? start - LONGEST_WORD : 0;
-        std::size_t at = start - 1;
-        while (at > least && text_[at - 1] != U' ') --at;
-        if (at == least) at = 0; // No blank is near: as in the twin, from the beginning of the text.
-        const View word = part(at, start - 1);
-        if (word.size() > LONGEST_WORD && word[word.size() - 1] != U'.') return 0;
-        if (!is_ascii(word)) return Name::ASK;
-        if (lexicon_.sets_of(word) & PROFESSIONS) return PERSON;
-        std::u32string small(word.substr(0, word.find_last_not_of(U'.') + 1));
-        for (char32_t &code : small) code = static_cast<char32_t>(unicode_.lower(code));
-        return lexicon_.sets_of(small) & TITLES ? PERSON : 0;
-    }
-
     View text_;
     const Lexicon &lexicon_;
     std::uint32_t language_;
     Runs runs_;
-    bool elides_;
+    NameKinds kinds_;
+    bool elides_, is_german_;
     const Unicode &unicode_ = Unicode::tables();
     std::vector<Name> found_;
 };

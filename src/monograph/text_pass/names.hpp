@@ -12,10 +12,8 @@ namespace monograph {
 
 struct Name {
     std::size_t start, end;
-    std::int32_t kind; // Counted from 1 among those given to the lexicon; 0 for none; ASK where the twin must tell.
+    std::int32_t kind; // Counted from 1 among those given to the lexicon; 0 for none; NameKinds::ASK where the twin must tell.
     bool unless_number; // Whether it is no name where its kind is none, and it is a number written as a word.
-
-    static constexpr std::int32_t ASK = -1;
 };
 
 // The names in a text, in order of start. ``taken`` are the spans, ascending, that hold no part of one.

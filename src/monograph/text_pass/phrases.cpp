@@ -3,9 +3,9 @@
 #include "unicode.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <stdexcept>
-#include <unordered_map>
 
 namespace monograph {
 
@@ -13,43 +13,83 @@ namespace {
 
 constexpr std::size_t SHORTEST_WORD = 4, LONGEST_PHRASE = 3;
 
-bool is_small(std::uint32_t code) {
-    if (code < 0x80) return code >= 'a' && code <= 'z';
-    return code < 0x10000 && Unicode::tables().is(code, LOWER);
-}
+class SmallWords {
+  public:
+    explicit SmallWords(View text) : text_(text) {}
 
-bool is_in_word(std::uint32_t code) { return Unicode::tables().is(code, WORD); }
-
-std::string_view slice(const Text &text, std::size_t first, std::size_t last, std::string &out) {
-    to_utf8(text, first, last, out); // Small letters alone: none is half a pair.
-    return out;
-}
-
-// The words of a run of small letters, parted by one blank or hyphen each, that begins at a place; at least two, or none.
-void run_at(const Text &text, std::size_t at, std::vector<Span> &words) {
-    words.clear();
-    for (;;) {
-        const std::size_t begin = at;
-        while (at < text.size() && is_small(text[at])) ++at;
-        if (at - begin < SHORTEST_WORD) break;
-        words.emplace_back(begin, at);
-        if (at == text.size() || (text[at] != ' ' && text[at] != '-')) break;
-        ++at;
+    // Do something with each run of small words, parted by one blank or hyphen each, of which there are two at least.
+    template <class Do> void each(Do with) const {
+        std::vector<Span> words;
+        char32_t before = U' ';
+        for (std::size_t at = 0; at < text_.size(); before = text_[at - 1]) {
+            words.clear();
+            if (before != U'-' && !unicode_.is(before, WORD) && is_small(text_[at])) words_at(at, words);
+            if (words.empty()) {
+                // None begins here, nor within the word that stands here.
+                const bool is_word = unicode_.is(text_[at++], WORD);
+                while (is_word && at < text_.size() && unicode_.is(text_[at], WORD)) ++at;
+            } else {
+                with(words);
+                at = words.back().second;
+            }
+        }
     }
-    if (!words.empty() && words.back().second < text.size() && is_in_word(text[words.back().second])) words.pop_back();
-    if (words.size() < 2) words.clear();
+
+  private:
+    bool is_small(char32_t code) const {
+        if (code < 0x80) return code >= U'a' && code <= U'z';
+        return code < 0x10000 && unicode_.is(code, LOWER);
+    }
+
+    void words_at(std::size_t at, std::vector<Span> &words) const {
+        for (;;) {
+            const std::size_t begin = at;
+            while (at < text_.size() && is_small(text_[at])) ++at;
+            if (at - begin < SHORTEST_WORD) break;
+            words.emplace_back(begin, at);
+            if (at == text_.size() || (text_[at] != U' ' && text_[at] != U'-')) break;
+            ++at;
+        }
+        if (!words.empty() && words.back().second < text_.size() && unicode_.is(text_[words.back().second], WORD)) words.pop_back();
+        if (words.size() < 2) words.clear();
+    }
+
+    View text_;
+    const Unicode &unicode_ = Unicode::tables();
+};
+
+template <class Do> void for_each_part(View phrase, Do with) {
+    for (std::size_t begin = 0, at = 0;; ++at)
+        if (at == phrase.size() || phrase[at] == U' ' || phrase[at] == U'-') {
+            with(phrase.substr(begin, at - begin));
+            if (at == phrase.size()) return;
+            begin = at + 1;
+        }
 }
 
-template <class Do> void for_each_part(std::string_view phrase, Do with) {
-    for (std::size_t begin = 0;;) {
-        const std::size_t end = std::min(phrase.find_first_of(" -", begin), phrase.size());
-        with(phrase.substr(begin, end - begin));
-        if (end == phrase.size()) return;
-        begin = end + 1;
+// Different views, numbered as they come; no more than it is made for.
+class Different {
+  public:
+    explicit Different(std::size_t most) : numbers_(std::bit_ceil(2 * most + 1)) {}
+
+    std::size_t number(View one) {
+        std::uint64_t hash = 0;
+        for (const char32_t code : one) hash = (hash ^ code) * 0x9E3779B97F4A7C15u;
+        std::size_t at = (hash ^ hash >> 32) & (numbers_.size() - 1);
+        for (; numbers_[at]; at = (at + 1) & (numbers_.size() - 1))
+            if (views_[numbers_[at] - 1] == one) return numbers_[at] - 1;
+        views_.push_back(one);
+        numbers_[at] = static_cast<std::uint32_t>(views_.size());
+        return views_.size() - 1;
     }
-}
+
+  private:
+    std::vector<View> views_;
+    std::vector<std::uint32_t> numbers_; // Counted from 1; 0 marks a free place.
+};
 
 struct Phrase {
+    View text;
     std::size_t often = 0;
     std::int64_t worth = 0;
     bool chosen = false;
@@ -81,51 +121,40 @@ FunctionWords::FunctionWords(const nb::dict &languages) {
 
 const std::string &FunctionWords::language_of(const Text &text, std::size_t characters, std::size_t words) const {
     const Unicode &unicode = Unicode::tables();
-    std::size_t counts[32] = {}, seen = 0;
-    std::string word;
+    std::size_t counts[32] = {}, seen = 0, size = 0;
+    char word[WordMap::LONGEST + 4]; // Longer ones are none that are known: of these only the beginning is kept.
     const auto count = [&] {
-        if (word.empty()) return;
+        if (!size) return;
         ++seen;
-        const std::uint32_t bits = languages_of(word);
+        const std::uint32_t bits = size > WordMap::LONGEST ? 0 : languages_of(std::string_view(word, size));
         for (std::size_t at = 0; bits >> at; ++at) counts[at] += bits >> at & 1;
-        word.clear();
+        size = 0;
     };
-    for (std::size_t at = 0; at < std::min(characters, text.size()) && seen < words; ++at) {
-        const std::uint32_t code = text[at];
-        if (unicode.is(code, SPACE))
-            count();
-        else
-            append_utf8(word, unicode.lower(code));
-    }
+    text.visit([&](const auto *signs) {
+        for (std::size_t at = 0; at < std::min(characters, text.size()) && seen < words; ++at) {
+            const std::uint32_t code = signs[at];
+            if (unicode.is(code, SPACE))
+                count();
+            else if (size <= WordMap::LONGEST)
+                size += write_utf8(word + size, code < 0x80 ? (code >= 'A' && code <= 'Z' ? code + 32 : code) : unicode.lower(code));
+        }
+    });
     if (seen < words) count();
     return names_[static_cast<std::size_t>(std::max_element(counts, counts + names_.size()) - counts)];
 }
 
-std::vector<Span> FunctionWords::key_phrases(const Text &text, std::string_view language, std::size_t most,
-                                             std::size_t words_a_phrase) const {
+std::vector<Span> FunctionWords::key_phrases(View text, std::string_view language, std::size_t most, std::size_t words_a_phrase) const {
     const auto named = std::find(names_.begin(), names_.end(), language);
     if (named == names_.end()) throw std::invalid_argument("there is no language " + std::string(language));
     const std::uint32_t own = 1u << (named - names_.begin());
-    std::vector<Span> words, spans;
-    std::string written;
+    std::vector<Span> spans;
     const auto add = [&](std::size_t length, std::size_t first, std::size_t last) {
         if (length >= 2 && length <= LONGEST_PHRASE) spans.emplace_back(first, last);
     };
-    std::size_t blanks = 0;
-    for (std::size_t at = 0; at < text.size(); ++at) blanks += text[at] == ' ';
-    std::uint32_t before = ' ';
-    for (std::size_t at = 0; at < text.size();) {
-        const std::uint32_t code = text[at];
-        words.clear();
-        if (is_small(code) && before != '-' && !is_in_word(before)) run_at(text, at, words);
-        if (words.empty()) {
-            before = code;
-            ++at;
-            continue;
-        }
-        std::size_t length = 0, begin = at;
+    SmallWords(text).each([&](const std::vector<Span> &words) {
+        std::size_t length = 0, begin = words.front().first;
         for (const auto &[first, last] : words) {
-            if (languages_of(slice(text, first, last, written)) & own) {
+            if (languages_of(text.substr(first, last - first)) & own) {
                 add(length, begin, first - 1);
                 length = 0;
                 begin = last + 1;
@@ -133,42 +162,46 @@ std::vector<Span> FunctionWords::key_phrases(const Text &text, std::string_view 
                 ++length;
             }
         }
-        at = words.back().second;
-        add(length, begin, at);
-        before = text[at - 1];
-    }
+        add(length, begin, words.back().second);
+    });
     if (spans.empty()) return spans;
 
-    std::unordered_map<std::string, Phrase> phrases;
-    std::unordered_map<std::string_view, Beside> beside; // Views of the keys above, which stay where they are.
-    std::vector<decltype(phrases)::value_type *> in_order, different;
+    Different known(spans.size()), words(spans.size() * LONGEST_PHRASE);
+    std::vector<Phrase> phrases;
+    std::vector<Beside> beside;
+    std::vector<std::size_t> in_order;
     for (const auto &[first, last] : spans) {
-        auto &entry = *phrases.try_emplace(std::string(slice(text, first, last, written))).first;
-        if (entry.second.often++ == 0) different.push_back(&entry);
-        in_order.push_back(&entry);
-        std::int64_t length = 0;
-        for_each_part(entry.first, [&](std::string_view) { ++length; });
-        for_each_part(entry.first, [&](std::string_view word) {
-            Beside &one = beside[word];
-            one.degree += length;
-            ++one.frequency;
+        const View phrase = text.substr(first, last - first);
+        in_order.push_back(known.number(phrase));
+        if (in_order.back() == phrases.size()) phrases.push_back({phrase});
+        ++phrases[in_order.back()].often;
+        const auto length = 1 + std::count_if(phrase.begin(), phrase.end(), [](char32_t code) { return code == U' ' || code == U'-'; });
+        for_each_part(phrase, [&](View word) {
+            const std::size_t number = words.number(word);
+            beside.resize(std::max(beside.size(), number + 1));
+            beside[number].degree += length;
+            ++beside[number].frequency;
         });
     }
-    for (auto *entry : different)
-        for_each_part(entry->first, [&](std::string_view word) {
-            const Beside &one = beside[word];
-            entry->second.worth += 100 * one.degree / one.frequency;
+    std::vector<Phrase *> different;
+    for (Phrase &one : phrases) {
+        for_each_part(one.text, [&](View word) {
+            const Beside &its = beside[words.number(word)];
+            one.worth += 100 * its.degree / its.frequency;
         });
+        different.push_back(&one);
+    }
+    const auto blanks = static_cast<std::size_t>(std::count(text.begin(), text.end(), U' '));
     const std::size_t room = std::min({most, std::max<std::size_t>(1, blanks / words_a_phrase), different.size()});
     std::partial_sort(different.begin(), different.begin() + static_cast<std::ptrdiff_t>(room), different.end(), [](const auto *one, const auto *other) {
-        if (one->second.often != other->second.often) return one->second.often > other->second.often;
-        if (one->second.worth != other->second.worth) return one->second.worth > other->second.worth;
-        return one->first < other->first;
+        if (one->often != other->often) return one->often > other->often;
+        if (one->worth != other->worth) return one->worth > other->worth;
+        return one->text < other->text;
     });
-    for (std::size_t at = 0; at < room; ++at) different[at]->second.chosen = true;
+    for (std::size_t at = 0; at < room; ++at) different[at]->chosen = true;
     std::vector<Span> chosen;
     for (std::size_t at = 0; at < spans.size(); ++at)
-        if (in_order[at]->second.chosen) chosen.push_back(spans[at]);
+        if (phrases[in_order[at]].chosen) chosen.push_back(spans[at]);
     return chosen;
 }
 

@@ -1,8 +1,9 @@
 // The language of a text by its function words, and its key phrases, as RAKE finds them.
 #pragma once
-#include "byte_map.hpp"
 #include "sentences.hpp"
+#include "signs.hpp"
 #include "text.hpp"
+#include "word_map.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -20,16 +21,16 @@ class FunctionWords {
     const std::string &language_of(const Text &text, std::size_t characters, std::size_t words) const;
 
     // Spans of the phrases that tell most, in order: at most ``most``, one for every ``words_a_phrase`` words.
-    std::vector<Span> key_phrases(const Text &text, std::string_view language, std::size_t most, std::size_t words_a_phrase) const;
+    std::vector<Span> key_phrases(View text, std::string_view language, std::size_t most, std::size_t words_a_phrase) const;
 
   private:
-    std::uint32_t languages_of(std::string_view word) const {
+    template <class Word> std::uint32_t languages_of(Word word) const {
         const auto *found = words_.find(word);
         return found ? found->first : 0;
     }
 
     std::vector<std::string> names_;
-    ByteMap words_; // Word to the bits of its languages.
+    WordMap words_; // Word to the bits of its languages.
 };
 
 } // namespace monograph

@@ -10,13 +10,13 @@ constexpr std::size_t LONGEST_WORDS = 12, MOST_LOOSE = 2, MOST_SHOUTED = 3;
 
 class Reader {
   public:
-    Reader(const std::vector<Word> &words, std::size_t begin, std::size_t end, std::vector<Reading> &out)
-        : words_(words.data() + begin), count_(end - begin), begin_(begin), out_(out) {}
+    Reader(const std::vector<Word> &words, std::size_t begin, std::size_t end, bool is_german, std::vector<Reading> &out)
+        : words_(words.data() + begin), count_(end - begin), begin_(begin), is_german_(is_german), loose_(is_german ? LOOSE | GERMAN_LOOSE : LOOSE), out_(out) {}
 
     // Of a sentence's words, which the run is or a part of it.
     void read(bool opens) {
         std::size_t first = 0, last = count_;
-        while (last > 1 && words_[last - 1].in(INSIDE | LOOSE)) --last;
+        while (last > 1 && words_[last - 1].in(INSIDE | loose_)) --last;
         if (opens && last > 1 && words_[0].is_function) {
             first = 1;
             const bool both = words_[1].is_function ? last > 2 && Unicode::tables().is(words_[1].text[0], UPPER)
@@ -50,7 +50,7 @@ class Reader {
     }
 
     void around_loose(std::size_t first, std::size_t last) {
-        const auto cuts = places(first, last, LOOSE);
+        const auto cuts = places(first, last, loose_);
         if (cuts.empty()) {
             add(first, last);
             around_genitive(first, last);
@@ -58,11 +58,11 @@ class Reader {
         }
         // The word before the first of all is the last one, as in the twin.
         const auto gaps = static_cast<std::size_t>(
-            std::count_if(cuts.begin(), cuts.end(), [&](std::size_t at) { return !words_[at ? at - 1 : count_ - 1].in(LOOSE); }));
-        if (gaps > MOST_LOOSE) {
+            std::count_if(cuts.begin(), cuts.end(), [&](std::size_t at) { return !words_[at ? at - 1 : count_ - 1].in(loose_); }));
+        if (is_german_ || gaps > MOST_LOOSE) {
             std::vector<std::size_t> firm;
             for (const std::size_t at : cuts)
-                if (words_[at].in(FIRM)) firm.push_back(at);
+                if (words_[at].in(is_german_ ? GERMAN_PARTS : FIRM)) firm.push_back(at);
             if (!firm.empty()) {
                 for (const auto &[head, tail] : parts(first, last, firm)) around_loose(head, tail);
                 return;
@@ -100,6 +100,8 @@ class Reader {
 
     const Word *words_;
     std::size_t count_, begin_;
+    bool is_german_;
+    std::uint32_t loose_;
     std::vector<Reading> &out_;
 };
 
@@ -118,12 +120,12 @@ bool is_shouted(const std::vector<Word> &words) {
            std::all_of(words.begin(), words.end(), is_upper);
 }
 
-std::vector<Reading> readings(const std::vector<Word> &words, bool opens) {
+std::vector<Reading> readings(const std::vector<Word> &words, bool opens, bool is_german) {
     std::vector<Reading> found;
     std::size_t first = 0;
     for (std::size_t at = 1; at <= words.size(); ++at)
         if (at == words.size() || ends_sentence(words[at - 1], words[at])) {
-            Reader(words, first, at, found).read(opens || first > 0);
+            Reader(words, first, at, is_german, found).read(opens || first > 0);
             first = at;
         }
     return found;

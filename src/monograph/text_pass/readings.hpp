@@ -11,6 +11,6 @@ namespace monograph {
 using Reading = std::pair<std::size_t, std::size_t>; // First word, and the one behind the last.
 
 bool is_shouted(const std::vector<Word> &words);
-std::vector<Reading> readings(const std::vector<Word> &words, bool opens);
+std::vector<Reading> readings(const std::vector<Word> &words, bool opens, bool is_german);
 
 } // namespace monograph

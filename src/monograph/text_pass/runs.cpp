@@ -143,6 +143,7 @@ std::size_t Runs::after_article(std::size_t at) const {
 std::pair<std::size_t, std::size_t> Runs::next(std::size_t at, std::size_t stop) const {
     stop_ = stop;
     for (; at < stop; ++at) {
+        if (!unicode_.is(text_[at], UPPER | TITLE | DECIMAL)) continue;
         const std::size_t after = ordinal(at);
         std::size_t end = word(after ? after : at);
         if (end == 0) continue;

@@ -3,6 +3,7 @@
 #include "crc32.hpp"
 #include "unicode.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace monograph {
@@ -54,30 +55,41 @@ bool has_blank_line(const Text &text, std::size_t first, std::size_t last) {
 } // namespace
 
 std::vector<std::size_t> sentence_starts(const Text &text) {
-    std::vector<std::size_t> starts{0};
-    const auto add = [&](std::size_t at) {
-        if (at < text.size()) starts.push_back(at);
-    };
-    std::uint32_t before = 0;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::uint32_t code = text[at];
-        if (is_stop(before) && is_space(code)) {
-            while (at < text.size() && is_space(text[at])) ++at;
-            add(at);
-            before = text[at - 1];
-            continue;
-        }
-        if (is_wide_stop(before)) add(at);
-        if (code == '\n') {
-            while (at < text.size() && text[at] == '\n') ++at;
-            add(at);
+    return text.visit([&](const auto *signs) {
+        const std::size_t size = text.size();
+        std::vector<std::size_t> starts{0};
+        const auto add = [&](std::size_t at) {
+            if (at < size) starts.push_back(at);
+        };
+        std::uint32_t before = 0;
+        for (std::size_t at = 0; at < size;) {
+            const std::uint32_t code = signs[at];
+            if (is_stop(before) && is_space(code)) {
+                while (at < size && is_space(signs[at])) ++at;
+                add(at);
+                before = signs[at - 1];
+                continue;
+            }
+            if (is_wide_stop(before)) add(at);
+            if (code == '\n') {
+                while (at < size && signs[at] == '\n') ++at;
+                add(at);
+                before = code;
+                continue;
+            }
             before = code;
-            continue;
+            ++at;
         }
-        before = code;
-        ++at;
-    }
-    return starts;
+        return starts;
+    });
+}
+
+bool is_easy(const Text &text, std::size_t most) {
+    const Unicode &unicode = Unicode::tables();
+    const auto is_counted = [&](std::uint32_t code) {
+        return code < 0x80 ? code == '\'' || code == '"' || code == '`' || is_stop(code) : !unicode.is(code, WORD | SPACE);
+    };
+    return text.visit([&](const auto *signs) { return static_cast<std::size_t>(std::count_if(signs, signs + text.size(), is_counted)) <= most; });
 }
 
 void part_stretches(const Text &text, const std::vector<Span> &stretches, std::size_t longest, std::vector<Span> &out) {

@@ -14,6 +14,9 @@ using Span = std::pair<std::size_t, std::size_t>;
 // Where the sentences of a chunk begin, ascending, the first at 0: abbreviations end sentences too.
 std::vector<std::size_t> sentence_starts(const Text &text);
 
+// Whether a text has at most so many quotes, stops and signs beyond ASCII that are in no word. Twin: monograph.derive.stretches.
+bool is_easy(const Text &text, std::size_t most);
+
 // Append what some stretches hold of sentences, parted at ends of lines that end one, without white space at their ends,
 // each of at most ``longest`` characters. No stretch may reach beyond the text.
 void part_stretches(const Text &text, const std::vector<Span> &stretches, std::size_t longest, std::vector<Span> &out);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace monograph {
@@ -17,6 +18,9 @@ class Text {
         : kind_(PyUnicode_KIND(text)), ascii_(PyUnicode_IS_ASCII(text)), data_(PyUnicode_DATA(text)),
           size_(static_cast<std::size_t>(PyUnicode_GET_LENGTH(text))) {}
 
+    // Of one that is not Python's.
+    explicit Text(std::u32string_view text) : kind_(PyUnicode_4BYTE_KIND), ascii_(false), data_(text.data()), size_(text.size()) {}
+
     std::size_t size() const { return size_; }
     bool ascii() const { return ascii_; }
 
@@ -27,12 +31,26 @@ class Text {
         return shorter;
     }
 
+    Text part(std::size_t first, std::size_t last) const {
+        Text one = *this;
+        one.data_ = static_cast<const char *>(data_) + first * static_cast<std::size_t>(kind_); // The kind is a sign's bytes.
+        one.size_ = last - first;
+        return one;
+    }
+
     const char *bytes() const { return static_cast<const char *>(data_); }
 
     std::uint32_t operator[](std::size_t at) const {
         if (kind_ == PyUnicode_1BYTE_KIND) return static_cast<const std::uint8_t *>(data_)[at];
         if (kind_ == PyUnicode_2BYTE_KIND) return static_cast<const std::uint16_t *>(data_)[at];
         return static_cast<const std::uint32_t *>(data_)[at];
+    }
+
+    // With its signs as they lie: what goes over them need not ask at each how wide it is.
+    template <class Do> auto visit(Do with) const {
+        if (kind_ == PyUnicode_1BYTE_KIND) return with(static_cast<const std::uint8_t *>(data_));
+        if (kind_ == PyUnicode_2BYTE_KIND) return with(static_cast<const std::uint16_t *>(data_));
+        return with(static_cast<const std::uint32_t *>(data_));
     }
 
   private:
@@ -60,23 +78,35 @@ class Texts {
     std::vector<nb::str> held_;
 };
 
-inline void append_utf8(std::string &out, std::uint32_t code) {
+inline std::u32string signs_of(const Text &text) {
+    return text.visit([&](const auto *signs) { return std::u32string(signs, signs + text.size()); });
+}
+
+// A sign in UTF-8; how many bytes it takes, 4 at most.
+inline std::size_t write_utf8(char *out, std::uint32_t code) {
     if (code < 0x80) {
-        out += static_cast<char>(code);
-        return;
+        out[0] = static_cast<char>(code);
+        return 1;
     }
+    std::size_t size = 0;
     if (code < 0x800) {
-        out += static_cast<char>(0xC0 | code >> 6);
+        out[size++] = static_cast<char>(0xC0 | code >> 6);
     } else {
         if (code < 0x10000) {
-            out += static_cast<char>(0xE0 | code >> 12);
+            out[size++] = static_cast<char>(0xE0 | code >> 12);
         } else {
-            out += static_cast<char>(0xF0 | code >> 18);
-            out += static_cast<char>(0x80 | (code >> 12 & 63));
+            out[size++] = static_cast<char>(0xF0 | code >> 18);
+            out[size++] = static_cast<char>(0x80 | (code >> 12 & 63));
         }
-        out += static_cast<char>(0x80 | (code >> 6 & 63));
+        out[size++] = static_cast<char>(0x80 | (code >> 6 & 63));
     }
-    out += static_cast<char>(0x80 | (code & 63));
+    out[size++] = static_cast<char>(0x80 | (code & 63));
+    return size;
+}
+
+inline void append_utf8(std::string &out, std::uint32_t code) {
+    char bytes[4];
+    out.append(bytes, write_utf8(bytes, code));
 }
 
 // text[first:last] in UTF-8, in place of what ``out`` held; false where it holds half of a surrogate pair, which has none.

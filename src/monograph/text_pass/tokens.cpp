@@ -7,17 +7,21 @@
 #include <mutex>
 #include <queue>
 #include <stdexcept>
+#include <tuple>
 
 namespace monograph {
 
 namespace {
 
-constexpr std::uint32_t NO_RANK = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint32_t NO_PAIR = std::numeric_limits<std::uint32_t>::max(), NO_TOKEN = NO_PAIR;
+constexpr std::size_t MOST_TOKENS = 65'535, MOST_MERGES = 65'536;
 constexpr std::string_view BLANK = "\xE2\x96\x81"; // U+2581, which stands for a blank.
 
-std::size_t place_of(std::uint64_t pair, std::size_t size) {
-    pair *= 0x9E3779B97F4A7C15u;
-    return (pair ^ pair >> 32) & (size - 1);
+std::uint32_t pair_of(std::uint32_t left, std::uint32_t right) { return left << 16 | right; }
+
+std::size_t place_of(std::uint32_t pair, std::size_t size) {
+    const std::uint64_t mixed = pair * 0x9E3779B97F4A7C15u;
+    return (mixed ^ mixed >> 32) & (size - 1);
 }
 
 std::size_t length_of_sign(char first) {
@@ -54,7 +58,7 @@ struct Symbol {
 };
 
 struct Candidate {
-    std::uint32_t rank, at, made;
+    std::uint32_t rank, at, pair, made;
 
     // The lowest rank first, then the leftmost.
     bool operator<(const Candidate &other) const { return rank != other.rank ? rank > other.rank : at > other.at; }
@@ -63,12 +67,12 @@ struct Candidate {
 } // namespace
 
 Tokenizer::Tokenizer(const nb::dict &vocabulary, const nb::list &merges, std::size_t most_words, std::size_t longest_word)
-    : pieces_(1 << 17), merges_(1 << 17, Merge{0, NO_RANK, 0}), most_words_(most_words), longest_word_(longest_word), words_(1 << 15) {
+    : pieces_(1 << 17), merges_(1 << 17, Merge{NO_PAIR, 0, 0}), most_words_(most_words), longest_word_(longest_word), words_(1 << 15) {
     std::string piece;
     for (auto [key, value] : vocabulary) {
         const Text text(nb::cast<nb::str>(key).ptr());
         const auto id = nb::cast<std::uint32_t>(value);
-        if (id > std::numeric_limits<std::uint16_t>::max()) throw std::invalid_argument("a token has a number above 65,535");
+        if (id >= MOST_TOKENS) throw std::invalid_argument("a token has a number above 65,534");
         if (!to_utf8(text, 0, text.size(), piece)) throw std::invalid_argument("a piece is no text");
         pieces_.put(piece, id, 0);
     }
@@ -83,25 +87,30 @@ Tokenizer::Tokenizer(const nb::dict &vocabulary, const nb::list &merges, std::si
         bytes_[byte] = id_of(name);
     }
     blank_ = id_of(BLANK);
-    while (merges_.size() < 2 * merges.size()) merges_.resize(2 * merges_.size(), Merge{0, NO_RANK, 0});
-    std::uint32_t rank = 0;
+    for (unsigned sign = 0; sign < 128; ++sign) {
+        const char one = static_cast<char>(sign);
+        const auto *found = pieces_.find(std::string_view(&one, 1));
+        ascii_[sign] = found ? found->first : NO_TOKEN;
+    }
+    if (merges.size() > MOST_MERGES) throw std::invalid_argument("there are more than 65,536 merges");
+    std::size_t rank = 0;
     for (nb::handle one : merges) {
         const Text text(nb::cast<nb::str>(one).ptr());
         const bool is_text = to_utf8(text, 0, text.size(), piece);
         const std::size_t gap = piece.find(' ');
         if (!is_text || gap == std::string::npos) throw std::invalid_argument("a merge is not two pieces");
         const std::string left = piece.substr(0, gap), right = piece.substr(gap + 1);
-        const Merge merge{std::uint64_t{id_of(left)} << 32 | id_of(right), rank++, id_of(left + right)};
+        const Merge merge{pair_of(id_of(left), id_of(right)), static_cast<std::uint16_t>(rank++), static_cast<std::uint16_t>(id_of(left + right))};
         std::size_t at = place_of(merge.pair, merges_.size());
-        while (merges_[at].rank != NO_RANK && merges_[at].pair != merge.pair) at = (at + 1) & (merges_.size() - 1);
+        while (merges_[at].pair != NO_PAIR && merges_[at].pair != merge.pair) at = (at + 1) & (merges_.size() - 1);
         merges_[at] = merge; // Of a pair that comes twice the later counts.
     }
 }
 
 const Tokenizer::Merge *Tokenizer::merge_of(std::uint32_t left, std::uint32_t right) const {
-    const std::uint64_t pair = std::uint64_t{left} << 32 | right;
+    const std::uint32_t pair = pair_of(left, right);
     std::size_t at = place_of(pair, merges_.size());
-    for (; merges_[at].rank != NO_RANK; at = (at + 1) & (merges_.size() - 1))
+    for (; merges_[at].pair != NO_PAIR; at = (at + 1) & (merges_.size() - 1))
         if (merges_[at].pair == pair) return &merges_[at];
     return nullptr;
 }
@@ -113,9 +122,9 @@ void Tokenizer::encode_word(std::string_view word, std::vector<std::uint32_t> &i
         ids.push_back(blank_);
         return;
     }
-    thread_local std::string written;
-    thread_local std::vector<Symbol> symbols;
-    thread_local std::vector<Candidate> waiting;
+    // Each thread's own, which to come to takes a call: once is enough.
+    thread_local std::tuple<std::string, std::vector<Symbol>, std::vector<Candidate>> own;
+    auto &[written, symbols, waiting] = own;
     written.assign(BLANK);
     for (char sign : word)
         if (sign == ' ')
@@ -129,7 +138,9 @@ void Tokenizer::encode_word(std::string_view word, std::vector<std::uint32_t> &i
     };
     for (std::size_t at = 0; at < written.size();) {
         const std::size_t length = length_of_sign(written[at]);
-        if (const auto *found = pieces_.find(std::string_view(written).substr(at, length)))
+        if (length == 1 && written[at] >= 0 && ascii_[static_cast<std::uint8_t>(written[at])] != NO_TOKEN)
+            add(ascii_[static_cast<std::uint8_t>(written[at])]);
+        else if (const auto *found = pieces_.find(std::string_view(written).substr(at, length)))
             add(found->first);
         else
             for (std::size_t byte = 0; byte < length; ++byte) add(bytes_[static_cast<std::uint8_t>(written[at + byte])]);
@@ -140,7 +151,7 @@ void Tokenizer::encode_word(std::string_view word, std::vector<std::uint32_t> &i
     const auto offer = [&](std::int32_t at) {
         const auto place = static_cast<std::size_t>(at);
         if (const Merge *merge = merge_of(symbols[place].id, symbols[static_cast<std::size_t>(symbols[place].after)].id)) {
-            waiting.push_back({merge->rank, static_cast<std::uint32_t>(at), merge->made});
+            waiting.push_back({merge->rank, static_cast<std::uint32_t>(at), merge->pair, merge->made});
             std::push_heap(waiting.begin(), waiting.end());
         }
     };
@@ -152,8 +163,10 @@ void Tokenizer::encode_word(std::string_view word, std::vector<std::uint32_t> &i
         Symbol &left = symbols[best.at];
         if (left.gone || left.after < 0) continue;
         Symbol &right = symbols[static_cast<std::size_t>(left.after)];
-        const Merge *merge = merge_of(left.id, right.id);
-        if (!merge || merge->made != best.made) continue;
+        if (pair_of(left.id, right.id) != best.pair) {
+            const Merge *merge = merge_of(left.id, right.id);
+            if (!merge || merge->made != best.made) continue;
+        }
         left.id = best.made;
         left.after = right.after;
         right.gone = true;
@@ -165,8 +178,8 @@ void Tokenizer::encode_word(std::string_view word, std::vector<std::uint32_t> &i
 }
 
 bool Tokenizer::encode(const Text &text, std::vector<std::uint32_t> &ids) {
-    thread_local std::string written;
-    thread_local std::vector<std::pair<std::string_view, std::size_t>> fresh; // Words, and where their tokens begin.
+    thread_local std::pair<std::string, std::vector<std::pair<std::string_view, std::size_t>>> own;
+    auto &[written, fresh] = own; // Of those words whose tokens are not known, and where these begin.
     if (!to_utf8(text, 0, text.size(), written) || is_special(written)) return false;
     fresh.clear();
     {
@@ -187,7 +200,8 @@ bool Tokenizer::encode(const Text &text, std::vector<std::uint32_t> &ids) {
 }
 
 std::int64_t Tokenizer::count(const Text &text) {
-    thread_local std::vector<std::uint32_t> ids;
+    thread_local std::vector<std::uint32_t> own;
+    std::vector<std::uint32_t> &ids = own;
     ids.clear();
     return encode(text, ids) ? static_cast<std::int64_t>(ids.size()) : -1;
 }

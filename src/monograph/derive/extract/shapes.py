@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from monograph.derive.extract.clues import words
+from monograph.derive.extract.lexicon import SHAPES, compiled_lexicon
+from monograph.derive.extract.measures import MAGNITUDES, MONTHS, UNITS
+from monograph.text_pass import compiled
 from monograph.values import Mention
 
-_MONTHS = words(
-    """
-January Januar Jan February Februar Feb March März Mar April Apr May Mai mai June Juni Jun July Juli Jul August Aug
-September Sept Sep October Oktober Oct November Nov December Dezember Dec enero febrero marzo abril mayo junio julio
-agosto septiembre octubre noviembre diciembre janvier février mars avril juin juillet août septembre octobre
-novembre décembre gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre janeiro fevereiro março
-maio junho julho setembro outubro novembro dezembro января февраля марта апреля мая июня июля августа сентября
-октября ноября декабря
-"""
-)
-_MONTH = rf"(?:{'|'.join(sorted(_MONTHS, key=lambda month: (-len(month), month)))})\b\.?"
-_UNITS = r"""
-percent Prozent million billion trillion euros? dollars? pounds km kg cm mm mph miles? met(?:er|re)s feet ft acres
-hectares (?:Millionen|Milliarden)(?:\sEuro)? Euro millones [kMGT]B ms [kMG]?Hz [kMG]Wh? °[CF]
-"""
+_MONTH = rf"(?:{'|'.join(sorted(MONTHS, key=lambda month: (-len(month), month)))})\b\.?"
 # Tried in this order, from the first sign of a word with a digit, or from the month before it.
 _NUMERIC = re.compile(
     rf"""(?P<date>\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}(?!\d) | \d{{1,2}}[./]\d{{1,2}}[./]\d{{4}} | (?:19|20)\d{{6}}(?!\d)
@@ -32,8 +20,9 @@ _NUMERIC = re.compile(
         | (?<![A-Za-z0-9_])(?:1[0-9]|20)\d\d(?![^\W\u3400-\u9fff]|%|[.,:]\d|-\d{{3}}))
     | (?P<time>\d{{1,2}}[:.]\d\d(?::\d\d)?(?:\ ?[apAP]\.?[mM]\b\.?|\ Uhr)(?!\d) | \d{{1,2}}:\d\d(?::\d\dZ?)?(?!\d)
         | \d{{1,2}}(?:\ ?[apAP]\.?[mM]\b\.?|\ ?Uhr\b|点(?:半|\d{{1,2}}分)?))
-    | (?P<quantity>[$€£¥]\ ?\d[\d.,]*+(?:\ ?(?:million|billion|trillion|m|bn|k)\b)?
-        | \d[\d.,]*+\ ?(?:[%€]|(?:{"|".join(_UNITS.split())})(?![A-Za-z])|[万亿]?(?:公里|公斤|[美欧]?元|人)|[万亿]))
+    | (?P<quantity>[$€£¥]\ ?\d[\d.,]*+(?:\ ?(?:{"|".join(sorted(MAGNITUDES))})\b)?
+        | \d[\d.,]*+\ ?(?:[%€]|(?:(?:Millionen|Milliarden)\sEuro|°[CF]|{"|".join(sorted(UNITS))})(?![A-Za-z])
+            |[万亿]?(?:公里|公斤|[美欧]?元|人)|[万亿]))
     | (?P<code>(?=[\w/-]{{0,64}}[A-Z])[A-Z0-9]++(?:[-_/][A-Z0-9]++)++(?![a-z])
         | [A-Z]+\d\d[A-Z0-9]* | [A-Z]{{2,}}\d[A-Z0-9]* | [vV]?\d+(?:\.\d+){{2,}})""",
     re.VERBOSE,
@@ -62,8 +51,8 @@ def shapes(text: str) -> list[Mention]:
     if "@" in text:
         urls = [(one.start, one.end) for one in found]
         found += [Mention(one.group(), "email", *one.span()) for one in _EMAIL.finditer(without(text, urls))]
-    found += list(_numeric(without(text, sorted((one.start, one.end) for one in found))))
-    found += list(_quotes(text))
+    found += numbers(without(text, sorted((one.start, one.end) for one in found)))
+    found += quotes(text)
     return found
 
 
@@ -78,7 +67,18 @@ def without(text: str, spans: Sequence[tuple[int, int]]) -> str:
     return "".join((*parts, text[at:]))
 
 
-def _numeric(text: str) -> Iterator[Mention]:
+def numbers(text: str) -> Iterable[Mention]:
+    """Dates, times, amounts and codes, in order."""
+    fast = compiled_lexicon()
+    return plain_numbers(text) if fast is None else _shaped(text, fast.numbers(text))
+
+
+def _shaped(text: str, found: list[tuple[int, int, int]]) -> Iterator[Mention]:
+    return (Mention(text[start:end], SHAPES[shape], start, end) for start, end, shape in found)
+
+
+def plain_numbers(text: str) -> Iterator[Mention]:
+    """The same in Python: what the compiled equals."""
     end = 0
     while (digit := _DIGIT.search(text, end)) is not None:
         start = _first_sign(text, digit.start(), end)
@@ -109,19 +109,26 @@ def _first_sign(text: str, digit: int, end: int) -> int:
     return start - 2 if start > end + 1 and text[start - 1] == " " and text[start - 2] in _CURRENCIES else start
 
 
-def _month_before(text: str, start: int, end: int) -> int:
+def _month_before(text: str, number: int, end: int) -> int:
     """Where the month before a number begins; the number's own start where none stands there."""
-    if start - 2 <= end or text[start - 1] != " ":
-        return start
-    before = _LAST_WORD.search(text, max(end, start - _LONGEST_MONTH - 1), start - 1)
-    at, word = (before.start(), before[1]) if before is not None else (start, "")
-    if word in ("de", "del"):
-        month = _month_before(text, at, end)
-        return month if month < at else start
-    return at if word in _MONTHS else start
+    start = number
+    while start - 2 > end and text[start - 1] == " ":
+        before = _LAST_WORD.search(text, max(end, start - _LONGEST_MONTH - 1), start - 1)
+        if before is None:
+            return number
+        start = before.start()
+        if before[1] not in ("de", "del"):
+            return start if before[1] in MONTHS else number
+    return number
 
 
-def _quotes(text: str) -> Iterator[Mention]:
+def quotes(text: str) -> Iterable[Mention]:
+    """What stands in quotation marks, in order, without them."""
+    return plain_quotes(text) if compiled is None else _shaped(text, compiled.quotes(text))
+
+
+def plain_quotes(text: str) -> Iterator[Mention]:
+    """The same in Python: what the compiled equals."""
     end = 0
     # To look for one of the opening signs is much faster than to try all that they may open.
     while (opening := _OPENING.search(text, end)) is not None:

@@ -14,10 +14,10 @@ from monograph.derive.extract.clues import (
 )
 
 VERBS = ("is", "was", "are", "were", "ist", "war", "es", "fue", "era", "est", "était", "fut", "è", "fu")
-_ARTICLES = words("a an the one among ein eine einer der die das un una une uno unos unas el la le les il lo i gli su")
+ARTICLES = words("a an the one among ein eine einer der die das un una une uno unos unas el la le les il lo i gli su")
 _DEFINED = re.compile(
     rf"\s*(?:\([^)]{{0,200}}\)\s*)?,?\s*(?:{'|'.join(VERBS)})\s+(?:stat[oa]\s+)?"
-    rf"(?:{'|'.join(sorted(_ARTICLES))})\b(?P<what>[^.\n;]{{3,160}})",
+    rf"(?:{'|'.join(sorted(ARTICLES))})\b(?P<what>[^.\n;]{{3,160}})",
     re.IGNORECASE,
 )
 _BORN = re.compile(

@@ -1,0 +1,214 @@
+// What Python sees of the graph's part of the pass. The interpreter's lock is kept: what is gone over are Python's objects.
+#include "bindings.hpp"
+#include "chunk_names.hpp"
+#include "keys.hpp"
+#include "sentences.hpp"
+#include "slots.hpp"
+#include "text.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include <stdexcept>
+#include <unordered_map>
+#include <utility>
+
+namespace monograph {
+
+namespace {
+
+constexpr std::size_t LEAST_DIGITS = 5; // Of a day that is named with its year.
+constexpr View PREFIXES[] = {U"Mc", U"Mac", U"De", U"Di", U"Du", U"La", U"Le", U"Van", U"Von"};
+
+bool is_capital(char32_t code) { return code >= U'A' && code <= U'Z'; }
+
+// A name written as one word, as chats have it, in its parts; false for one that is not.
+bool in_parts(const Text &name, std::u32string &out) {
+    const Unicode &unicode = Unicode::tables();
+    out.clear();
+    std::size_t begin = 0, parts = 0, shortest = name.size();
+    View prefix;
+    for (std::size_t at = 0; at < name.size(); ++at) {
+        const auto code = static_cast<char32_t>(name[at]);
+        if (code == U' ') return false;
+        const char32_t before = at ? static_cast<char32_t>(name[at - 1]) : U' ';
+        if (is_capital(code) && unicode.is(before, WORD) && !unicode.is(before, DECIMAL) && before != U'_' && !is_capital(before)) {
+            shortest = std::min(shortest, at - begin);
+            begin = at;
+            ++parts;
+            if (parts == 1)
+                for (const View one : PREFIXES)
+                    if (View(out) == one) return false;
+            out += U' ';
+        }
+        out += code;
+    }
+    return parts > 0 && std::min(shortest, name.size() - begin) > 1;
+}
+
+bool may_hold_day(const Text &name) {
+    std::size_t digits = 0;
+    for (std::size_t at = 0; at < name.size(); ++at) digits += Unicode::tables().is(name[at], DECIMAL);
+    return digits >= LEAST_DIGITS;
+}
+
+// The names of documents' chunks: how their keys are made, and what is made of them.
+class Naming {
+  public:
+    // ``ask`` gives the key of a (name, kind) that is left to the twin.
+    Naming(const nb::dict &sets, const nb::list &kinds, std::size_t longest_key, nb::object named, nb::object mention, nb::object ask)
+        : lexicon_(sets, nb::dict(), nb::dict(), nb::dict()), kinds_(kinds), longest_(longest_key), named_(std::move(named)), mention_(std::move(mention)), ask_(std::move(ask)) {
+        if (!PyType_Check(named_.ptr()) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject *>(named_.ptr()), &PyTuple_Type) || kinds.size() > 64)
+            throw std::invalid_argument("names are tuples, of 64 kinds at most");
+        person_ = place_of_kind("person");
+        name_ = place_of_kind("name");
+        date_ = place_of_kind("date");
+    }
+
+    // Of each chunk its names, and which of its mentions stand in brackets behind which; None for what is left to the twin.
+    nb::object of_chunks(const nb::list &texts, const nb::list &mentions, const nb::object &cannot_link) const {
+        const Texts written(texts);
+        if (mentions.size() != written.size()) throw std::invalid_argument("give the mentions of each text");
+        Keys keys;
+        std::vector<std::vector<Occurrence>> found(written.size());
+        for (std::size_t at = 0; at < written.size(); ++at)
+            if (!read(nb::borrow<nb::object>(mentions[at]), keys, found[at])) return nb::none();
+        std::vector<std::uint32_t> full;
+        if (!full_names(keys, lexicon_, apart(cannot_link), full)) return nb::none();
+        ChunkNames names(keys, full, lexicon_, std::uint64_t{1} << person_ | std::uint64_t{1} << name_);
+        std::vector<nb::object> made(keys.size());
+        nb::list chunks;
+        for (std::size_t at = 0; at < written.size(); ++at) {
+            const auto own = names.of(found[at], sentence_starts(written[at]));
+            chunks.append(nb::make_tuple(as_tuple(own, keys, made), in_brackets(written[at], found[at])));
+        }
+        return chunks;
+    }
+
+  private:
+    std::uint8_t place_of_kind(const char *kind) const {
+        for (std::size_t at = 0; at < kinds_.size(); ++at)
+            if (nb::cast<std::string>(kinds_[at]) == kind) return static_cast<std::uint8_t>(at);
+        throw std::invalid_argument(std::string("there is no kind ") + kind);
+    }
+
+    // The number of a kind; false for one of an extractor's own.
+    bool kind_of(nb::handle kind, std::uint8_t &out) const {
+        for (std::size_t at = 0; at < kinds_.size(); ++at)
+            if (PyList_GET_ITEM(kinds_.ptr(), static_cast<Py_ssize_t>(at)) == kind.ptr()) {
+                out = static_cast<std::uint8_t>(at);
+                return true;
+            }
+        for (std::size_t at = 0; at < kinds_.size(); ++at)
+            if (PyUnicode_Check(kind.ptr()) && PyUnicode_Compare(PyList_GET_ITEM(kinds_.ptr(), static_cast<Py_ssize_t>(at)), kind.ptr()) == 0) {
+                out = static_cast<std::uint8_t>(at);
+                return true;
+            }
+        return false;
+    }
+
+    static bool place(PyObject *given, std::size_t &out) {
+        if (!given || !PyLong_Check(given)) return false;
+        const Py_ssize_t value = PyLong_AsSsize_t(given);
+        if (value < 0) {
+            PyErr_Clear();
+            return false;
+        }
+        out = static_cast<std::size_t>(value);
+        return true;
+    }
+
+    bool read(const nb::object &mentions, Keys &keys, std::vector<Occurrence> &out) const {
+        if (!PyTuple_Check(mentions.ptr())) return false;
+        for (nb::handle one : nb::borrow<nb::tuple>(mentions)) {
+            if (Py_TYPE(one.ptr()) != reinterpret_cast<PyTypeObject *>(mention_.ptr())) return false;
+            const nb::object name = nb::borrow(own_name_.of(one.ptr())), kind = nb::borrow(kind_.of(one.ptr()));
+            Occurrence found{};
+            if (!name.is_valid() || !kind.is_valid() || !PyUnicode_Check(name.ptr()) || !kind_of(kind, found.kind)) return false;
+            if (!place(start_.of(one.ptr()), found.start) || !place(end_.of(one.ptr()), found.end)) return false;
+            found.key = key_of_mention(name, kind, found.kind, keys);
+            if (found.kind == person_) keys.tell(found.key, Keys::TOLD_PERSON);
+            if (found.kind == name_) keys.tell(found.key, Keys::TOLD_NAME);
+            out.push_back(found);
+        }
+        return true;
+    }
+
+    std::uint32_t key_of_mention(const nb::object &name, const nb::object &kind, std::uint8_t place, Keys &keys) const {
+        thread_local std::u32string key, parts;
+        const Text text(name.ptr());
+        const bool is_parted = place == person_ && in_parts(text, parts);
+        const bool is_asked = place == date_ && may_hold_day(text);
+        if (!is_asked && key_of((is_parted ? Text(parts) : text).head(2 * longest_), longest_, key)) return keys.number(key);
+        const nb::object told = ask_(name, kind);
+        if (!PyUnicode_Check(told.ptr())) throw nb::type_error("a key is a str");
+        const Text answer(told.ptr());
+        key.clear();
+        for (std::size_t at = 0; at < answer.size(); ++at) key += static_cast<char32_t>(answer[at]);
+        return keys.number(key);
+    }
+
+    static std::function<bool(View, View)> apart(const nb::object &cannot_link) {
+        const bool is_any = nb::len(cannot_link) > 0;
+        return [cannot_link, is_any](View one, View other) {
+            if (!is_any) return false;
+            const nb::tuple pair = nb::make_tuple(as_str(std::u32string(one)), as_str(std::u32string(other)));
+            const int found = PySequence_Contains(cannot_link.ptr(), pair.ptr());
+            if (found < 0) throw nb::python_error();
+            return found == 1;
+        };
+    }
+
+    nb::object as_tuple(const std::vector<NameOfChunk> &names, const Keys &keys, std::vector<nb::object> &made) const {
+        nb::object all = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(names.size())));
+        auto *type = reinterpret_cast<PyTypeObject *>(named_.ptr());
+        for (std::size_t at = 0; at < names.size(); ++at) {
+            const NameOfChunk &one = names[at];
+            if (!made[one.key].is_valid()) made[one.key] = as_str(std::u32string(keys[one.key]));
+            PyObject *name = type->tp_alloc(type, 4);
+            if (!name) throw nb::python_error();
+            PyTuple_SET_ITEM(name, 0, nb::object(made[one.key]).release().ptr());
+            PyTuple_SET_ITEM(name, 1, nb::borrow(PyList_GET_ITEM(kinds_.ptr(), one.kind)).release().ptr());
+            PyTuple_SET_ITEM(name, 2, PyLong_FromLong(one.first));
+            PyTuple_SET_ITEM(name, 3, PyLong_FromLong(one.second));
+            PyObject_GC_UnTrack(name); // It holds texts and numbers: the collector need not look for a way back to it.
+            PyTuple_SET_ITEM(all.ptr(), static_cast<Py_ssize_t>(at), name);
+        }
+        return all;
+    }
+
+    // (mention, the one in brackets behind it), by their places: North Atlantic Treaty Organization (NATO).
+    static nb::list in_brackets(const Text &text, const std::vector<Occurrence> &mentions) {
+        nb::list pairs;
+        std::unordered_map<std::size_t, std::size_t> by_start; // The last that begins there.
+        for (std::size_t at = 0; at < mentions.size(); ++at) {
+            const std::size_t end = mentions[at].end;
+            if (end + 1 >= text.size() || text[end] != ' ' || text[end + 1] != '(') continue;
+            if (by_start.empty())
+                for (std::size_t one = 0; one < mentions.size(); ++one) by_start[mentions[one].start] = one;
+            const auto within = by_start.find(end + 2);
+            if (within == by_start.end()) continue;
+            const std::size_t last = mentions[within->second].end;
+            if (last < text.size() && text[last] == ')') pairs.append(nb::make_tuple(at, within->second));
+        }
+        return pairs;
+    }
+
+    Lexicon lexicon_;
+    nb::list kinds_;
+    std::size_t longest_;
+    nb::object named_, mention_, ask_;
+    Slot own_name_{mention_, "name"}, kind_{mention_, "kind"}, start_{mention_, "start"}, end_{mention_, "end"};
+    std::uint8_t person_ = 0, name_ = 0, date_ = 0;
+};
+
+} // namespace
+
+void bind_graph(nb::module_ &module) {
+    nb::class_<Naming>(module, "Naming", "How the names of a document's chunks are told.")
+        .def(nb::init<const nb::dict &, const nb::list &, std::size_t, nb::object, nb::object, nb::object>(), nb::arg("sets"), nb::arg("kinds"),
+             nb::arg("longest_key"), nb::arg("named"), nb::arg("mention"), nb::arg("ask"))
+        .def("of_chunks", &Naming::of_chunks, nb::arg("texts"), nb::arg("mentions"), nb::arg("cannot_link"),
+             "Of each chunk its names, and pairs of mentions of which one stands in brackets; None for what is left to the twin.");
+}
+
+} // namespace monograph

@@ -1,0 +1,128 @@
+"""The graph's part of the pass over a text: compiled and in Python it gives the same names of chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import scripts
+from monograph.derive.extract.pattern import mentions as pattern_mentions
+from monograph.graph.chunk_names import Named, chunk_names, compiled_naming, plain_chunk_names
+from monograph.graph.names import LONGEST_KEY, mention_key
+from monograph.text_pass import compiled
+from monograph.values import ENTITY_KINDS, Mention
+
+if compiled is None:
+    pytest.skip("nothing was compiled on this machine", allow_module_level=True)
+
+
+def assert_same_names(
+    texts: list[str], mentions: Sequence[tuple[Mention, ...]], cannot_link: Collection[tuple[str, str]]
+) -> bool:
+    """Whether all that is compiled did it, and the twin nothing."""
+    fast = compiled_naming()
+    assert fast is not None
+    wanted = plain_chunk_names(texts, mentions, cannot_link)
+    made = fast.of_chunks(texts, list(mentions), cannot_link)
+    assert made is None or made == wanted
+    assert chunk_names(texts, mentions, cannot_link) == wanted
+    assert all(type(one) is Named for names, _ in made or () for one in names)
+    return made is not None
+
+
+NAMES = st.lists(
+    st.sampled_from(
+        ["Ann", "T.", "B.", "J. R. R.", "Renk", "Tobias", "Anna", "Mr.", "Dr", "Mrs", "Señor", "Prize", "of", "by", "and", "The", "JenniferMoore",
+         "McDonald", "LaCroix", "VanAllen", "ABc", "aB", "МоскваБар", "ÉlanVital", "А.", "Ольга", "Пушкин", "²", "½", "Ⅷ", "〇", "北京", "王", "ß", "İz",
+         "O'Brien's", "1 May 2020", "2020-05-01", "٢٠٢٠-٠٥-٠١", "20200501", "31.02.2020", "1999", "May 1999", "\u0378", "\ud800", "x_y", "-", "!", "a", "é",
+         "z" * 170, "q" * 330, "NATO", "North Atlantic"]
+    )
+    | scripts.WORDS,
+    min_size=1, max_size=4,
+).flatmap(lambda parts: st.sampled_from([" ", " ", "", "-"]).map(lambda joint: joint.join(parts)))  # fmt: skip
+
+KINDS = st.sampled_from(["person", "person", "name", "name", "name", "date", *ENTITY_KINDS]).map(str)
+PLACES = st.integers(0, 60) | st.sampled_from([300, 70_000])
+TEXTS = (
+    st.lists(st.sampled_from([" (", ") ", "Ann", "NATO", "a. ", "\n", "é "]) | scripts.WORDS, max_size=30).map("".join)
+    | scripts.TEXTS
+)
+CHUNKS = st.lists(st.tuples(TEXTS, st.lists(st.builds(Mention, NAMES, KINDS, PLACES, PLACES), max_size=12).map(tuple)), max_size=4)  # fmt: skip
+APART = st.sampled_from([(), {("renk", "t renk"), ("ann", "ann renk")}, frozenset({("tobias", "tobias renk"), ("renk", "tobias renk")})])  # fmt: skip
+
+
+@settings(deadline=None, max_examples=1_000)
+@given(CHUNKS, APART)
+def test_names_of_chunks(
+    chunks: list[tuple[str, tuple[Mention, ...]]], cannot_link: Collection[tuple[str, str]]
+) -> None:
+    assert_same_names([text for text, _ in chunks], [some for _, some in chunks], cannot_link)
+
+
+@settings(deadline=None, max_examples=300)
+@given(NAMES | scripts.TEXTS, KINDS)
+def test_keys_of_mentions(name: str, kind: str) -> None:
+    fast = compiled_naming()
+    assert fast is not None
+    made = fast.of_chunks(["x"], [(Mention(name, kind, 0, 1),)], ())
+    key = mention_key(name, kind)
+    if made is not None and (len(key) > 1 or not key.isascii()):
+        assert kind in ("name", "person") or made[0][0][0].key == key
+    assert made is None or made == plain_chunk_names(["x"], [(Mention(name, kind, 0, 1),)], ())
+    assert all(len(one.key) <= LONGEST_KEY for names, _ in made or () for one in names)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(scripts.TEXTS, min_size=1, max_size=3))
+def test_names_that_patterns_find(texts: list[str]) -> None:
+    assert_same_names(texts, [tuple(pattern_mentions(text)) for text in texts], ())
+
+
+@pytest.mark.parametrize(
+    "mention",
+    [
+        Mention("Ann", "starship", 0, 3),
+        Mention("Ann", "name", -1, 3),
+        Mention("Ann", "name", 0, -1),
+        Mention("Ann", "name", 1 << 70, 3),
+        Mention("Ⅷ. Ann", "name", 0, 3),
+    ],
+)
+def test_what_patterns_never_tell_is_left_to_the_twin(mention: Mention) -> None:
+    renk = Mention("T. Renk", "person", 0, 3)
+    assert assert_same_names(["Ann (T. Renk)"], [(mention, renk)], ()) == (mention.name != "Ann")
+
+
+def test_more_names_and_sentences_than_are_kept() -> None:
+    text = "Ann. " * 400
+    mentions = tuple(Mention(f"Name{n % 700}", "name", n, n + 1) for n in range(2_000))
+    assert assert_same_names([text, text], [mentions, mentions[::-1]], ())
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    fast = compiled_naming()
+    assert fast is not None
+    with pytest.raises(ValueError, match="mentions of each text"):
+        fast.of_chunks(["a"], [], ())
+    with pytest.raises(TypeError, match="a text is a str"):
+        fast.of_chunks([1], [()], ())  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="no kind person"):
+        compiled.Naming({}, ["name"], 10, Named, Mention, mention_key)
+    with pytest.raises(ValueError, match="names are tuples"):
+        compiled.Naming({}, list(ENTITY_KINDS), 10, str, Mention, mention_key)  # type: ignore[type-var]
+    odd = compiled.Naming({}, list(ENTITY_KINDS), 10, Named, Mention, lambda name, kind: 1)  # type: ignore[arg-type, return-value]
+    with pytest.raises(TypeError, match="a key is a str"):
+        odd.of_chunks(["a"], [(Mention("20200501", "date", 0, 1),)], ())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", scripts.CORPORA)
+def test_names_of_corpora(shared: Path, name: str) -> None:
+    texts = list(scripts.corpus(shared, name, 1_000))
+    found = [tuple(pattern_mentions(text)) for text in texts]
+    for at in range(0, len(texts), 5):
+        assert_same_names(texts[at : at + 5], found[at : at + 5], ())
