@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 from monograph.errors import InputError
 from monograph.values import Float32
-from monograph.vectors.kernel import reference, reference_graph
+from monograph.vectors.kernel import reference, reference_codes, reference_graph
 
 _top_k, _scan, _checksum = reference.top_k, reference.scan, reference.checksum
 _walk, _graph_insert, _graph_remove = reference_graph.walk, reference_graph.graph_insert, reference_graph.graph_remove
-_graph_check = reference_graph.graph_check
+_graph_check, _encode = reference_graph.graph_check, reference_codes.encode
 IMPLEMENTATION: Literal["compiled", "numpy"] = "numpy"
 try:
     from monograph.vectors.kernel import _kernel
@@ -28,13 +28,14 @@ else:
     IMPLEMENTATION = "compiled"
     _top_k, _scan, _checksum = _kernel.top_k, _kernel.scan, _kernel.checksum
     _walk, _graph_insert, _graph_remove = _kernel.walk, _kernel.graph_insert, _kernel.graph_remove
-    _graph_check = _kernel.graph_check
+    _graph_check, _encode = _kernel.graph_check, _kernel.encode
 
 __all__ = [
     "IMPLEMENTATION",
     "DamagedBytes",
     "Pool",
     "checksum",
+    "encode",
     "graph_check",
     "graph_insert",
     "graph_remove",
@@ -119,6 +120,35 @@ def checksum(data: bytes) -> int:
         return _checksum(data)
     except _KERNEL_ERRORS as error:
         raise _ours(error, "checksum", "bytes", data) from None
+
+
+def encode(vectors: Float32, centre: Bits, scale: float, planes: int) -> tuple[Bits, Float32]:
+    """Compact codes of vectors that lie near a centre: see :mod:`~monograph.vectors.kernel.reference_codes`.
+
+    Parameters
+    ----------
+    vectors:
+        float32 (n, d), C-contiguous, finite.
+    centre, scale:
+        uint8 (d,): (centre - 128) * scale is subtracted from each vector.
+    planes:
+        1 or 2: bits a dimension.
+
+    Returns
+    -------
+    (codes, scales): uint8 (n, planes * groups), a half byte in each, where groups is d / 4 brought up to a multiple of
+    four; float32 (n,).
+
+    Raises
+    ------
+    InputError
+        If a shape, type or number is wrong, or a vector is not finite.
+    """
+    try:
+        return _encode(vectors, centre, scale, planes)
+    except _KERNEL_ERRORS as error:
+        expected = "float32 (n, d) and uint8 (d,), C-contiguous, and two numbers"
+        raise _ours(error, "encode", expected, vectors, centre, scale, planes) from None
 
 
 def scan(

@@ -9,6 +9,9 @@ def checksum(data: bytes) -> int: ...
 def top_k(
     vectors: npt.NDArray[np.float32], query: npt.NDArray[np.float32], k: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]: ...
+def encode(
+    vectors: npt.NDArray[np.float32], centre: npt.NDArray[np.uint8], scale: float, planes: int
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]: ...
 def scan(
     bodies: Sequence[bytes],
     query: npt.NDArray[np.float32],
