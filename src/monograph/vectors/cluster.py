@@ -73,8 +73,8 @@ class Entries:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def take(self, rows: npt.NDArray[np.generic]) -> Entries:
-        """Some of the rows: by number, or by a mask."""
+    def take(self, rows: npt.NDArray[np.generic] | slice) -> Entries:
+        """Some of the rows: by number, by a mask, or from one to another."""
         return Entries(self.ids[rows], self.scales[rows], self.biases[rows], self.codes[rows], self.centre)
 
     def alive(self) -> Entries:

@@ -22,12 +22,11 @@ from monograph.store.filters import Allowed
 from monograph.values import Float32, IndexStats, arguments
 from monograph.vectors import calibrate, cost, kernel, update
 from monograph.vectors.calibrate import Calibration
-from monograph.vectors.design import DEFAULT_DESIGN, Design
+from monograph.vectors.design import DEFAULT_DESIGN, Design, Space
 from monograph.vectors.exact import ExactIndex
 from monograph.vectors.memory import Memory, State
-from monograph.vectors.search import Bits, Neighbours, Query, Search, exact, prepare, prepare_many, probes
-from monograph.vectors.stop import StopCondition
-from monograph.vectors.update import Space, Update
+from monograph.vectors.search import Bits, Effort, Neighbours, Query, Search, exact, prepare, prepare_many, probes
+from monograph.vectors.update import Update
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 
@@ -77,7 +76,7 @@ class EcoVectorIndex:
             raise InputError(f"target_recall is {target_recall}", "give more than 0, at most 1")
         self.cache_bytes = arguments.whole_number(cache_bytes, "cache_bytes", 0, arguments.MOST_BYTES)
         self._memory = Memory(space, self.cache_bytes)
-        self._stops: dict[tuple[int, int, float], StopCondition] = {}
+        self._efforts: dict[tuple[int, int, float], Effort] = {}
 
     def allowed(self, connection: Connection, condition: Allowed) -> Bits:
         """Bitmap of the memo rows that a filter allows, for :class:`~monograph.vectors.search.Query`."""
@@ -106,19 +105,17 @@ class EcoVectorIndex:
         if state is None:
             return self._unbuilt(connection, vector, query)
         asked = prepare(vector, state.space.dimension, state.space.design.metric)
-        search = Search(query, self._stop(state, query), asked, state.space.design)
+        search = Search(query, self._effort(state, query), asked, state.space)
         few = self._few(connection, query)
         if few is not None:
             return exact(connection, few, search, asked)
         bodies = self._memory.bodies
         order = probes(state.centroids, asked, state.likely) if query.k else iter(())
-        try:
+        with _told(connection):
             for cluster in self._announced(connection, order):
                 if search.probe(connection, cluster, bodies(connection, cluster, state.version)):
                     return search.finish(connection, "enough", self._memory.ahead)
-        except kernel.DamagedBytes as fault:
-            raise _damaged(connection, str(fault)) from None
-        return self._all_searched(connection, query, search, asked)
+            return self._all_searched(connection, query, search, asked)
 
     def search_many(self, connection: Connection, vectors: Float32, query: Query) -> list[Neighbours]:
         """Search for many vectors, each as :meth:`search` would; a cluster is read once a round for all that probe it.
@@ -134,8 +131,8 @@ class EcoVectorIndex:
         if state is None:
             return [self._unbuilt(connection, vector, query) for vector in vectors]
         asked = [prepare(vector, state.space.dimension, state.space.design.metric) for vector in vectors]
-        stop = self._stop(state, query)
-        searches = [Search(query, stop, one, state.space.design) for one in asked]
+        how = self._effort(state, query)
+        searches = [Search(query, how, one, state.space) for one in asked]
         few = self._few(connection, query)
         if few is not None:
             return [exact(connection, few, search, one) for search, one in zip(searches, asked, strict=True)]
@@ -152,12 +149,13 @@ class EcoVectorIndex:
                     if done:
                         enough.add(place)
                         del going[place]
-        return [
-            search.finish(connection, "enough", self._memory.ahead)
-            if place in enough
-            else self._all_searched(connection, query, search, asked[place])
-            for place, search in enumerate(searches)
-        ]
+        with _told(connection):
+            return [
+                search.finish(connection, "enough", self._memory.ahead)
+                if place in enough
+                else self._all_searched(connection, query, search, asked[place])
+                for place, search in enumerate(searches)
+            ]
 
     def close(self) -> None:
         """Let go of the file. A later search opens it again."""
@@ -181,20 +179,22 @@ class EcoVectorIndex:
         """A file whose index waits to be built, and that cannot be written here: every vector is compared."""
         return ExactIndex(self.design, self.space).search(connection, vector, query)
 
-    def _stop(self, state: State, query: Query) -> StopCondition:
+    def _effort(self, state: State, query: Query) -> Effort:
+        asked = (state.structure, query.k, self.target_recall)
+        usual = self._efforts.get(asked)
+        if usual is None:
+            calibration = state.calibration
+            width = calibration.width(query.k, self.target_recall) or max(state.space.design.widths)
+            usual = Effort(calibration.condition(query.k, self.target_recall), width)
+            self._efforts = {asked: usual}
         if query.stop is not None:
-            return query.stop
+            return Effort(query.stop, usual.width)
         allowed = query.count_allowed()
         if allowed:
             # A load brings so much less of what is allowed.
             stretch = max(1.0, (state.calibration.vectors / allowed) ** 0.5)
-            return state.calibration.condition(query.k, self.target_recall, stretch=stretch)
-        asked = (state.structure, query.k, self.target_recall)
-        known = self._stops.get(asked)
-        if known is None:
-            known = state.calibration.condition(query.k, self.target_recall)
-            self._stops = {asked: known}
-        return known
+            return Effort(state.calibration.condition(query.k, self.target_recall, stretch=stretch), usual.width)
+        return usual
 
     def _few(self, connection: Connection, query: Query) -> list[int] | None:
         """The allowed vectors, where they are so few that each is compared."""

@@ -15,10 +15,9 @@ from monograph.store.unreadable import UNDECODABLE
 from monograph.vectors import centroids as central
 from monograph.vectors import kernel
 from monograph.vectors.calibrate import Calibration
-from monograph.vectors.design import Design
+from monograph.vectors.design import Design, Space
 from monograph.vectors.kernel.reference import MOST_DIMENSIONS
 from monograph.vectors.search import Bits
-from monograph.vectors.update import Space
 
 _FILTERS = 16
 
