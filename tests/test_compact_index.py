@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +20,9 @@ from monograph.vectors import verify
 from monograph.vectors.cluster import COMPACT, Metric, Precision
 from monograph.vectors.design import Design
 from monograph.vectors.index import EcoVectorIndex
-from monograph.vectors.search import Query
-from monograph.vectors.stop import Budget, Never
-from test_vector_index import METRICS, bitmap, clumps, filled, remember, scores_of
+from monograph.vectors.search import Neighbours, Query, Search, prepare, probes
+from monograph.vectors.stop import Budget, Never, RankAware, Ranks, VBase, reciprocal_rank
+from test_vector_index import DIMENSION, METRICS, Vectors, bitmap, clumps, filled, remember, scores_of
 
 
 @pytest.fixture
@@ -149,7 +150,7 @@ def test_damaged_codes_are_told_and_mended(tmp_path: Path, damage: str, said: st
     by_hand = connected(path)
     by_hand.execute(damage)
     by_hand.close()
-    database = Database(path)
+    database, index = Database(path), EcoVectorIndex(design=Design(precision="bits2"))
     with database.read() as connection:
         assert any("codes" in fault for fault in verify.faults(connection, index.space))
         with pytest.raises(DamagedFile, match=said):
@@ -204,3 +205,66 @@ def remember_in(
     """Memo rows of vectors that are in no memo: the index itself reads none of them."""
     assert not connection.execute("SELECT count(*) FROM memo").fetchone()[0]
     return np.arange(1, len(made) + 1, dtype=np.int64)
+
+
+class OwnCondition:
+    """Enough when two loads brought nothing."""
+
+    def after(self, loads: Sequence[Ranks]) -> bool:
+        return len(loads) >= 2 and not any(loads[-2:])
+
+
+def one_by_one(connection: sqlite3.Connection, index: EcoVectorIndex, query: Vectors, asked: Query) -> Neighbours:
+    """The same search, a cluster at a time, by what the kernel's scan finds."""
+    state = index._must(connection)
+    vector = prepare(query, DIMENSION, state.space.design.metric)
+    search = Search(asked, index._effort(state, asked), vector, state.space)
+    for cluster in probes(state.centroids, vector):
+        if search.probe(connection, cluster, store.bodies(connection, cluster)):
+            return search.finish(connection, "enough", index._memory.ahead)
+    return search.finish(connection, "all", index._memory.ahead)
+
+
+@pytest.mark.parametrize("cache", [0, 30_000, 150_000, 8 << 20])
+@pytest.mark.parametrize("precision", COMPACT)
+def test_what_is_in_memory_changes_nothing_but_the_time(database: Database, precision: Precision, cache: int) -> None:
+    index, made = filled(database, Design(precision=precision, cluster_size=30), 1_500)
+    bits = bitmap(range(1, 1_500, 2), 1_501)
+    conditions = (
+        Never(),
+        Budget(5),
+        VBase(4, 3),
+        RankAware(window=4),
+        RankAware(reciprocal_rank, 0.3, 2),
+        OwnCondition(),
+    )
+    other = EcoVectorIndex(design=index.design, cache_bytes=cache)
+    with database.read() as connection:
+        for query in clumps(6, seed=77):
+            for condition in conditions:
+                for allowed in (None, bits):
+                    asked = Query(10, allowed, condition)
+                    expected = one_by_one(connection, index, query, asked)
+                    for _ in range(2):
+                        assert other.search(connection, query, asked) == expected
+        memory = other.stats(connection).memory - other._must(connection).centroids.memory
+        assert memory <= cache
+        assert bool(memory) == bool(cache)
+    with database.write() as connection:
+        other.delete(connection, list(range(1, 700)))
+        found = other.search(connection, made[0], Query(10, stop=Never()))
+        assert min(found.items) >= 700
+
+
+def test_many_threads_share_what_is_in_memory(database: Database) -> None:
+    index, made = filled(database, Design(precision="bits2", cluster_size=20), 1_500)
+    with database.read() as connection:
+        expected = [index.search(connection, one, Query(5, stop=Budget(8))).items for one in made[:200]]
+    fresh = EcoVectorIndex(design=index.design)
+
+    def search(place: int) -> tuple[int, ...]:
+        with database.read() as connection:
+            return fresh.search(connection, made[place], Query(5, stop=Budget(8))).items
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(search, range(200))) == expected

@@ -14,7 +14,7 @@ from monograph.store.database import Connection
 from monograph.values import Float32
 from monograph.vectors import kernel
 from monograph.vectors.cluster import Centre, Entries, encode, encode_about, joined, pack, unpack
-from monograph.vectors.design import Design
+from monograph.vectors.design import Design, Space
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 
@@ -43,7 +43,7 @@ class Items:
         return cls(design, encode(ids, vectors, design.metric, design.by_value), vectors)
 
     @classmethod
-    def held(cls, connection: Connection, space: int, design: Design, entries: list[Entries]) -> Items:
+    def held(cls, connection: Connection, space: Space, entries: list[Entries]) -> Items:
         """Vectors that clusters hold, each once, by memo row.
 
         Raises
@@ -51,11 +51,14 @@ class Items:
         DamagedBytes
             If the codes that compact ones are of are not there, or not what was written.
         """
+        design = space.design
         if not design.compact:
             coded = _distinct(joined(entries))
             return cls(design, coded, coded.vectors())
-        wanted = np.unique(np.concatenate([part.ids for part in entries])) if entries else np.empty(0, dtype=np.int64)
-        found = [unpack(body) for body in codes.load(connection, space, wanted.tolist())]
+        wanted = np.unique(np.concatenate([part.ids for part in entries]))
+        if not len(wanted):
+            return cls.of(design, wanted, np.empty((0, space.dimension), dtype=np.float32))
+        found = [unpack(body) for body in codes.load(connection, space.number, wanted.tolist())]
         if sum(map(len, found)) != len(wanted):
             raise kernel.DamagedBytes("vectors lack the codes that they are compared by")
         coded = _distinct(joined(found))

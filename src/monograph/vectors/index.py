@@ -22,6 +22,7 @@ from monograph.store.filters import Allowed
 from monograph.values import Float32, IndexStats, arguments
 from monograph.vectors import calibrate, cost, kernel, update
 from monograph.vectors.calibrate import Calibration
+from monograph.vectors.compact import CompactSearch
 from monograph.vectors.design import DEFAULT_DESIGN, Design, Space
 from monograph.vectors.exact import ExactIndex
 from monograph.vectors.memory import Memory, State
@@ -105,10 +106,13 @@ class EcoVectorIndex:
         if state is None:
             return self._unbuilt(connection, vector, query)
         asked = prepare(vector, state.space.dimension, state.space.design.metric)
-        search = Search(query, self._effort(state, query), asked, state.space)
+        how = self._effort(state, query)
         few = self._few(connection, query)
         if few is not None:
-            return exact(connection, few, search, asked)
+            return exact(connection, few, Search(query, how, asked, state.space), asked)
+        if state.space.design.compact:
+            return self._search_compact(connection, state, query, how, asked)
+        search = Search(query, how, asked, state.space)
         bodies = self._memory.bodies
         order = probes(state.centroids, asked, state.likely) if query.k else iter(())
         with _told(connection):
@@ -132,8 +136,10 @@ class EcoVectorIndex:
             return [self._unbuilt(connection, vector, query) for vector in vectors]
         asked = [prepare(vector, state.space.dimension, state.space.design.metric) for vector in vectors]
         how = self._effort(state, query)
-        searches = [Search(query, how, one, state.space) for one in asked]
         few = self._few(connection, query)
+        if state.space.design.compact and few is None:
+            return [self._search_compact(connection, state, query, how, one) for one in asked]
+        searches = [Search(query, how, one, state.space) for one in asked]
         if few is not None:
             return [exact(connection, few, search, one) for search, one in zip(searches, asked, strict=True)]
         enough: set[int] = set()
@@ -156,6 +162,15 @@ class EcoVectorIndex:
                 else self._all_searched(connection, query, search, asked[place])
                 for place, search in enumerate(searches)
             ]
+
+    def _search_compact(
+        self, connection: Connection, state: State, query: Query, how: Effort, asked: Float32
+    ) -> Neighbours:
+        with _told(connection):
+            way = CompactSearch(connection, self._memory, state, query, how, asked=asked)
+            if way.run() == "enough":
+                return way.search.finish(connection, "enough", self._memory.ahead)
+            return self._all_searched(connection, query, way.search, asked)
 
     def close(self) -> None:
         """Let go of the file. A later search opens it again."""
@@ -185,6 +200,7 @@ class EcoVectorIndex:
         if usual is None:
             calibration = state.calibration
             width = calibration.width(query.k, self.target_recall) or max(state.space.design.widths)
+            width = min(width, 2 * calibration.vectors // max(1, query.k) + 1) if width else 0
             usual = Effort(calibration.condition(query.k, self.target_recall), width)
             self._efforts = {asked: usual}
         if query.stop is not None:

@@ -177,7 +177,10 @@ class Effort:
 class Search:
     """A query on its way: what it has found, and what each load brought."""
 
-    __slots__ = ("_asked", "_design", "_query", "_room", "_space", "_stop", "_walked_from", "compared", "loads", "pool")
+    __slots__ = (
+        "_asked", "_design", "_query", "_room", "_space", "_stop", "_walked_from",
+        "by_value", "compared", "loaded", "loads", "pool",
+    )  # fmt: skip
 
     def __init__(self, query: Query, how: Effort, asked: Float32, space: Space) -> None:
         self._query, self._stop, self._asked, self._space = query, how.stop, asked, space
@@ -186,7 +189,9 @@ class Search:
         self._room = query.room(how.width)
         self.pool = kernel.Pool(self._room)
         self.loads: list[Ranks] = []
-        self.compared = 0
+        self.loaded = self.compared = 0
+        self.by_value = not design.compact
+        """Whether what was found is in the order of codes by value."""
 
     def probe(self, connection: Connection, cluster: int, bodies: list[bytes]) -> bool:
         """Search one cluster; returns whether it is enough, which it never is before k results are found.
@@ -203,6 +208,7 @@ class Search:
         else:
             found = kernel.scan(bodies, self._asked, self.pool, query.k, query.allowed)
         self.loads.append(found.ranks)
+        self.loaded += 1
         self.compared += found.compared
         return self.pool.filled >= query.k and self._stop.after(self.loads)
 
@@ -227,7 +233,7 @@ class Search:
         items, scores = self.pool.ids, self.pool.scores
         if self._certain >= self._query.k:
             items, scores = items[: self._certain], scores[: self._certain]
-        if self._design.compact and not (self._query.rerank and self._query.ties):
+        if not self.by_value and not (self._query.rerank and self._query.ties):
             items, scores = self._by_value(connection, items)
         if self._query.rerank:
             ahead.memos(connection, items.tolist())
@@ -300,4 +306,4 @@ def _neighbours(items: Int64, scores: Float32, asked: Float32, search: Search, s
     items, scores = items[:count], scores[:count]
     if search.design.metric == "l2":
         scores = 2 * scores - asked @ asked
-    return Neighbours(tuple(items.tolist()), tuple(scores.tolist()), len(search.loads), search.compared, stopped)
+    return Neighbours(tuple(items.tolist()), tuple(scores.tolist()), search.loaded, search.compared, stopped)

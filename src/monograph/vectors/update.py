@@ -209,7 +209,7 @@ class Update:
         entries = self._edit(cluster).entries()
         if entries is None:
             return []
-        items = Items.held(self._connection, self._space.number, self._design, [entries])
+        items = Items.held(self._connection, self._space, [entries])
         different = {code.tobytes(): row for row, code in enumerate(items.coded.codes)}
         if len(different) <= SPLIT_AT * self._design.usual_entries:
             return []  # Many are alike: no cut would part them.
@@ -235,7 +235,7 @@ class Update:
         self._put(place, fresh)
         if not found or not len(self._names):
             return []
-        items = Items.held(self._connection, self._space.number, self._design, found)
+        items = Items.held(self._connection, self._space, found)
         memos = items.coded.ids.tolist()
         placed = store.placements(self._connection, self._space.number, memos)
         before = [placed[memo] for memo in memos]

@@ -86,10 +86,10 @@ struct Query {
         return *tables;
     }
     // Product with the centre of a compact body.
-    float base(const Body &body) const {
+    float base(const std::uint8_t *centre, float centre_scale) const {
         std::int32_t whole;
-        level->bytes(body.centre(), bytes.data(), 1, body.d, &whole);
-        return static_cast<float>(whole - offset) * (scale * body.centre_scale());
+        level->bytes(centre, bytes.data(), 1, bytes.size(), &whole);
+        return static_cast<float>(whole - offset) * (scale * centre_scale);
     }
     // Row of a body as a query.
     Query(const Body &body, std::size_t row) {

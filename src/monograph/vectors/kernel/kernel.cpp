@@ -1,6 +1,6 @@
 // The inner loops of vector search, as Python calls them. Every function has a twin in reference*.py that gives the same
 // results and raises the same errors. Sizes are checked before any memory is touched; the interpreter lock is released
-// while numbers are crunched. In order: what is asked, scans, codes, the graph, the module.
+// while numbers are crunched. In order: what is asked, scans, codes, arenas, the graph, the module.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -17,8 +17,10 @@
 #include <utility>
 #include <vector>
 
+#include "arena.hpp"
 #include "body.hpp"
 #include "codes.hpp"
+#include "course.hpp"
 #include "level.hpp"
 #include "pool.hpp"
 
@@ -181,6 +183,77 @@ nb::tuple encode(const Matrix &vectors, const Bits &centre, float scale, std::in
     nb::capsule owner(codes.release(), [](void *held) noexcept { delete static_cast<std::vector<std::uint8_t> *>(held); });
     return nb::make_tuple(nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<2>>(data, {n, width}, owner), array_of(std::move(scales)));
 }
+
+// ------------------------------------------------------------------------------------------------------------- arenas
+
+using Pieces = std::vector<std::pair<const void *, std::size_t>>;
+using Weights = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// Bytes of a list, which holds them for as long as they are looked at.
+Pieces pieces_of(const nb::list &given) {
+    Pieces pieces;
+    for (nb::handle one : given) {
+        const auto held = must<nb::bytes>(one);
+        pieces.emplace_back(held.data(), held.size());
+    }
+    return pieces;
+}
+
+// An arena, and the bytes of the centroids.
+struct HeldArena {
+    nb::bytes centroids;
+    Arena arena;
+
+    explicit HeldArena(nb::bytes given) : centroids(std::move(given)), arena(centroids.data(), centroids.size()) {}
+    std::size_t keep(std::int64_t cluster, const nb::list &bodies) {
+        const std::size_t place = arena.place_of(cluster);
+        arena.keep(place, std::make_unique<Held>(pieces_of(bodies), arena.centroids().d));
+        return arena.size();
+    }
+    std::size_t remember(const nb::list &bodies) {
+        arena.remember(pieces_of(bodies));
+        return arena.size();
+    }
+};
+
+// A course, and what it looks at.
+struct HeldCourse {
+    nb::object arena;
+    Floats scores;
+    Ids ids;
+    nb::object allowed;
+    Course course;
+
+    HeldCourse(const nb::object &held, const Vector &query, const Floats &given, const Ids &rows, std::int64_t k, const Weights &weights, double epsilon,
+               std::int64_t window, std::int64_t most, const nb::object &bits)
+        : arena(held), scores(given), ids(rows), allowed(bits), course(begun(query, k, weights, epsilon, window, most)) {}
+
+    std::int64_t run(std::int64_t loads) {
+        nb::gil_scoped_release released;
+        return course.run(loads);
+    }
+    void load(const nb::list &bodies) {
+        const Pieces pieces = pieces_of(bodies);
+        nb::gil_scoped_release released;
+        course.load(pieces);
+    }
+    std::vector<std::int64_t> rank_by_value(std::int64_t most, const nb::list &bodies) {
+        if (most < 0) throw nb::value_error("most is below 0");
+        const Pieces pieces = pieces_of(bodies);
+        nb::gil_scoped_release released;
+        return course.rank_by_value(static_cast<std::size_t>(most), pieces);
+    }
+
+  private:
+    Course begun(const Vector &query, std::int64_t k, const Weights &weights, double epsilon, std::int64_t window, std::int64_t most) {
+        const Arena &held = nb::cast<HeldArena &>(arena).arena;
+        require_query(query);
+        require_dimension(held.centroids(), query.shape(0));
+        if (k < 0) throw nb::value_error(("k is " + std::to_string(k) + ": give 0 or more").c_str());
+        const double *first = weights.data();
+        return {held, query.data(), pool_of(scores, ids, 0), static_cast<std::size_t>(k), {{first, first + weights.shape(0)}, epsilon, window, most}, bitmap_of(allowed)};
+    }
+};
 
 // -------------------------------------------------------------------------------------------------------------- graph
 
@@ -609,11 +682,31 @@ nb::tuple walk(const nb::bytes &given, const nb::bytes &stored, const Vector &qu
 
 } // namespace
 
+void bind_arenas(nb::module_ &module) {
+    nb::class_<HeldArena>(module, "Arena", "See monograph.vectors.kernel.Arena.")
+        .def(nb::init<nb::bytes>(), nb::arg("centroids"))
+        .def("keep", &HeldArena::keep, nb::arg("cluster"), nb::arg("bodies"), "See monograph.vectors.kernel.Arena.")
+        .def("remember", &HeldArena::remember, nb::arg("bodies"), "See monograph.vectors.kernel.Arena.");
+    nb::class_<HeldCourse>(module, "Course", "See monograph.vectors.kernel.Course.")
+        .def(nb::init<const nb::object &, const Vector &, const Floats &, const Ids &, std::int64_t, const Weights &, double, std::int64_t, std::int64_t, const nb::object &>(),
+             nb::arg("arena"), nb::arg("query").noconvert(), nb::arg("scores").noconvert(), nb::arg("ids").noconvert(), nb::arg("k"), nb::arg("weights").noconvert(),
+             nb::arg("epsilon"), nb::arg("window"), nb::arg("most"), nb::arg("allowed").none())
+        .def("run", &HeldCourse::run, nb::arg("loads"), "See monograph.vectors.kernel.Course.")
+        .def("load", &HeldCourse::load, nb::arg("bodies"), "See monograph.vectors.kernel.Course.")
+        .def("ahead", [](HeldCourse &held, std::size_t count) { return held.course.ahead(count); }, nb::arg("count"), "See monograph.vectors.kernel.Course.")
+        .def("ranks", [](const HeldCourse &held) { return held.course.ranks(); }, "See monograph.vectors.kernel.Course.")
+        .def("rank_by_value", &HeldCourse::rank_by_value, nb::arg("most"), nb::arg("bodies"), "See monograph.vectors.kernel.Course.")
+        .def_prop_ro("filled", [](const HeldCourse &held) { return held.course.pool.filled; })
+        .def_prop_ro("loads", [](const HeldCourse &held) { return held.course.loads; })
+        .def_prop_ro("compared", [](const HeldCourse &held) { return held.course.compared; });
+}
+
 NB_MODULE(_kernel, module) {
     module.doc() = "The inner loops of vector search, compiled.";
     nb::set_leak_warnings(false);
     module.def("levels", &levels, "What this processor can do, best first.");
     module.def("use_level", &use_level, nb::arg("name"), "Which of them to use; the best unless told.");
+    bind_arenas(module);
     module.def("encode", &encode, nb::arg("vectors").noconvert(), nb::arg("centre").noconvert(), nb::arg("scale"), nb::arg("planes"),
                "See monograph.vectors.kernel.encode.");
     module.def("checksum", &checksum, nb::arg("data"), "See monograph.vectors.kernel.checksum.");

@@ -25,6 +25,8 @@ struct Pool {
     std::size_t filled, capacity;
     std::vector<std::uint8_t> fresh;
 
+    // What is below this is not wanted.
+    float least() const { return filled < capacity ? -std::numeric_limits<float>::infinity() : scores[filled - 1]; }
     bool wants(float score, std::int64_t id) const {
         if (filled < capacity) return true;
         return capacity && before({score, id}, {scores[filled - 1], ids[filled - 1]});
@@ -69,15 +71,14 @@ struct Bitmap {
 inline void scan_compact(const Body &body, Query &query, const Bitmap &allowed, Pool &pool) {
     if (!pool.capacity) return;
     const Tables &tables = query.for_blocks();
-    const float base = query.base(body);
+    const float base = query.base(body.centre(), body.centre_scale());
     float found[BLOCK], padded[2][BLOCK] = {};
     for (std::size_t at = 0; at < body.blocks(); ++at) {
         const std::size_t first = at * BLOCK, rows = std::min(BLOCK, body.n - first);
         const std::uint8_t *scales = body.data + HEADER + 8 * body.n + 4 * first;
         std::memcpy(padded[0], scales, 4 * rows);
         std::memcpy(padded[1], scales + 4 * body.n, 4 * rows);
-        const float least = pool.filled < pool.capacity ? -std::numeric_limits<float>::infinity() : pool.scores[pool.filled - 1];
-        std::uint32_t high = level->estimate({body.block(at), body.planes(), padded[0], padded[1]}, tables, base, least, found);
+        std::uint32_t high = level->estimate({body.block(at), body.planes(), padded[0], padded[1]}, tables, base, pool.least(), found);
         if (rows < BLOCK) high &= (1u << rows) - 1;
         for (; high; high &= high - 1) {
             const auto row = static_cast<std::size_t>(std::countr_zero(high));

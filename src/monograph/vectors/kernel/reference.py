@@ -210,16 +210,25 @@ class Pool:
 
     def offer(self, scores: Float32, ids: Int64) -> None:
         """Merge results in; one that comes twice is kept once, by its higher score."""
+        held = set(self._ids[: self._filled].tolist())
+        if not held.isdisjoint(ids.tolist()):
+            # One that is pushed out and comes back by its higher score is fresh: that hangs on the order.
+            for place in range(len(ids)):
+                self._merge(scores[place : place + 1].tolist(), ids[place : place + 1].tolist())
+        else:
+            self._merge(scores.tolist(), ids.tolist())
+
+    def _merge(self, scores: list[float], ids: list[int]) -> None:
         before = dict(zip(self._ids[: self._filled].tolist(), self._scores[: self._filled].tolist(), strict=True))
         best = dict(before)
-        for row, score in zip(ids.tolist(), scores.tolist(), strict=True):
+        for row, score in zip(ids, scores, strict=True):
             best[row] = max(score, best.get(row, score))
-        new = best.keys() - before.keys()
         ranked = sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))[: len(self._ids)]
         self._filled = len(ranked)
         self._ids[: self._filled] = [row for row, _ in ranked]
         self._scores[: self._filled] = [score for _, score in ranked]
-        self._fresh.update(new)
+        self._fresh.difference_update(before.keys() - {row for row, _ in ranked})
+        self._fresh.update(best.keys() - before.keys())
 
     def report(self, k: int, compared: int) -> tuple[int, tuple[int, ...], int]:
         """(how full, ranks below k at which something is new, vectors compared)."""
