@@ -218,7 +218,7 @@ def one_by_one(connection: sqlite3.Connection, index: EcoVectorIndex, query: Vec
     """The same search, a cluster at a time, by what the kernel's scan finds."""
     state = index._must(connection)
     vector = prepare(query, DIMENSION, state.space.design.metric)
-    search = Search(asked, index._effort(state, asked), vector, state.space)
+    search = Search(asked, index._efforts.of(state, asked), vector, state.space)
     for cluster in probes(state.centroids, vector):
         if search.probe(connection, cluster, store.bodies(connection, cluster)):
             return search.finish(connection, "enough", index._memory.ahead)

@@ -24,6 +24,7 @@ from monograph.vectors import calibrate, cost, kernel, update
 from monograph.vectors.calibrate import Calibration
 from monograph.vectors.compact import CompactSearch
 from monograph.vectors.design import DEFAULT_DESIGN, Design, Space
+from monograph.vectors.efforts import Efforts
 from monograph.vectors.exact import ExactIndex
 from monograph.vectors.memory import Memory, State
 from monograph.vectors.search import Bits, Effort, Neighbours, Query, Search, exact, prepare, prepare_many, probes
@@ -77,7 +78,7 @@ class EcoVectorIndex:
             raise InputError(f"target_recall is {target_recall}", "give more than 0, at most 1")
         self.cache_bytes = arguments.whole_number(cache_bytes, "cache_bytes", 0, arguments.MOST_BYTES)
         self._memory = Memory(space, self.cache_bytes)
-        self._efforts: dict[tuple[int, int, float], Effort] = {}
+        self._efforts = Efforts(self.target_recall)
 
     def allowed(self, connection: Connection, condition: Allowed) -> Bits:
         """Bitmap of the memo rows that a filter allows, for :class:`~monograph.vectors.search.Query`."""
@@ -106,7 +107,7 @@ class EcoVectorIndex:
         if state is None:
             return self._unbuilt(connection, vector, query)
         asked = prepare(vector, state.space.dimension, state.space.design.metric)
-        how = self._effort(state, query)
+        how = self._efforts.of(state, query)
         few = self._few(connection, query)
         if few is not None:
             return exact(connection, few, Search(query, how, asked, state.space), asked)
@@ -135,7 +136,7 @@ class EcoVectorIndex:
         if state is None:
             return [self._unbuilt(connection, vector, query) for vector in vectors]
         asked = [prepare(vector, state.space.dimension, state.space.design.metric) for vector in vectors]
-        how = self._effort(state, query)
+        how = self._efforts.of(state, query)
         few = self._few(connection, query)
         if state.space.design.compact and few is None:
             return [self._search_compact(connection, state, query, how, one) for one in asked]
@@ -193,24 +194,6 @@ class EcoVectorIndex:
     def _unbuilt(self, connection: Connection, vector: Float32, query: Query) -> Neighbours:
         """A file whose index waits to be built, and that cannot be written here: every vector is compared."""
         return ExactIndex(self.design, self.space).search(connection, vector, query)
-
-    def _effort(self, state: State, query: Query) -> Effort:
-        asked = (state.structure, query.k, self.target_recall)
-        usual = self._efforts.get(asked)
-        if usual is None:
-            calibration = state.calibration
-            width = calibration.width(query.k, self.target_recall) or max(state.space.design.widths)
-            width = min(width, 2 * calibration.vectors // max(1, query.k) + 1) if width else 0
-            usual = Effort(calibration.condition(query.k, self.target_recall), width)
-            self._efforts = {asked: usual}
-        if query.stop is not None:
-            return Effort(query.stop, usual.width)
-        allowed = query.count_allowed()
-        if allowed:
-            # A load brings so much less of what is allowed.
-            stretch = max(1.0, (state.calibration.vectors / allowed) ** 0.5)
-            return Effort(state.calibration.condition(query.k, self.target_recall, stretch=stretch), usual.width)
-        return usual
 
     def _few(self, connection: Connection, query: Query) -> list[int] | None:
         """The allowed vectors, where they are so few that each is compared."""
