@@ -268,3 +268,24 @@ def test_many_threads_share_what_is_in_memory(database: Database) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(search, range(200))) == expected
+
+
+@pytest.mark.parametrize("precision", ["int8", "bits2"])
+def test_a_recall_out_of_reach_is_told(database: Database, precision: Precision) -> None:
+    made = np.random.default_rng(1).standard_normal((6_000, 64)).astype(np.float32)
+    rows = remember(database, made)
+    design = Design(precision=precision, cluster_size=12, double=False)
+    near, far = (EcoVectorIndex(design=design, target_recall=target) for target in (0.5, 0.9999))
+    with database.write() as connection:
+        near.insert(connection, rows, made)
+    with database.read() as connection:
+        stats = far.stats(connection)
+        assert stats.expected_recall is not None
+        assert stats.expected_loads is not None
+        assert 0.5 < stats.expected_recall < 0.9999
+        found = far.search(connection, -made[0], Query(10))
+        assert found.stopped == "short"
+        assert found.loads < stats.clusters
+        assert far.search_many(connection, -made[:1], Query(10)) == [found]
+        assert near.search(connection, -made[0], Query(10)).stopped == "enough"
+        assert EcoVectorIndex(target_recall=1.0).search(connection, -made[0], Query(10)).stopped == "all"

@@ -69,7 +69,7 @@ class Calibration:
     points: tuple[Point, ...] = ()
 
     def condition(self, k: int, target: float, *, ranked: bool = False, stretch: float = 1.0) -> StopCondition:
-        """The cheapest stop condition that reaches a recall.
+        """The cheapest stop condition that reaches a recall; where none does that was measured, the one nearest to it.
 
         Parameters
         ----------
@@ -82,26 +82,25 @@ class Calibration:
         stretch:
             A factor on the window, for searches that see fewer results a load.
         """
-        found = self._cheapest(k, target, ranked=ranked)
+        found = self.point(k, target, ranked=ranked)
         return Never() if found is None else RankAware(window=max(1, round(found.window * stretch)))
-
-    def width(self, k: int, target: float) -> int:
-        """How many times k more results are kept with that condition; the most that was tried where there is none."""
-        found = self._cheapest(k, target)
-        return max((point.width for point in self.points), default=0) if found is None else found.width
 
     def expected_loads(self, k: int, target: float) -> float | None:
         """Mean loads of a query that is stopped so; None where it is not stopped before the end."""
-        found = self._cheapest(k, target)
+        found = self.point(k, target)
         return None if found is None else found.loads
 
-    def _cheapest(self, k: int, target: float, *, ranked: bool = False) -> Point | None:
+    def point(self, k: int, target: float, *, ranked: bool = False) -> Point | None:
+        """What that condition gives; None where every cluster is searched: nothing was measured, or all is wanted."""
         nearest = min(
             (one.k for one in self.points if one.k >= k), default=max((one.k for one in self.points), default=0)
         )
         enough = [
             one for one in self.points if one.k == nearest and (one.ranked_recall if ranked else one.recall) >= target
         ]
+        if not enough and target < 1:
+            # The widest there is: to search every cluster would take hundreds of times as long.
+            return max((one for one in self.points if one.k == nearest), key=lambda one: one.recall, default=None)
         # A result that is kept is compared once more in the end, which takes about as long as a load.
         return min(enough, key=lambda one: one.loads + one.width * one.k, default=None)
 

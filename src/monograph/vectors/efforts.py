@@ -27,10 +27,12 @@ class Efforts:
         asked = (state.structure, query.k)
         usual = self._known.get(asked)
         if usual is None:
-            width = calibration.width(query.k, target) or max(state.space.design.widths)
+            point = calibration.point(query.k, target)
+            width = max(state.space.design.widths) if point is None else point.width
             # Not more than there may be, however many are asked for.
             width = min(width, 2 * calibration.vectors // max(1, query.k) + 1) if width else 0
-            usual = Effort(calibration.condition(query.k, target), width)
+            falls_short = point is not None and point.recall < target
+            usual = Effort(calibration.condition(query.k, target), width, falls_short)
             self._known = {asked: usual}
         if query.stop is not None:
             return Effort(query.stop, usual.width)
@@ -38,5 +40,6 @@ class Efforts:
         if allowed:
             # A load brings so much less of what is allowed.
             stretch = max(1.0, (calibration.vectors / allowed) ** 0.5)
-            return Effort(calibration.condition(query.k, target, stretch=stretch), usual.width)
+            stop = calibration.condition(query.k, target, stretch=stretch)
+            return Effort(stop, usual.width, usual.falls_short)
         return usual

@@ -119,7 +119,7 @@ class EcoVectorIndex:
         with _told(connection):
             for cluster in self._announced(connection, order):
                 if search.probe(connection, cluster, bodies(connection, cluster, state.version)):
-                    return search.finish(connection, "enough", self._memory.ahead)
+                    return search.finish(connection, how.stopped, self._memory.ahead)
             return self._all_searched(connection, query, search, asked)
 
     def search_many(self, connection: Connection, vectors: Float32, query: Query) -> list[Neighbours]:
@@ -158,7 +158,7 @@ class EcoVectorIndex:
                         del going[place]
         with _told(connection):
             return [
-                search.finish(connection, "enough", self._memory.ahead)
+                search.finish(connection, how.stopped, self._memory.ahead)
                 if place in enough
                 else self._all_searched(connection, query, search, asked[place])
                 for place, search in enumerate(searches)
@@ -170,7 +170,7 @@ class EcoVectorIndex:
         with _told(connection):
             way = CompactSearch(connection, self._memory, state, query, how, asked=asked)
             if way.run() == "enough":
-                return way.search.finish(connection, "enough", self._memory.ahead)
+                return way.search.finish(connection, how.stopped, self._memory.ahead)
             return self._all_searched(connection, query, way.search, asked)
 
     def close(self) -> None:
@@ -329,6 +329,7 @@ class EcoVectorIndex:
         count, clusters = store.count(connection, self.space), len(state.centroids)
         copies = 2 if state.space.design.double else 1
         shape = cost.Shape(count, state.space.dimension, clusters, probes=0, copies=copies)
+        expected = state.calibration.point(10, self.target_recall)
         return IndexStats(
             vectors=count,
             clusters=clusters,
@@ -336,8 +337,9 @@ class EcoVectorIndex:
             dead=sum(size.dead for size in sizes),
             memory=state.centroids.memory + self._memory.cached,
             expected_memory=round(cost.memory("Monograph", shape)),
-            expected_loads=state.calibration.expected_loads(10, self.target_recall),
+            expected_loads=None if expected is None else expected.loads,
             target_recall=self.target_recall,
+            expected_recall=None if expected is None else expected.recall,
         )
 
     def _state(self, connection: Connection) -> State | None:

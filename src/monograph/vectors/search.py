@@ -105,8 +105,9 @@ class Neighbours:
     compared:
         Codes that the query was compared with.
     stopped:
-        Why the search ended: ``"enough"`` (its stop condition said so), ``"all"`` (no cluster was left) or ``"exact"``
-        (few vectors were allowed, and all of those were compared).
+        Why the search ended: ``"enough"`` (its stop condition said so), ``"short"`` (so did the widest that was
+        measured, with which fewer are found than are aimed at), ``"all"`` (no cluster was left) or ``"exact"`` (few
+        vectors were allowed, and all of those were compared).
     """
 
     items: tuple[int, ...] = ()
@@ -168,10 +169,19 @@ def probes(centroids: Centroids, asked: Float32, expected: float | None = None) 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """When a search ends, and how many times k more results it keeps than it would of codes by value."""
+    """When a search ends, and how many times k more results it keeps than it would of codes by value.
+
+    ``falls_short`` says that no condition that was measured reaches the recall that is asked for.
+    """
 
     stop: StopCondition
     width: int = 0
+    falls_short: bool = False
+
+    @property
+    def stopped(self) -> str:
+        """Why a search ended that its condition stopped."""
+        return "short" if self.falls_short else "enough"
 
 
 class Search:

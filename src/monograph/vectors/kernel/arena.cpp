@@ -12,6 +12,24 @@ constexpr std::size_t LINE = 64, NUMBERS = 4 * BLOCK;
 constexpr std::size_t PAGE = 256, BEFORE = 8;
 const float NO_BIASES[BLOCK] = {};
 
+// Brings what is needed next nearer, a block's worth at a time: more at once would wait.
+struct Ahead {
+    const std::uint8_t *at = nullptr, *end = nullptr;
+
+    explicit Ahead(const Held *next) {
+        if (!next) return;
+        at = next->start();
+        end = at + next->size();
+    }
+    void fetch(std::size_t size) {
+#if defined(__GNUC__)
+        for (const std::uint8_t *until = at + std::min(size, static_cast<std::size_t>(end - at)); at < until; at += LINE) __builtin_prefetch(at);
+#else
+        (void)size;
+#endif
+    }
+};
+
 std::size_t row_size(std::size_t dimension) { return BEFORE + (dimension + 7) / 8 * 8; }
 
 } // namespace
@@ -61,9 +79,10 @@ Held::Held(const std::vector<std::pair<const void *, std::size_t>> &bodies, std:
     }
 }
 
-void Held::scan(const Query &query, const Tables &tables, const Bitmap &allowed, Pool &pool) const {
+void Held::scan(const Query &query, const Tables &tables, const Bitmap &allowed, Pool &pool, const Held *next) const {
     alignas(LINE) float found[BLOCK];
     const auto estimate = level->estimate;
+    Ahead ahead(next);
     for (const Part &part : parts_) {
         const float base = query.base(part.centre, part.scale);
         const std::size_t codes = part.planes * tables.groups * TABLE;
@@ -71,6 +90,7 @@ void Held::scan(const Query &query, const Tables &tables, const Bitmap &allowed,
         for (std::size_t block = 0; block < part.blocks; ++block, at += part.stride) {
             const auto *scales = reinterpret_cast<const float *>(at + codes);
             const float *biases = part.biased ? scales + 2 * BLOCK : NO_BIASES;
+            ahead.fetch(part.stride);
             std::uint32_t high = estimate({at, part.planes, scales, biases}, tables, base, pool.least(), found);
             for (; high; high &= high - 1) {
                 const auto row = static_cast<std::size_t>(std::countr_zero(high));

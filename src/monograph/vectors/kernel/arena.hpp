@@ -21,7 +21,8 @@ class Held {
     std::size_t size() const { return size_; }
     std::size_t entries() const { return entries_; }
     const std::uint8_t *start() const { return start_; }
-    void scan(const Query &query, const Tables &tables, const Bitmap &allowed, Pool &pool) const;
+    // What is searched next is fetched meanwhile.
+    void scan(const Query &query, const Tables &tables, const Bitmap &allowed, Pool &pool, const Held *next) const;
 
   private:
     struct Part {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 
 namespace monograph {
 
@@ -124,7 +123,7 @@ float Encoder::encode(const float *vector, std::uint8_t *halves) {
         }
     }
     const std::size_t groups = groups_of(dimension_);
-    std::memset(halves, 0, planes_ * groups);
+    std::fill_n(halves, planes_ * groups, std::uint8_t{0});
     for (std::size_t at = 0; at < dimension_; ++at) {
         const bool positive = whole_[at] >= 0;
         halves[at / 4] = static_cast<std::uint8_t>(halves[at / 4] | positive << at % 4);

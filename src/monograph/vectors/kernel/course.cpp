@@ -8,15 +8,7 @@ namespace monograph {
 
 namespace {
 
-constexpr std::size_t FIRST = 48, LINE = 64;
-
-void prefetch(const Held &held) {
-#if defined(__GNUC__)
-    for (std::size_t at = 0; at < std::min<std::size_t>(held.size(), 16 * LINE); at += LINE) __builtin_prefetch(held.start() + at);
-#else
-    (void)held;
-#endif
-}
+constexpr std::size_t FIRST = 48;
 
 } // namespace
 
@@ -54,15 +46,13 @@ std::int64_t Course::run(std::int64_t most) {
         order(at + 2);
         const Held *held = arena_.cluster(static_cast<std::size_t>(order_[at].row));
         if (!held) return arena_.centroids().id(static_cast<std::size_t>(order_[at].row));
-        if (at + 1 < order_.size())
-            if (const Held *next = arena_.cluster(static_cast<std::size_t>(order_[at + 1].row))) prefetch(*next);
-        load(*held);
+        load(*held, at + 1 < order_.size() ? arena_.cluster(static_cast<std::size_t>(order_[at + 1].row)) : nullptr);
     }
 }
 
-void Course::load(const Held &held) {
+void Course::load(const Held &held, const Held *next) {
     std::fill(pool.fresh.begin(), pool.fresh.end(), std::uint8_t{0});
-    if (pool.capacity) held.scan(query_, *query_.tables, allowed_, pool);
+    if (pool.capacity) held.scan(query_, *query_.tables, allowed_, pool, next);
     compared += held.entries();
     told();
 }

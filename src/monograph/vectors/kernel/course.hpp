@@ -26,7 +26,6 @@ class Course {
     std::int64_t run(std::int64_t loads);
     // Searches the cluster that was wanted.
     void load(const std::vector<std::pair<const void *, std::size_t>> &bodies);
-    void load(const Held &held);
     // Which clusters that the arena does not hold come next.
     std::vector<std::int64_t> ahead(std::size_t count);
     std::vector<std::int64_t> ranks() const;
@@ -41,7 +40,7 @@ class Course {
   private:
     void order(std::size_t count);
     void told();
-    void scan(const Held &held);
+    void load(const Held &held, const Held *next);
 
     const Arena &arena_;
     std::size_t k_;
