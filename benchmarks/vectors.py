@@ -29,7 +29,7 @@ from monograph.vectors import cost
 from monograph.vectors.calibrate import RANKED, recall
 from monograph.vectors.design import Design
 from monograph.vectors.index import EcoVectorIndex
-from monograph.vectors.search import Query, Search, prepare, probes
+from monograph.vectors.search import Effort, Query, Search, prepare, probes
 from monograph.vectors.stop import (
     Budget,
     Exponential,
@@ -167,7 +167,7 @@ def stopping(made: VectorSet, metric: str) -> Results:
         traces = []
         for query, best in zip(queries, truth, strict=True):
             asked = prepare(query, base.shape[1], state.space.design.metric)
-            search, reached = Search(Query(K, rerank=False), Never(), asked, state.space.design), []
+            search, reached = Search(Query(K, rerank=False), Effort(Never()), asked, state.space), []
             for cluster in list(probes(state.centroids, asked))[:160]:
                 search.probe(connection, cluster, store.bodies(connection, cluster))
                 ids = search.pool.ids.tolist()

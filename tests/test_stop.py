@@ -100,10 +100,12 @@ def test_the_cheapest_window_that_reaches_the_target_is_chosen() -> None:
     assert calibration.condition(10, 0.86) == RankAware(window=12)
     assert calibration.condition(10, 0.86, ranked=True) == RankAware(window=2)
     assert calibration.condition(500, 0.85, stretch=3) == RankAware(window=15)
-    assert calibration.condition(10, 0.99) == Never()
+    assert calibration.condition(10, 0.99) == RankAware(window=12)
+    assert calibration.condition(10, 1.0) == Never()
     assert Calibration().condition(10, 0.5) == Never()
     assert calibration.expected_loads(10, 0.85) == 10.0
-    assert calibration.expected_loads(10, 0.99) is None
+    assert calibration.expected_loads(10, 0.99) == 24.0
+    assert calibration.expected_loads(10, 1.0) is None
     assert Calibration.from_json(calibration.to_json()) == calibration
 
 

@@ -22,7 +22,7 @@ from monograph.store import clusters as store
 from monograph.store import memo, vectors
 from monograph.store.database import Database
 from monograph.vectors import update, verify
-from monograph.vectors.cluster import PRECISIONS, Metric, Precision
+from monograph.vectors.cluster import COMPACT, PRECISIONS, Metric, Precision
 from monograph.vectors.design import ClusterSearch, Design
 from monograph.vectors.index import EcoVectorIndex
 from monograph.vectors.products import products
@@ -272,16 +272,18 @@ class Changes(RuleBasedStateMachine):
     @initialize(
         metric=st.sampled_from(METRICS),
         cluster_search=st.sampled_from(["scan", "graph"]),
+        precision=st.sampled_from(["int8", *COMPACT]),
         double=st.booleans(),
     )
-    def begin(self, metric: Metric, cluster_search: ClusterSearch, double: bool) -> None:
+    def begin(self, metric: Metric, cluster_search: ClusterSearch, precision: Precision, double: bool) -> None:
         import tempfile
 
         self.folder = tempfile.TemporaryDirectory()
         self.database = Database(Path(self.folder.name) / "v.mono")
         self.made = clumps(1_200)
         remember(self.database, self.made)
-        self.design = Design(metric, "int8", 16, double, cluster_search, links=6, ef_construction=32)
+        how = "scan" if precision in COMPACT else cluster_search
+        self.design = Design(metric, precision, 16, double, how, links=6, ef_construction=32)
         self.index = EcoVectorIndex(design=self.design, cache_bytes=20_000)
         self.alive: set[int] = set()
 
@@ -344,7 +346,7 @@ class Changes(RuleBasedStateMachine):
         self.folder.cleanup()
 
 
-Changes.TestCase.settings = settings(max_examples=12, stateful_step_count=8, deadline=None)
+Changes.TestCase.settings = settings(max_examples=24, stateful_step_count=8, deadline=None)
 TestChanges = Changes.TestCase
 
 

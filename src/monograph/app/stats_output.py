@@ -43,6 +43,8 @@ def print_stats(stats: Stats) -> None:
 
 def _index_rows(index: IndexStats) -> list[tuple[str, str]]:
     loads = "all" if index.expected_loads is None else f"{index.expected_loads:.1f}"
+    if index.expected_recall is not None and index.expected_recall < index.target_recall:
+        loads += f" (reach {index.expected_recall:g})"
     return [
         ("  clusters", f"{index.clusters:,}"),
         ("  entries / deleted", f"{index.entries:,} / {index.dead:,}"),

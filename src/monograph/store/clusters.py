@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from monograph.store import checksums
+from monograph.store import checksums, codes
 from monograph.store.database import Connection
 from monograph.store.keyed import select
 from monograph.store.vectors import STORED
@@ -297,7 +297,8 @@ def count_strays(connection: Connection) -> int:
         + (SELECT count(*) FROM clusters WHERE space NOT IN ({CHUNKS}, {SUMMARIES}))
         + (SELECT count(*) FROM placements WHERE space NOT IN ({CHUNKS}, {SUMMARIES}))
         + (SELECT count(*) FROM vector_indexes WHERE space NOT IN ({CHUNKS}, {SUMMARIES}))
-        + (SELECT count(*) FROM centroids WHERE space NOT IN ({CHUNKS}, {SUMMARIES}))"""  # noqa: S608 - constants
+        + (SELECT count(*) FROM centroids WHERE space NOT IN ({CHUNKS}, {SUMMARIES}))
+        + (SELECT count(*) FROM codes WHERE place >> 32 NOT IN ({CHUNKS}, {SUMMARIES}))"""  # noqa: S608 - constants
     return int(connection.execute(query).fetchone()[0])
 
 
@@ -305,6 +306,7 @@ def drop_strays(connection: Connection) -> None:
     """Take out what :func:`count_strays` counts."""
     for table in ("clusters", "placements", "vector_indexes", "centroids"):
         connection.execute(f"DELETE FROM {table} WHERE space NOT IN ({CHUNKS}, {SUMMARIES})")  # noqa: S608
+    connection.execute(f"DELETE FROM codes WHERE place >> 32 NOT IN ({CHUNKS}, {SUMMARIES})")  # noqa: S608
     connection.execute("DELETE FROM parts WHERE part / 2 NOT IN (SELECT cluster FROM clusters)")
     connection.execute("DELETE FROM cluster_graphs WHERE cluster NOT IN (SELECT cluster FROM clusters)")
 
@@ -327,6 +329,7 @@ def clear(connection: Connection, space: int) -> None:
         connection.execute(f"DELETE FROM {table} (SELECT cluster FROM clusters WHERE space = ?)", (space,))  # noqa: S608
     for table in ("clusters", "centroids", "placements", "unplaced", "vector_indexes"):
         connection.execute(f"DELETE FROM {table} WHERE space = ?", (space,))  # noqa: S608 - constants
+    codes.clear(connection, space)
     checksums.drop(connection, f"vector_indexes/{space}")
 
 

@@ -274,6 +274,8 @@ FORMAT_5 = (
     "ALTER TABLE names ADD COLUMN checksum INTEGER",
     # Of single rows: settings/NAME, roots/ROOT, vector_indexes/SPACE, trees.
     "CREATE TABLE checksums (name TEXT PRIMARY KEY, checksum INTEGER NOT NULL) WITHOUT ROWID",
+    # The code that a vector of an index is compared by after compact ones: place = space << 32 | memo.
+    "CREATE TABLE codes (place INTEGER PRIMARY KEY, body BLOB NOT NULL)",
     # Names whose heads may be out of date, one by one: a name that comes to a large group changes few heads in it. New
     # names come many at once, in one place (store.names.add), which marks them: a trigger that fires for each takes
     # longer than the names themselves.

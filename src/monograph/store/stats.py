@@ -14,7 +14,7 @@ _GROUPS = {
     "documents": "documents", "sources": "sources", "vectors": "memo (vectors)", "names": "graph", "mentions": "graph",
     "chunk_graphs": "graph", "subjects": "graph", "aliases": "graph", "extractions": "graph", "apart": "graph",
     "unresolved": "graph", "nodes": "tree", "trees": "tree", "unplanted": "tree", "uncut": "tree",
-    "parts": "clusters (codes)", "cluster_graphs": "clusters (codes)",
+    "parts": "clusters (codes)", "cluster_graphs": "clusters (codes)", "codes": "clusters (codes)",
     "clusters": "centroids", "centroids": "centroids", "vector_indexes": "centroids", "placements": "placements",
 }  # fmt: skip
 

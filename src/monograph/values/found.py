@@ -21,8 +21,9 @@ class Effort:
     compared:
         Vectors that the query was compared with.
     stopped:
-        Why it ended: ``"enough"`` (by its stop condition), ``"all"`` (no cluster was left) or ``"exact"`` (few vectors
-        were allowed, and all of those were compared).
+        Why it ended: ``"enough"`` (by its stop condition), ``"short"`` (by the widest that was measured, which falls
+        short of the recall that is aimed at), ``"all"`` (no cluster was left) or ``"exact"`` (few vectors were
+        allowed, and all of those were compared).
     """
 
     loads: int

@@ -27,7 +27,10 @@ class IndexStats:
         Clusters read a query (k = 10), on average, to reach ``target_recall``, as calibrated; None where every cluster
         is searched, as in a file of few vectors.
     target_recall:
-        Share of the nearest that a search finds on average.
+        Share of the nearest that a search is to find on average.
+    expected_recall:
+        What it found when that was calibrated: less than ``target_recall`` where no search that was tried reached it.
+        None where every cluster is searched.
     """
 
     vectors: int
@@ -38,6 +41,7 @@ class IndexStats:
     expected_memory: int
     expected_loads: float | None
     target_recall: float
+    expected_recall: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,10 @@ Layout, little-endian: header of 32 bytes (magic ``MEC1``, kind of codes, n, dim
 of the codes; 4 bytes each, then 8 of zero), the head (ids int64, scales float32, biases float32; n each), the codes
 (n rows of the dimension). An id of -1 is a vector that was deleted. The score of a row is query · vector + bias: the
 bias is 0, or for L2 minus half the squared length, so that higher is nearer in every metric.
+
+Compact codes (:mod:`monograph.vectors.kernel.reference_codes`) are of the vectors' differences to a centre, the
+cluster's own: in the place of the codes stand its scale (float32), 12 bytes of zero, its values (a byte each, brought
+to a multiple of 16) and the codes in blocks of 32 vectors.
 """
 
 from __future__ import annotations
@@ -18,14 +22,16 @@ import numpy.typing as npt
 
 from monograph.values import Float32
 from monograph.vectors import kernel
-from monograph.vectors.kernel import reference
+from monograph.vectors.kernel import reference, reference_codes
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 Metric: TypeAlias = Literal["cosine", "inner_product", "l2"]
-Precision: TypeAlias = Literal["int8", "float16", "float32"]
+Precision: TypeAlias = Literal["int8", "float16", "float32", "bits1", "bits2"]
 
 PRECISIONS: tuple[Precision, ...] = ("int8", "float16", "float32")
-"""In the order of their numbers in the header."""
+"""A code a value, in the order of their numbers in the header."""
+COMPACT: tuple[Precision, ...] = ("bits1", "bits2")
+"""One bit a value, and two: their numbers follow."""
 
 DELETED = -1
 HEADER = reference.BODY_HEADER
@@ -33,21 +39,43 @@ _ID = np.dtype("<i8")
 _REAL = np.dtype("<f4")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Centre:
+    """What compact codes lie about: uint8 (dimension,), which stand for (values - 128) * scale."""
+
+    values: npt.NDArray[np.uint8]
+    scale: float
+
+    @classmethod
+    def of(cls, centroid: Float32) -> Centre:
+        """The centroid of a cluster, as near as bytes hold it."""
+        coded = encode(np.zeros(1, dtype=np.int64), centroid[None], "cosine", "int8")
+        return cls(coded.codes[0].astype(np.uint8, copy=False), float(coded.scales[0]))
+
+    def is_as(self, other: Centre | None) -> bool:
+        """Whether codes about the one are codes about the other."""
+        return other is not None and self.scale == other.scale and np.array_equal(self.values, other.values)
+
+
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """Coded vectors: ids int64 (n,), scales and biases float32 (n,), codes (n, dimension) of the precision's type."""
+    """Coded vectors: ids int64 (n,), scales and biases float32 (n,), codes (n, dimension) of the precision's type.
+
+    Compact codes are half bytes, one a byte, and lie about a ``centre``.
+    """
 
     ids: Int64
     scales: Float32
     biases: Float32
     codes: npt.NDArray[np.generic]
+    centre: Centre | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
 
-    def take(self, rows: npt.NDArray[np.generic]) -> Entries:
-        """Some of the rows: by number, or by a mask."""
-        return Entries(self.ids[rows], self.scales[rows], self.biases[rows], self.codes[rows])
+    def take(self, rows: npt.NDArray[np.generic] | slice) -> Entries:
+        """Some of the rows: by number, by a mask, or from one to another."""
+        return Entries(self.ids[rows], self.scales[rows], self.biases[rows], self.codes[rows], self.centre)
 
     def alive(self) -> Entries:
         """Those that were not deleted."""
@@ -55,18 +83,37 @@ class Entries:
 
     def vectors(self) -> Float32:
         """The vectors, as near as the codes hold them: float32 (n, dimension)."""
+        if self.centre is not None:
+            return self._about(self.centre)
         if self.codes.dtype != np.uint8:
             return self.codes.astype(np.float32)
         return (self.codes.astype(np.float32) - np.float32(128)) * self.scales[:, None]
 
+    def _about(self, centre: Centre) -> Float32:
+        dimension = len(centre.values)
+        planes = self.codes.shape[1] // reference_codes.groups_of(dimension)
+        signs = reference_codes.decoded(self.codes.astype(np.uint8, copy=False), dimension, planes)
+        off = reference_codes.turned_back(signs.astype(np.float32) * self.scales[:, None])
+        return off + (centre.values.astype(np.float32) - np.float32(128)) * np.float32(centre.scale)
+
 
 def joined(parts: Sequence[Entries]) -> Entries:
-    """Entries one after another."""
+    """Entries of one cluster, one after another.
+
+    Raises
+    ------
+    DamagedBytes
+        If their codes lie about different centres.
+    """
+    centre = parts[0].centre
+    if centre is not None and not all(centre.is_as(part.centre) for part in parts):
+        raise kernel.DamagedBytes("parts of a cluster lie about different centres")
     return Entries(
         np.concatenate([part.ids for part in parts]),
         np.concatenate([part.scales for part in parts]),
         np.concatenate([part.biases for part in parts]),
         np.concatenate([part.codes for part in parts]),
+        centre,
     )
 
 
@@ -82,28 +129,51 @@ def encode(ids: Int64, vectors: Float32, metric: Metric, precision: Precision) -
     metric:
         With ``"l2"`` the biases are minus half the squared lengths, else 0.
     precision:
-        ``"int8"`` stores round(vector / scale) + 128 with scale = max |value| / 127 a vector; the others store
-        the values.
+        One of :data:`PRECISIONS`. ``"int8"`` stores round(vector / scale) + 128 with scale = max |value| / 127 a
+        vector; the others store the values.
     """
-    biases = np.zeros(len(ids), dtype=np.float32)
-    if metric == "l2":
-        biases = -0.5 * np.einsum("ij,ij->i", vectors, vectors)
+    biases = _biases(vectors, metric)
     scales = np.ones(len(ids), dtype=np.float32)
     if precision == "int8":
         most = np.abs(vectors).max(axis=1, initial=0)
         scales = (most / np.float32(127)).astype(np.float32)
         factor = np.divide(np.float32(127), most, out=np.zeros_like(most), where=most > 0)
         codes = (np.rint(vectors * factor[:, None]) + 128).astype(np.uint8)
-        return Entries(ids, scales, biases.astype(np.float32), codes)
-    kind = reference.CODE_TYPES[PRECISIONS.index(precision)]
-    return Entries(ids, scales, biases.astype(np.float32), vectors.astype(kind))
+        return Entries(ids, scales, biases, codes)
+    kind = reference.CODE_TYPES[kind_of(precision)]
+    return Entries(ids, scales, biases, vectors.astype(kind))
+
+
+def encode_about(centre: Centre, ids: Int64, vectors: Float32, metric: Metric, precision: Precision) -> Entries:
+    """As :func:`encode`, in one of the :data:`COMPACT` precisions, about the centre of the cluster they are for."""
+    planes = COMPACT.index(precision) + 1
+    codes, scales = kernel.encode(np.ascontiguousarray(vectors), centre.values, centre.scale, planes)
+    return Entries(ids, scales, _biases(vectors, metric), codes, centre)
+
+
+def _biases(vectors: Float32, metric: Metric) -> Float32:
+    if metric != "l2":
+        return np.zeros(len(vectors), dtype=np.float32)
+    biases: Float32 = (-0.5 * np.einsum("ij,ij->i", vectors, vectors)).astype(np.float32)
+    return biases
+
+
+def kind_of(precision: Precision) -> int:
+    """The number of a precision in the header."""
+    return (PRECISIONS + COMPACT).index(precision)
 
 
 def pack(entries: Entries) -> bytes:
     """Entries as the bytes of a row."""
     n, dimension = entries.codes.shape
-    codes = np.ascontiguousarray(entries.codes).tobytes()
-    kind = reference.CODE_TYPES.index(entries.codes.dtype)
+    if entries.centre is None:
+        codes = np.ascontiguousarray(entries.codes).tobytes()
+        kind = reference.CODE_TYPES.index(entries.codes.dtype)
+    else:
+        dimension, width = len(entries.centre.values), dimension
+        kind = reference.COMPACT + max(1, width // max(1, reference_codes.groups_of(dimension))) - 1
+        centre = (entries.centre.scale, entries.centre.values)
+        codes = reference.compact(entries.codes.astype(np.uint8, copy=False), centre)
     start = struct.pack("<4I", reference.BODY_MAGIC, kind, n, dimension)
     head = _head(entries)
     return start + struct.pack("<IIQ", kernel.checksum(head), kernel.checksum(codes), 0) + head + codes
@@ -137,19 +207,14 @@ def _dimension(body: bytes) -> int:
 
 
 def _unpack(body: bytes) -> Entries:
-    _, kind, n, dimension = struct.unpack_from("<4I", body)
-    codes = np.frombuffer(body, reference.CODE_TYPES[kind], n * dimension, HEADER + 16 * n)
-    return Entries(
-        np.frombuffer(body, _ID, n, HEADER),
-        np.frombuffer(body, _REAL, n, HEADER + 8 * n),
-        np.frombuffer(body, _REAL, n, HEADER + 12 * n),
-        codes.reshape(n, dimension),
-    )
+    held = reference.parse(body, trusted=True)
+    centre = None if held.centre is None else Centre(held.centre[1], held.centre[0])
+    return Entries(held.ids, held.scales, held.biases, held.codes, centre)
 
 
 def body_size(n: int, dimension: int, precision: Precision) -> int:
     """Bytes of a row with n entries."""
-    return HEADER + n * (16 + dimension * reference.CODE_TYPES[PRECISIONS.index(precision)].itemsize)
+    return HEADER + 16 * n + reference.codes_size(kind_of(precision), n, dimension)
 
 
 def head_size(start: bytes) -> int:

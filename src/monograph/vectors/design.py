@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal, TypeAlias, get_args
 
 from monograph.errors import InputError
-from monograph.vectors.cluster import PRECISIONS, Metric, Precision
+from monograph.vectors.cluster import COMPACT, PRECISIONS, Metric, Precision
 
 ClusterSearch: TypeAlias = Literal["auto", "scan", "graph"]
 
@@ -21,7 +21,9 @@ class Design:
     metric:
         ``"cosine"`` (vectors are brought to unit length), ``"inner_product"`` or ``"l2"``.
     precision:
-        Of the codes in the clusters: ``"int8"``, ``"float16"`` or ``"float32"``.
+        Of the codes in the clusters: ``"int8"``, ``"float16"`` or ``"float32"``, or one or two bits a value,
+        ``"bits1"`` or ``"bits2"``. Those say which vectors may be near; these are then compared by codes of a byte a
+        value, which lie apart.
     cluster_size:
         Vectors a centroid stands for.
     double:
@@ -57,11 +59,13 @@ class Design:
     def __post_init__(self) -> None:
         for name, value, known in (
             ("metric", self.metric, get_args(Metric)),
-            ("precision", self.precision, PRECISIONS),
+            ("precision", self.precision, PRECISIONS + COMPACT),
             ("cluster_search", self.cluster_search, get_args(ClusterSearch)),
         ):
             if value not in known:
                 raise InputError(f"{name} is {value!r}", f"give one of {', '.join(known)}")
+        if self.compact and self.cluster_search == "graph":
+            raise InputError("clusters of bits have no graph", 'give cluster_search="auto", or precision="int8"')
         for name, number, least in (
             ("cluster_size", self.cluster_size, 8),
             ("graph_from", self.graph_from, 1),
@@ -73,6 +77,21 @@ class Design:
                 raise InputError(f"{name} is {number:g}", f"give at least {least}")
 
     @property
+    def compact(self) -> bool:
+        """Whether codes are of bits: about the centre of the cluster that they are in."""
+        return self.precision in COMPACT
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """How many times k more results a search may keep, for the codes' own errors; the calibration chooses."""
+        return {"bits1": (8, 16, 32), "bits2": (2, 4, 8, 16)}.get(self.precision, (0,))
+
+    @property
+    def by_value(self) -> Precision:
+        """Of the codes that are the same in whichever cluster a vector lies."""
+        return "int8" if self.compact else self.precision
+
+    @property
     def usual_entries(self) -> int:
         """Entries of a cluster of the usual size."""
         return self.cluster_size * (2 if self.double else 1)
@@ -80,7 +99,7 @@ class Design:
     @property
     def walked_from(self) -> int:
         """Entries from which on a cluster has a graph."""
-        if self.cluster_search == "scan":
+        if self.cluster_search == "scan" or self.compact:
             return 1 << 62
         return 0 if self.cluster_search == "graph" else self.graph_from
 
@@ -95,3 +114,12 @@ class Design:
 
 
 DEFAULT_DESIGN = Design()
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """Which index of a file, and how it is built."""
+
+    number: int
+    design: Design
+    dimension: int

@@ -8,7 +8,7 @@ from monograph.store import clusters as store
 from monograph.store.database import Connection
 from monograph.values import Float32
 from monograph.vectors import search
-from monograph.vectors.design import DEFAULT_DESIGN, Design
+from monograph.vectors.design import DEFAULT_DESIGN, Design, Space
 from monograph.vectors.stop import Never
 
 
@@ -35,4 +35,5 @@ class ExactIndex:
             bits = np.unpackbits(query.allowed, bitorder="little")
             memos = memos[memos < len(bits)]
             memos = memos[bits[memos] == 1]
-        return search.exact(connection, memos.tolist(), search.Search(query, Never(), asked, self.design), asked)
+        whole = search.Search(query, search.Effort(Never()), asked, Space(self.space, self.design, len(asked)))
+        return search.exact(connection, memos.tolist(), whole, asked)

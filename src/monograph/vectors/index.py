@@ -22,12 +22,13 @@ from monograph.store.filters import Allowed
 from monograph.values import Float32, IndexStats, arguments
 from monograph.vectors import calibrate, cost, kernel, update
 from monograph.vectors.calibrate import Calibration
-from monograph.vectors.design import DEFAULT_DESIGN, Design
+from monograph.vectors.compact import CompactSearch
+from monograph.vectors.design import DEFAULT_DESIGN, Design, Space
+from monograph.vectors.efforts import Efforts
 from monograph.vectors.exact import ExactIndex
 from monograph.vectors.memory import Memory, State
-from monograph.vectors.search import Bits, Neighbours, Query, Search, exact, prepare, prepare_many, probes
-from monograph.vectors.stop import StopCondition
-from monograph.vectors.update import Space, Update
+from monograph.vectors.search import Bits, Effort, Neighbours, Query, Search, exact, prepare, prepare_many, probes
+from monograph.vectors.update import Update
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 
@@ -77,7 +78,7 @@ class EcoVectorIndex:
             raise InputError(f"target_recall is {target_recall}", "give more than 0, at most 1")
         self.cache_bytes = arguments.whole_number(cache_bytes, "cache_bytes", 0, arguments.MOST_BYTES)
         self._memory = Memory(space, self.cache_bytes)
-        self._stops: dict[tuple[int, int, float], StopCondition] = {}
+        self._efforts = Efforts(self.target_recall)
 
     def allowed(self, connection: Connection, condition: Allowed) -> Bits:
         """Bitmap of the memo rows that a filter allows, for :class:`~monograph.vectors.search.Query`."""
@@ -106,19 +107,20 @@ class EcoVectorIndex:
         if state is None:
             return self._unbuilt(connection, vector, query)
         asked = prepare(vector, state.space.dimension, state.space.design.metric)
-        search = Search(query, self._stop(state, query), asked, state.space.design)
+        how = self._efforts.of(state, query)
         few = self._few(connection, query)
         if few is not None:
-            return exact(connection, few, search, asked)
+            return exact(connection, few, Search(query, how, asked, state.space), asked)
+        if state.space.design.compact:
+            return self._search_compact(connection, state, query, how, asked)
+        search = Search(query, how, asked, state.space)
         bodies = self._memory.bodies
         order = probes(state.centroids, asked, state.likely) if query.k else iter(())
-        try:
+        with _told(connection):
             for cluster in self._announced(connection, order):
                 if search.probe(connection, cluster, bodies(connection, cluster, state.version)):
-                    return search.finish(connection, "enough", self._memory.ahead)
-        except kernel.DamagedBytes as fault:
-            raise _damaged(connection, str(fault)) from None
-        return self._all_searched(connection, query, search, asked)
+                    return search.finish(connection, how.stopped, self._memory.ahead)
+            return self._all_searched(connection, query, search, asked)
 
     def search_many(self, connection: Connection, vectors: Float32, query: Query) -> list[Neighbours]:
         """Search for many vectors, each as :meth:`search` would; a cluster is read once a round for all that probe it.
@@ -134,9 +136,11 @@ class EcoVectorIndex:
         if state is None:
             return [self._unbuilt(connection, vector, query) for vector in vectors]
         asked = [prepare(vector, state.space.dimension, state.space.design.metric) for vector in vectors]
-        stop = self._stop(state, query)
-        searches = [Search(query, stop, one, state.space.design) for one in asked]
+        how = self._efforts.of(state, query)
         few = self._few(connection, query)
+        if state.space.design.compact and few is None:
+            return [self._search_compact(connection, state, query, how, one) for one in asked]
+        searches = [Search(query, how, one, state.space) for one in asked]
         if few is not None:
             return [exact(connection, few, search, one) for search, one in zip(searches, asked, strict=True)]
         enough: set[int] = set()
@@ -152,12 +156,22 @@ class EcoVectorIndex:
                     if done:
                         enough.add(place)
                         del going[place]
-        return [
-            search.finish(connection, "enough", self._memory.ahead)
-            if place in enough
-            else self._all_searched(connection, query, search, asked[place])
-            for place, search in enumerate(searches)
-        ]
+        with _told(connection):
+            return [
+                search.finish(connection, how.stopped, self._memory.ahead)
+                if place in enough
+                else self._all_searched(connection, query, search, asked[place])
+                for place, search in enumerate(searches)
+            ]
+
+    def _search_compact(
+        self, connection: Connection, state: State, query: Query, how: Effort, asked: Float32
+    ) -> Neighbours:
+        with _told(connection):
+            way = CompactSearch(connection, self._memory, state, query, how, asked=asked)
+            if way.run() == "enough":
+                return way.search.finish(connection, how.stopped, self._memory.ahead)
+            return self._all_searched(connection, query, way.search, asked)
 
     def close(self) -> None:
         """Let go of the file. A later search opens it again."""
@@ -180,21 +194,6 @@ class EcoVectorIndex:
     def _unbuilt(self, connection: Connection, vector: Float32, query: Query) -> Neighbours:
         """A file whose index waits to be built, and that cannot be written here: every vector is compared."""
         return ExactIndex(self.design, self.space).search(connection, vector, query)
-
-    def _stop(self, state: State, query: Query) -> StopCondition:
-        if query.stop is not None:
-            return query.stop
-        allowed = query.count_allowed()
-        if allowed:
-            # A load brings so much less of what is allowed.
-            stretch = query.stretch * max(1.0, (state.calibration.vectors / allowed) ** 0.5)
-            return state.calibration.condition(query.k, self.target_recall, stretch=stretch)
-        asked = (state.structure, query.k, query.stretch)
-        known = self._stops.get(asked)
-        if known is None:
-            known = state.calibration.condition(query.k, self.target_recall, stretch=query.stretch)
-            self._stops = {asked: known}
-        return known
 
     def _few(self, connection: Connection, query: Query) -> list[int] | None:
         """The allowed vectors, where they are so few that each is compared."""
@@ -330,6 +329,7 @@ class EcoVectorIndex:
         count, clusters = store.count(connection, self.space), len(state.centroids)
         copies = 2 if state.space.design.double else 1
         shape = cost.Shape(count, state.space.dimension, clusters, probes=0, copies=copies)
+        expected = state.calibration.point(10, self.target_recall)
         return IndexStats(
             vectors=count,
             clusters=clusters,
@@ -337,8 +337,9 @@ class EcoVectorIndex:
             dead=sum(size.dead for size in sizes),
             memory=state.centroids.memory + self._memory.cached,
             expected_memory=round(cost.memory("Monograph", shape)),
-            expected_loads=state.calibration.expected_loads(10, self.target_recall),
+            expected_loads=None if expected is None else expected.loads,
             target_recall=self.target_recall,
+            expected_recall=None if expected is None else expected.recall,
         )
 
     def _state(self, connection: Connection) -> State | None:

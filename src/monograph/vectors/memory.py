@@ -15,10 +15,9 @@ from monograph.store.unreadable import UNDECODABLE
 from monograph.vectors import centroids as central
 from monograph.vectors import kernel
 from monograph.vectors.calibrate import Calibration
-from monograph.vectors.design import Design
+from monograph.vectors.design import Design, Space
 from monograph.vectors.kernel.reference import MOST_DIMENSIONS
 from monograph.vectors.search import Bits
-from monograph.vectors.update import Space
 
 _FILTERS = 16
 
@@ -66,12 +65,18 @@ class Memory:
         self._held: State | None = None
         self._cache: dict[int, list[bytes]] = {}
         self._cache_version = 0
+        self._arena: kernel.Arena | None = None
+        self._arena_version = 0
         self.ahead = Prefetcher()
         """Told of what is about to be read."""
         self._filters: dict[Allowed, Bits] = {}
         self._filters_generation = -1
-        self.cached = 0
-        """Bytes of the clusters that are kept."""
+        self._cached = 0
+
+    @property
+    def cached(self) -> int:
+        """Bytes of what is kept of clusters."""
+        return self._cached + (0 if self._arena is None else self._arena.size)
 
     def state(self, connection: Connection) -> State | None:
         """The index as the connection sees it; None where there is none."""
@@ -105,6 +110,20 @@ class Memory:
             self._keep(cluster, bodies, version)
         return bodies
 
+    def arena(self, state: State) -> kernel.Arena:
+        """Where compact codes are kept, until the file changes."""
+        held = self._arena
+        if held is not None and self._arena_version == state.version:
+            return held
+        with self._lock:
+            if self._arena is None or self._arena_version != state.version:
+                self._arena, self._arena_version = kernel.Arena(state.centroids.body), state.version
+            return self._arena
+
+    def has_room(self, arena: kernel.Arena, size: int, *, beside: bool = False) -> bool:
+        """Whether so many bytes more may be kept: ``beside`` codes of all clusters, or as one of them."""
+        return arena.size + size <= (self._cache_bytes // 2 if beside else self._cache_bytes)
+
     def allowed(self, connection: Connection, condition: Allowed) -> Bits:
         """Bitmap of the memo rows that a filter allows; the last few are kept until the file changes."""
         generation = settings.generation(connection)
@@ -121,9 +140,9 @@ class Memory:
 
     def _keep(self, cluster: int, bodies: list[bytes], version: int) -> None:
         if version != self._cache_version:
-            self._cache, self.cached, self._cache_version = {}, 0, version
+            self._cache, self._cached, self._cache_version = {}, 0, version
         size = sum(map(len, bodies))
         # What came first stays: exchanging clusters costs more than reading them from the system's own cache.
-        if self.cached + size <= self._cache_bytes and cluster not in self._cache:
-            self.cached += size
+        if self._cached + size <= self._cache_bytes and cluster not in self._cache:
+            self._cached += size
             self._cache[cluster] = bodies

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from monograph.errors import InputError
 from monograph.store import clusters as store
+from monograph.store import codes
 from monograph.store import vectors as stored_vectors
 from monograph.store.database import Connection
 from monograph.store.prefetch import Prefetcher
@@ -19,7 +20,7 @@ from monograph.values import Float32, arguments, inner_products
 from monograph.vectors import kernel
 from monograph.vectors.centroids import Centroids
 from monograph.vectors.cluster import Metric, body_size
-from monograph.vectors.design import Design
+from monograph.vectors.design import Design, Space
 from monograph.vectors.stop import Ranks, StopCondition
 
 Int64: TypeAlias = npt.NDArray[np.int64]
@@ -31,6 +32,8 @@ COMPARED_AT_ONCE = 8_192
 """Vectors that are read together, to be compared as they are stored."""
 MOST_FIRST = 48
 """Clusters put in order at first, at most; four times as many, and then all, when those do not suffice."""
+MORE = 8
+"""Results that are kept beyond those of :meth:`Query.room`, where codes are of bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +77,13 @@ class Query:
         if self.ef is not None:
             object.__setattr__(self, "ef", arguments.whole_number(self.ef, "ef", 1))
 
+    def room(self, width: int) -> int:
+        """Results kept while the search goes on: of compact codes, which tell less well, ``width`` times k more."""
+        return self.pool + width * self.k + MORE if width else self.pool
+
     @property
     def pool(self) -> int:
-        """Results kept while the search goes on."""
+        """Results that are compared in the end, by their vectors where that is asked."""
         kept = self.k + max(3, self.k // 4) if self.rerank else self.k
         return kept + 1 if self.ties else kept  # One more shows where the last that counts ties with what was let go.
 
@@ -101,8 +108,9 @@ class Neighbours:
     compared:
         Codes that the query was compared with.
     stopped:
-        Why the search ended: ``"enough"`` (its stop condition said so), ``"all"`` (no cluster was left) or ``"exact"``
-        (few vectors were allowed, and all of those were compared).
+        Why the search ended: ``"enough"`` (its stop condition said so), ``"short"`` (so did the widest that was
+        measured, with which fewer are found than are aimed at), ``"all"`` (no cluster was left) or ``"exact"`` (few
+        vectors were allowed, and all of those were compared).
     """
 
     items: tuple[int, ...] = ()
@@ -162,17 +170,41 @@ def probes(centroids: Centroids, asked: Float32, expected: float | None = None) 
             done.update(fresh)
 
 
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """When a search ends, and how many times k more results it keeps than it would of codes by value.
+
+    ``falls_short`` says that no condition that was measured reaches the recall that is asked for.
+    """
+
+    stop: StopCondition
+    width: int = 0
+    falls_short: bool = False
+
+    @property
+    def stopped(self) -> str:
+        """Why a search ended that its condition stopped."""
+        return "short" if self.falls_short else "enough"
+
+
 class Search:
     """A query on its way: what it has found, and what each load brought."""
 
-    __slots__ = ("_asked", "_design", "_query", "_stop", "_walked_from", "compared", "loads", "pool")
+    __slots__ = (
+        "_asked", "_design", "_query", "_room", "_space", "_stop", "_walked_from",
+        "by_value", "compared", "loaded", "loads", "pool",
+    )  # fmt: skip
 
-    def __init__(self, query: Query, stop: StopCondition, asked: Float32, design: Design) -> None:
-        self._query, self._stop, self._asked, self._design = query, stop, asked, design
+    def __init__(self, query: Query, how: Effort, asked: Float32, space: Space) -> None:
+        self._query, self._stop, self._asked, self._space = query, how.stop, asked, space
+        self._design = design = space.design
         self._walked_from = body_size(design.walked_from, len(asked), design.precision)
-        self.pool = kernel.Pool(query.pool)
+        self._room = query.room(how.width)
+        self.pool = kernel.Pool(self._room)
         self.loads: list[Ranks] = []
-        self.compared = 0
+        self.loaded = self.compared = 0
+        self.by_value = not design.compact
+        """Whether what was found is in the order of codes by value."""
 
     def probe(self, connection: Connection, cluster: int, bodies: list[bytes]) -> bool:
         """Search one cluster; returns whether it is enough, which it never is before k results are found.
@@ -189,6 +221,7 @@ class Search:
         else:
             found = kernel.scan(bodies, self._asked, self.pool, query.k, query.allowed)
         self.loads.append(found.ranks)
+        self.loaded += 1
         self.compared += found.compared
         return self.pool.filled >= query.k and self._stop.after(self.loads)
 
@@ -213,10 +246,21 @@ class Search:
         items, scores = self.pool.ids, self.pool.scores
         if self._certain >= self._query.k:
             items, scores = items[: self._certain], scores[: self._certain]
+        if not self.by_value and not (self._query.rerank and self._query.ties):
+            items, scores = self._by_value(connection, items)
         if self._query.rerank:
             ahead.memos(connection, items.tolist())
             items, scores = _compared(connection, items.tolist(), self._asked, self._design.metric)
         return _neighbours(items, scores, self._asked, self, stopped)
+
+    def _by_value(self, connection: Connection, items: Int64) -> tuple[Int64, Float32]:
+        """The best of what compact codes found, by codes of a byte a value."""
+        best = kernel.Pool(self._query.pool)
+        bodies = codes.load(connection, self._space.number, items.tolist())
+        if len(bodies) < len(items):
+            raise kernel.DamagedBytes("vectors lack the codes that they are compared by")
+        kernel.scan(bodies, self._asked, best, 0)
+        return best.ids, best.scores
 
     @property
     def cuts_ties(self) -> bool:
@@ -227,7 +271,7 @@ class Search:
     def _certain(self) -> int:
         """How many results are kept whatever their rows are: those above the last, where there may be more like it."""
         pool = self.pool
-        if not self._query.ties or pool.filled < self._query.pool:
+        if not self._query.ties or pool.filled < self._room:
             return pool.filled
         return int((pool.scores > pool.scores[-1]).sum())
 
@@ -275,4 +319,4 @@ def _neighbours(items: Int64, scores: Float32, asked: Float32, search: Search, s
     items, scores = items[:count], scores[:count]
     if search.design.metric == "l2":
         scores = 2 * scores - asked @ asked
-    return Neighbours(tuple(items.tolist()), tuple(scores.tolist()), len(search.loads), search.compared, stopped)
+    return Neighbours(tuple(items.tolist()), tuple(scores.tolist()), search.loaded, search.compared, stopped)

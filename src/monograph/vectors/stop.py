@@ -8,11 +8,15 @@ keeps nothing between them, so that one serves many searches at once.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol, TypeAlias, runtime_checkable
 
+import numpy as np
+
 from monograph.errors import InputError
+from monograph.vectors.kernel import Rule
 
 Ranks: TypeAlias = Sequence[int]
 """Ranks from 0, ascending, at which one load brought new results."""
@@ -158,3 +162,23 @@ class Never:
     def after(self, loads: Sequence[Ranks]) -> bool:
         """See :class:`StopCondition`."""
         return False
+
+
+_WITHOUT_END = 1 << 62
+NEVER = Rule(np.empty(0, dtype=np.float64), 0.0, _WITHOUT_END, _WITHOUT_END)
+
+
+def rule_of(condition: StopCondition, k: int) -> Rule | None:
+    """A condition for a search of so many results, as the kernel asks it; None for one that only it can ask."""
+    known = type(condition) in {RankAware, VBase, Budget, Never}
+    return _rule_of(condition, k) if known and isinstance(condition, Hashable) else None
+
+
+@lru_cache(maxsize=64)
+def _rule_of(condition: StopCondition, k: int) -> Rule:
+    if isinstance(condition, RankAware):
+        weights = np.fromiter((condition.weight(rank) for rank in range(k)), dtype=np.float64, count=k)
+        return Rule(weights, condition.epsilon, condition.window, _WITHOUT_END)
+    if isinstance(condition, VBase):
+        return Rule(np.ones(min(k, condition.e), dtype=np.float64), 0.0, condition.window, _WITHOUT_END)
+    return NEVER._replace(most=condition.loads) if isinstance(condition, Budget) else NEVER

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from monograph.store import clusters as store
+from monograph.store import codes
 from monograph.store.clusters import Placement, Size
 from monograph.store.database import Connection
 from monograph.values import Float32
 from monograph.vectors import centroids as central
 from monograph.vectors import partition
-from monograph.vectors.cluster import Entries, encode, joined
-from monograph.vectors.design import Design
+from monograph.vectors.coding import Items
+from monograph.vectors.design import Space
 from monograph.vectors.edit import Edit, write_whole
 
 Int64: TypeAlias = npt.NDArray[np.int64]
@@ -34,15 +34,6 @@ NEIGHBOURS = 1
 """Clusters beside a new one whose vectors are held against it."""
 CANDIDATES = 32
 """Centroids that a vector is held against when it is assigned anew."""
-
-
-@dataclass(frozen=True, slots=True)
-class Space:
-    """Which index of a file, and how it is built."""
-
-    number: int
-    design: Design
-    dimension: int
 
 
 def build(connection: Connection, space: Space, memos: Int64, vectors: Float32, seed: int = 0) -> None:
@@ -62,16 +53,22 @@ def build(connection: Connection, space: Space, memos: Int64, vectors: Float32, 
     found = partition.k_means(vectors, count, design.metric, seed)
     assigned = partition.assign(vectors, found, design.metric, double=design.double)
     names = np.array([store.add_cluster(connection, space.number, centroid) for centroid in found], dtype=np.int64)
-    entries = encode(memos, vectors, design.metric, design.precision)
+    items = Items.of(design, memos, vectors)
     rows, owners = _owned(assigned)
     for place, mine in _groups(rows, owners):
-        part = entries.take(mine)
-        write_whole(connection, design, int(names[place]), part)
+        write_whole(connection, design, int(names[place]), items.entries(mine, found[place]))
+    _keep(connection, space, items)
     store.place(connection, space.number, _placements(memos, names, assigned))
     # A centroid that nothing chose is of no use.
     for name in names[np.setdiff1d(np.arange(len(names)), owners)].tolist():
         store.remove_cluster(connection, name)
     finish(connection, space, central.NONE)
+
+
+def _keep(connection: Connection, space: Space, items: Items) -> None:
+    """Remember by what vectors are compared after their compact codes."""
+    if space.design.compact:
+        codes.put(connection, space.number, items.by_memo())
 
 
 def _owned(assigned: partition.Assignment) -> tuple[Int64, Int64]:
@@ -131,12 +128,13 @@ class Update:
         """Add vectors: int64 (n,) and float32 (n, dimension), prepared for the metric."""
         design = self._design
         assigned = partition.assign(vectors, self._vectors, design.metric, double=design.double)
-        entries = encode(memos, vectors, design.metric, design.precision)
+        items = Items.of(design, memos, vectors)
+        _keep(self._connection, self._space, items)
         store.place(self._connection, self._space.number, _placements(memos, self._names, assigned))
         touched = []
         for place, mine in _groups(*_owned(assigned)):
             touched.append(int(self._names[place]))
-            self._edit(touched[-1]).append(entries.take(mine))
+            self._edit(touched[-1]).append(items.entries(mine, self._vectors[place]))
         self._balance(touched)
 
     def delete(self, memos: Sequence[int]) -> None:
@@ -149,6 +147,8 @@ class Update:
         for cluster, gone in by_cluster.items():
             self._edit(cluster).strike(gone)
         store.unplace(self._connection, self._space.number, placed)
+        if self._design.compact:
+            codes.drop(self._connection, self._space.number, placed)
         self._balance(by_cluster)
 
     def fold(self) -> None:
@@ -209,10 +209,11 @@ class Update:
         entries = self._edit(cluster).entries()
         if entries is None:
             return []
-        different = {codes.tobytes(): row for row, codes in enumerate(entries.codes)}
+        items = Items.held(self._connection, self._space, [entries])
+        different = {code.tobytes(): row for row, code in enumerate(items.coded.codes)}
         if len(different) <= SPLIT_AT * self._design.usual_entries:
             return []  # Many are alike: no cut would part them.
-        vectors = entries.take(np.fromiter(different.values(), dtype=np.int64)).vectors()
+        vectors = items.vectors[np.fromiter(different.values(), dtype=np.int64)]
         side = partition.halve(vectors, self._design.metric)
         halves = [partition.mean(vectors[chosen], self._design.metric) for chosen in (~side, side)]
         return self._reform(cluster, np.stack(halves))
@@ -234,9 +235,10 @@ class Update:
         self._put(place, fresh)
         if not found or not len(self._names):
             return []
-        items = _distinct(joined(found))
-        placed = store.placements(self._connection, self._space.number, items.ids.tolist())
-        before = [placed[memo] for memo in items.ids.tolist()]
+        items = Items.held(self._connection, self._space, found)
+        memos = items.coded.ids.tolist()
+        placed = store.placements(self._connection, self._space.number, memos)
+        before = [placed[memo] for memo in memos]
         assigned = self._assign(items, before, old, len(fresh))
         made = set(self._names[len(self._names) - len(fresh) :].tolist())
         after = [
@@ -262,16 +264,16 @@ class Update:
         )
         self._changed = True
 
-    def _assign(self, items: Entries, before: Sequence[Placement], around: Float32, fresh: int) -> list[Placement]:
+    def _assign(self, items: Items, before: Sequence[Placement], around: Float32, fresh: int) -> list[Placement]:
         near = partition.closest(self._vectors, around, CANDIDATES, self._design.metric)
         known = np.array([[one.first, one.second] for one in before], dtype=np.int64).ravel()
         held = np.flatnonzero(np.isin(self._names, known))
         chosen = np.unique(np.concatenate([near, held, np.arange(len(self._names) - fresh, len(self._names))]))
         design = self._design
-        assigned = partition.assign(items.vectors(), self._vectors[chosen], design.metric, double=design.double)
-        return _placements(items.ids, self._names[chosen], assigned)
+        assigned = partition.assign(items.vectors, self._vectors[chosen], design.metric, double=design.double)
+        return _placements(items.coded.ids, self._names[chosen], assigned)
 
-    def _move(self, items: Entries, before: Sequence[Placement], after: Sequence[Placement], removed: int) -> list[int]:
+    def _move(self, items: Items, before: Sequence[Placement], after: Sequence[Placement], removed: int) -> list[int]:
         """Take entries out of the clusters they leave and put them into those they come to."""
         leaving: dict[int, list[int]] = defaultdict(list)
         coming: dict[int, list[int]] = defaultdict(list)
@@ -284,10 +286,6 @@ class Update:
         for cluster, gone in leaving.items():
             self._edit(cluster).strike(gone)
         for cluster, rows in coming.items():
-            self._edit(cluster).append(items.take(np.array(rows)))
+            centroid = self._vectors[int(np.searchsorted(self._names, cluster))]
+            self._edit(cluster).append(items.entries(np.array(rows), centroid))
         return [*coming, *leaving]
-
-
-def _distinct(entries: Entries) -> Entries:
-    _, rows = np.unique(entries.ids, return_index=True)
-    return entries.take(rows)

@@ -8,6 +8,7 @@ from contextlib import closing
 import numpy as np
 
 from monograph.store import clusters as store
+from monograph.store import codes
 from monograph.store.database import Connection
 from monograph.vectors import centroids as central
 from monograph.vectors import kernel
@@ -25,7 +26,7 @@ def faults(connection: Connection, space: int) -> Iterator[str]:
 def damage(connection: Connection, space: int) -> Iterator[str]:
     """The same, without what waits to be put into it."""
     if store.header(connection, space) is None:
-        if store.sizes(connection, space) or store.count_entries(connection, space):
+        if store.sizes(connection, space) or codes.has_any(connection, space):
             yield "clusters have lost what says how they are built"
         elif store.count_missing(connection, space) and not store.has_stale(connection, space):
             yield "there is no index of the vectors"
@@ -40,6 +41,7 @@ def damage(connection: Connection, space: int) -> Iterator[str]:
     if state is not None:
         yield from _uncoded(connection, state)
         yield from _held(connection, state)
+        yield from _by_value(connection, state)
 
 
 def strays(connection: Connection, space: int) -> Iterator[str]:
@@ -88,6 +90,27 @@ def _held(connection: Connection, state: State) -> Iterator[str]:
             counted = f"{size.size} entries and {size.dead} deleted ones"
             yield f"cluster {cluster} counts {counted}, and holds {entries} and {dead}"
     yield from _misplaced(connection, space, held)
+
+
+def _by_value(connection: Connection, state: State) -> Iterator[str]:
+    """Hold the codes that are compared after compact ones against where vectors are placed."""
+    if not state.space.design.compact:
+        if codes.has_any(connection, state.space.number):
+            yield "there are codes of vectors whose clusters hold them all"
+        return
+    number = state.space.number
+    placed = {one.memo for one in store.every_placement(connection, number) if one.first}
+    held, damaged = set(), 0
+    for memo, body in codes.every(connection, number):
+        try:
+            damaged += unpack(body).ids.tolist() != [memo]
+        except kernel.DamagedBytes:
+            damaged += 1
+        held.add(memo)
+    if damaged:
+        yield f"{damaged} codes of vectors are damaged"
+    if held != placed:
+        yield f"{len(held ^ placed)} vectors lack the codes that they are compared by, or have them and are gone"
 
 
 def _check_graph(connection: Connection, state: State, cluster: int) -> str:

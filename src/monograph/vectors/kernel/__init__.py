@@ -12,13 +12,15 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from monograph.errors import InputError
 from monograph.values import Float32
-from monograph.vectors.kernel import reference, reference_graph
+from monograph.vectors.kernel import reference, reference_codes, reference_graph
+from monograph.vectors.kernel.course import ALL, ENOUGH, PAUSED, Arena, Course, Rule
+from monograph.vectors.kernel.faults import KERNEL_ERRORS, SEARCHED, DamagedBytes, ours
+from monograph.vectors.kernel.pool import Pool
 
 _top_k, _scan, _checksum = reference.top_k, reference.scan, reference.checksum
 _walk, _graph_insert, _graph_remove = reference_graph.walk, reference_graph.graph_insert, reference_graph.graph_remove
-_graph_check = reference_graph.graph_check
+_graph_check, _encode = reference_graph.graph_check, reference_codes.encode
 IMPLEMENTATION: Literal["compiled", "numpy"] = "numpy"
 try:
     from monograph.vectors.kernel import _kernel
@@ -28,13 +30,20 @@ else:
     IMPLEMENTATION = "compiled"
     _top_k, _scan, _checksum = _kernel.top_k, _kernel.scan, _kernel.checksum
     _walk, _graph_insert, _graph_remove = _kernel.walk, _kernel.graph_insert, _kernel.graph_remove
-    _graph_check = _kernel.graph_check
+    _graph_check, _encode = _kernel.graph_check, _kernel.encode
 
 __all__ = [
+    "ALL",
+    "ENOUGH",
     "IMPLEMENTATION",
+    "PAUSED",
+    "Arena",
+    "Course",
     "DamagedBytes",
     "Pool",
+    "Rule",
     "checksum",
+    "encode",
     "graph_check",
     "graph_insert",
     "graph_remove",
@@ -45,37 +54,6 @@ __all__ = [
 
 Int64 = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.uint8]
-
-
-class DamagedBytes(Exception):
-    """A stored cluster or graph is not what was written. The index turns it into an error that names the file."""
-
-
-class Pool:
-    """The best results of one search so far: scores float32 and ids int64, nearest first, then by id.
-
-    Parameters
-    ----------
-    capacity:
-        Most results that are kept.
-    """
-
-    __slots__ = ("_ids", "_scores", "filled")
-
-    def __init__(self, capacity: int) -> None:
-        self._scores = np.empty(capacity, dtype=np.float32)
-        self._ids = np.empty(capacity, dtype=np.int64)
-        self.filled = 0
-
-    @property
-    def scores(self) -> Float32:
-        """Float32 of shape (filled,)."""
-        return self._scores[: self.filled]
-
-    @property
-    def ids(self) -> Int64:
-        """Int64 of shape (filled,)."""
-        return self._ids[: self.filled]
 
 
 class Found(NamedTuple):
@@ -108,17 +86,46 @@ def top_k(vectors: Float32, query: Float32, k: int) -> tuple[Int64, Float32]:
     """
     try:
         return _top_k(vectors, query, k)
-    except _KERNEL_ERRORS as error:
+    except KERNEL_ERRORS as error:
         expected = "float32 arrays of shape (n, d) and (d,), C-contiguous, and a whole number k"
-        raise _ours(error, "top_k", expected, vectors, query, k) from None
+        raise ours(error, "top_k", expected, vectors, query, k) from None
 
 
 def checksum(data: bytes) -> int:
     """A checksum of 32 bits that runs as fast as memory: any change of one aligned word of 4 bytes changes it."""
     try:
         return _checksum(data)
-    except _KERNEL_ERRORS as error:
-        raise _ours(error, "checksum", "bytes", data) from None
+    except KERNEL_ERRORS as error:
+        raise ours(error, "checksum", "bytes", data) from None
+
+
+def encode(vectors: Float32, centre: Bits, scale: float, planes: int) -> tuple[Bits, Float32]:
+    """Compact codes of vectors that lie near a centre: see :mod:`~monograph.vectors.kernel.reference_codes`.
+
+    Parameters
+    ----------
+    vectors:
+        float32 (n, d), C-contiguous, finite.
+    centre, scale:
+        uint8 (d,): (centre - 128) * scale is subtracted from each vector.
+    planes:
+        1 or 2: bits a dimension.
+
+    Returns
+    -------
+    (codes, scales): uint8 (n, planes * groups), a half byte in each, where groups is d / 4 brought up to a multiple of
+    four; float32 (n,).
+
+    Raises
+    ------
+    InputError
+        If a shape, type or number is wrong, or a vector is not finite.
+    """
+    try:
+        return _encode(vectors, centre, scale, planes)
+    except KERNEL_ERRORS as error:
+        expected = "float32 (n, d) and uint8 (d,), C-contiguous, and two numbers"
+        raise ours(error, "encode", expected, vectors, centre, scale, planes) from None
 
 
 def scan(
@@ -150,8 +157,8 @@ def scan(
     """
     try:
         pool.filled, ranks, compared = _scan(bodies, query, pool._scores, pool._ids, pool.filled, k, allowed, trusted)
-    except _KERNEL_ERRORS as error:
-        raise _ours(error, "scan", _SEARCHED, bodies, query, k, allowed) from None
+    except KERNEL_ERRORS as error:
+        raise ours(error, "scan", SEARCHED, bodies, query, k, allowed) from None
     return Found(ranks, compared)
 
 
@@ -192,8 +199,8 @@ def walk(  # noqa: PLR0913 - one more than a scan has
         pool.filled, ranks, compared = _walk(
             cluster.body, cluster.graph, query, pool._scores, pool._ids, pool.filled, k, ef, allowed, trusted
         )
-    except _KERNEL_ERRORS as error:
-        raise _ours(error, "walk", _SEARCHED, cluster.body, query, k, ef, allowed) from None
+    except KERNEL_ERRORS as error:
+        raise ours(error, "walk", SEARCHED, cluster.body, query, k, ef, allowed) from None
     return Found(ranks, compared)
 
 
@@ -208,8 +215,8 @@ def graph_check(body: bytes, graph: bytes) -> None:
     """
     try:
         _graph_check(body, graph)
-    except _KERNEL_ERRORS as error:
-        raise _ours(error, "graph_check", "bytes", body, graph) from None
+    except KERNEL_ERRORS as error:
+        raise ours(error, "graph_check", "bytes", body, graph) from None
 
 
 def graph_insert(body: bytes, graph: bytes | None, *, m: int, ef: int, alpha: float = 1.0) -> bytes:
@@ -239,8 +246,8 @@ def graph_insert(body: bytes, graph: bytes | None, *, m: int, ef: int, alpha: fl
     """
     try:
         return _graph_insert(body, graph, m, ef, alpha)
-    except _KERNEL_ERRORS as error:
-        raise _ours(error, "graph_insert", "bytes and numbers", body, graph, m, ef, alpha) from None
+    except KERNEL_ERRORS as error:
+        raise ours(error, "graph_insert", "bytes and numbers", body, graph, m, ef, alpha) from None
 
 
 def graph_remove(body: bytes, graph: bytes, rows: Sequence[int], *, ef: int, alpha: float = 1.0) -> bytes:
@@ -264,27 +271,5 @@ def graph_remove(body: bytes, graph: bytes, rows: Sequence[int], *, ef: int, alp
     """
     try:
         return _graph_remove(body, graph, list(rows), ef, alpha)
-    except _KERNEL_ERRORS as error:
-        raise _ours(error, "graph_remove", "bytes and numbers", body, graph, ef, alpha) from None
-
-
-_KERNEL_ERRORS = (TypeError, ValueError, RuntimeError)
-_SEARCHED = "bytes, a float32 query of shape (d,), whole numbers, and a bitmap of uint8 or None"
-
-
-def _ours(error: Exception, name: str, expected: str, *given: object) -> Exception:
-    if isinstance(error, TypeError):
-        got = ", ".join(_described(one) for one in given)
-        mend = "use numpy.ascontiguousarray(..., dtype=numpy.float32)"
-        return InputError(f"{name} needs {expected}; got {got}", mend)
-    if isinstance(error, ValueError):
-        return InputError(str(error))
-    if str(error).startswith("damaged: "):
-        return DamagedBytes(str(error).removeprefix("damaged: "))
-    return error
-
-
-def _described(array: object) -> str:
-    if isinstance(array, np.ndarray):
-        return f"{array.dtype} {array.shape}"
-    return repr(array) if isinstance(array, int | float | str) else type(array).__name__
+    except KERNEL_ERRORS as error:
+        raise ours(error, "graph_remove", "bytes and numbers", body, graph, ef, alpha) from None

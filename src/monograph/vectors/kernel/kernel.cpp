@@ -1,37 +1,32 @@
-// The inner loops of vector search. Every function has a twin in reference.py that gives the same results and raises
-// the same errors. Sizes are checked before any memory is touched; the interpreter lock is released while numbers are
-// crunched. In order: products for every processor, bodies and checksums, the pool of results, the graph, the module.
+// The inner loops of vector search, as Python calls them. Every function has a twin in reference*.py that gives the same
+// results and raises the same errors. Sizes are checked before any memory is touched; the interpreter lock is released
+// while numbers are crunched. In order: what is asked, scans, codes, arenas, the graph, the module.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <queue>
-#include <stdexcept>
 #include <string>
 #include <typeinfo>
 #include <utility>
 #include <vector>
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
-#define X86 1
-#endif
-#if defined(__aarch64__)
-#include <arm_neon.h>
-#endif
-#if defined(__GNUC__)
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-#else
-#define ALWAYS_INLINE inline
-#endif
+#include "arena.hpp"
+#include "body.hpp"
+#include "codes.hpp"
+#include "course.hpp"
+#include "level.hpp"
+#include "pool.hpp"
 
 namespace nb = nanobind;
+
+using namespace monograph;
 
 namespace {
 
@@ -41,403 +36,11 @@ using Floats = nb::ndarray<float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Ids = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Bits = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// ---------------------------------------------------------------------------------------------------------- products
-
-float from_half(std::uint16_t half) {
-    const std::uint32_t sign = (half & 0x8000u) << 16, exponent = (half >> 10) & 31u, fraction = half & 1023u;
-    if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | (fraction << 13));
-    if (exponent) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (fraction << 13));
-    const float small = static_cast<float>(fraction) * 5.9604644775390625e-8f;
-    return sign ? -small : small;
-}
-
-// Inner products of a query with n rows of dimension d. Partial sums let the compiler use wide registers without
-// being allowed to reorder a single long sum.
-template <std::size_t lanes>
-ALWAYS_INLINE void float_products(const float *rows, const float *query, std::size_t n, std::size_t d, float *out) {
-    for (std::size_t row = 0; row < n; ++row) {
-        const float *vector = rows + row * d;
-        float sums[lanes] = {};
-        std::size_t at = 0;
-        for (; at + lanes <= d; at += lanes)
-            for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += vector[at + lane] * query[at + lane];
-        float total = 0;
-        for (; at < d; ++at) total += vector[at] * query[at];
-        for (float sum : sums) total += sum;
-        out[row] = total;
-    }
-}
-
-ALWAYS_INLINE void half_products_plain(const std::uint16_t *rows, const float *query, std::size_t n, std::size_t d, float *out) {
-    for (std::size_t row = 0; row < n; ++row) {
-        float total = 0;
-        for (std::size_t at = 0; at < d; ++at) total += from_half(rows[row * d + at]) * query[at];
-        out[row] = total;
-    }
-}
-
-// Codes are unsigned: 128 stands for 0. So the instruction that multiplies unsigned by signed bytes serves, and the
-// sum of the query, times 128, is taken off at the end.
-ALWAYS_INLINE void byte_products_plain(const std::uint8_t *rows, const std::int8_t *query, std::size_t n, std::size_t d,
-                                       std::int32_t *out) {
-    for (std::size_t row = 0; row < n; ++row) {
-        const std::uint8_t *codes = rows + row * d;
-        std::int32_t total = 0;
-        for (std::size_t at = 0; at < d; ++at) total += static_cast<std::int32_t>(codes[at]) * query[at];
-        out[row] = total;
-    }
-}
-
-// A polynomial modulo 2^32 in each of 64 lanes: any change of one word changes it, and it runs as fast as memory.
-ALWAYS_INLINE std::uint32_t checksum_body(const std::uint8_t *data, std::size_t size) {
-    constexpr std::size_t lanes = 64;
-    constexpr std::uint32_t prime = 0x9E3779B1u;
-    std::uint32_t sums[lanes] = {}, words[lanes];
-    std::size_t at = 0;
-    for (; at + sizeof words <= size; at += sizeof words) {
-        std::memcpy(words, data + at, sizeof words);
-        for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] = sums[lane] * prime + words[lane];
-    }
-    std::memset(words, 0, sizeof words);
-    if (size > at) std::memcpy(words, data + at, size - at);
-    for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] = sums[lane] * prime + words[lane];
-    std::uint32_t total = static_cast<std::uint32_t>(size);
-    for (std::uint32_t sum : sums) total = total * 0x85EBCA77u + sum;
-    return total;
-}
-
-struct Level {
-    const char *name;
-    bool (*here)();
-    void (*floats)(const float *, const float *, std::size_t, std::size_t, float *);
-    void (*halves)(const std::uint16_t *, const float *, std::size_t, std::size_t, float *);
-    void (*bytes)(const std::uint8_t *, const std::int8_t *, std::size_t, std::size_t, std::int32_t *);
-    std::uint32_t (*checksum)(const std::uint8_t *, std::size_t);
-};
-
-void floats_portable(const float *r, const float *q, std::size_t n, std::size_t d, float *o) { float_products<16>(r, q, n, d, o); }
-void halves_portable(const std::uint16_t *r, const float *q, std::size_t n, std::size_t d, float *o) { half_products_plain(r, q, n, d, o); }
-void bytes_portable(const std::uint8_t *r, const std::int8_t *q, std::size_t n, std::size_t d, std::int32_t *o) { byte_products_plain(r, q, n, d, o); }
-std::uint32_t checksum_portable(const std::uint8_t *data, std::size_t size) { return checksum_body(data, size); }
-
-#ifdef X86
-#define AVX2 __attribute__((target("avx2,fma,f16c")))
-#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,avx2,fma,f16c")))
-
-AVX2 void floats_avx2(const float *r, const float *q, std::size_t n, std::size_t d, float *o) { float_products<32>(r, q, n, d, o); }
-AVX2 std::uint32_t checksum_avx2(const std::uint8_t *data, std::size_t size) { return checksum_body(data, size); }
-AVX2 void halves_avx2(const std::uint16_t *rows, const float *query, std::size_t n, std::size_t d, float *out) {
-    for (std::size_t row = 0; row < n; ++row) {
-        const std::uint16_t *vector = rows + row * d;
-        __m256 sums = _mm256_setzero_ps();
-        std::size_t at = 0;
-        for (; at + 8 <= d; at += 8)
-            sums = _mm256_fmadd_ps(_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i *>(vector + at))), _mm256_loadu_ps(query + at), sums);
-        float parts[8], total = 0;
-        _mm256_storeu_ps(parts, sums);
-        for (; at < d; ++at) total += from_half(vector[at]) * query[at];
-        for (float part : parts) total += part;
-        out[row] = total;
-    }
-}
-AVX2 void bytes_avx2(const std::uint8_t *rows, const std::int8_t *query, std::size_t n, std::size_t d, std::int32_t *out) {
-    for (std::size_t row = 0; row < n; ++row) {
-        const std::uint8_t *codes = rows + row * d;
-        __m256i sums = _mm256_setzero_si256();
-        std::size_t at = 0;
-        for (; at + 16 <= d; at += 16) {
-            const __m256i wide = _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i *>(codes + at)));
-            const __m256i asked = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i *>(query + at)));
-            sums = _mm256_add_epi32(sums, _mm256_madd_epi16(wide, asked));
-        }
-        std::int32_t parts[8], total = 0;
-        _mm256_storeu_si256(reinterpret_cast<__m256i *>(parts), sums);
-        for (; at < d; ++at) total += static_cast<std::int32_t>(codes[at]) * query[at];
-        for (std::int32_t part : parts) total += part;
-        out[row] = total;
-    }
-}
-bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"); }
-
-AVX512 void floats_avx512(const float *rows, const float *query, std::size_t n, std::size_t d, float *out) {
-    for (std::size_t row = 0; row < n; ++row) {
-        const float *vector = rows + row * d;
-        __m512 one = _mm512_setzero_ps(), two = one;
-        std::size_t at = 0;
-        for (; at + 32 <= d; at += 32) {
-            one = _mm512_fmadd_ps(_mm512_loadu_ps(vector + at), _mm512_loadu_ps(query + at), one);
-            two = _mm512_fmadd_ps(_mm512_loadu_ps(vector + at + 16), _mm512_loadu_ps(query + at + 16), two);
-        }
-        for (; at < d; at += 16) {
-            const __mmask16 mask = d - at >= 16 ? 0xFFFF : static_cast<__mmask16>((1u << (d - at)) - 1);
-            one = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(mask, vector + at), _mm512_maskz_loadu_ps(mask, query + at), one);
-        }
-        out[row] = _mm512_reduce_add_ps(_mm512_add_ps(one, two));
-    }
-}
-AVX512 void halves_avx512(const std::uint16_t *rows, const float *query, std::size_t n, std::size_t d, float *out) {
-    for (std::size_t row = 0; row < n; ++row) {
-        const std::uint16_t *vector = rows + row * d;
-        __m512 sums = _mm512_setzero_ps();
-        for (std::size_t at = 0; at < d; at += 16) {
-            const __mmask16 mask = d - at >= 16 ? 0xFFFF : static_cast<__mmask16>((1u << (d - at)) - 1);
-            sums = _mm512_fmadd_ps(_mm512_cvtph_ps(_mm256_maskz_loadu_epi16(mask, vector + at)), _mm512_maskz_loadu_ps(mask, query + at), sums);
-        }
-        out[row] = _mm512_reduce_add_ps(sums);
-    }
-}
-AVX512 void bytes_avx512(const std::uint8_t *rows, const std::int8_t *query, std::size_t n, std::size_t d, std::int32_t *out) {
-    for (std::size_t row = 0; row < n; ++row) {
-        const std::uint8_t *codes = rows + row * d;
-        __m512i one = _mm512_setzero_si512(), two = one;
-        std::size_t at = 0;
-        for (; at + 128 <= d; at += 128) {
-            one = _mm512_dpbusd_epi32(one, _mm512_loadu_si512(codes + at), _mm512_loadu_si512(query + at));
-            two = _mm512_dpbusd_epi32(two, _mm512_loadu_si512(codes + at + 64), _mm512_loadu_si512(query + at + 64));
-        }
-        for (; at < d; at += 64) {
-            const __mmask64 mask = d - at >= 64 ? ~0ull : (1ull << (d - at)) - 1;
-            one = _mm512_dpbusd_epi32(one, _mm512_maskz_loadu_epi8(mask, codes + at), _mm512_maskz_loadu_epi8(mask, query + at));
-        }
-        out[row] = _mm512_reduce_add_epi32(_mm512_add_epi32(one, two));
-    }
-}
-AVX512 std::uint32_t checksum_avx512(const std::uint8_t *data, std::size_t size) { return checksum_body(data, size); }
-bool has_avx512() {
-    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vnni");
-}
-#endif
-
-#if defined(__aarch64__)
-void bytes_neon(const std::uint8_t *rows, const std::int8_t *query, std::size_t n, std::size_t d, std::int32_t *out) {
-    for (std::size_t row = 0; row < n; ++row) {
-        const std::uint8_t *codes = rows + row * d;
-        int32x4_t sums = vdupq_n_s32(0);
-        std::size_t at = 0;
-        for (; at + 8 <= d; at += 8) {
-            const int16x8_t wide = vreinterpretq_s16_u16(vmovl_u8(vld1_u8(codes + at))), asked = vmovl_s8(vld1_s8(query + at));
-            sums = vmlal_s16(sums, vget_low_s16(wide), vget_low_s16(asked));
-            sums = vmlal_s16(sums, vget_high_s16(wide), vget_high_s16(asked));
-        }
-        std::int32_t total = vaddvq_s32(sums);
-        for (; at < d; ++at) total += static_cast<std::int32_t>(codes[at]) * query[at];
-        out[row] = total;
-    }
-}
-void halves_neon(const std::uint16_t *rows, const float *query, std::size_t n, std::size_t d, float *out) {
-    for (std::size_t row = 0; row < n; ++row) {
-        const std::uint16_t *vector = rows + row * d;
-        float32x4_t sums = vdupq_n_f32(0);
-        std::size_t at = 0;
-        for (; at + 4 <= d; at += 4)
-            sums = vfmaq_f32(sums, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(vector + at))), vld1q_f32(query + at));
-        float total = vaddvq_f32(sums);
-        for (; at < d; ++at) total += from_half(vector[at]) * query[at];
-        out[row] = total;
-    }
-}
-#endif
-
-bool always() { return true; }
-
-// Best first; the last one runs anywhere.
-const Level LEVELS[] = {
-#ifdef X86
-    {"avx512", has_avx512, floats_avx512, halves_avx512, bytes_avx512, checksum_avx512},
-    {"avx2", has_avx2, floats_avx2, halves_avx2, bytes_avx2, checksum_avx2},
-#endif
-#if defined(__aarch64__)
-    {"neon", always, floats_portable, halves_neon, bytes_neon, checksum_portable},
-#endif
-    {"portable", always, floats_portable, halves_portable, bytes_portable, checksum_portable},
-};
-
-const Level *best_level() {
-    for (const Level &level : LEVELS)
-        if (level.here()) return &level;
-    return nullptr; // Never: the last is always here.
-}
-const Level *level = best_level();
-
-nb::list levels() {
-    nb::list names;
-    for (const Level &one : LEVELS)
-        if (one.here()) names.append(nb::str(one.name));
-    return names;
-}
-
-void use_level(const std::string &name) {
-    for (const Level &one : LEVELS)
-        if (name == one.name && one.here()) {
-            level = &one;
-            return;
-        }
-    throw nb::value_error(("this processor has no " + name).c_str());
-}
-
-// ------------------------------------------------------------------------------------------------------------- bodies
-
-[[noreturn]] void damaged(const std::string &why) { throw std::runtime_error("damaged: " + why); }
-
-enum Kind : std::uint32_t { BYTES = 0, HALVES = 1, FLOATS = 2 };
-constexpr std::uint32_t BODY_MAGIC = 0x3143454Du, GRAPH_MAGIC = 0x3147454Du; // "MEC1", "MEG1"
-constexpr std::size_t HEADER = 32, MOST_DIMENSIONS = 65'536;
-
-template <typename T> T read(const std::uint8_t *at) {
-    T value;
-    std::memcpy(&value, at, sizeof value);
-    return value;
-}
-
-// A cluster as it is stored: header, ids, scales, biases, codes. See cluster.py for the layout.
-struct Body {
-    const std::uint8_t *data;
-    std::uint32_t kind;
-    std::size_t n, d, width;
-    const std::uint8_t *codes;
-
-    Body(const void *given, std::size_t size, bool verify) : data(static_cast<const std::uint8_t *>(given)) {
-        if (size < HEADER || read<std::uint32_t>(data) != BODY_MAGIC) damaged("not a cluster");
-        kind = read<std::uint32_t>(data + 4);
-        n = read<std::uint32_t>(data + 8);
-        d = read<std::uint32_t>(data + 12);
-        if (kind > FLOATS || d > MOST_DIMENSIONS) damaged("unknown codes");
-        width = kind == BYTES ? 1 : kind == HALVES ? 2 : 4;
-        const std::size_t head = HEADER + 16 * n;
-        if (size != head + n * d * width) damaged("wrong length");
-        codes = data + head;
-        if (!verify) return;
-        if (level->checksum(data + HEADER, 16 * n) != read<std::uint32_t>(data + 16) ||
-            level->checksum(codes, n * d * width) != read<std::uint32_t>(data + 20))
-            damaged("its checksum does not match");
-    }
-    std::int64_t id(std::size_t row) const { return read<std::int64_t>(data + HEADER + 8 * row); }
-    float scale(std::size_t row) const { return read<float>(data + HEADER + 8 * n + 4 * row); }
-    float bias(std::size_t row) const { return read<float>(data + HEADER + 12 * n + 4 * row); }
-};
-
-// A query in the form in which codes are multiplied: floats, and bytes with a scale.
-struct Query {
-    std::vector<float> floats;
-    std::vector<std::int8_t> bytes;
-    float scale = 0;
-    std::int32_t offset = 0;
-
-    Query() = default;
-    Query(const float *given, std::size_t d) : floats(given, given + d), bytes(d) {
-        float most = 0;
-        for (float value : floats) most = std::max(most, std::fabs(value));
-        scale = most / 127.0f;
-        const float inverse = most > 0 ? 127.0f / most : 0.0f;
-        for (std::size_t at = 0; at < d; ++at) {
-            bytes[at] = static_cast<std::int8_t>(std::nearbyint(floats[at] * inverse));
-            offset += bytes[at];
-        }
-        offset *= 128;
-    }
-    // Row of a body as a query.
-    Query(const Body &body, std::size_t row) {
-        const std::uint8_t *code = body.codes + row * body.d * body.width;
-        if (body.kind == BYTES) {
-            bytes.resize(body.d);
-            scale = body.scale(row);
-            for (std::size_t at = 0; at < body.d; ++at) {
-                bytes[at] = static_cast<std::int8_t>(code[at] - 128);
-                offset += bytes[at];
-            }
-            offset *= 128;
-            return;
-        }
-        floats.resize(body.d);
-        for (std::size_t at = 0; at < body.d; ++at)
-            floats[at] = body.kind == HALVES ? from_half(read<std::uint16_t>(code + 2 * at)) : read<float>(code + 4 * at);
-    }
-};
-
-// Scores of rows first to first + n: inner product plus the row's bias, higher is nearer.
-void score(const Body &body, const Query &query, std::size_t first, std::size_t n, float *out, std::int32_t *whole) {
-    const std::uint8_t *codes = body.codes + first * body.d * body.width;
-    if (body.kind == BYTES) {
-        level->bytes(codes, query.bytes.data(), n, body.d, whole);
-        for (std::size_t at = 0; at < n; ++at) {
-            const float factor = query.scale * body.scale(first + at);
-            const float product = static_cast<float>(whole[at] - query.offset) * factor;
-            out[at] = product + body.bias(first + at);
-        }
-        return;
-    }
-    // Codes follow 16 bytes a row, so that they lie on a multiple of their width.
-    if (body.kind == HALVES)
-        level->halves(reinterpret_cast<const std::uint16_t *>(codes), query.floats.data(), n, body.d, out);
-    else
-        level->floats(reinterpret_cast<const float *>(codes), query.floats.data(), n, body.d, out);
-    for (std::size_t at = 0; at < n; ++at) out[at] = out[at] + body.bias(first + at);
-}
-
-float score_one(const Body &body, const Query &query, std::size_t row) {
-    float out;
-    std::int32_t whole;
-    score(body, query, row, 1, &out, &whole);
-    return out;
-}
-
 std::uint32_t checksum(const nb::bytes &data) {
     return level->checksum(static_cast<const std::uint8_t *>(data.data()), data.size());
 }
 
-// ----------------------------------------------------------------------------------------------------- pool of results
-
-struct Scored {
-    float score;
-    std::int64_t row;
-};
-
-// Higher scores first, then lower rows: the one order in which results are reported.
-bool before(const Scored &a, const Scored &b) { return a.score > b.score || (a.score == b.score && a.row < b.row); }
-
-// The best found so far, in order, in arrays that the caller holds; a result that comes twice is kept once.
-struct Pool {
-    float *scores;
-    std::int64_t *ids;
-    std::size_t filled, capacity;
-    std::vector<std::uint8_t> fresh;
-
-    bool wants(float score, std::int64_t id) const {
-        if (filled < capacity) return true;
-        return capacity && before({score, id}, {scores[filled - 1], ids[filled - 1]});
-    }
-    void offer(float score, std::int64_t id) {
-        std::size_t low = 0, high = filled;
-        while (low < high) {
-            const std::size_t middle = (low + high) / 2;
-            if (before({scores[middle], ids[middle]}, {score, id})) low = middle + 1;
-            else high = middle;
-        }
-        if (low < filled && scores[low] == score && ids[low] == id) return;
-        if (low >= capacity) return;
-        if (filled < capacity) ++filled;
-        for (std::size_t at = filled - 1; at > low; --at) {
-            scores[at] = scores[at - 1];
-            ids[at] = ids[at - 1];
-            fresh[at] = fresh[at - 1];
-        }
-        scores[low] = score;
-        ids[low] = id;
-        fresh[low] = 1;
-    }
-};
-
-struct Bitmap {
-    const std::uint8_t *bits = nullptr;
-    std::size_t size = 0;
-    bool all = true;
-    bool has(std::int64_t id) const {
-        if (all) return true;
-        const std::size_t place = static_cast<std::size_t>(id);
-        return place / 8 < size && (bits[place / 8] >> (place % 8) & 1);
-    }
-};
+// -------------------------------------------------------------------------------------------------- queries and scans
 
 void require_query(const Vector &query) {
     const float *asked = query.data();
@@ -464,7 +67,11 @@ nb::tuple report(const Pool &pool, std::int64_t k, std::size_t compared) {
     return nb::make_tuple(pool.filled, nb::tuple(ranks), compared);
 }
 
-void scan_body(const Body &body, const Query &query, const Bitmap &allowed, Pool &pool, std::vector<float> &scores, std::vector<std::int32_t> &whole) {
+void scan_body(const Body &body, Query &query, const Bitmap &allowed, Pool &pool, std::vector<float> &scores, std::vector<std::int32_t> &whole) {
+    if (body.is_compact()) {
+        scan_compact(body, query, allowed, pool);
+        return;
+    }
     scores.resize(body.n);
     whole.resize(body.kind == BYTES ? body.n : 0);
     score(body, query, 0, body.n, scores.data(), whole.data());
@@ -498,7 +105,7 @@ nb::tuple scan(const nb::list &bodies, const Vector &query, const Floats &scores
     std::size_t compared = 0;
     {
         nb::gil_scoped_release released;
-        const Query asked(query.data(), query.shape(0));
+        Query asked(query.data(), query.shape(0));
         std::vector<float> products;
         std::vector<std::int32_t> whole;
         for (const nb::bytes &one : held) {
@@ -554,6 +161,99 @@ nb::tuple top_k(const Matrix &vectors, const Vector &query, std::int64_t k) {
     }
     return nb::make_tuple(array_of(std::move(places)), array_of(std::move(scores)));
 }
+
+// ------------------------------------------------------------------------------------------------------------- codes
+
+nb::tuple encode(const Matrix &vectors, const Bits &centre, float scale, std::int64_t planes) {
+    const std::size_t n = vectors.shape(0), d = vectors.shape(1);
+    if (d != centre.shape(0))
+        throw nb::value_error(("vectors have dimension " + std::to_string(d) + ", the centre has " + std::to_string(centre.shape(0))).c_str());
+    if (planes != 1 && planes != 2) throw nb::value_error(("planes is " + std::to_string(planes) + ": give 1 or 2").c_str());
+    const float *rows = vectors.data();
+    if (!std::all_of(rows, rows + n * d, [](float value) { return std::isfinite(value); })) throw nb::value_error("a vector is not finite");
+    const std::size_t width = static_cast<std::size_t>(planes) * groups_of(d);
+    auto codes = std::make_unique<std::vector<std::uint8_t>>(n * width);
+    std::vector<float> scales(n);
+    {
+        nb::gil_scoped_release released;
+        Encoder encoder(centre.data(), scale, d, static_cast<std::size_t>(planes));
+        for (std::size_t row = 0; row < n; ++row) scales[row] = encoder.encode(rows + row * d, codes->data() + row * width);
+    }
+    std::uint8_t *data = codes->data();
+    nb::capsule owner(codes.release(), [](void *held) noexcept { delete static_cast<std::vector<std::uint8_t> *>(held); });
+    return nb::make_tuple(nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<2>>(data, {n, width}, owner), array_of(std::move(scales)));
+}
+
+// ------------------------------------------------------------------------------------------------------------- arenas
+
+using Pieces = std::vector<std::pair<const void *, std::size_t>>;
+using Weights = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// Bytes of a list, which holds them for as long as they are looked at.
+Pieces pieces_of(const nb::list &given) {
+    Pieces pieces;
+    for (nb::handle one : given) {
+        const auto held = must<nb::bytes>(one);
+        pieces.emplace_back(held.data(), held.size());
+    }
+    return pieces;
+}
+
+// An arena, and the bytes of the centroids.
+struct HeldArena {
+    nb::bytes centroids;
+    Arena arena;
+
+    explicit HeldArena(nb::bytes given) : centroids(std::move(given)), arena(centroids.data(), centroids.size()) {}
+    std::size_t keep(std::int64_t cluster, const nb::list &bodies) {
+        const std::size_t place = arena.place_of(cluster);
+        arena.keep(place, std::make_unique<Held>(pieces_of(bodies), arena.centroids().d));
+        return arena.size();
+    }
+    std::size_t remember(const nb::list &bodies) {
+        arena.remember(pieces_of(bodies));
+        return arena.size();
+    }
+};
+
+// A course, and what it looks at.
+struct HeldCourse {
+    nb::object arena;
+    Floats scores;
+    Ids ids;
+    nb::object allowed;
+    Course course;
+
+    HeldCourse(const nb::object &held, const Vector &query, const Floats &given, const Ids &rows, std::int64_t k, const Weights &weights, double epsilon,
+               std::int64_t window, std::int64_t most, const nb::object &bits)
+        : arena(held), scores(given), ids(rows), allowed(bits), course(begun(query, k, weights, epsilon, window, most)) {}
+
+    std::int64_t run(std::int64_t loads) {
+        nb::gil_scoped_release released;
+        return course.run(loads);
+    }
+    void load(const nb::list &bodies) {
+        const Pieces pieces = pieces_of(bodies);
+        nb::gil_scoped_release released;
+        course.load(pieces);
+    }
+    std::vector<std::int64_t> rank_by_value(std::int64_t most, const nb::list &bodies) {
+        if (most < 0) throw nb::value_error("most is below 0");
+        const Pieces pieces = pieces_of(bodies);
+        nb::gil_scoped_release released;
+        return course.rank_by_value(static_cast<std::size_t>(most), pieces);
+    }
+
+  private:
+    Course begun(const Vector &query, std::int64_t k, const Weights &weights, double epsilon, std::int64_t window, std::int64_t most) {
+        const Arena &held = nb::cast<HeldArena &>(arena).arena;
+        require_query(query);
+        require_dimension(held.centroids(), query.shape(0));
+        if (k < 0) throw nb::value_error(("k is " + std::to_string(k) + ": give 0 or more").c_str());
+        const double *first = weights.data();
+        return {held, query.data(), pool_of(scores, ids, 0), static_cast<std::size_t>(k), {{first, first + weights.shape(0)}, epsilon, window, most}, bitmap_of(allowed)};
+    }
+};
 
 // -------------------------------------------------------------------------------------------------------------- graph
 
@@ -754,6 +454,10 @@ int level_of(std::int64_t id, std::size_t m) {
     return height;
 }
 
+void require_values(const Body &body) {
+    if (body.is_compact()) throw nb::value_error("codes of bits have no graph");
+}
+
 struct Growth {
     const Body &body;
     Graph &graph;
@@ -884,6 +588,7 @@ void require_growth(std::int64_t m, std::int64_t ef, double alpha) {
 nb::bytes graph_insert(const nb::bytes &given, const nb::object &stored, std::int64_t m, std::int64_t ef, double alpha) {
     require_growth(m, ef, alpha);
     const Body body(given.data(), given.size(), true);
+    require_values(body);
     Graph graph;
     std::size_t first = 0;
     if (stored.is_none()) {
@@ -908,6 +613,7 @@ nb::bytes graph_insert(const nb::bytes &given, const nb::object &stored, std::in
 nb::bytes graph_remove(const nb::bytes &given, const nb::bytes &stored, const nb::list &rows, std::int64_t ef, double alpha) {
     require_growth(2, ef, alpha);
     const Body body(given.data(), given.size(), true);
+    require_values(body);
     Graph graph = thaw(GraphView(stored.data(), stored.size(), body.n, true), body.n);
     std::vector<bool> gone(body.n);
     std::vector<std::size_t> leaving;
@@ -942,6 +648,7 @@ nb::bytes graph_remove(const nb::bytes &given, const nb::bytes &stored, const nb
 
 void graph_check(const nb::bytes &given, const nb::bytes &stored) {
     const Body body(given.data(), given.size(), true);
+    require_values(body);
     GraphView(stored.data(), stored.size(), body.n, true).require_links();
 }
 
@@ -955,6 +662,7 @@ nb::tuple walk(const nb::bytes &given, const nb::bytes &stored, const Vector &qu
     {
         nb::gil_scoped_release released;
         const Body body(given.data(), given.size(), !trusted);
+        require_values(body);
         require_dimension(body, query.shape(0));
         const GraphView view(stored.data(), stored.size(), body.n, !trusted);
         const Query asked(query.data(), query.shape(0));
@@ -974,11 +682,33 @@ nb::tuple walk(const nb::bytes &given, const nb::bytes &stored, const Vector &qu
 
 } // namespace
 
+void bind_arenas(nb::module_ &module) {
+    nb::class_<HeldArena>(module, "Arena", "See monograph.vectors.kernel.Arena.")
+        .def(nb::init<nb::bytes>(), nb::arg("centroids"))
+        .def("keep", &HeldArena::keep, nb::arg("cluster"), nb::arg("bodies"), "See monograph.vectors.kernel.Arena.")
+        .def("remember", &HeldArena::remember, nb::arg("bodies"), "See monograph.vectors.kernel.Arena.");
+    nb::class_<HeldCourse>(module, "Course", "See monograph.vectors.kernel.Course.")
+        .def(nb::init<const nb::object &, const Vector &, const Floats &, const Ids &, std::int64_t, const Weights &, double, std::int64_t, std::int64_t, const nb::object &>(),
+             nb::arg("arena"), nb::arg("query").noconvert(), nb::arg("scores").noconvert(), nb::arg("ids").noconvert(), nb::arg("k"), nb::arg("weights").noconvert(),
+             nb::arg("epsilon"), nb::arg("window"), nb::arg("most"), nb::arg("allowed").none())
+        .def("run", &HeldCourse::run, nb::arg("loads"), "See monograph.vectors.kernel.Course.")
+        .def("load", &HeldCourse::load, nb::arg("bodies"), "See monograph.vectors.kernel.Course.")
+        .def("ahead", [](HeldCourse &held, std::size_t count) { return held.course.ahead(count); }, nb::arg("count"), "See monograph.vectors.kernel.Course.")
+        .def("ranks", [](const HeldCourse &held) { return held.course.ranks(); }, "See monograph.vectors.kernel.Course.")
+        .def("rank_by_value", &HeldCourse::rank_by_value, nb::arg("most"), nb::arg("bodies"), "See monograph.vectors.kernel.Course.")
+        .def_prop_ro("filled", [](const HeldCourse &held) { return held.course.pool.filled; })
+        .def_prop_ro("loads", [](const HeldCourse &held) { return held.course.loads; })
+        .def_prop_ro("compared", [](const HeldCourse &held) { return held.course.compared; });
+}
+
 NB_MODULE(_kernel, module) {
     module.doc() = "The inner loops of vector search, compiled.";
     nb::set_leak_warnings(false);
     module.def("levels", &levels, "What this processor can do, best first.");
-    module.def("use_level", [](const char *name) { use_level(name); }, nb::arg("name"), "Which of them to use; the best unless told.");
+    module.def("use_level", &use_level, nb::arg("name"), "Which of them to use; the best unless told.");
+    bind_arenas(module);
+    module.def("encode", &encode, nb::arg("vectors").noconvert(), nb::arg("centre").noconvert(), nb::arg("scale"), nb::arg("planes"),
+               "See monograph.vectors.kernel.encode.");
     module.def("checksum", &checksum, nb::arg("data"), "See monograph.vectors.kernel.checksum.");
     module.def("top_k", &top_k, nb::arg("vectors").noconvert(), nb::arg("query").noconvert(), nb::arg("k"), "See monograph.vectors.kernel.top_k.");
     module.def("scan", &scan, nb::arg("bodies"), nb::arg("query").noconvert(), nb::arg("scores").noconvert(), nb::arg("ids").noconvert(), nb::arg("filled"),

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from monograph.values import Float32
+from monograph.vectors.kernel import reference_codes
 
 Int64 = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.uint8]
@@ -21,6 +22,10 @@ Bits = npt.NDArray[np.uint8]
 BODY_MAGIC = 0x3143454D
 BODY_HEADER = 32
 CODE_TYPES = (np.dtype("u1"), np.dtype("<f2"), np.dtype("<f4"))
+"""Of the kinds of code that hold a value each; kinds 3 and 4 are compact codes of one and two planes."""
+COMPACT = len(CODE_TYPES)
+CENTRE = 16
+"""Bytes before the codes of a compact cluster's centre: its scale, then zero."""
 MOST_DIMENSIONS = 65_536
 
 _LANES = 64
@@ -71,7 +76,10 @@ def checksum(data: bytes) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A stored cluster, taken apart: see :mod:`monograph.vectors.cluster` for the layout."""
+    """A stored cluster, taken apart: see :mod:`monograph.vectors.cluster` for the layout.
+
+    Of a compact one ``codes`` are half bytes, one a byte, and ``centre`` is (scale, a byte a value).
+    """
 
     kind: int
     dimension: int
@@ -79,6 +87,12 @@ class Body:
     scales: Float32
     biases: Float32
     codes: npt.NDArray[np.generic]
+    centre: tuple[float, Bits] | None = None
+
+    @property
+    def planes(self) -> int:
+        """Bits a dimension of a compact code."""
+        return self.kind - COMPACT + 1
 
 
 def parse(data: bytes, *, trusted: bool = False) -> Body:
@@ -90,21 +104,52 @@ def parse(data: bytes, *, trusted: bool = False) -> Body:
     magic, kind, n, dimension, head_sum, code_sum = struct.unpack_from("<6I", data)
     if magic != BODY_MAGIC:
         raise RuntimeError("damaged: not a cluster")
-    if kind >= len(CODE_TYPES) or dimension > MOST_DIMENSIONS:
+    if kind > COMPACT + 1 or dimension > MOST_DIMENSIONS:
         raise RuntimeError("damaged: unknown codes")
     head = BODY_HEADER + 16 * n
-    if len(data) != head + n * dimension * CODE_TYPES[kind].itemsize:
+    if len(data) != head + codes_size(kind, n, dimension):
         raise RuntimeError("damaged: wrong length")
     if not trusted and (checksum(data[BODY_HEADER:head]) != head_sum or checksum(data[head:]) != code_sum):
         raise RuntimeError("damaged: its checksum does not match")
+    codes, centre = _codes(data[head:], kind, n, dimension)
     return Body(
         kind,
         dimension,
         np.frombuffer(data, "<i8", n, BODY_HEADER),
         np.frombuffer(data, "<f4", n, BODY_HEADER + 8 * n),
         np.frombuffer(data, "<f4", n, BODY_HEADER + 12 * n),
-        np.frombuffer(data, CODE_TYPES[kind], n * dimension, head).reshape(n, dimension),
+        codes,
+        centre,
     )
+
+
+def codes_size(kind: int, n: int, dimension: int) -> int:
+    """Bytes of the codes of n vectors."""
+    if kind < COMPACT:
+        return n * dimension * CODE_TYPES[kind].itemsize
+    blocks = -(-n // reference_codes.BLOCK)
+    width = (kind - COMPACT + 1) * reference_codes.groups_of(dimension)
+    return CENTRE + _padded(dimension) + blocks * width * reference_codes.BLOCK // 2
+
+
+def _padded(dimension: int) -> int:
+    return (dimension + 15) // 16 * 16
+
+
+def _codes(data: bytes, kind: int, n: int, dimension: int) -> tuple[npt.NDArray[np.generic], tuple[float, Bits] | None]:
+    if kind < COMPACT:
+        return np.frombuffer(data, CODE_TYPES[kind], n * dimension).reshape(n, dimension), None
+    (scale,) = struct.unpack_from("<f", data)
+    centre = np.frombuffer(data, "u1", dimension, CENTRE)
+    width = (kind - COMPACT + 1) * reference_codes.groups_of(dimension)
+    return reference_codes.rows_of(data[CENTRE + _padded(dimension) :], n, width), (scale, centre)
+
+
+def compact(codes: Bits, centre: tuple[float, Bits]) -> bytes:
+    """The codes of a compact cluster as they are stored: its centre, then blocks."""
+    scale, values = centre
+    start = struct.pack("<f", scale).ljust(CENTRE, b"\0") + values.tobytes().ljust(_padded(len(values)), b"\0")
+    return start + reference_codes.blocks(codes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +177,24 @@ class Query:
 
 def scores_of(body: Body, query: Query, rows: npt.NDArray[np.int64] | slice = slice(None)) -> Float32:
     """Inner product plus the row's bias, of some rows: higher is nearer."""
+    if body.centre is not None:
+        return _estimated(body, query, rows)
     if body.kind == 0:
         products = (body.codes[rows].astype(np.int32) - 128) @ query.codes
         scored = products.astype(np.float32) * (query.scale * body.scales[rows])
     else:
         scored = body.codes[rows].astype(np.float32) @ query.floats
     return (scored + body.biases[rows]).astype(np.float32)
+
+
+def _estimated(body: Body, query: Query, rows: npt.NDArray[np.int64] | slice) -> Float32:
+    scale, centre = body.centre or (0.0, np.empty(0, np.uint8))
+    product = np.float32((centre.astype(np.int32) - 128) @ query.codes)
+    base = product * (query.scale * np.float32(scale))
+    values = reference_codes.decoded(np.asarray(body.codes[rows], dtype=np.uint8), body.dimension, body.planes)
+    found = reference_codes.estimates(values, body.scales[rows], reference_codes.Turned.of(query.floats))
+    scored: Float32 = (found + base) + body.biases[rows]
+    return scored
 
 
 class Pool:
@@ -152,16 +209,26 @@ class Pool:
         self._fresh: set[int] = set()
 
     def offer(self, scores: Float32, ids: Int64) -> None:
-        """Merge results in; one that comes twice is kept once."""
-        held = dict(zip(self._ids[: self._filled].tolist(), self._scores[: self._filled].tolist(), strict=True))
-        new = {row: score for row, score in zip(ids.tolist(), scores.tolist(), strict=True) if held.get(row) != score}
-        ranked = sorted(
-            [*((row, score) for row, score in held.items()), *new.items()], key=lambda pair: (-pair[1], pair[0])
-        )[: len(self._ids)]
+        """Merge results in; one that comes twice is kept once, by its higher score."""
+        held = set(self._ids[: self._filled].tolist())
+        if not held.isdisjoint(ids.tolist()):
+            # One that is pushed out and comes back by its higher score is fresh: that hangs on the order.
+            for place in range(len(ids)):
+                self._merge(scores[place : place + 1].tolist(), ids[place : place + 1].tolist())
+        else:
+            self._merge(scores.tolist(), ids.tolist())
+
+    def _merge(self, scores: list[float], ids: list[int]) -> None:
+        before = dict(zip(self._ids[: self._filled].tolist(), self._scores[: self._filled].tolist(), strict=True))
+        best = dict(before)
+        for row, score in zip(ids, scores, strict=True):
+            best[row] = max(score, best.get(row, score))
+        ranked = sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))[: len(self._ids)]
         self._filled = len(ranked)
         self._ids[: self._filled] = [row for row, _ in ranked]
         self._scores[: self._filled] = [score for _, score in ranked]
-        self._fresh.update(new)
+        self._fresh.difference_update(before.keys() - {row for row, _ in ranked})
+        self._fresh.update(best.keys() - before.keys())
 
     def report(self, k: int, compared: int) -> tuple[int, tuple[int, ...], int]:
         """(how full, ranks below k at which something is new, vectors compared)."""

@@ -55,10 +55,17 @@ class Graph:
         return -1 if self.entry < 0 else len(self.links[self.entry]) - 1
 
 
+def _values(data: bytes, *, trusted: bool = False) -> Body:
+    body = parse(data, trusted=trusted)
+    if body.centre is not None:
+        raise ValueError("codes of bits have no graph")
+    return body
+
+
 def graph_insert(body: bytes, graph: bytes | None, m: int, ef: int, alpha: float) -> bytes:
     """See :func:`monograph.vectors.kernel.graph_insert`."""
     _require_growth(m, ef, alpha)
-    parsed = parse(body)
+    parsed = _values(body)
     nodes = len(parsed.ids)
     first = 0
     if graph is None:
@@ -81,7 +88,7 @@ def graph_insert(body: bytes, graph: bytes | None, m: int, ef: int, alpha: float
 def graph_remove(body: bytes, graph: bytes, rows: Sequence[int], ef: int, alpha: float) -> bytes:
     """See :func:`monograph.vectors.kernel.graph_remove`."""
     _require_growth(2, ef, alpha)
-    parsed = parse(body)
+    parsed = _values(body)
     nodes = len(parsed.ids)
     grown = _thaw(graph, nodes)
     _require_links(graph, grown)
@@ -102,7 +109,7 @@ def graph_remove(body: bytes, graph: bytes, rows: Sequence[int], ef: int, alpha:
 
 def graph_check(body: bytes, graph: bytes) -> None:
     """See :func:`monograph.vectors.kernel.graph_check`."""
-    _require_links(graph, _thaw(graph, len(parse(body).ids)))
+    _require_links(graph, _thaw(graph, len(_values(body).ids)))
 
 
 def walk(  # noqa: PLR0913, PLR0917 - the compiled twin has them
@@ -120,7 +127,7 @@ def walk(  # noqa: PLR0913, PLR0917 - the compiled twin has them
     """See :func:`monograph.vectors.kernel.walk`."""
     _require_growth(2, ef, 1)
     pool = require_search(query, scores, ids, filled, k, allowed)
-    parsed = parse(body, trusted=trusted)
+    parsed = _values(body, trusted=trusted)
     require_dimension(parsed, query)
     stored = _thaw(graph, len(parsed.ids), trusted=trusted)
     if stored.entry < 0:

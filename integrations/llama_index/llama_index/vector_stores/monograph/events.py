@@ -13,7 +13,8 @@ from monograph.values import Effort
 class SearchEvent(BaseEvent):
     """A search has ended: by which retrievers, and what the vector index had to do for it.
 
-    ``stopped`` says why that ended (``enough``, ``all`` or ``exact``); it is empty where no vectors were compared.
+    ``stopped`` says why that ended (``enough``, ``short``, ``all`` or ``exact``); it is empty where no vectors were
+    compared.
     """
 
     query: str

@@ -1,0 +1,46 @@
+"""Rows of ``codes``: by what the vectors of an index are compared once compact codes have said which may be near."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from monograph.store.database import Connection
+from monograph.store.keyed import select
+
+_SPACE = 1 << 32
+
+
+def put(connection: Connection, space: int, coded: Iterable[tuple[int, bytes]]) -> None:
+    """Remember the codes of memo rows."""
+    rows = ((space * _SPACE + memo, body) for memo, body in coded)
+    connection.executemany("INSERT OR REPLACE INTO codes VALUES (?, ?)", rows)
+
+
+def drop(connection: Connection, space: int, memos: Iterable[int]) -> None:
+    """Forget the codes of memo rows."""
+    connection.executemany("DELETE FROM codes WHERE place = ?", ((space * _SPACE + memo,) for memo in memos))
+
+
+def load(connection: Connection, space: int, memos: Sequence[int]) -> list[bytes]:
+    """The codes of memo rows, in any order; those that are not there are left out."""
+    places = [space * _SPACE + memo for memo in memos]
+    return [body for (body,) in select(connection, "SELECT body FROM codes WHERE place IN", places)]
+
+
+def every(connection: Connection, space: int) -> Iterator[tuple[int, bytes]]:
+    """(memo row, code) of all that an index holds, by memo row."""
+    query = "SELECT place, body FROM codes WHERE place BETWEEN ? AND ? ORDER BY place"
+    found = connection.execute(query, (space * _SPACE, space * _SPACE + _SPACE - 1))
+    return ((place % _SPACE, body) for place, body in found)
+
+
+def clear(connection: Connection, space: int) -> None:
+    """Forget all codes of an index."""
+    connection.execute("DELETE FROM codes WHERE place BETWEEN ? AND ?", (space * _SPACE, space * _SPACE + _SPACE - 1))
+
+
+def has_any(connection: Connection, space: int) -> bool:
+    """Whether there are codes of an index."""
+    query = "SELECT 1 FROM codes WHERE place BETWEEN ? AND ? LIMIT 1"
+    found = connection.execute(query, (space * _SPACE, space * _SPACE + _SPACE - 1)).fetchone()
+    return found is not None

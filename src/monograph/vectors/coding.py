@@ -1,0 +1,82 @@
+"""Vectors are coded for the clusters that they come to: alike for all, or about the centre of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from monograph.store import codes
+from monograph.store.database import Connection
+from monograph.values import Float32
+from monograph.vectors import kernel
+from monograph.vectors.cluster import Centre, Entries, encode, encode_about, joined, pack, unpack
+from monograph.vectors.design import Design, Space
+
+Int64: TypeAlias = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """Vectors on their way into clusters.
+
+    Parameters
+    ----------
+    design:
+        Of the index.
+    coded:
+        Their codes by value.
+    vectors:
+        float32 (n, dimension), in the same order.
+    """
+
+    design: Design
+    coded: Entries
+    vectors: Float32
+
+    @classmethod
+    def of(cls, design: Design, ids: Int64, vectors: Float32) -> Items:
+        """Vectors that are new: int64 (n,) and float32 (n, dimension), prepared for the metric."""
+        return cls(design, encode(ids, vectors, design.metric, design.by_value), vectors)
+
+    @classmethod
+    def held(cls, connection: Connection, space: Space, entries: list[Entries]) -> Items:
+        """Vectors that clusters hold, each once, by memo row.
+
+        Raises
+        ------
+        DamagedBytes
+            If the codes that compact ones are of are not there, or not what was written.
+        """
+        design = space.design
+        if not design.compact:
+            coded = _distinct(joined(entries))
+            return cls(design, coded, coded.vectors())
+        wanted = np.unique(np.concatenate([part.ids for part in entries]))
+        if not len(wanted):
+            return cls.of(design, wanted, np.empty((0, space.dimension), dtype=np.float32))
+        found = [unpack(body) for body in codes.load(connection, space.number, wanted.tolist())]
+        if sum(map(len, found)) != len(wanted):
+            raise kernel.DamagedBytes("vectors lack the codes that they are compared by")
+        coded = _distinct(joined(found))
+        return cls(design, coded, coded.vectors())
+
+    def entries(self, rows: npt.NDArray[np.generic], centroid: Float32) -> Entries:
+        """Some of them, for the cluster of a centroid."""
+        if not self.design.compact:
+            return self.coded.take(rows)
+        design, ids, vectors = self.design, self.coded.ids[rows], self.vectors[rows]
+        return encode_about(Centre.of(centroid), ids, vectors, design.metric, design.precision)
+
+    def by_memo(self) -> Iterator[tuple[int, bytes]]:
+        """(memo row, code by value) of each."""
+        for place, memo in enumerate(self.coded.ids.tolist()):
+            yield memo, pack(self.coded.take(slice(place, place + 1)))
+
+
+def _distinct(entries: Entries) -> Entries:
+    _, rows = np.unique(entries.ids, return_index=True)
+    return entries.take(rows)

@@ -1,0 +1,133 @@
+// One query's way through the clusters of an arena.
+#include "course.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace monograph {
+
+namespace {
+
+constexpr std::size_t FIRST = 48;
+
+} // namespace
+
+Course::Course(const Arena &arena, const float *query, const Pool &given, std::size_t k, Rule rule, const Bitmap &allowed)
+    : pool(given), arena_(arena), k_(k), rule_(std::move(rule)), allowed_(allowed), query_(query, arena.centroids().d) {
+    query_.tables.emplace(query, arena.centroids().d, arena.rotation());
+}
+
+// Centroids are put in order as far as they are asked for.
+void Course::order(std::size_t count) {
+    if (!begun_) {
+        const Body &body = arena_.centroids();
+        std::vector<float> scores(body.n);
+        std::vector<std::int32_t> whole(body.n);
+        score(body, query_, 0, body.n, scores.data(), whole.data());
+        order_.resize(body.n);
+        for (std::size_t at = 0; at < body.n; ++at) order_[at] = {scores[at], static_cast<std::int64_t>(at)};
+        begun_ = true;
+    }
+    while (ordered_ < std::min(count, order_.size())) {
+        const std::size_t end = std::min(order_.size(), std::max(FIRST, 4 * ordered_));
+        const auto from = order_.begin() + static_cast<std::ptrdiff_t>(ordered_), to = order_.begin() + static_cast<std::ptrdiff_t>(end);
+        if (end < order_.size()) std::nth_element(from, to, order_.end(), before);
+        std::sort(from, to, before);
+        ordered_ = end;
+    }
+}
+
+std::int64_t Course::run(std::int64_t most) {
+    for (;;) {
+        if (enough_) return ENOUGH;
+        const auto at = static_cast<std::size_t>(loads);
+        if (at >= arena_.centroids().n) return ALL;
+        if (most-- <= 0) return PAUSED;
+        order(at + 2);
+        const Held *held = arena_.cluster(static_cast<std::size_t>(order_[at].row));
+        if (!held) return arena_.centroids().id(static_cast<std::size_t>(order_[at].row));
+        load(*held, at + 1 < order_.size() ? arena_.cluster(static_cast<std::size_t>(order_[at + 1].row)) : nullptr);
+    }
+}
+
+void Course::load(const Held &held, const Held *next) {
+    std::fill(pool.fresh.begin(), pool.fresh.end(), std::uint8_t{0});
+    if (pool.capacity) held.scan(query_, *query_.tables, allowed_, pool, next);
+    compared += held.entries();
+    told();
+}
+
+void Course::load(const std::vector<std::pair<const void *, std::size_t>> &bodies) {
+    std::fill(pool.fresh.begin(), pool.fresh.end(), std::uint8_t{0});
+    for (const auto &[data, size] : bodies) {
+        const Body body(data, size, true);
+        if (!body.is_compact() || body.d != arena_.centroids().d) damaged("a cluster of other codes");
+        scan_compact(body, query_, allowed_, pool);
+        compared += body.n;
+    }
+    told();
+}
+
+void Course::told() {
+    ++loads;
+    bool any = false;
+    double worth = 0;
+    const std::size_t seen = std::min({k_, pool.filled, rule_.weights.size()});
+    for (std::size_t rank = 0; rank < seen; ++rank)
+        if (pool.fresh[rank]) {
+            any = true;
+            worth += rule_.weights[rank];
+        }
+    idle_ = any && worth > rule_.epsilon ? 0 : idle_ + 1;
+    enough_ = pool.filled >= k_ && (idle_ >= rule_.window || loads >= rule_.most);
+}
+
+std::vector<std::int64_t> Course::ahead(std::size_t count) {
+    std::vector<std::int64_t> names;
+    const auto first = static_cast<std::size_t>(loads);
+    order(first + count);
+    for (std::size_t at = first; at < std::min(order_.size(), first + count); ++at) {
+        const auto place = static_cast<std::size_t>(order_[at].row);
+        if (!arena_.cluster(place)) names.push_back(arena_.centroids().id(place));
+    }
+    return names;
+}
+
+std::vector<std::int64_t> Course::ranks() const {
+    std::vector<std::int64_t> found;
+    for (std::size_t rank = 0; rank < std::min(k_, pool.filled); ++rank)
+        if (pool.fresh[rank]) found.push_back(static_cast<std::int64_t>(rank));
+    return found;
+}
+
+std::vector<std::int64_t> Course::rank_by_value(std::size_t most, const std::vector<std::pair<const void *, std::size_t>> &bodies) {
+    std::vector<float> scores(pool.filled);
+    std::vector<std::uint8_t> known(pool.filled);
+    std::size_t count = arena_.by_value(query_, pool.ids, pool.filled, scores.data(), known.data());
+    for (const auto &[data, size] : bodies) {
+        const Body body(data, size, true);
+        if (body.kind != BYTES || body.n != 1 || body.d != arena_.centroids().d) damaged("not the code of a vector");
+        const auto at = static_cast<std::size_t>(std::find(pool.ids, pool.ids + pool.filled, body.id(0)) - pool.ids);
+        if (at == pool.filled || known[at]) continue;
+        scores[at] = score_one(body, query_, 0);
+        known[at] = 1;
+        ++count;
+    }
+    std::vector<std::int64_t> missing;
+    if (count < pool.filled) {
+        for (std::size_t at = 0; at < pool.filled; ++at)
+            if (!known[at]) missing.push_back(pool.ids[at]);
+        return missing;
+    }
+    std::vector<Scored> ranked(pool.filled);
+    for (std::size_t at = 0; at < pool.filled; ++at) ranked[at] = {scores[at], pool.ids[at]};
+    std::sort(ranked.begin(), ranked.end(), before);
+    pool.filled = std::min(pool.filled, most);
+    for (std::size_t at = 0; at < pool.filled; ++at) {
+        pool.scores[at] = ranked[at].score;
+        pool.ids[at] = ranked[at].row;
+    }
+    return missing;
+}
+
+} // namespace monograph

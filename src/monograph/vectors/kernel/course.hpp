@@ -1,0 +1,56 @@
+// One query's way through the clusters of an arena: nearest first, until its rule says that it is enough.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "arena.hpp"
+
+namespace monograph {
+
+// Stop when the last ``window`` loads brought at most ``epsilon`` each, the sum of the weights of the ranks at which new
+// results stand, or after ``most``.
+struct Rule {
+    std::vector<double> weights; // By rank; what stands behind counts nothing.
+    double epsilon;
+    std::int64_t window, most;
+};
+
+class Course {
+  public:
+    enum : std::int64_t { ENOUGH = -1, ALL = -2, PAUSED = -3 };
+
+    Course(const Arena &arena, const float *query, const Pool &pool, std::size_t k, Rule rule, const Bitmap &allowed);
+
+    // Goes on for so many loads; returns why it came to an end, or which cluster it wants that the arena does not hold.
+    std::int64_t run(std::int64_t loads);
+    // Searches the cluster that was wanted.
+    void load(const std::vector<std::pair<const void *, std::size_t>> &bodies);
+    // Which clusters that the arena does not hold come next.
+    std::vector<std::int64_t> ahead(std::size_t count);
+    std::vector<std::int64_t> ranks() const;
+    // Brings the pool into the order of scores by value, of which as many stay as are asked for; what is neither
+    // remembered nor among the bodies is told, and nothing is changed then.
+    std::vector<std::int64_t> rank_by_value(std::size_t most, const std::vector<std::pair<const void *, std::size_t>> &bodies);
+
+    std::int64_t loads = 0;
+    std::size_t compared = 0;
+    Pool pool;
+
+  private:
+    void order(std::size_t count);
+    void told();
+    void load(const Held &held, const Held *next);
+
+    const Arena &arena_;
+    std::size_t k_;
+    Rule rule_;
+    Bitmap allowed_;
+    Query query_;
+    std::vector<Scored> order_; // Places of centroids; the first ``ordered_`` are in order.
+    std::size_t ordered_ = 0;
+    std::int64_t idle_ = 0;
+    bool begun_ = false, enough_ = false;
+};
+
+} // namespace monograph

@@ -1,0 +1,174 @@
+"""Searches through clusters that stay in memory, in numpy: the oracle of the compiled ones, and their stand-in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from monograph.values import Float32
+from monograph.vectors.kernel.reference import (
+    COMPACT,
+    Bits,
+    Body,
+    Int64,
+    Pool,
+    Query,
+    allowed_among,
+    parse,
+    require_dimension,
+    require_search,
+    scores_of,
+)
+
+ENOUGH, ALL, PAUSED = -1, -2, -3
+"""Why a course came to an end, where that is not the number of a cluster."""
+
+
+class Arena:
+    """See :class:`monograph.vectors.kernel.Arena`."""
+
+    def __init__(self, centroids: bytes) -> None:
+        self.centroids = parse(centroids)
+        if self.centroids.kind != 0:
+            raise RuntimeError("damaged: centroids of other codes")
+        self._clusters: dict[int, list[Body]] = {}
+        self._rows: dict[int, Body] = {}
+        self._size = 0
+
+    def keep(self, cluster: int, bodies: list[bytes]) -> int:
+        """See :meth:`monograph.vectors.kernel.Arena.keep`."""
+        if cluster not in self.centroids.ids:
+            raise ValueError(f"there is no cluster {cluster}")
+        held = [self.compact(body) for body in _bytes(bodies)]
+        if cluster not in self._clusters:
+            self._clusters[cluster] = held
+            self._size += sum(map(len, bodies))
+        return self._size
+
+    def remember(self, bodies: list[bytes]) -> int:
+        """See :meth:`monograph.vectors.kernel.Arena.remember`."""
+        for data in _bytes(bodies):
+            body = self.by_value(data)
+            if self._rows.setdefault(int(body.ids[0]), body) is body:
+                self._size += len(data)
+        return self._size
+
+    def compact(self, data: bytes) -> Body:
+        """A part of a cluster, checked."""
+        body = parse(data)
+        if body.kind < COMPACT or body.dimension != self.centroids.dimension:
+            raise RuntimeError("damaged: a cluster of other codes")
+        return body
+
+    def by_value(self, data: bytes) -> Body:
+        """The code of one vector, checked."""
+        body = parse(data)
+        if body.kind != 0 or len(body.ids) != 1 or body.dimension != self.centroids.dimension:
+            raise RuntimeError("damaged: not the code of a vector")
+        return body
+
+    def cluster(self, name: int) -> list[Body] | None:
+        """What is kept of a cluster."""
+        return self._clusters.get(name)
+
+    def row(self, memo: int) -> Body | None:
+        """What is remembered of a vector."""
+        return self._rows.get(memo)
+
+
+class Course:
+    """See :class:`monograph.vectors.kernel.Course`."""
+
+    def __init__(  # noqa: PLR0913, PLR0917 - the compiled twin has them
+        self,
+        arena: Arena,
+        query: Float32,
+        scores: Float32,
+        ids: Int64,
+        k: int,
+        weights: npt.NDArray[np.float64],
+        epsilon: float,
+        window: int,
+        most: int,
+        allowed: Bits | None,
+    ) -> None:
+        require_search(query, scores, ids, 0, k, allowed)
+        require_dimension(arena.centroids, query)
+        if k < 0:
+            raise ValueError(f"k is {k}: give 0 or more")
+        self._arena, self._asked, self._scores, self._ids, self._allowed = arena, Query.of(query), scores, ids, allowed
+        self._k, self._weights, self._epsilon, self._window, self._most = k, weights, epsilon, window, most
+        near = scores_of(arena.centroids, self._asked)
+        order = np.lexsort((arena.centroids.ids, -near))
+        self._order: list[int] = arena.centroids.ids[order].tolist()
+        self._ranks: tuple[int, ...] = ()
+        self._idle = 0
+        self._enough = False
+        self.filled = self.loads = self.compared = 0
+
+    def run(self, loads: int) -> int:
+        """See :meth:`monograph.vectors.kernel.Course.run`."""
+        while not self._enough:
+            if self.loads >= len(self._order):
+                return ALL
+            if loads <= 0:
+                return PAUSED
+            loads -= 1
+            name = self._order[self.loads]
+            held = self._arena.cluster(name)
+            if held is None:
+                return name
+            self._search(held)
+        return ENOUGH
+
+    def load(self, bodies: list[bytes]) -> None:
+        """See :meth:`monograph.vectors.kernel.Course.load`."""
+        self._search([self._arena.compact(body) for body in _bytes(bodies)])
+
+    def _search(self, bodies: Sequence[Body]) -> None:
+        pool = Pool(self._scores, self._ids, self.filled)
+        for body in bodies:
+            chosen = np.flatnonzero(allowed_among(body.ids, self._allowed))
+            pool.offer(scores_of(body, self._asked)[chosen], body.ids[chosen])
+            self.compared += len(body.ids)
+        self.filled, self._ranks, _ = pool.report(self._k, 0)
+        self.loads += 1
+        worth = 0.0
+        for rank in self._ranks:
+            worth += float(self._weights[rank]) if rank < len(self._weights) else 0.0
+        told = any(rank < len(self._weights) for rank in self._ranks)
+        self._idle = 0 if told and worth > self._epsilon else self._idle + 1
+        self._enough = self.filled >= self._k and (self._idle >= self._window or self.loads >= self._most)
+
+    def ahead(self, count: int) -> list[int]:
+        """See :meth:`monograph.vectors.kernel.Course.ahead`."""
+        return [name for name in self._order[self.loads : self.loads + count] if self._arena.cluster(name) is None]
+
+    def ranks(self) -> list[int]:
+        """See :meth:`monograph.vectors.kernel.Course.ranks`."""
+        return list(self._ranks)
+
+    def rank_by_value(self, most: int, bodies: list[bytes]) -> list[int]:
+        """See :meth:`monograph.vectors.kernel.Course.rank_by_value`."""
+        if most < 0:
+            raise ValueError("most is below 0")
+        given = {int(body.ids[0]): body for body in map(self._arena.by_value, _bytes(bodies))}
+        memos = self._ids[: self.filled].tolist()
+        found = {memo: self._arena.row(memo) or given.get(memo) for memo in memos}
+        missing = [memo for memo, body in found.items() if body is None]
+        if missing:
+            return missing
+        scored = [(float(scores_of(body, self._asked)[0]), memo) for memo, body in found.items() if body is not None]
+        ranked = sorted(scored, key=lambda pair: (-pair[0], pair[1]))[:most]
+        self.filled = len(ranked)
+        self._scores[: self.filled] = [score for score, _ in ranked]
+        self._ids[: self.filled] = [memo for _, memo in ranked]
+        return []
+
+
+def _bytes(bodies: list[bytes]) -> list[bytes]:
+    if not isinstance(bodies, list) or not all(isinstance(body, bytes) for body in bodies):
+        raise TypeError("bodies must be a list of bytes")
+    return bodies

@@ -1,0 +1,291 @@
+"""An index whose clusters hold codes of bits: as good as one of bytes, and its vectors' codes go with them."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from by_sql import connected
+from monograph.errors import DamagedFile, InputError
+from monograph.store import clusters as store
+from monograph.store import codes
+from monograph.store.database import Database
+from monograph.vectors import verify
+from monograph.vectors.cluster import COMPACT, Metric, Precision
+from monograph.vectors.design import Design
+from monograph.vectors.index import EcoVectorIndex
+from monograph.vectors.search import Neighbours, Query, Search, prepare, probes
+from monograph.vectors.stop import Budget, Never, RankAware, Ranks, VBase, reciprocal_rank
+from test_vector_index import DIMENSION, METRICS, Vectors, bitmap, clumps, filled, remember, scores_of
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    opened = Database(tmp_path / "v.mono")
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("precision", COMPACT)
+@pytest.mark.parametrize("double", [True, False])
+@pytest.mark.parametrize("cache", [0, 1 << 20])
+def test_search_against_brute_force(
+    database: Database, metric: Metric, precision: Precision, double: bool, cache: int
+) -> None:
+    _, made = filled(database, Design(metric, precision, 60, double), 2_000)
+    index = EcoVectorIndex(cache_bytes=cache)
+    hits = 0
+    with database.read() as connection:
+        for query in clumps(30, seed=5):
+            truth = scores_of(made, query, metric)
+            best = np.argsort(-truth)[:10] + 1
+            found = index.search(connection, query, Query(10, stop=Never()))
+            assert list(found.scores) == pytest.approx(truth[np.array(found.items) - 1].tolist(), rel=1e-3, abs=1e-3)
+            assert list(found.scores) == sorted(found.scores, reverse=True)
+            assert (found.loads, found.stopped) == (index.stats(connection).clusters, "all")
+            assert found.compared == (2 if double else 1) * 2_000
+            hits += len(set(found.items) & set(best.tolist()))
+            by_codes = index.search(connection, query, Query(10, stop=Never(), rerank=False))
+            assert len(set(by_codes.items) & set(found.items)) >= 8
+            assert list(by_codes.scores) == pytest.approx(
+                truth[np.array(by_codes.items) - 1].tolist(), rel=0.05, abs=0.5 if metric != "cosine" else 0.02
+            )
+        many = index.search_many(connection, clumps(30, seed=5), Query(10, stop=Budget(4)))
+        alone = [index.search(connection, query, Query(10, stop=Budget(4))) for query in clumps(30, seed=5)]
+        assert many == alone
+        assert {one.loads for one in many} == {4}
+    assert hits >= 290  # Of 300.
+
+
+@pytest.mark.parametrize("precision", COMPACT)
+def test_a_calibrated_search_reaches_its_target_with_few_loads(database: Database, precision: Precision) -> None:
+    made = clumps(8_000, dimension=48)
+    rows = remember(database, made)
+    queries = clumps(100, seed=6, dimension=48)
+    index = EcoVectorIndex(design=Design(precision=precision))
+    with database.write() as connection:
+        index.insert(connection, rows, made)
+    with database.read() as connection:
+        found = index.search_many(connection, queries, Query(10))
+        stats = index.stats(connection)
+    share = np.mean(
+        [
+            len(set(one.items) & set((np.argsort(-scores_of(made, query, "cosine"))[:10] + 1).tolist())) / 10
+            for one, query in zip(found, queries, strict=True)
+        ]
+    )
+    loads = np.mean([one.loads for one in found])
+    assert share >= 0.91
+    assert loads < stats.clusters / 2
+    assert stats.expected_loads is not None
+    assert abs(stats.expected_loads - loads) <= 0.35 * loads
+
+
+@pytest.mark.parametrize("precision", COMPACT)
+@pytest.mark.parametrize("share", [0.5, 0.05, 0.001])
+def test_filters_never_give_fewer_than_exist(database: Database, share: float, precision: Precision) -> None:
+    index, made = filled(database, Design(precision=precision), 6_000)
+    chosen = np.random.default_rng(4).permutation(6_000)[: int(6_000 * share)] + 1
+    bits = bitmap(chosen, 6_001)
+    hits = wanted = 0
+    with database.read() as connection:
+        for query in clumps(40, seed=8):
+            found = index.search(connection, query, Query(20, bits))
+            truth = chosen[np.argsort(-scores_of(made[chosen - 1], query, "cosine"))[:20]]
+            assert set(found.items) <= set(chosen.tolist())
+            assert len(found.items) == min(20, len(chosen))
+            hits += len(set(found.items) & set(truth.tolist()))
+            wanted += len(truth)
+    assert hits >= 0.93 * wanted
+
+
+@pytest.mark.parametrize("precision", COMPACT)
+def test_duplicates_tie_and_come_together(database: Database, precision: Precision) -> None:
+    index, made = filled(database, Design(precision=precision, cluster_size=50), 500)
+    same = np.repeat(made[:1], 900, axis=0)
+    rows = remember(database, same)
+    with database.write() as connection:
+        for start in range(0, 900, 300):
+            index.insert(connection, rows[start : start + 300], same[start : start + 300])
+        assert list(verify.faults(connection, index.space)) == []
+        assert len(set(index.search(connection, made[0], Query(600)).items)) == 600
+        tied = index.search(connection, made[0], Query(3, ties=True))
+        assert set(tied.items) == {1, *rows.tolist()}
+        index.delete(connection, rows[:899].tolist())
+        assert set(index.search(connection, made[0], Query(2)).items) == {1, 1_400}
+        assert list(verify.faults(connection, index.space)) == []
+
+
+def test_a_code_by_value_goes_with_its_vector(database: Database) -> None:
+    index, _ = filled(database, Design(precision="bits2"), 400)
+    with database.write() as connection:
+        assert [memo for memo, _ in codes.every(connection, index.space)] == list(range(1, 401))
+        index.delete(connection, list(range(1, 301)))
+        assert [memo for memo, _ in codes.every(connection, index.space)] == list(range(301, 401))
+        store.clear(connection, index.space)
+        assert not codes.has_any(connection, index.space)
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ("DELETE FROM codes WHERE place % 4294967296 < 200", "lack the code"),
+        ("UPDATE codes SET body = CAST(substr(body, 1, length(body) - 1) || x'07' AS BLOB)", "checksum does not match"),
+    ],
+)
+def test_damaged_codes_are_told_and_mended(tmp_path: Path, damage: str, said: str) -> None:
+    path = tmp_path / "v.mono"
+    database = Database(path)
+    index, made = filled(database, Design(precision="bits2"), 400)
+    with database.read() as connection:
+        before = index.search(connection, made[3], Query(5))
+    database.close()
+    by_hand = connected(path)
+    by_hand.execute(damage)
+    by_hand.close()
+    database, index = Database(path), EcoVectorIndex(design=Design(precision="bits2"))
+    with database.read() as connection:
+        assert any("codes" in fault for fault in verify.faults(connection, index.space))
+        with pytest.raises(DamagedFile, match=said):
+            index.search(connection, made[3], Query(5))
+    with database.write() as connection:
+        store.clear(connection, index.space)
+        index.insert(connection, np.arange(1, 401), made)
+        assert list(verify.faults(connection, index.space)) == []
+        assert index.search(connection, made[3], Query(5)).items == before.items
+    database.close()
+
+
+def test_an_index_of_bytes_has_no_codes_apart(database: Database) -> None:
+    index, _ = filled(database, Design(), 100)
+    with database.write() as connection:
+        assert not codes.has_any(connection, index.space)
+        codes.put(connection, index.space, [(1, b"x")])
+        assert list(verify.faults(connection, index.space)) == [
+            "there are codes of vectors whose clusters hold them all"
+        ]
+        codes.put(connection, 9, [(1, b"x")])
+        assert list(verify.strays_of_none(connection))
+        store.drop_strays(connection)
+        assert not list(verify.strays_of_none(connection))
+
+
+def test_clusters_of_bits_have_no_graph() -> None:
+    with pytest.raises(InputError, match="no graph"):
+        Design(precision="bits2", cluster_search="graph")
+    with pytest.raises(InputError, match="bits1, bits2"):
+        Design(precision="bits3")  # type: ignore[arg-type]
+
+
+def test_a_file_takes_less_room(tmp_path: Path) -> None:
+    sizes = {}
+    for precision in ("int8", "bits2", "bits1"):
+        database = Database(tmp_path / f"{precision}.mono")
+        made = clumps(4_000, dimension=256)
+        index = EcoVectorIndex(design=Design(precision=precision))  # type: ignore[arg-type]
+        with database.write() as connection:
+            index.insert(connection, remember_in(connection, made), made)
+            query = "SELECT (SELECT sum(length(body)) FROM parts) + (SELECT coalesce(sum(length(body)), 0) FROM codes)"
+            (sizes[precision],) = connection.execute(query).fetchone()
+        database.close()
+    shutil.rmtree(tmp_path)
+    assert sizes["bits1"] < sizes["bits2"] < sizes["int8"]
+
+
+def remember_in(
+    connection: sqlite3.Connection, made: np.ndarray[tuple[int, int], np.dtype[np.float32]]
+) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Memo rows of vectors that are in no memo: the index itself reads none of them."""
+    assert not connection.execute("SELECT count(*) FROM memo").fetchone()[0]
+    return np.arange(1, len(made) + 1, dtype=np.int64)
+
+
+class OwnCondition:
+    """Enough when two loads brought nothing."""
+
+    def after(self, loads: Sequence[Ranks]) -> bool:
+        return len(loads) >= 2 and not any(loads[-2:])
+
+
+def one_by_one(connection: sqlite3.Connection, index: EcoVectorIndex, query: Vectors, asked: Query) -> Neighbours:
+    """The same search, a cluster at a time, by what the kernel's scan finds."""
+    state = index._must(connection)
+    vector = prepare(query, DIMENSION, state.space.design.metric)
+    search = Search(asked, index._efforts.of(state, asked), vector, state.space)
+    for cluster in probes(state.centroids, vector):
+        if search.probe(connection, cluster, store.bodies(connection, cluster)):
+            return search.finish(connection, "enough", index._memory.ahead)
+    return search.finish(connection, "all", index._memory.ahead)
+
+
+@pytest.mark.parametrize("cache", [0, 30_000, 150_000, 8 << 20])
+@pytest.mark.parametrize("precision", COMPACT)
+def test_what_is_in_memory_changes_nothing_but_the_time(database: Database, precision: Precision, cache: int) -> None:
+    index, made = filled(database, Design(precision=precision, cluster_size=30), 1_500)
+    bits = bitmap(range(1, 1_500, 2), 1_501)
+    conditions = (
+        Never(),
+        Budget(5),
+        VBase(4, 3),
+        RankAware(window=4),
+        RankAware(reciprocal_rank, 0.3, 2),
+        OwnCondition(),
+    )
+    other = EcoVectorIndex(design=index.design, cache_bytes=cache)
+    with database.read() as connection:
+        for query in clumps(6, seed=77):
+            for condition in conditions:
+                for allowed in (None, bits):
+                    asked = Query(10, allowed, condition)
+                    expected = one_by_one(connection, index, query, asked)
+                    for _ in range(2):
+                        assert other.search(connection, query, asked) == expected
+        memory = other.stats(connection).memory - other._must(connection).centroids.memory
+        assert memory <= cache
+        assert bool(memory) == bool(cache)
+    with database.write() as connection:
+        other.delete(connection, list(range(1, 700)))
+        found = other.search(connection, made[0], Query(10, stop=Never()))
+        assert min(found.items) >= 700
+
+
+def test_many_threads_share_what_is_in_memory(database: Database) -> None:
+    index, made = filled(database, Design(precision="bits2", cluster_size=20), 1_500)
+    with database.read() as connection:
+        expected = [index.search(connection, one, Query(5, stop=Budget(8))).items for one in made[:200]]
+    fresh = EcoVectorIndex(design=index.design)
+
+    def search(place: int) -> tuple[int, ...]:
+        with database.read() as connection:
+            return fresh.search(connection, made[place], Query(5, stop=Budget(8))).items
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(search, range(200))) == expected
+
+
+@pytest.mark.parametrize("precision", ["int8", "bits2"])
+def test_a_recall_out_of_reach_is_told(database: Database, precision: Precision) -> None:
+    made = np.random.default_rng(1).standard_normal((6_000, 64)).astype(np.float32)
+    rows = remember(database, made)
+    design = Design(precision=precision, cluster_size=12, double=False)
+    near, far = (EcoVectorIndex(design=design, target_recall=target) for target in (0.5, 0.9999))
+    with database.write() as connection:
+        near.insert(connection, rows, made)
+    with database.read() as connection:
+        stats = far.stats(connection)
+        assert stats.expected_recall is not None
+        assert stats.expected_loads is not None
+        assert 0.5 < stats.expected_recall < 0.9999
+        found = far.search(connection, -made[0], Query(10))
+        assert found.stopped == "short"
+        assert found.loads < stats.clusters
+        assert far.search_many(connection, -made[:1], Query(10)) == [found]
+        assert near.search(connection, -made[0], Query(10)).stopped == "enough"
+        assert EcoVectorIndex(target_recall=1.0).search(connection, -made[0], Query(10)).stopped == "all"

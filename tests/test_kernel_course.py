@@ -1,0 +1,259 @@
+"""Courses through clusters in memory: compiled, at every level, and in numpy they go the same way, and find the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monograph.errors import InputError
+from monograph.vectors import centroids as central
+from monograph.vectors import kernel
+from monograph.vectors.cluster import COMPACT, Centre, Metric, Precision, encode, encode_about, pack
+from monograph.vectors.kernel import reference, reference_arena
+from test_kernel_codes import METRICS, drawn
+
+NEVER = 1 << 62
+
+
+@dataclass(frozen=True)
+class Implementation:
+    level: str | None
+    arena: Callable[..., Any]
+    course: Callable[..., Any]
+
+    def use(self) -> None:
+        if self.level is not None:
+            _kernel.use_level(self.level)
+
+
+IMPLEMENTATIONS = [Implementation(None, reference_arena.Arena, reference_arena.Course)]
+if kernel.IMPLEMENTATION == "compiled":
+    from monograph.vectors.kernel import _kernel
+
+    IMPLEMENTATIONS += [Implementation(level, _kernel.Arena, _kernel.Course) for level in _kernel.levels()]
+
+
+@pytest.fixture(autouse=True)
+def best_level() -> Any:
+    yield
+    IMPLEMENTATIONS[-1].level is None or _kernel.use_level(_kernel.levels()[0])
+
+
+@dataclass(frozen=True)
+class Made:
+    """Clusters of some vectors, two parts each, and what belongs to them."""
+
+    centroids: bytes
+    bodies: dict[int, list[bytes]]
+    by_value: dict[int, bytes]
+    query: Any
+
+
+def made(seed: int, n: int, clusters: int, metric: Metric, precision: Precision, dimension: int = 20) -> Made:
+    random = np.random.default_rng(seed)
+    vectors, middles = drawn(n, dimension, metric, seed), drawn(clusters, dimension, metric, seed + 1)
+    names = np.sort(random.permutation(500)[:clusters]).astype(np.int64) + 1
+    bodies = {}
+    for name, middle in zip(names.tolist(), middles, strict=True):
+        rows = np.flatnonzero(random.random(n) < 0.4)
+        cut = int(random.integers(0, len(rows) + 1))
+        parts = [
+            encode_about(Centre.of(middle), some, vectors[some], metric, precision) for some in np.split(rows, [cut])
+        ]
+        for part in parts:
+            part.ids[random.random(len(part.ids)) < 0.1] = -1
+        bodies[name] = [pack(part) for part in parts]
+    coded = encode(np.arange(n, dtype=np.int64), vectors, metric, "int8")
+    one = {row: pack(coded.take(slice(row, row + 1))) for row in range(n)}
+    return Made(central.code(names, middles, metric), bodies, one, drawn(1, dimension, metric, seed + 2)[0])
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    n=st.integers(0, 90),
+    clusters=st.integers(1, 60),
+    metric=st.sampled_from(METRICS),
+    precision=st.sampled_from(COMPACT),
+    kept=st.sampled_from([0.0, 0.5, 1.0]),
+    k=st.integers(0, 12),
+    room=st.sampled_from([0, 1, 12, 40]),
+    weights=st.lists(st.floats(0, 2), max_size=12),
+    epsilon=st.sampled_from([0.0, 0.7]),
+    window=st.sampled_from([1, 2, 5, NEVER]),
+    most=st.sampled_from([1, 6, NEVER]),
+    filtered=st.booleans(),
+    step=st.sampled_from([1, 3, NEVER]),
+)
+def test_all_go_the_same_way(
+    seed: int,
+    n: int,
+    clusters: int,
+    metric: Metric,
+    precision: Precision,
+    kept: float,
+    k: int,
+    room: int,
+    weights: list[float],
+    epsilon: float,
+    window: int,
+    most: int,
+    filtered: bool,
+    step: int,
+) -> None:
+    given_ = made(seed, n, clusters, metric, precision)
+    random = np.random.default_rng(seed)
+    keep = {name: bool(random.random() < kept) for name in given_.bodies}
+    remembered = [body for row, body in given_.by_value.items() if row % 3]
+    bits = np.packbits(random.random(n + 8) < 0.5, bitorder="little") if filtered else None
+    told = []
+    for one in IMPLEMENTATIONS:
+        one.use()
+        arena = one.arena(given_.centroids)
+        for name, bodies in given_.bodies.items():
+            if keep[name]:
+                arena.keep(name, bodies)
+        arena.remember(remembered)
+        scores, ids = np.zeros(room, dtype=np.float32), np.zeros(room, dtype=np.int64)
+        course = one.course(
+            arena, given_.query, scores, ids, k, np.array(weights, dtype=np.float64), epsilon, window, most, bits
+        )
+        history: list[Any] = []
+        while (came := course.run(step)) not in {kernel.ENOUGH, kernel.ALL}:
+            if came != kernel.PAUSED:
+                assert not keep[came]
+                assert course.ahead(4)[0] == came
+                course.load(given_.bodies[came])
+            history.append((came, course.ranks(), course.loads, ids[: course.filled].tolist()))
+        found = scores[: course.filled].tolist()
+        history.append((came, course.loads, course.compared, ids[: course.filled].tolist(), found))
+        lacking = course.rank_by_value(5, [])
+        history.append(lacking)
+        assert all(memo % 3 == 0 for memo in lacking)
+        if lacking:
+            assert scores[: course.filled].tolist() == found
+        assert course.rank_by_value(5, [given_.by_value[memo] for memo in lacking]) == []
+        history.append((ids[: course.filled].tolist(), scores[: course.filled].tolist()))
+        told.append(history)
+    assert all(history == told[0] for history in told)
+    came, loads, _, _, _ = told[0][-3]
+    assert loads == clusters or came == kernel.ENOUGH
+
+
+@pytest.mark.parametrize("precision", COMPACT)
+def test_a_whole_course_finds_what_scans_find(precision: Precision) -> None:
+    given_ = made(5, 80, 30, "cosine", precision)
+    arena, pool = kernel.Arena(given_.centroids), kernel.Pool(15)
+    for name, bodies in given_.bodies.items():
+        arena.keep(name, bodies)
+    rule = kernel.Rule(np.ones(10), 0.0, NEVER, NEVER)
+    course = kernel.Course(arena, given_.query, pool, 10, rule)
+    assert course.run() == kernel.ALL
+    whole = kernel.Pool(15)
+    for bodies in given_.bodies.values():
+        kernel.scan(bodies, given_.query, whole, 0)
+    assert (pool.ids.tolist(), pool.scores.tolist()) == (whole.ids.tolist(), whole.scores.tolist())
+    arena.remember(list(given_.by_value.values()))
+    size = arena.size
+    arena.remember(list(given_.by_value.values()))
+    for name, bodies in given_.bodies.items():
+        arena.keep(name, bodies)
+    assert arena.size == size
+    among = set(pool.ids.tolist())
+    assert course.rank_by_value(6, []) == []
+    best = kernel.Pool(6)
+    kernel.scan([given_.by_value[memo] for memo in sorted(among)], given_.query, best, 0)
+    assert (pool.ids.tolist(), pool.scores.tolist()) == (best.ids.tolist(), best.scores.tolist())
+
+
+def test_many_threads_go_while_more_is_kept() -> None:
+    given_ = made(6, 300, 60, "cosine", "bits2")
+    rule = kernel.Rule(np.ones(10), 0.0, 4, NEVER)
+
+    def gone(arena: kernel.Arena, place: int) -> tuple[list[int], list[float], int]:
+        pool = kernel.Pool(20)
+        query = drawn(1, 20, "cosine", place)[0]
+        course = kernel.Course(arena, query, pool, 10, rule)
+        while (came := course.run()) not in {kernel.ENOUGH, kernel.ALL}:
+            if place % 2:
+                arena.keep(came, given_.bodies[came])
+            else:
+                course.load(given_.bodies[came])
+        missing = course.rank_by_value(10, [])
+        arena.remember([given_.by_value[memo] for memo in missing])
+        assert not missing or course.rank_by_value(10, []) == []
+        return pool.ids.tolist(), pool.scores.tolist(), course.loads
+
+    alone = [gone(kernel.Arena(given_.centroids), place) for place in range(60)]
+    shared = kernel.Arena(given_.centroids)
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(lambda place: gone(shared, place), range(60))) == alone
+
+
+def test_damage_is_told_alike() -> None:
+    given_ = made(7, 40, 5, "cosine", "bits2")
+    name, bodies = next(iter(given_.bodies.items()))
+    value = given_.by_value[0]
+    other = made(7, 40, 5, "cosine", "bits2", dimension=24)
+    spoiled = [bytes([*body[:-1], body[-1] ^ 1]) for body in bodies]
+    for one in IMPLEMENTATIONS:
+        arena = one.arena(given_.centroids)
+        wrong: list[Callable[[], Any]] = [
+            lambda: one.arena(bodies[0]),  # noqa: B023
+            lambda: one.arena(given_.centroids[:-1]),  # noqa: B023
+            lambda: arena.keep(name, spoiled),  # noqa: B023
+            lambda: arena.keep(name, [value]),  # noqa: B023
+            lambda: arena.keep(name, next(iter(other.bodies.values()))),  # noqa: B023
+            lambda: arena.remember(bodies),  # noqa: B023
+            lambda: arena.remember([value[:-1]]),  # noqa: B023
+            lambda: arena.remember([given_.centroids]),  # noqa: B023
+            lambda: arena.remember([other.by_value[0]]),  # noqa: B023
+        ]
+        for attempt in wrong:
+            with pytest.raises(RuntimeError, match="damaged: "):
+                attempt()
+        with pytest.raises(ValueError, match="there is no cluster 9999"):
+            arena.keep(9999, bodies)
+        for piece in (None, [1], bodies[0]):
+            with pytest.raises(TypeError):
+                arena.keep(name, piece)
+    with pytest.raises(kernel.DamagedBytes, match="checksum"):
+        kernel.Arena(given_.centroids).keep(name, spoiled)
+
+
+@pytest.mark.parametrize(
+    ("query", "k", "said"),
+    [
+        (np.ones(7, dtype=np.float32), 3, "dimension 20, the query has 7"),
+        (np.full(20, np.nan, dtype=np.float32), 3, "not finite"),
+        (np.ones(20, dtype=np.float32), -1, "k is -1"),
+    ],
+)
+def test_wrong_questions_are_told_alike(query: Any, k: int, said: str) -> None:
+    given_ = made(7, 40, 5, "cosine", "bits2")
+    for one in IMPLEMENTATIONS:
+        scores, ids = np.zeros(4, dtype=np.float32), np.zeros(4, dtype=np.int64)
+        with pytest.raises(ValueError, match=said):
+            one.course(one.arena(given_.centroids), query, scores, ids, k, np.ones(3), 0.0, 1, 1, None)
+    with pytest.raises(InputError, match=said):
+        kernel.Course(kernel.Arena(given_.centroids), query, kernel.Pool(3), k, kernel.Rule(np.ones(3), 0.0, 1, 1))
+
+
+def test_the_order_of_clusters_is_that_of_their_scores() -> None:
+    given_ = made(8, 10, 400, "l2", "bits1")
+    body = reference.parse(given_.centroids)
+    near = reference.scores_of(body, reference.Query.of(given_.query))
+    expected = body.ids[np.lexsort((body.ids, -near))].tolist()
+    for one in IMPLEMENTATIONS:
+        scores, ids = np.zeros(4, dtype=np.float32), np.zeros(4, dtype=np.int64)
+        course = one.course(
+            one.arena(given_.centroids), given_.query, scores, ids, 3, np.ones(3), 0.0, NEVER, NEVER, None
+        )
+        assert course.ahead(500) == expected
