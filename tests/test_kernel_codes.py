@@ -234,7 +234,9 @@ def test_a_vector_of_two_clusters_is_kept_once_by_its_higher_estimate(
             before = set(ids[:filled].tolist())
             filled, ranks, compared = one.scan([body], query, scores, ids, filled, k, None, False)
             assert compared == len(part)
-            assert [rank for rank in range(min(filled, k)) if int(ids[rank]) not in before] == list(ranks)
+            new = {rank for rank in range(min(filled, k)) if int(ids[rank]) not in before}
+            # One that was pushed out and came back by its higher estimate is told too.
+            assert new <= set(ranks) <= new | {rank for rank in range(min(filled, k)) if int(ids[rank]) in part}
             ranked = sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))[:7]
             assert list(zip(ids[:filled].tolist(), scores[:filled].tolist(), strict=True)) == ranked
             history.append((ranks, ids[:filled].tolist(), scores[:filled].tolist()))

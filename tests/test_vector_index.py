@@ -114,7 +114,7 @@ def test_a_calibrated_search_reaches_its_target_with_few_loads(tmp_path: Path, d
     queries = clumps(100, seed=6, dimension=48)
     loads = {}
     for target in (0.8, 0.95, 1.0):
-        index = EcoVectorIndex(design=Design(double=double), target_recall=target)
+        index = EcoVectorIndex(design=Design(precision="int8", double=double), target_recall=target)
         with database.write() as connection:
             if store.header(connection, index.space) is None:
                 index.insert(connection, rows, made)

@@ -18,15 +18,13 @@ from monograph.values import Float32
 from monograph.vectors import kernel
 from monograph.vectors.centroids import Centroids
 from monograph.vectors.cluster import joined, pack, unpack
-from monograph.vectors.design import Space
+from monograph.vectors.design import MANY, Space
 from monograph.vectors.search import Effort, Query, Search, prepare_many, probes
 from monograph.vectors.stop import Exponential, Never, RankAware, StopCondition, Weight
 
 WINDOWS = (*range(1, 17), 18, 20, 22, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128)
 RESULTS = (10, 100)
 """The k that are calibrated; a search for others goes by the next larger one."""
-CALIBRATED_FROM = 5_000
-"""Vectors from which on a search may stop early: below, seeing every cluster takes less than half a millisecond."""
 RANKED = Exponential()
 """The weight of ranked recall@k."""
 _QUERIES = 256
@@ -165,7 +163,7 @@ def measure(connection: Connection, space: Space, centroids: Centroids, count: i
 
     The truth is what a comparison with all vectors finds, by the codes that are compared in the end.
     """
-    if count < CALIBRATED_FROM:
+    if count < MANY:
         return Calibration(count)
     sampled = store.sample(connection, space.number, _QUERIES)
     memos, vectors = stored_vectors.load(connection, sampled, space.dimension)

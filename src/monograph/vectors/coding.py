@@ -69,7 +69,7 @@ class Items:
         if not self.design.compact:
             return self.coded.take(rows)
         design, ids, vectors = self.design, self.coded.ids[rows], self.vectors[rows]
-        return encode_about(Centre.of(centroid), ids, vectors, design.metric, design.precision)
+        return encode_about(Centre.of(centroid), ids, vectors, design.metric, design.coded)
 
     def by_memo(self) -> Iterator[tuple[int, bytes]]:
         """(memo row, code by value) of each."""

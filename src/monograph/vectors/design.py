@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 from monograph.errors import InputError
 from monograph.vectors.cluster import COMPACT, PRECISIONS, Metric, Precision
 
 ClusterSearch: TypeAlias = Literal["auto", "scan", "graph"]
+Codes: TypeAlias = Precision | Literal["auto"]
+
+MANY = 5_000
+"""Vectors from which on searches may stop early: below, seeing every cluster takes less than half a millisecond."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +27,8 @@ class Design:
     precision:
         Of the codes in the clusters: ``"int8"``, ``"float16"`` or ``"float32"``, or one or two bits a value,
         ``"bits1"`` or ``"bits2"``. Those say which vectors may be near; these are then compared by codes of a byte a
-        value, which lie apart.
+        value, which lie apart. ``"auto"`` is ``"int8"`` while every cluster is searched, so that what is found is a
+        function of the vectors alone, and ``"bits2"`` once there are :data:`MANY` vectors.
     cluster_size:
         Vectors a centroid stands for.
     double:
@@ -47,7 +52,7 @@ class Design:
     """
 
     metric: Metric = "cosine"
-    precision: Precision = "int8"
+    precision: Codes = "auto"
     cluster_size: int = 100
     double: bool = True
     cluster_search: ClusterSearch = "auto"
@@ -59,7 +64,7 @@ class Design:
     def __post_init__(self) -> None:
         for name, value, known in (
             ("metric", self.metric, get_args(Metric)),
-            ("precision", self.precision, PRECISIONS + COMPACT),
+            ("precision", self.precision, ("auto", *PRECISIONS, *COMPACT)),
             ("cluster_search", self.cluster_search, get_args(ClusterSearch)),
         ):
             if value not in known:
@@ -81,6 +86,16 @@ class Design:
         """Whether codes are of bits: about the centre of the cluster that they are in."""
         return self.precision in COMPACT
 
+    def grown(self, vectors: int) -> Design:
+        """The design of an index that has come to hold so many vectors."""
+        waits = self.precision == "auto" and self.cluster_search != "graph"
+        return replace(self, precision="bits2") if waits and vectors >= MANY else self
+
+    @property
+    def coded(self) -> Precision:
+        """Of the codes in the clusters, by now."""
+        return "int8" if self.precision == "auto" else self.precision
+
     @property
     def widths(self) -> tuple[int, ...]:
         """How many times k more results a search may keep, for the codes' own errors; the calibration chooses."""
@@ -89,7 +104,7 @@ class Design:
     @property
     def by_value(self) -> Precision:
         """Of the codes that are the same in whichever cluster a vector lies."""
-        return "int8" if self.compact else self.precision
+        return "int8" if self.compact else self.coded
 
     @property
     def usual_entries(self) -> int:

@@ -251,7 +251,7 @@ class EcoVectorIndex:
         if not len(memos):
             return
         if store.header(connection, self.space) is None:
-            self._begin(connection, vectors.shape[1])
+            self._begin(connection, vectors.shape[1], self.design.grown(len(memos)))
         state = self._must(connection)
         memos, vectors = self._placeable(connection, state.space, memos, vectors)
         if not len(memos):
@@ -263,7 +263,8 @@ class EcoVectorIndex:
                 changes = Update(connection, state.space, state.centroids)
                 changes.insert(memos, vectors)
                 changes.finish()
-            self._recalibrate(connection)
+            if not self._grow(connection):
+                self._recalibrate(connection)
 
     def delete(self, connection: Connection, memos: list[int]) -> None:
         """Take vectors out of every result; those that are not there are passed over.
@@ -299,8 +300,21 @@ class EcoVectorIndex:
         store.clear(connection, self.space)
         self.insert(connection, memos, vectors)
 
-    def _begin(self, connection: Connection, dimension: int) -> None:
-        store.put_header(connection, self.space, dimension, self.design.to_json(), Calibration().to_json())
+    def _grow(self, connection: Connection) -> bool:
+        """Make the index anew where it has come to hold so many vectors that another design is better for them."""
+        state = self._must(connection)
+        design = state.space.design.grown(_about(connection, state))
+        if design == state.space.design:
+            return False
+        memos = [one.memo for one in store.every_placement(connection, self.space)]
+        held, vectors = stored_vectors.load(connection, memos, state.space.dimension)
+        store.clear(connection, self.space)
+        self._begin(connection, state.space.dimension, design)
+        self.insert(connection, held, vectors)
+        return True
+
+    def _begin(self, connection: Connection, dimension: int, design: Design) -> None:
+        store.put_header(connection, self.space, dimension, design.to_json(), Calibration().to_json())
 
     def _placeable(self, connection: Connection, space: Space, memos: Int64, vectors: Float32) -> tuple[Int64, Float32]:
         """Vectors without those that have no direction, whose placement says so."""

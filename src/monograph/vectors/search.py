@@ -198,7 +198,7 @@ class Search:
     def __init__(self, query: Query, how: Effort, asked: Float32, space: Space) -> None:
         self._query, self._stop, self._asked, self._space = query, how.stop, asked, space
         self._design = design = space.design
-        self._walked_from = body_size(design.walked_from, len(asked), design.precision)
+        self._walked_from = body_size(design.walked_from, len(asked), design.coded)
         self._room = query.room(how.width)
         self.pool = kernel.Pool(self._room)
         self.loads: list[Ranks] = []
@@ -297,11 +297,11 @@ def exact(connection: Connection, memos: list[int], search: Search, asked: Float
 
 def _compared(connection: Connection, memos: list[int], asked: Float32, metric: Metric) -> tuple[Int64, Float32]:
     """Memo rows by their exact scores, highest first, ties by row."""
-    found = [(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))]
-    for first in range(0, len(memos), COMPARED_AT_ONCE):
+    found = []
+    for first in range(0, max(1, len(memos)), COMPARED_AT_ONCE):
         some, vectors = stored_vectors.load(connection, memos[first : first + COMPARED_AT_ONCE], len(asked))
         found.append((some, _scores(vectors, asked, metric)))
-    rows, scores = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    rows, scores = found[0] if len(found) == 1 else (np.concatenate(parts) for parts in zip(*found, strict=True))
     order = np.lexsort((rows, -scores))
     return rows[order], scores[order]
 
