@@ -90,9 +90,14 @@ def found_stretches(text: str, first: int, last: int) -> Iterator[tuple[int, int
 
     block = text[first:last]
     for begin, end in stretches(block):
+        stretch = block[begin:end]
         # Its sentences are asked for, not their boundaries, which it takes half as long again to tell.
-        ends = accumulate(map(len, sentencex.segment("en", block[begin:end])), initial=first + begin)
-        yield from pairwise(ends)
+        lengths = list(map(len, sentencex.segment("en", stretch)))
+        if sum(lengths) != len(stretch):  # Where it left something out, only boundaries say what.
+            bounds = sentencex.get_sentence_boundaries("en", stretch)
+            yield from ((first + begin + one["start_index"], first + begin + one["end_index"]) for one in bounds)
+            continue
+        yield from pairwise(accumulate(lengths, initial=first + begin))
 
 
 def after_space(text: str, first: int, last: int) -> int:
