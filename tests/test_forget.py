@@ -19,10 +19,18 @@ from monograph.store import names
 from monograph.store.database import Database
 from monograph.values import SummaryText
 
-SECRET = (
-    "Zanzibar Quixote hid 4711 emeralds beneath Vladivostok while Xylophonia watched. The password is kumquat-9981."
-)
-TRACES = [b"zanzibar", b"quixote", b"emerald", b"vladivostok", b"xylophonia", b"kumquat", b"9981", b"anzi", b"kumq"]
+SECRET = "Zanzibar Quixote hid 4711 emeralds beneath Vladivostok while Xylophonia watched. The password is kumquat-998172635."
+TRACES = [
+    b"zanzibar",
+    b"quixote",
+    b"emerald",
+    b"vladivostok",
+    b"xylophonia",
+    b"kumquat",
+    b"998172635",
+    b"anzi",
+    b"kumq",
+]
 
 
 def bytes_of(path: Path) -> bytes:
@@ -49,10 +57,10 @@ def an_older_state_read(monograph: Monograph) -> Iterator[None]:
 def test_removed_documents_are_found_no_more(monograph: Monograph) -> None:
     monograph.add([*filler(5), Document(SECRET, id="secret", title="Emerald file")])
     for how in ("lexical", "tfidf", "dense", "hybrid"):
-        assert monograph.search("emeralds Vladivostok kumquat-9981", 1, how=how)[0].chunk.document_id == "secret"
+        assert monograph.search("emeralds Vladivostok kumquat-998172635", 1, how=how)[0].chunk.document_id == "secret"
     monograph.remove(["secret"])
     for how in ("lexical", "tfidf", "dense", "hybrid"):
-        hits = monograph.search("emeralds Vladivostok kumquat-9981", 50, how=how)
+        hits = monograph.search("emeralds Vladivostok kumquat-998172635", 50, how=how)
         assert "secret" not in {hit.chunk.document_id for hit in hits}
     assert monograph.check() == []
 
@@ -275,7 +283,7 @@ def test_a_file_that_always_forgets(tmp_path: Path, secrets: Path) -> None:
         monograph.remove(["mine"], forget=False)
         assert has_traces(path) != []
         monograph.files.always_forget = False
-        monograph.add([Document("kumquat-9981", id="mine")])
+        monograph.add([Document("kumquat-998172635", id="mine")])
         monograph.remove(["mine"])
         assert b"kumquat" in bytes_of(path)
         assert monograph.check() == []
@@ -316,7 +324,7 @@ def test_killed_at_any_commit_the_next_write_forgets(tmp_path: Path, secrets: Pa
         if not killed(FORGETTING.format(path=str(path), command=command), commit, moment):
             break
         with Monograph.open(path, HashEmbedder()) as monograph:
-            gone = not monograph.search("kumquat-9981", 1, how="lexical")
+            gone = not monograph.search("kumquat-998172635", 1, how="lexical")
             fault = [one for one in monograph.check() if "still in the bytes" in one.fault]
             owed += bool(fault)
             monograph.add([Document("Something else.", id="else")])
