@@ -14,7 +14,7 @@ from monograph.vectors.search import Effort, Query, Search
 from monograph.vectors.stop import NEVER, rule_of
 
 AHEAD = 16
-"""Clusters that are announced before the first of them is read."""
+"""Clusters that are announced together before the first of them is read."""
 FOREVER = 1 << 62
 
 
@@ -33,7 +33,18 @@ class CompactSearch:
         The query's vector, prepared.
     """
 
-    __slots__ = ("_arena", "_connection", "_course", "_how", "_memory", "_query", "_rule", "_space", "search")
+    __slots__ = (
+        "_announced",
+        "_arena",
+        "_connection",
+        "_course",
+        "_how",
+        "_memory",
+        "_query",
+        "_rule",
+        "_space",
+        "search",
+    )
 
     def __init__(
         self, connection: Connection, memory: Memory, state: State, query: Query, how: Effort, *, asked: Float32
@@ -42,6 +53,7 @@ class CompactSearch:
         self._space = state.space
         self._arena = memory.arena(state)
         self._rule = rule_of(how.stop, query.k)
+        self._announced = 0
         self.search = Search(query, how, asked, state.space)
         rule = NEVER if self._rule is None else self._rule
         self._course = kernel.Course(self._arena, asked, self.search.pool, query.k, rule, query.allowed)
@@ -77,7 +89,9 @@ class CompactSearch:
 
     def _read(self, cluster: int) -> list[bytes] | None:
         """The bodies of a cluster; None where they are in the arena from now on."""
-        self._memory.ahead.clusters(self._connection, [cluster, *self._course.ahead(AHEAD)])
+        if self._course.loads >= self._announced:
+            self._memory.ahead.clusters(self._connection, [cluster, *self._course.ahead(AHEAD)])
+            self._announced = self._course.loads + AHEAD
         bodies = store.bodies(self._connection, cluster)
         if not self._memory.has_room(self._arena, sum(map(len, bodies))):
             return bodies

@@ -32,7 +32,7 @@ from monograph.vectors.update import Update
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 
-DEFAULT_CACHE_BYTES = 8 << 20
+DEFAULT_CACHE_BYTES = 36 << 20
 DEFAULT_TARGET_RECALL = 0.95
 """Recall@k at which searches stop, on average."""
 EXACT_BELOW = 400

@@ -23,7 +23,7 @@ struct Ahead {
     }
     void fetch(std::size_t size) {
 #if defined(__GNUC__)
-        for (const std::uint8_t *until = at + std::min(size, static_cast<std::size_t>(end - at)); at < until; at += LINE) __builtin_prefetch(at);
+        for (const std::uint8_t *until = at + std::min(size, static_cast<std::size_t>(end - at)); at < until; at += LINE) __builtin_prefetch(at, 0, 2);
 #else
         (void)size;
 #endif

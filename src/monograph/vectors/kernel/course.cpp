@@ -2,6 +2,7 @@
 #include "course.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace monograph {
@@ -17,24 +18,37 @@ Course::Course(const Arena &arena, const float *query, const Pool &given, std::s
     query_.tables.emplace(query, arena.centroids().d, arena.rotation());
 }
 
+// The nearest few of all, in order: what passes the last of those so far is gathered, and cut down when there is much.
+std::vector<Scored> Course::nearest(std::size_t count) const {
+    std::vector<Scored> best;
+    best.reserve(4 * count);
+    float least = -std::numeric_limits<float>::infinity();
+    const auto cut = [&] {
+        const auto end = best.begin() + static_cast<std::ptrdiff_t>(std::min(count, best.size()));
+        if (end < best.end()) std::nth_element(best.begin(), end, best.end(), before);
+        best.erase(end, best.end());
+    };
+    for (std::size_t at = 0; at < scores_.size(); ++at) {
+        if (scores_[at] < least) continue;
+        best.push_back({scores_[at], static_cast<std::int64_t>(at)});
+        if (best.size() < 4 * count) continue;
+        cut();
+        least = std::min_element(best.begin(), best.end(), [](const Scored &a, const Scored &b) { return a.score < b.score; })->score;
+    }
+    cut();
+    std::sort(best.begin(), best.end(), before);
+    return best;
+}
+
 // Centroids are put in order as far as they are asked for.
 void Course::order(std::size_t count) {
-    if (!begun_) {
-        const Body &body = arena_.centroids();
-        std::vector<float> scores(body.n);
+    const Body &body = arena_.centroids();
+    if (scores_.empty() && body.n) {
+        scores_.resize(body.n);
         std::vector<std::int32_t> whole(body.n);
-        score(body, query_, 0, body.n, scores.data(), whole.data());
-        order_.resize(body.n);
-        for (std::size_t at = 0; at < body.n; ++at) order_[at] = {scores[at], static_cast<std::int64_t>(at)};
-        begun_ = true;
+        score(body, query_, 0, body.n, scores_.data(), whole.data());
     }
-    while (ordered_ < std::min(count, order_.size())) {
-        const std::size_t end = std::min(order_.size(), std::max(FIRST, 4 * ordered_));
-        const auto from = order_.begin() + static_cast<std::ptrdiff_t>(ordered_), to = order_.begin() + static_cast<std::ptrdiff_t>(end);
-        if (end < order_.size()) std::nth_element(from, to, order_.end(), before);
-        std::sort(from, to, before);
-        ordered_ = end;
-    }
+    while (order_.size() < std::min(count, body.n)) order_ = nearest(std::min(body.n, std::max(FIRST, 4 * order_.size())));
 }
 
 std::int64_t Course::run(std::int64_t most) {

@@ -38,6 +38,7 @@ class Course {
     Pool pool;
 
   private:
+    std::vector<Scored> nearest(std::size_t count) const;
     void order(std::size_t count);
     void told();
     void load(const Held &held, const Held *next);
@@ -47,10 +48,10 @@ class Course {
     Rule rule_;
     Bitmap allowed_;
     Query query_;
-    std::vector<Scored> order_; // Places of centroids; the first ``ordered_`` are in order.
-    std::size_t ordered_ = 0;
+    std::vector<float> scores_; // Of all centroids.
+    std::vector<Scored> order_; // Places of the nearest centroids, as far as they were asked for.
     std::int64_t idle_ = 0;
-    bool begun_ = false, enough_ = false;
+    bool enough_ = false;
 };
 
 } // namespace monograph
