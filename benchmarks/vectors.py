@@ -26,7 +26,7 @@ from monograph.store import clusters as store
 from monograph.store import memo, vectors
 from monograph.store.database import Database
 from monograph.vectors import cost
-from monograph.vectors.calibrate import RANKED, recall
+from monograph.vectors.curve import RANKED, recall
 from monograph.vectors.design import Design
 from monograph.vectors.index import EcoVectorIndex
 from monograph.vectors.search import Effort, Query, Search, prepare, probes

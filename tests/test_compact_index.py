@@ -278,9 +278,9 @@ def test_many_threads_share_what_is_in_memory(database: Database) -> None:
 
 @pytest.mark.parametrize("precision", ["int8", "bits2"])
 def test_a_recall_out_of_reach_is_told(database: Database, precision: Precision) -> None:
-    made = np.random.default_rng(1).standard_normal((6_000, 64)).astype(np.float32)
+    made = np.random.default_rng(1).standard_normal((12_000, 64)).astype(np.float32)
     rows = remember(database, made)
-    design = Design(precision=precision, cluster_size=12, double=False)
+    design = Design(precision=precision, cluster_size=8, double=False)
     near, far = (EcoVectorIndex(design=design, target_recall=target) for target in (0.5, 0.9999))
     with database.write() as connection:
         near.insert(connection, rows, made)
@@ -336,3 +336,21 @@ def test_an_index_that_was_built_of_bytes_stays_so(database: Database) -> None:
         index.insert(connection, rows[100:], made[100:])
         assert built_as(connection, index) == "int8"
         assert Design(cluster_search="graph").grown(10_000).precision == "auto"
+
+
+@pytest.mark.parametrize("target", [0.9, 0.98, 0.995])
+def test_what_is_followed_for_long_is_what_searches_find(database: Database, target: float) -> None:
+    made = clumps(6_000, dimension=48)
+    rows = remember(database, made)
+    index = EcoVectorIndex(design=Design(precision="bits2", cluster_size=15), target_recall=target)
+    with database.write() as connection:
+        index.insert(connection, rows, made)
+        stats = index.stats(connection)
+        assert stats.clusters > 192
+        assert stats.expected_recall is not None
+        assert stats.expected_recall >= target
+        asked = made[:200] + np.float32(0.3) * clumps(200, seed=9, dimension=48)
+        found = index.search_many(connection, asked, Query(10))
+    truth = [set((np.argsort(-scores_of(made, one, "cosine"))[:10] + 1).tolist()) for one in asked]
+    share = np.mean([len(set(one.items) & best) / 10 for one, best in zip(found, truth, strict=True)])
+    assert share >= target - 0.04

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monograph.errors import InputError
-from monograph.vectors.calibrate import Calibration, Point, Trace, curve, recall
+from monograph.vectors.calibrate import Calibration
+from monograph.vectors.curve import Point, Trace, curve, recall
 from monograph.vectors.stop import (
     Budget,
     Exponential,
