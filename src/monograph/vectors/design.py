@@ -99,7 +99,7 @@ class Design:
     @property
     def widths(self) -> tuple[int, ...]:
         """How many times k more results a search may keep, for the codes' own errors; the calibration chooses."""
-        return {"bits1": (8, 16, 32), "bits2": (2, 4, 8, 16)}.get(self.precision, (0,))
+        return {"bits1": (8, 16, 32), "bits2": (1, 2, 4, 8, 16)}.get(self.precision, (0,))
 
     @property
     def by_value(self) -> Precision:
