@@ -18,7 +18,7 @@ RESULTS = (10, 100)
 RANKED = Exponential()
 """The weight of ranked recall@k."""
 _EQUAL = [1.0] * max(RESULTS)
-_WEIGHTS = [RANKED(rank) for rank in range(max(RESULTS))]
+WEIGHTS = [RANKED(rank) for rank in range(max(RESULTS))]
 _FAR = 1 << 62
 
 
@@ -96,7 +96,7 @@ def stands_of(ids: npt.NDArray[np.int64], truth: list[int]) -> list[int]:
 def recalls_of(stands: Sequence[int], k: int, room: int) -> tuple[float, float]:
     """(recall@k, ranked recall@k) where so many results are kept: of those no true one is lost in the end."""
     found = [rank < room for rank in stands[:k]]
-    return _share(found, _EQUAL), _share(found, _WEIGHTS)
+    return _share(found, _EQUAL), _share(found, WEIGHTS)
 
 
 def _share(found: Sequence[bool], weights: Sequence[float]) -> float:
