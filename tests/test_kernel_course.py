@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from monograph.errors import InputError
 from monograph.vectors import centroids as central
 from monograph.vectors import kernel
-from monograph.vectors.cluster import COMPACT, Centre, Metric, Precision, encode, encode_about, pack
+from monograph.vectors.cluster import COMPACT, Centre, Metric, Precision, encode, encode_about, pack, unpack
 from monograph.vectors.kernel import reference, reference_arena
 from test_kernel_codes import METRICS, drawn
 
@@ -257,3 +257,39 @@ def test_the_order_of_clusters_is_that_of_their_scores() -> None:
             one.arena(given_.centroids), given_.query, scores, ids, 3, np.ones(3), 0.0, NEVER, NEVER, None
         )
         assert course.ahead(500) == expected
+
+
+def forged(body: bytes, random: np.random.Generator) -> bytes:
+    """A body with a valid checksum, whose scales and biases are anything."""
+    entries = unpack(body)
+    wild = np.array([np.nan, np.inf, -np.inf, 3e38, -1.0, 0.0], dtype=np.float32)
+    scales, biases = (random.choice(wild, len(entries)).astype(np.float32) for _ in range(2))
+    kept = random.random(len(entries)) < 0.5
+    return pack(
+        replace(entries, scales=np.where(kept, entries.scales, scales), biases=np.where(kept, entries.biases, biases))
+    )
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10_000), clusters=st.integers(1, 200), precision=st.sampled_from(COMPACT))
+def test_what_was_forged_is_searched_alike(seed: int, clusters: int, precision: Precision) -> None:
+    random = np.random.default_rng(seed)
+    given_ = made(seed, 60, clusters, "l2", precision)
+    centroids = forged(given_.centroids, random)
+    bodies = {name: [forged(part, random) for part in parts] for name, parts in given_.bodies.items()}
+    values = [forged(body, random) for body in given_.by_value.values()]
+    told = []
+    for one in IMPLEMENTATIONS:
+        one.use()
+        arena = one.arena(centroids)
+        for name, parts in bodies.items():
+            arena.keep(name, parts)
+        arena.remember(values)
+        scores, ids = np.zeros(30, dtype=np.float32), np.zeros(30, dtype=np.int64)
+        course = one.course(arena, given_.query, scores, ids, 10, np.ones(10), 0.0, 9, NEVER, None)
+        came = course.run(NEVER)
+        found = ids[: course.filled].tolist()
+        assert course.rank_by_value(20, []) == []
+        told.append((came, course.loads, set(found), ids[: course.filled].tolist()))
+    assert all(one == told[0] for one in told)

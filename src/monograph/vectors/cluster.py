@@ -49,8 +49,14 @@ class Centre:
     @classmethod
     def of(cls, centroid: Float32) -> Centre:
         """The centroid of a cluster, as near as bytes hold it."""
-        coded = encode(np.zeros(1, dtype=np.int64), centroid[None], "cosine", "int8")
-        return cls(coded.codes[0].astype(np.uint8, copy=False), float(coded.scales[0]))
+        return cls.many(centroid[None])[0]
+
+    @classmethod
+    def many(cls, centroids: Float32) -> list[Centre]:
+        """The same, of several clusters: float32 (n, dimension)."""
+        coded = encode(np.zeros(len(centroids), dtype=np.int64), centroids, "cosine", "int8")
+        values = np.ascontiguousarray(coded.codes, dtype=np.uint8)
+        return [cls(one, scale) for one, scale in zip(values, coded.scales.tolist(), strict=True)]
 
     def is_as(self, other: Centre | None) -> bool:
         """Whether codes about the one are codes about the other."""

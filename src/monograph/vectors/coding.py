@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -64,12 +64,29 @@ class Items:
         coded = _distinct(joined(found))
         return cls(design, coded, coded.vectors())
 
-    def entries(self, rows: npt.NDArray[np.generic], centroid: Float32) -> Entries:
-        """Some of them, for the cluster of a centroid."""
+    def entries(self, parts: Iterable[tuple[int, Int64]], centroids: Float32) -> Iterator[tuple[int, Entries]]:
+        """Some of them for each of some clusters.
+
+        Parameters
+        ----------
+        parts:
+            (which centroid, rows of the vectors).
+        centroids:
+            float32 (clusters, dimension).
+
+        Returns
+        -------
+        (which centroid, entries), in the same order.
+        """
         if not self.design.compact:
-            return self.coded.take(rows)
+            return ((place, self.coded.take(rows)) for place, rows in parts)
+        held = list(parts)
+        centres = Centre.many(centroids[[place for place, _ in held]]) if held else []
+        return ((place, self._about(rows, centre)) for (place, rows), centre in zip(held, centres, strict=True))
+
+    def _about(self, rows: Int64, centre: Centre) -> Entries:
         design, ids, vectors = self.design, self.coded.ids[rows], self.vectors[rows]
-        return encode_about(Centre.of(centroid), ids, vectors, design.metric, design.coded)
+        return encode_about(centre, ids, vectors, design.metric, design.coded)
 
     def by_memo(self) -> Iterator[tuple[int, bytes]]:
         """(memo row, code by value) of each."""

@@ -198,7 +198,7 @@ class Search:
     def __init__(self, query: Query, how: Effort, asked: Float32, space: Space) -> None:
         self._query, self._stop, self._asked, self._space = query, how.stop, asked, space
         self._design = design = space.design
-        self._walked_from = body_size(design.walked_from, len(asked), design.coded)
+        self._walked_from = 0 if design.compact else body_size(design.walked_from, len(asked), design.coded)
         self._room = query.room(how.width)
         self.pool = kernel.Pool(self._room)
         self.loads: list[Ranks] = []
@@ -216,7 +216,7 @@ class Search:
         """
         query = self._query
         # A walk sees what is near whether it is allowed or not: a filter asks for a scan.
-        if bodies and len(bodies[0]) >= self._walked_from and query.allowed is None:
+        if bodies and 0 < self._walked_from <= len(bodies[0]) and query.allowed is None:
             found = self._walk(connection, cluster, bodies)
         else:
             found = kernel.scan(bodies, self._asked, self.pool, query.k, query.allowed)

@@ -55,8 +55,8 @@ def build(connection: Connection, space: Space, memos: Int64, vectors: Float32, 
     names = np.array([store.add_cluster(connection, space.number, centroid) for centroid in found], dtype=np.int64)
     items = Items.of(design, memos, vectors)
     rows, owners = _owned(assigned)
-    for place, mine in _groups(rows, owners):
-        write_whole(connection, design, int(names[place]), items.entries(mine, found[place]))
+    for place, entries in items.entries(_groups(rows, owners), found):
+        write_whole(connection, design, int(names[place]), entries)
     _keep(connection, space, items)
     store.place(connection, space.number, _placements(memos, names, assigned))
     # A centroid that nothing chose is of no use.
@@ -132,9 +132,9 @@ class Update:
         _keep(self._connection, self._space, items)
         store.place(self._connection, self._space.number, _placements(memos, self._names, assigned))
         touched = []
-        for place, mine in _groups(*_owned(assigned)):
+        for place, entries in items.entries(_groups(*_owned(assigned)), self._vectors):
             touched.append(int(self._names[place]))
-            self._edit(touched[-1]).append(items.entries(mine, self._vectors[place]))
+            self._edit(touched[-1]).append(entries)
         self._balance(touched)
 
     def delete(self, memos: Sequence[int]) -> None:
@@ -285,7 +285,8 @@ class Update:
                 coming[cluster].append(row)
         for cluster, gone in leaving.items():
             self._edit(cluster).strike(gone)
-        for cluster, rows in coming.items():
-            centroid = self._vectors[int(np.searchsorted(self._names, cluster))]
-            self._edit(cluster).append(items.entries(np.array(rows), centroid))
+        places = np.searchsorted(self._names, list(coming)).tolist()
+        parts = zip(places, map(np.array, coming.values()), strict=True)
+        for place, entries in items.entries(parts, self._vectors):
+            self._edit(int(self._names[place])).append(entries)
         return [*coming, *leaving]

@@ -82,7 +82,7 @@ struct Query {
         offset *= 128;
     }
     const Tables &for_blocks() {
-        if (!tables) tables.emplace(floats.data(), floats.size(), Rotation(floats.size()));
+        if (!tables) tables.emplace(floats.data(), floats.size(), *rotation_of(floats.size()));
         return *tables;
     }
     // Product with the centre of a compact body.

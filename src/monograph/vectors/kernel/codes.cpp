@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <mutex>
 
 namespace monograph {
 
@@ -63,6 +64,14 @@ void Rotation::turn(float *vector) const {
     }
 }
 
+std::shared_ptr<const Rotation> rotation_of(std::size_t dimension) {
+    static std::mutex lock;
+    static std::shared_ptr<const Rotation> last;
+    const std::lock_guard held(lock);
+    if (!last || last->dimension() != dimension) last = std::make_shared<const Rotation>(dimension);
+    return last;
+}
+
 Tables::Tables(const float *query, std::size_t dimension, const Rotation &rotation) : groups(groups_of(dimension)) {
     std::vector<float> turned(query, query + dimension);
     rotation.turn(turned.data());
@@ -84,8 +93,8 @@ Tables::Tables(const float *query, std::size_t dimension, const Rotation &rotati
     }
 }
 
-Encoder::Encoder(const std::uint8_t *centre, float scale, std::size_t dimension, std::size_t planes)
-    : dimension_(dimension), planes_(planes), rotation_(dimension), centre_(dimension), turned_(dimension), whole_(dimension), sizes_(dimension) {
+Encoder::Encoder(const std::uint8_t *centre, float scale, std::size_t dimension, std::size_t planes, const Rotation &rotation)
+    : dimension_(dimension), planes_(planes), rotation_(rotation), centre_(dimension), turned_(dimension), whole_(dimension), sizes_(dimension) {
     for (std::size_t at = 0; at < dimension; ++at) centre_[at] = (static_cast<float>(centre[at]) - 128.0f) * scale;
 }
 

@@ -21,12 +21,16 @@ class Rotation {
   public:
     explicit Rotation(std::size_t dimension);
     void turn(float *vector) const;
+    std::size_t dimension() const { return dimension_; }
 
   private:
     std::size_t dimension_, width_;
     float factor_;
     std::vector<float> signs_;
 };
+
+// The rotation of a dimension; the last one is remembered.
+std::shared_ptr<const Rotation> rotation_of(std::size_t dimension);
 
 // A query as blocks are compared with it: for each group of four dimensions the sums, made positive, of all signs.
 struct Tables {
@@ -51,12 +55,12 @@ struct Block {
 // The code of a vector's difference to a centre: planes * groups half bytes, a byte each. Returns its scale.
 class Encoder {
   public:
-    Encoder(const std::uint8_t *centre, float scale, std::size_t dimension, std::size_t planes);
+    Encoder(const std::uint8_t *centre, float scale, std::size_t dimension, std::size_t planes, const Rotation &rotation);
     float encode(const float *vector, std::uint8_t *halves);
 
   private:
     std::size_t dimension_, planes_;
-    Rotation rotation_;
+    const Rotation &rotation_;
     std::vector<float> centre_, turned_;
     std::vector<std::int32_t> whole_, sizes_;
 };

@@ -47,6 +47,7 @@ void Course::order(std::size_t count) {
         scores_.resize(body.n);
         std::vector<std::int32_t> whole(body.n);
         score(body, query_, 0, body.n, scores_.data(), whole.data());
+        std::transform(scores_.begin(), scores_.end(), scores_.begin(), ordered);
     }
     while (order_.size() < std::min(count, body.n)) order_ = nearest(std::min(body.n, std::max(FIRST, 4 * order_.size())));
 }
@@ -134,7 +135,7 @@ std::vector<std::int64_t> Course::rank_by_value(std::size_t most, const std::vec
         return missing;
     }
     std::vector<Scored> ranked(pool.filled);
-    for (std::size_t at = 0; at < pool.filled; ++at) ranked[at] = {scores[at], pool.ids[at]};
+    for (std::size_t at = 0; at < pool.filled; ++at) ranked[at] = {ordered(scores[at]), pool.ids[at]};
     std::sort(ranked.begin(), ranked.end(), before);
     pool.filled = std::min(pool.filled, most);
     for (std::size_t at = 0; at < pool.filled; ++at) {

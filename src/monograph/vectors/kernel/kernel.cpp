@@ -176,7 +176,8 @@ nb::tuple encode(const Matrix &vectors, const Bits &centre, float scale, std::in
     std::vector<float> scales(n);
     {
         nb::gil_scoped_release released;
-        Encoder encoder(centre.data(), scale, d, static_cast<std::size_t>(planes));
+        const auto rotation = rotation_of(d);
+        Encoder encoder(centre.data(), scale, d, static_cast<std::size_t>(planes), *rotation);
         for (std::size_t row = 0; row < n; ++row) scales[row] = encoder.encode(rows + row * d, codes->data() + row * width);
     }
     std::uint8_t *data = codes->data();

@@ -18,6 +18,9 @@ struct Scored {
 // Higher scores first, then lower rows: the one order in which results are reported.
 inline bool before(const Scored &a, const Scored &b) { return a.score > b.score || (a.score == b.score && a.row < b.row); }
 
+// What is not a number stands behind all that are: a checksum does not say that stored bytes make sense.
+inline float ordered(float score) { return std::isnan(score) ? -std::numeric_limits<float>::infinity() : score; }
+
 // The best found so far, in order, in arrays that the caller holds; a result that comes twice is kept once.
 struct Pool {
     float *scores;

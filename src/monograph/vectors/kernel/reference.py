@@ -249,6 +249,15 @@ def allowed_among(ids: Int64, allowed: Bits | None) -> npt.NDArray[np.bool_]:
     return within & chosen
 
 
+def offer(pool: Pool, body: Body, asked: Query, allowed: Bits | None) -> None:
+    """Compare a query with all of a body, and merge what may be found into a pool."""
+    scored = scores_of(body, asked)
+    chosen = allowed_among(body.ids, allowed)
+    if body.centre is not None:
+        chosen &= ~np.isnan(scored)  # No comparison with it is true.
+    pool.offer(scored[chosen], body.ids[chosen])
+
+
 def scan(  # noqa: PLR0913, PLR0917 - the compiled twin has them
     bodies: Sequence[bytes],
     query: Float32,
@@ -268,8 +277,7 @@ def scan(  # noqa: PLR0913, PLR0917 - the compiled twin has them
     for data in bodies:
         body = parse(data, trusted=trusted)
         require_dimension(body, query)
-        chosen = np.flatnonzero(allowed_among(body.ids, allowed))
-        pool.offer(scores_of(body, asked)[chosen], body.ids[chosen])
+        offer(pool, body, asked, allowed)
         compared += len(body.ids)
     return pool.report(k, compared)
 

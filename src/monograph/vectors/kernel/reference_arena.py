@@ -15,7 +15,7 @@ from monograph.vectors.kernel.reference import (
     Int64,
     Pool,
     Query,
-    allowed_among,
+    offer,
     parse,
     require_dimension,
     require_search,
@@ -100,7 +100,7 @@ class Course:
             raise ValueError(f"k is {k}: give 0 or more")
         self._arena, self._asked, self._scores, self._ids, self._allowed = arena, Query.of(query), scores, ids, allowed
         self._k, self._weights, self._epsilon, self._window, self._most = k, weights, epsilon, window, most
-        near = scores_of(arena.centroids, self._asked)
+        near = _ordered(scores_of(arena.centroids, self._asked))
         order = np.lexsort((arena.centroids.ids, -near))
         self._order: list[int] = arena.centroids.ids[order].tolist()
         self._ranks: tuple[int, ...] = ()
@@ -130,8 +130,7 @@ class Course:
     def _search(self, bodies: Sequence[Body]) -> None:
         pool = Pool(self._scores, self._ids, self.filled)
         for body in bodies:
-            chosen = np.flatnonzero(allowed_among(body.ids, self._allowed))
-            pool.offer(scores_of(body, self._asked)[chosen], body.ids[chosen])
+            offer(pool, body, self._asked, self._allowed)
             self.compared += len(body.ids)
         self.filled, self._ranks, _ = pool.report(self._k, 0)
         self.loads += 1
@@ -160,12 +159,19 @@ class Course:
         missing = [memo for memo, body in found.items() if body is None]
         if missing:
             return missing
-        scored = [(float(scores_of(body, self._asked)[0]), memo) for memo, body in found.items() if body is not None]
+        scored = [
+            (float(_ordered(scores_of(body, self._asked))[0]), memo) for memo, body in found.items() if body is not None
+        ]
         ranked = sorted(scored, key=lambda pair: (-pair[0], pair[1]))[:most]
         self.filled = len(ranked)
         self._scores[: self.filled] = [score for score, _ in ranked]
         self._ids[: self.filled] = [memo for _, memo in ranked]
         return []
+
+
+def _ordered(scores: Float32) -> Float32:
+    """What is not a number stands behind all that are: a checksum does not say that stored bytes make sense."""
+    return np.where(np.isnan(scores), np.float32(-np.inf), scores)
 
 
 def _bytes(bodies: list[bytes]) -> list[bytes]:
