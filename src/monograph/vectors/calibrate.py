@@ -25,11 +25,9 @@ from monograph.vectors.stop import Never, RankAware, StopCondition
 from monograph.vectors.traced import Followed
 
 _QUERIES = 256
-_FEW = 20_000
-"""Below so many vectors half as many are searched for: it is measured again soon, and each time the writer waits."""
 _MOST_LOADS = 192
 _AT_ONCE = 1_024
-_MOST_KEPT = 500
+_MOST_KEPT = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +96,7 @@ def measure(connection: Connection, space: Space, centroids: Centroids, count: i
     """
     if count < MANY:
         return Calibration(count)
-    sampled = store.sample(connection, space.number, _QUERIES if count >= _FEW else _QUERIES // 2)
+    sampled = store.sample(connection, space.number, _QUERIES)
     memos, vectors = stored_vectors.load(connection, sampled, space.dimension)
     queries = prepare_many(vectors, space.dimension, space.design.metric)
     bits = np.full(store.highest(connection, space.number) // 8 + 1, 255, dtype=np.uint8)
