@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import accumulate, pairwise
 
 from monograph.derive.stretches import stretches
@@ -84,8 +85,16 @@ def _spans(text: str, found: Iterable[tuple[int, int]]) -> Iterator[tuple[int, i
         yield from trimmed(text, start, end)
 
 
-def found_stretches(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Sentences of text[first:last] as sentencex finds them, without a gap."""
+@lru_cache(maxsize=1)
+def found_stretches(text: str, first: int, last: int) -> tuple[tuple[int, int], ...]:
+    """Sentences of text[first:last] as sentencex finds them, without a gap.
+
+    The last ones are remembered: what is left to the twin of something compiled asks for them once more.
+    """
+    return tuple(_found(text, first, last))
+
+
+def _found(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
     import sentencex
 
     block = text[first:last]
