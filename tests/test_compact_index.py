@@ -22,7 +22,18 @@ from monograph.vectors.design import Codes, Design
 from monograph.vectors.index import EcoVectorIndex
 from monograph.vectors.search import Neighbours, Query, Search, prepare, probes
 from monograph.vectors.stop import Budget, Never, RankAware, Ranks, VBase, reciprocal_rank
-from test_vector_index import DIMENSION, METRICS, Vectors, bitmap, clumps, filled, remember, scores_of
+from test_vector_index import (
+    DIMENSION,
+    METRICS,
+    Vectors,
+    assert_many_are_as_each_alone,
+    bitmap,
+    clumps,
+    filled,
+    found_at,
+    remember,
+    scores_of,
+)
 
 
 @pytest.fixture
@@ -57,10 +68,7 @@ def test_search_against_brute_force(
             assert list(by_codes.scores) == pytest.approx(
                 truth[np.array(by_codes.items) - 1].tolist(), rel=0.05, abs=0.5 if metric != "cosine" else 0.02
             )
-        many = index.search_many(connection, clumps(30, seed=5), Query(10, stop=Budget(4)))
-        alone = [index.search(connection, query, Query(10, stop=Budget(4))) for query in clumps(30, seed=5)]
-        assert many == alone
-        assert {one.loads for one in many} == {4}
+        assert_many_are_as_each_alone(index, connection)
     assert hits >= 290  # Of 300.
 
 
@@ -70,24 +78,10 @@ def test_a_calibrated_search_reaches_its_target_with_few_loads(
     database: Database, precision: Codes, double: bool
 ) -> None:
     made = clumps(8_000, dimension=48)
-    rows = remember(database, made)
-    queries = clumps(100, seed=6, dimension=48)
+    remember(database, made)
     for target in (0.8, 0.95, 1.0):
-        index = EcoVectorIndex(design=Design(precision=precision, double=double), target_recall=target)
-        with database.write() as connection:
-            if store.header(connection, index.space) is None:
-                index.insert(connection, rows, made)
-        with database.read() as connection:
-            found = index.search_many(connection, queries, Query(10))
-            stats = index.stats(connection)
-        share = np.mean(
-            [
-                len(set(one.items) & set((np.argsort(-scores_of(made, query, "cosine"))[:10] + 1).tolist())) / 10
-                for one, query in zip(found, queries, strict=True)
-            ]
-        )
+        share, loads, stats = found_at(database, Design(precision=precision, double=double), target, made)
         assert share >= target - 0.04
-        loads = np.mean([one.loads for one in found])
         if target < 1:
             assert loads < stats.clusters / 3
             assert stats.expected_loads is not None

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from monograph.errors import InputError
 from monograph.vectors.calibrate import Calibration
-from monograph.vectors.curve import Point, Trace, curve, recall
+from monograph.vectors.curve import RANKED, Point, Recalls, Trace, curve, recall
 from monograph.vectors.stop import (
     Budget,
     Exponential,
@@ -108,6 +109,20 @@ def test_the_cheapest_window_that_reaches_the_target_is_chosen() -> None:
     assert calibration.expected_loads(10, 0.99) == 24.0
     assert calibration.expected_loads(10, 1.0) is None
     assert Calibration.from_json(calibration.to_json()) == calibration
+
+
+@given(
+    st.lists(st.integers(0, 60), unique=True),
+    st.lists(st.integers(0, 60), unique=True, min_size=1),
+    st.lists(st.tuples(st.integers(1, 20), st.integers(1, 40)), min_size=1, max_size=4),
+)
+def test_recalls_are_those_of_what_is_kept(ids: list[int], truth: list[int], kept: list[tuple[int, int]]) -> None:
+    recalls = Recalls(kept, 61)
+    for _ in range(2):
+        found = recalls.of(np.array(ids, dtype=np.int64), np.array(truth, dtype=np.int64))
+        wanted = [(recall(ids[:room], truth[:k]), recall(ids[:room], truth[:k], RANKED)) for k, room in kept]
+        assert [one for one, _ in found] == [one for one, _ in wanted]
+        assert [one for _, one in found] == pytest.approx([one for _, one in wanted])
 
 
 def test_recall_and_ranked_recall() -> None:

@@ -21,6 +21,7 @@ from monograph.errors import DamagedFile, InputError
 from monograph.store import clusters as store
 from monograph.store import memo, vectors
 from monograph.store.database import Database
+from monograph.values import IndexStats
 from monograph.vectors import update, verify
 from monograph.vectors.cluster import COMPACT, PRECISIONS, Metric, Precision
 from monograph.vectors.design import ClusterSearch, Design
@@ -79,6 +80,31 @@ def filled(database: Database, design: Design, n: int = 3_000) -> tuple[EcoVecto
     return index, made
 
 
+def assert_many_are_as_each_alone(index: EcoVectorIndex, connection: sqlite3.Connection) -> None:
+    query = Query(10, stop=Budget(4))
+    many = index.search_many(connection, clumps(30, seed=5), query)
+    assert many == [index.search(connection, one, query) for one in clumps(30, seed=5)]
+    assert {one.loads for one in many} == {4}
+
+
+def found_at(database: Database, design: Design, target: float, made: Vectors) -> tuple[float, float, IndexStats]:
+    """Mean recall@10 and loads of a hundred queries at a recall that is asked for, and what the index says of itself.
+
+    Its vectors are remembered in the first memo rows, and are put into it where it is new.
+    """
+    queries = clumps(100, seed=6, dimension=made.shape[1])
+    index = EcoVectorIndex(design=design, target_recall=target)
+    with database.write() as connection:
+        if store.header(connection, index.space) is None:
+            index.insert(connection, np.arange(1, len(made) + 1), made)
+    with database.read() as connection:
+        found = index.search_many(connection, queries, Query(10))
+        stats = index.stats(connection)
+    truth = [set((np.argsort(-scores_of(made, query, "cosine"))[:10] + 1).tolist()) for query in queries]
+    shares = [len(set(one.items) & best) / 10 for one, best in zip(found, truth, strict=True)]
+    return float(np.mean(shares)), float(np.mean([one.loads for one in found])), stats
+
+
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("cluster_search", get_args(ClusterSearch))
@@ -99,10 +125,7 @@ def test_search_against_brute_force(
             hits += len(set(found.items) & set(best.tolist()))
             by_codes = index.search(connection, query, Query(10, stop=Never(), rerank=False))
             assert len(set(by_codes.items) & set(found.items)) >= 7
-        many = index.search_many(connection, clumps(30, seed=5), Query(10, stop=Budget(4)))
-        alone = [index.search(connection, query, Query(10, stop=Budget(4))) for query in clumps(30, seed=5)]
-        assert many == alone
-        assert {one.loads for one in many} == {4}
+        assert_many_are_as_each_alone(index, connection)
     assert hits >= (297 if cluster_search != "graph" or metric != "inner_product" else 270)  # Of 300.
 
 
@@ -110,25 +133,11 @@ def test_search_against_brute_force(
 def test_a_calibrated_search_reaches_its_target_with_few_loads(tmp_path: Path, double: bool) -> None:
     database = Database(tmp_path / "v.mono")
     made = clumps(8_000, dimension=48)
-    rows = remember(database, made)
-    queries = clumps(100, seed=6, dimension=48)
+    remember(database, made)
     loads = {}
     for target in (0.8, 0.95, 1.0):
-        index = EcoVectorIndex(design=Design(precision="int8", double=double), target_recall=target)
-        with database.write() as connection:
-            if store.header(connection, index.space) is None:
-                index.insert(connection, rows, made)
-        with database.read() as connection:
-            found = index.search_many(connection, queries, Query(10))
-            stats = index.stats(connection)
-        share = np.mean(
-            [
-                len(set(one.items) & set((np.argsort(-scores_of(made, query, "cosine"))[:10] + 1).tolist())) / 10
-                for one, query in zip(found, queries, strict=True)
-            ]
-        )
+        share, loads[target], stats = found_at(database, Design(precision="int8", double=double), target, made)
         assert share >= target - 0.04
-        loads[target] = np.mean([one.loads for one in found])
         assert stats.target_recall == target
         if stats.expected_loads is not None:
             assert abs(stats.expected_loads - loads[target]) <= 0.35 * loads[target]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass
 from itertools import islice
 
@@ -18,7 +18,7 @@ from monograph.values import Float32
 from monograph.vectors import kernel
 from monograph.vectors.centroids import Centroids
 from monograph.vectors.cluster import joined, pack, unpack
-from monograph.vectors.curve import RESULTS, WIDE_WINDOWS, WINDOWS, Point, Trace, curve, recalls_of, stands_of
+from monograph.vectors.curve import RESULTS, WIDE_WINDOWS, WINDOWS, Int64, Point, Recalls, Trace, curve
 from monograph.vectors.design import MANY, Space
 from monograph.vectors.search import Effort, Query, Search, prepare_many, probes
 from monograph.vectors.stop import Never, RankAware, StopCondition
@@ -103,7 +103,8 @@ def measure(connection: Connection, space: Space, centroids: Centroids, count: i
     truths = _truths(_all_codes(connection, space, centroids), memos.tolist(), queries, bits)
     kept = [(k, width) for k in RESULTS for width in space.design.widths if width * k < _MOST_KEPT]
     widest = max(width for k, width in kept if k == max(RESULTS))
-    followed = Followed(connection, centroids, kept) if space.design.compact else None
+    recalls = Recalls([(k, Query(k, rerank=False).room(width)) for k, width in kept], 8 * len(bits))
+    followed = Followed(connection, centroids, recalls) if space.design.compact else None
     traces: list[list[Trace]] = []
     for memo, asked, truth in zip(memos.tolist(), queries, truths, strict=True):
         _flip(bits, memo)
@@ -111,7 +112,7 @@ def measure(connection: Connection, space: Space, centroids: Centroids, count: i
             traces.append(followed.trace(asked, truth, bits))
         else:
             search = Search(Query(max(RESULTS), bits, rerank=False), Effort(Never(), widest), asked, space)
-            traces.append(_trace(connection, search, probes(centroids, asked), truth, kept))
+            traces.append(_trace(connection, search, probes(centroids, asked), truth, recalls))
         _flip(bits, memo)
     windows = WINDOWS if followed is None else WIDE_WINDOWS
     points = [
@@ -132,36 +133,31 @@ def _all_codes(connection: Connection, space: Space, centroids: Centroids) -> It
 
 def _truths(
     coded: Iterable[list[bytes]], memos: list[int], queries: Float32, bits: npt.NDArray[np.uint8]
-) -> list[list[int]]:
+) -> list[Int64]:
     pools = [kernel.Pool(max(RESULTS)) for _ in memos]
     for bodies in coded:
         for memo, asked, pool in zip(memos, queries, pools, strict=True):
             _flip(bits, memo)
             kernel.scan(bodies, asked, pool, 0, bits)
             _flip(bits, memo)
-    return [pool.ids.tolist() for pool in pools]
+    return [pool.ids for pool in pools]
 
 
 def _trace(
-    connection: Connection, search: Search, clusters: Iterable[int], truth: list[int], kept: Sequence[tuple[int, int]]
+    connection: Connection, search: Search, clusters: Iterable[int], truth: Int64, recalls: Recalls
 ) -> list[Trace]:
-    """One search, as it looks for each k and width: what stands among the best does not depend on what stands below."""
-    useful: list[list[bool]] = [[] for _ in kept]
-    recalls: list[list[tuple[float, float]]] = [[] for _ in kept]
-    rooms = [Query(k, rerank=False).room(width) for k, width in kept]
+    """One search, as it looks for each k: what stands among the best does not depend on what stands below."""
+    useful: list[list[bool]] = [[] for _ in recalls.ks]
+    found: list[list[tuple[float, float]]] = []
     for cluster in islice(clusters, _MOST_LOADS):
         before = (search.pool.filled, search.pool.scores[-1:].tolist())
         search.probe(connection, cluster, store.bodies(connection, cluster))
         ranks = search.loads[-1]
-        changed = not recalls[0] or bool(ranks) or before != (search.pool.filled, search.pool.scores[-1:].tolist())
-        stands = stands_of(search.pool.ids, truth) if changed else []
-        for place, (k, _) in enumerate(kept):
-            useful[place].append(bool(ranks) and ranks[0] < k)
-            if changed:
-                recalls[place].append(recalls_of(stands, k, rooms[place]))
-            else:
-                recalls[place].append(recalls[place][-1])
-    return [Trace(tuple(one), tuple(two)) for one, two in zip(useful, recalls, strict=True)]
+        changed = not found or bool(ranks) or before != (search.pool.filled, search.pool.scores[-1:].tolist())
+        found.append(recalls.of(search.pool.ids, truth) if changed else found[-1])
+        for flags, k in zip(useful, recalls.ks, strict=True):
+            flags.append(bool(ranks) and ranks[0] < k)
+    return [Trace(tuple(one), two) for one, two in zip(useful, zip(*found, strict=True), strict=True)]
 
 
 def _flip(bits: npt.NDArray[np.uint8], row: int) -> None:

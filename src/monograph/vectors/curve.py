@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +18,9 @@ RESULTS = (10, 100)
 """The k that are calibrated; a search for others goes by the next larger one."""
 RANKED = Exponential()
 """The weight of ranked recall@k."""
-_EQUAL = [1.0] * max(RESULTS)
-WEIGHTS = [RANKED(rank) for rank in range(max(RESULTS))]
-_FAR = 1 << 62
+_FAR = np.iinfo(np.int32).max
+
+Int64: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,18 +88,38 @@ def recall(found: Sequence[int], truth: Sequence[int], weight: Weight | None = N
     return sum(w for one, w in zip(truth, weights, strict=True) if one in held) / (sum(weights) or 1.0)
 
 
-def stands_of(ids: npt.NDArray[np.int64], truth: list[int]) -> list[int]:
-    """At which place each true result stands among those kept; behind all that may be kept where it is not."""
-    places = {memo: place for place, memo in enumerate(ids.tolist())}
-    return [places.get(memo, _FAR) for memo in truth]
+class Recalls:
+    """Recalls of one search after another, as each looks for several k at once.
 
+    Parameters
+    ----------
+    kept:
+        Each k, at least 1, with how many results are kept for it: of those no true one is lost in the end.
+    rows:
+        Above every id.
+    """
 
-def recalls_of(stands: Sequence[int], k: int, room: int) -> tuple[float, float]:
-    """(recall@k, ranked recall@k) where so many results are kept: of those no true one is lost in the end."""
-    found = [rank < room for rank in stands[:k]]
-    return _share(found, _EQUAL), _share(found, WEIGHTS)
+    __slots__ = ("_first", "_rooms", "_stands", "ks", "most")
 
+    def __init__(self, kept: Sequence[tuple[int, int]], rows: int) -> None:
+        self.ks = [k for k, _ in kept]
+        self.most = max(room for _, room in kept)
+        """Results that are kept for the k that wants the most."""
+        self._first, self._rooms = np.array(kept, dtype=np.int32).T[:, :, None]
+        self._stands = np.full(rows, _FAR, dtype=np.int32)
 
-def _share(found: Sequence[bool], weights: Sequence[float]) -> float:
-    some = weights[: len(found)]
-    return sum(weight for one, weight in zip(found, some, strict=True) if one) / (sum(some) or 1.0)
+    def of(self, ids: Int64, truth: Int64) -> list[tuple[float, float]]:
+        """(recall@k, ranked recall@k) for each k, as :func:`recall` of what is kept: int64 (n,), int64 (m,)."""
+        self._stands[ids] = np.arange(len(ids), dtype=np.int32)
+        stands = self._stands[truth]
+        self._stands[ids] = _FAR
+        counted = np.arange(len(truth)) < self._first
+        found = counted & (stands < self._rooms)
+        weights = np.fromiter(map(RANKED, range(len(truth))), dtype=np.float64)
+        return list(
+            zip(
+                (found.sum(axis=1) / counted.sum(axis=1)).tolist(),
+                ((found * weights).sum(axis=1) / (counted * weights).sum(axis=1)).tolist(),
+                strict=True,
+            )
+        )

@@ -51,6 +51,12 @@ struct Sums256 {
     __m256i sixteenths[4]; // Vectors 0 to 7, 8 to 15, 16 to 23, 24 to 31: int32 each.
 };
 
+// Of sixteen vectors, those at even and at odd places.
+AVX2 ALWAYS_INLINE void add(Sums256 &sums, std::size_t first, __m128i even, __m128i odd) {
+    sums.sixteenths[first] = _mm256_add_epi32(sums.sixteenths[first], _mm256_cvtepu16_epi32(_mm_unpacklo_epi16(even, odd)));
+    sums.sixteenths[first + 1] = _mm256_add_epi32(sums.sixteenths[first + 1], _mm256_cvtepu16_epi32(_mm_unpackhi_epi16(even, odd)));
+}
+
 // Bytes of neighbouring vectors are summed in pairs of 16 bits; of the upper ones alone as well, which are then taken off.
 AVX2 ALWAYS_INLINE Sums256 sums_avx2(const std::uint8_t *codes, const Tables &tables, std::size_t planes) {
     const __m256i low_half = _mm256_set1_epi8(15);
@@ -77,10 +83,8 @@ AVX2 ALWAYS_INLINE Sums256 sums_avx2(const std::uint8_t *codes, const Tables &ta
             const __m128i odd = _mm_add_epi16(_mm256_castsi256_si128(b), _mm256_extracti128_si256(b, 1));
             const __m128i even_high = _mm_add_epi16(_mm256_castsi256_si128(c), _mm256_extracti128_si256(c, 1));
             const __m128i odd_high = _mm_add_epi16(_mm256_castsi256_si128(d), _mm256_extracti128_si256(d, 1));
-            sums.sixteenths[0] = _mm256_add_epi32(sums.sixteenths[0], _mm256_cvtepu16_epi32(_mm_unpacklo_epi16(even, odd)));
-            sums.sixteenths[1] = _mm256_add_epi32(sums.sixteenths[1], _mm256_cvtepu16_epi32(_mm_unpackhi_epi16(even, odd)));
-            sums.sixteenths[2] = _mm256_add_epi32(sums.sixteenths[2], _mm256_cvtepu16_epi32(_mm_unpacklo_epi16(even_high, odd_high)));
-            sums.sixteenths[3] = _mm256_add_epi32(sums.sixteenths[3], _mm256_cvtepu16_epi32(_mm_unpackhi_epi16(even_high, odd_high)));
+            add(sums, 0, even, odd);
+            add(sums, 2, even_high, odd_high);
         }
     }
     return sums;
@@ -111,10 +115,8 @@ AVX512 ALWAYS_INLINE Sums256 sums_avx512(const std::uint8_t *codes, const Tables
             }
             const __m128i even = folded(_mm512_sub_epi16(a, _mm512_slli_epi16(b, 8))), odd = folded(b);
             const __m128i even_high = folded(_mm512_sub_epi16(c, _mm512_slli_epi16(d, 8))), odd_high = folded(d);
-            sums.sixteenths[0] = _mm256_add_epi32(sums.sixteenths[0], _mm256_cvtepu16_epi32(_mm_unpacklo_epi16(even, odd)));
-            sums.sixteenths[1] = _mm256_add_epi32(sums.sixteenths[1], _mm256_cvtepu16_epi32(_mm_unpackhi_epi16(even, odd)));
-            sums.sixteenths[2] = _mm256_add_epi32(sums.sixteenths[2], _mm256_cvtepu16_epi32(_mm_unpacklo_epi16(even_high, odd_high)));
-            sums.sixteenths[3] = _mm256_add_epi32(sums.sixteenths[3], _mm256_cvtepu16_epi32(_mm_unpackhi_epi16(even_high, odd_high)));
+            add(sums, 0, even, odd);
+            add(sums, 2, even_high, odd_high);
         }
     }
     return sums;
