@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 import scripts
 from monograph import Document, Settings
 from monograph.derive.breaks import count_blocks
-from monograph.derive.chunk import cut, plain_spans
-from monograph.derive.sentences import LONGEST_CHARACTERS, found_stretches
+from monograph.derive.chunk import compiled_spans, cut, plain_spans
 from monograph.derive.stretches import plain_is_easy
 from monograph.derive.tokens import compiled_tokenizer
 from monograph.text_pass import compiled
@@ -32,22 +31,9 @@ LONG = st.lists(
 ).map("".join)  # fmt: skip
 
 
-def spans(document: Document, settings: Settings) -> list[tuple[int, int, int]] | None:
-    fast = compiled_tokenizer()
-    assert fast is not None
-    return fast.chunks(
-        document.text,
-        list(found_stretches(document.text, 0, len(document.text))),
-        sorted(section.start for section in document.sections),
-        [place.start for place in document.places if place.boundary],
-        LONGEST_CHARACTERS,
-        (settings.chunk_tokens, settings.chunk_overlap),
-    )
-
-
 def assert_same_chunks(document: Document, settings: Settings) -> None:
     wanted = list(plain_spans(document, settings))
-    assert spans(document, settings) in (wanted, None)
+    assert compiled_spans(document, settings) in (wanted, None)
     assert cut(document, settings) == cut(document, settings, count_blocks([document.text])[0])
 
 
@@ -73,11 +59,11 @@ def test_chunks_of_corpora(shared: Path, name: str) -> None:
 
 def test_most_texts_are_not_left_to_the_twin() -> None:
     for settings in (Settings(), Settings(200, 50)):
-        assert spans(Document(" ".join(scripts.SENTENCES)), settings) is not None
+        assert compiled_spans(Document(" ".join(scripts.SENTENCES)), settings) is not None
         for left in ("▁ is a token.", "one </s> two", "word " * 300):
-            assert spans(Document(left), settings) is None
+            assert compiled_spans(Document(left), settings) is None
     unordered = tuple(Place(start, page=1, boundary=True) for start in (5, 2))
-    assert spans(Document("One. Two. Three.", places=unordered), Settings()) is None
+    assert compiled_spans(Document("One. Two. Three.", places=unordered), Settings()) is None
 
 
 def test_what_does_not_fit_is_refused() -> None:

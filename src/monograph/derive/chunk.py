@@ -128,10 +128,16 @@ def _ready_made(document: Document) -> list[Chunk]:
 
 def _spans(document: Document, settings: Settings, counted: Iterable[Block] | None) -> Iterable[tuple[int, int, int]]:
     """(start, start without the overlap, end) of each chunk."""
+    made = None if counted is not None else compiled_spans(document, settings)
+    return plain_spans(document, settings, counted) if made is None else made
+
+
+def compiled_spans(document: Document, settings: Settings) -> list[tuple[int, int, int]] | None:
+    """The same, compiled; None for a text that is too long, or that it is not sure of, or where nothing is compiled."""
     fast = compiled_tokenizer()
-    if fast is None or counted is not None or len(document.text) > BLOCK_CHARACTERS:
-        return plain_spans(document, settings, counted)
-    made = fast.chunks(
+    if fast is None or len(document.text) > BLOCK_CHARACTERS:
+        return None
+    return fast.chunks(
         document.text,
         list(found_stretches(document.text, 0, len(document.text))),
         sorted(section.start for section in document.sections),
@@ -139,7 +145,6 @@ def _spans(document: Document, settings: Settings, counted: Iterable[Block] | No
         LONGEST_CHARACTERS,
         (settings.chunk_tokens, settings.chunk_overlap),
     )
-    return plain_spans(document, settings, None) if made is None else made
 
 
 def plain_spans(
