@@ -30,17 +30,21 @@ def load(connection: Connection, space: int, memos: Sequence[int]) -> list[bytes
 def every(connection: Connection, space: int) -> Iterator[tuple[int, bytes]]:
     """(memo row, code) of all that an index holds, by memo row."""
     query = "SELECT place, body FROM codes WHERE place BETWEEN ? AND ? ORDER BY place"
-    found = connection.execute(query, (space * _SPACE, space * _SPACE + _SPACE - 1))
+    found = connection.execute(query, _places(space))
     return ((place % _SPACE, body) for place, body in found)
 
 
 def clear(connection: Connection, space: int) -> None:
     """Forget all codes of an index."""
-    connection.execute("DELETE FROM codes WHERE place BETWEEN ? AND ?", (space * _SPACE, space * _SPACE + _SPACE - 1))
+    connection.execute("DELETE FROM codes WHERE place BETWEEN ? AND ?", _places(space))
 
 
 def has_any(connection: Connection, space: int) -> bool:
     """Whether there are codes of an index."""
     query = "SELECT 1 FROM codes WHERE place BETWEEN ? AND ? LIMIT 1"
-    found = connection.execute(query, (space * _SPACE, space * _SPACE + _SPACE - 1)).fetchone()
-    return found is not None
+    return connection.execute(query, _places(space)).fetchone() is not None
+
+
+def _places(space: int) -> tuple[int, int]:
+    """The first and the last place of an index."""
+    return space * _SPACE, (space + 1) * _SPACE - 1

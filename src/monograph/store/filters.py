@@ -18,6 +18,7 @@ from monograph.where import Combination, Comparison, Condition, Operator, Scalar
 MOST_COMPARISONS = 1_000
 """Each is looked up for each chunk. Values of one key that exclude each other, or that are all excluded, are one."""
 
+_CHUNKS = "chunks AS c JOIN documents AS d USING (document)"
 _COLUMNS = {"$document": "d.id", "$chunk": "c.id", "$uri": "d.uri", "$title": "d.title"}
 _INDEXED = ("$document", "$chunk", "$uri")
 MERGED = "COALESCE(c.merged, NULLIF(c.metadata, '{}'), d.metadata)"
@@ -52,7 +53,6 @@ class Allowed:
         return f"EXISTS (SELECT 1 FROM {_CHUNKS} WHERE c.chunk = {column} AND ({self.sql}))"  # noqa: S608
 
 
-_CHUNKS = "chunks AS c JOIN documents AS d USING (document)"
 EVERYTHING = Allowed()
 
 
