@@ -14,6 +14,7 @@ from random import Random
 import pytest
 
 from monograph.errors import InputError
+from monograph.store import encryption
 from soak import commands, damage, harm, kills, page, process
 from soak.corpus import opened, text_of
 from soak.process import Outcome, Tell, apart, side_by_side
@@ -23,6 +24,11 @@ from soak.tally import Fault, Tally
 ROOT = Path(__file__).resolve().parents[1]
 SMALL = ("--kills", "4", "--seconds", "4", "--files", "10", "--jobs", "2")
 pytestmark = pytest.mark.plain("what is encrypted is a part of the soak itself")
+
+
+@pytest.fixture(autouse=True)
+def what_a_key_costs_is_no_part_of_this(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encryption, "ROUNDS", 1)
 
 
 def soak(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -21,11 +21,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from monograph.store import encryption
 from soak import crowd, damage, harm, kills, page, plant
 from soak.process import Work, side_by_side
 from soak.tally import Fault, Tally
 from soak.warm import warm
 
+encryption.ROUNDS = 1  # What a key costs is no part of this.
 PARTS = ("kills", "crowd", "damage")
 MOST_FAULTS = 20
 """After which a part ends."""

@@ -107,7 +107,6 @@ def joined(key: str, parts: Sequence[int]) -> str:
 
 KEY = "only for the soak"
 """Of files that are encrypted."""
-encryption.ROUNDS = 1  # What a key costs is no part of this.
 
 
 def opened(path: Path) -> Monograph:
