@@ -131,7 +131,7 @@ def test_all_go_the_same_way(
                 assert not keep[came]
                 assert course.ahead(4)[0] == came
                 course.load(given_.bodies[came])
-            history.append((came, course.ranks(), course.loads, ids[: course.filled].tolist()))
+            history.append((came, course.ranks(), course.firsts(), course.loads, ids[: course.filled].tolist()))
         found = scores[: course.filled].tolist()
         history.append((came, course.loads, course.compared, ids[: course.filled].tolist(), found))
         lacking = course.rank_by_value(5, [])

@@ -118,9 +118,10 @@ def test_the_cheapest_window_that_reaches_the_target_is_chosen() -> None:
 )
 def test_recalls_are_those_of_what_is_kept(ids: list[int], truth: list[int], kept: list[tuple[int, int]]) -> None:
     recalls = Recalls(kept, 61)
-    for _ in range(2):
-        found = recalls.of(np.array(ids, dtype=np.int64), np.array(truth, dtype=np.int64))
-        wanted = [(recall(ids[:room], truth[:k]), recall(ids[:room], truth[:k], RANKED)) for k, room in kept]
+    ways = [ids, ids[::-1], []]
+    stands = [recalls.stands(np.array(some, dtype=np.int64), np.array(truth, dtype=np.int64)) for some in ways]
+    for (k, room), found in zip(kept, recalls.of(stands), strict=True):
+        wanted = [(recall(some[:room], truth[:k]), recall(some[:room], truth[:k], RANKED)) for some in ways]
         assert [one for one, _ in found] == [one for one, _ in wanted]
         assert [one for _, one in found] == pytest.approx([one for _, one in wanted])
 

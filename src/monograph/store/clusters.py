@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -45,9 +46,8 @@ class Header:
     structure: int
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """The first and second cluster of a memo row's vector; 0 for none."""
+class Placement(NamedTuple):
+    """The first and second cluster of a memo row's vector; 0 for none. A tuple: there is one for every vector."""
 
     memo: int
     first: int
@@ -256,14 +256,14 @@ def place(connection: Connection, space: int, placements: Iterable[Placement]) -
     """Say where vectors are."""
     connection.executemany(
         "INSERT OR REPLACE INTO placements VALUES (?, ?, ?, ?)",
-        ((space, one.memo, one.first, one.second) for one in placements),
+        ((space, *one) for one in placements),
     )
 
 
 def placements(connection: Connection, space: int, memos: Sequence[int]) -> dict[int, Placement]:
     """Where vectors are, by memo row; those without a placement are left out."""
     query = "SELECT memo, first, second FROM placements WHERE space = ? AND memo IN"
-    return {row[0]: Placement(*row) for row in select(connection, query, memos, space)}
+    return {row[0]: Placement._make(row) for row in select(connection, query, memos, space)}
 
 
 def unplace(connection: Connection, space: int, memos: Iterable[int]) -> None:
@@ -274,7 +274,7 @@ def unplace(connection: Connection, space: int, memos: Iterable[int]) -> None:
 def every_placement(connection: Connection, space: int) -> Iterator[Placement]:
     """Where all vectors are, by memo row."""
     query = "SELECT memo, first, second FROM placements WHERE space = ? ORDER BY memo"
-    return (Placement(*row) for row in connection.execute(query, (space,)))
+    return map(Placement._make, connection.execute(query, (space,)))
 
 
 def count_missing(connection: Connection, space: int) -> int:

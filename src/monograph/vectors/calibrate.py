@@ -17,8 +17,8 @@ from monograph.store.database import Connection
 from monograph.values import Float32
 from monograph.vectors import kernel
 from monograph.vectors.centroids import Centroids
-from monograph.vectors.cluster import joined, pack, unpack
-from monograph.vectors.curve import RESULTS, WIDE_WINDOWS, WINDOWS, Int64, Point, Recalls, Trace, curve
+from monograph.vectors.cluster import pack, unpack_all
+from monograph.vectors.curve import RESULTS, WIDE_WINDOWS, WINDOWS, Int32, Int64, Point, Recalls, Trace, curve
 from monograph.vectors.design import MANY, Space
 from monograph.vectors.search import Effort, Query, Search, prepare_many, probes
 from monograph.vectors.stop import Never, RankAware, StopCondition
@@ -127,8 +127,8 @@ def _all_codes(connection: Connection, space: Space, centroids: Centroids) -> It
         yield from (store.bodies(connection, cluster) for cluster in centroids.names.tolist())
         return
     every = codes.every(connection, space.number)
-    while some := [unpack(body) for _, body in islice(every, _AT_ONCE)]:
-        yield [pack(joined(some))]
+    while some := [body for _, body in islice(every, _AT_ONCE)]:
+        yield [pack(unpack_all(some))]
 
 
 def _truths(
@@ -148,16 +148,16 @@ def _trace(
 ) -> list[Trace]:
     """One search, as it looks for each k: what stands among the best does not depend on what stands below."""
     useful: list[list[bool]] = [[] for _ in recalls.ks]
-    found: list[list[tuple[float, float]]] = []
+    stands: list[Int32] = []
     for cluster in islice(clusters, _MOST_LOADS):
         before = (search.pool.filled, search.pool.scores[-1:].tolist())
         search.probe(connection, cluster, store.bodies(connection, cluster))
         ranks = search.loads[-1]
-        changed = not found or bool(ranks) or before != (search.pool.filled, search.pool.scores[-1:].tolist())
-        found.append(recalls.of(search.pool.ids, truth) if changed else found[-1])
+        changed = not stands or bool(ranks) or before != (search.pool.filled, search.pool.scores[-1:].tolist())
+        stands.append(recalls.stands(search.pool.ids, truth) if changed else stands[-1])
         for flags, k in zip(useful, recalls.ks, strict=True):
             flags.append(bool(ranks) and ranks[0] < k)
-    return [Trace(tuple(one), two) for one, two in zip(useful, zip(*found, strict=True), strict=True)]
+    return [Trace(tuple(one), tuple(two)) for one, two in zip(useful, recalls.of(stands), strict=True)]
 
 
 def _flip(bits: npt.NDArray[np.uint8], row: int) -> None:

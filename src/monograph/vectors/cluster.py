@@ -35,6 +35,8 @@ COMPACT: tuple[Precision, ...] = ("bits1", "bits2")
 
 DELETED = -1
 HEADER = reference.BODY_HEADER
+_START = 16
+"""Bytes that say what a row holds: the same number of vectors, of one kind and dimension, begins alike."""
 _ID = np.dtype("<i8")
 _REAL = np.dtype("<f4")
 
@@ -201,11 +203,34 @@ def unpack(body: bytes) -> Entries:
     DamagedBytes
         If the bytes are not what was written.
     """
-    dimension = _dimension(body)
+    _verify([body])
+    return _unpack(body)
+
+
+def unpack_all(bodies: list[bytes]) -> Entries:
+    """The entries of one or more rows, one after another: as :func:`joined` of each, and raises as :func:`unpack`."""
+    _verify(bodies)
+    start = bodies[0][:_START]
+    kind, n, dimension = struct.unpack_from("<3I", start, 4)
+    if kind >= reference.COMPACT or any(body[:_START] != start for body in bodies):
+        return joined([_unpack(body) for body in bodies])
+    codes = (reference.CODE_TYPES[kind], (n, dimension))
+    parts = [("head", "V", HEADER), ("ids", _ID, n), ("scales", _REAL, n), ("biases", _REAL, n), ("codes", *codes)]
+    held = np.frombuffer(b"".join(bodies), np.dtype(parts))
+    return Entries(
+        held["ids"].reshape(-1),
+        held["scales"].reshape(-1),
+        held["biases"].reshape(-1),
+        held["codes"].reshape(-1, dimension),
+    )
+
+
+def _verify(bodies: list[bytes]) -> None:
+    """Hold rows of one dimension against their checksums."""
+    dimension = _dimension(bodies[0])
     if dimension > reference.MOST_DIMENSIONS:
         raise kernel.DamagedBytes(f"a cluster of {dimension} dimensions")
-    kernel.scan([body], np.zeros(dimension, dtype=np.float32), kernel.Pool(0), 0)  # Holds its checksums.
-    return _unpack(body)
+    kernel.scan(bodies, np.zeros(dimension, dtype=np.float32), kernel.Pool(0), 0)
 
 
 def _dimension(body: bytes) -> int:

@@ -13,7 +13,7 @@ from monograph.store import codes
 from monograph.store.database import Connection
 from monograph.values import Float32
 from monograph.vectors import kernel
-from monograph.vectors.cluster import Centre, Entries, encode, encode_about, joined, pack, unpack
+from monograph.vectors.cluster import Centre, Entries, encode, encode_about, joined, pack, unpack_all
 from monograph.vectors.design import Design, Space
 
 Int64: TypeAlias = npt.NDArray[np.int64]
@@ -58,10 +58,9 @@ class Items:
         wanted = np.unique(np.concatenate([part.ids for part in entries]))
         if not len(wanted):
             return cls.of(design, wanted, np.empty((0, space.dimension), dtype=np.float32))
-        found = [unpack(body) for body in codes.load(connection, space.number, wanted.tolist())]
-        if sum(map(len, found)) != len(wanted):
+        found = codes.load(connection, space.number, wanted.tolist())
+        if len(found) != len(wanted) or not np.array_equal((coded := _distinct(unpack_all(found))).ids, wanted):
             raise kernel.DamagedBytes("vectors lack the codes that they are compared by")
-        coded = _distinct(joined(found))
         return cls(design, coded, coded.vectors())
 
     def entries(self, parts: Iterable[tuple[int, Int64]], centroids: Float32) -> Iterator[tuple[int, Entries]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -20,6 +21,7 @@ RANKED = Exponential()
 """The weight of ranked recall@k."""
 _FAR = np.iinfo(np.int32).max
 
+Int32: TypeAlias = npt.NDArray[np.int32]
 Int64: TypeAlias = npt.NDArray[np.int64]
 
 
@@ -63,11 +65,10 @@ def curve(traces: Sequence[Trace], k: int, width: int = 0, windows: Sequence[int
 def ends_of(useful: Sequence[bool], windows: Sequence[int]) -> list[int]:
     """After how many loads a search ends that stops when the last so many brought nothing, for ascending windows."""
     ends: list[int] = []
-    idle = 0
-    for place, one in enumerate(useful, start=1):
-        idle = 0 if one else idle + 1
-        if len(ends) < len(windows) and idle == windows[len(ends)]:
-            ends.append(place)
+    brought = [0, *(place for place, one in enumerate(useful, start=1) if one)]
+    for last, following in pairwise([*brought, len(useful) + 1]):
+        while len(ends) < len(windows) and windows[len(ends)] < following - last:
+            ends.append(last + windows[len(ends)])
     return ends + [len(useful)] * (len(windows) - len(ends))
 
 
@@ -99,27 +100,32 @@ class Recalls:
         Above every id.
     """
 
-    __slots__ = ("_first", "_rooms", "_stands", "ks", "most")
+    __slots__ = ("_rooms", "_stands", "ks", "most")
 
     def __init__(self, kept: Sequence[tuple[int, int]], rows: int) -> None:
         self.ks = [k for k, _ in kept]
         self.most = max(room for _, room in kept)
         """Results that are kept for the k that wants the most."""
-        self._first, self._rooms = np.array(kept, dtype=np.int32).T[:, :, None]
+        self._rooms = [room for _, room in kept]
         self._stands = np.full(rows, _FAR, dtype=np.int32)
 
-    def of(self, ids: Int64, truth: Int64) -> list[tuple[float, float]]:
-        """(recall@k, ranked recall@k) for each k, as :func:`recall` of what is kept: int64 (n,), int64 (m,)."""
+    def stands(self, ids: Int64, truth: Int64) -> Int32:
+        """At which rank each true one, int64 (m,), was found among the ids, int64 (n,); very far where it was not."""
         self._stands[ids] = np.arange(len(ids), dtype=np.int32)
         stands = self._stands[truth]
         self._stands[ids] = _FAR
-        counted = np.arange(len(truth)) < self._first
-        found = counted & (stands < self._rooms)
-        weights = np.fromiter(map(RANKED, range(len(truth))), dtype=np.float64)
-        return list(
-            zip(
-                (found.sum(axis=1) / counted.sum(axis=1)).tolist(),
-                ((found * weights).sum(axis=1) / (counted * weights).sum(axis=1)).tolist(),
-                strict=True,
-            )
-        )
+        return stands
+
+    def of(self, stands: Sequence[Int32]) -> list[list[tuple[float, float]]]:
+        """(recall@k, ranked recall@k) of some such ranks, as :func:`recall` of what is kept: for each k, of all."""
+        ranks = np.stack(stands)
+        true = np.arange(ranks.shape[1])
+        weights = np.fromiter(map(RANKED, true.tolist()), dtype=np.float64)
+        every = []
+        for first, room in zip(self.ks, self._rooms, strict=True):
+            counted = true < first
+            found = (ranks < room) & counted
+            recalls = found.sum(axis=1) / counted.sum()
+            ranked = (found * weights).sum(axis=1) / (counted * weights).sum()
+            every.append(list(zip(recalls.tolist(), ranked.tolist(), strict=True)))
+        return every

@@ -39,7 +39,7 @@ class Edit:
     def __init__(self, connection: Connection, design: Design, cluster: int, size: Size) -> None:
         self._connection, self._design, self._cluster = connection, design, cluster
         self._stored = size
-        self._recent: list[Entries] | None = None
+        self._recent: list[tuple[Entries, set[int]]] | None = None
         self._recent_before = 0
         self._struck: set[int] = set()
         self._coming = self._going = 0
@@ -51,20 +51,20 @@ class Edit:
 
     def append(self, entries: Entries) -> None:
         """Add entries."""
-        self._load().append(entries)
+        self._load().append(_known(entries))
         self._coming += len(entries)
 
     def strike(self, memos: Sequence[int]) -> None:
         """Take out entries that are there."""
         self._going += len(memos)
-        gone = np.array(memos, dtype=np.int64)
-        kept, found = [], set()
-        for part in self._load():
-            inside = np.isin(part.ids, gone)
-            found.update(part.ids[inside].tolist())
-            kept.append(part.take(~inside) if inside.any() else part)
+        gone = set(memos)
+        kept = []
+        for part, ids in self._load():
+            inside = ids & gone
+            gone -= inside
+            kept.append(_known(part.take(~np.isin(part.ids, list(inside)))) if inside else (part, ids))
         self._recent = kept
-        self._struck.update(set(memos) - found)
+        self._struck |= gone
 
     def entries(self) -> Entries | None:
         """What is alive; None when that is nothing."""
@@ -72,22 +72,26 @@ class Edit:
         return self._alive(None if folded is None else unpack(folded))
 
     def _alive(self, base: Entries | None) -> Entries | None:
-        parts = [part for part in self._load() if len(part)]
+        parts = [part for part, _ in self._load() if len(part)]
         if base is not None:
             gone = np.fromiter(self._struck, dtype=np.int64, count=len(self._struck))
             parts.insert(0, base.take((base.ids >= 0) & ~np.isin(base.ids, gone)))
         return joined(parts) if parts else None
 
-    def _load(self) -> list[Entries]:
+    def _load(self) -> list[tuple[Entries, set[int]]]:
         if self._recent is None:
             body = store.recent(self._connection, self._cluster)
-            self._recent = [] if body is None else [unpack(body)]
-            self._recent_before = sum(map(len, self._recent))
+            self._recent = [] if body is None else [_known(unpack(body))]
+            self._recent_before = self._count()
         return self._recent
+
+    def _count(self) -> int:
+        """Entries that are recent."""
+        return sum(len(part) for part, _ in self._load())
 
     def write(self, *, fold: bool = False) -> None:
         """Write what has changed: where it stands, or, when that is much or ``fold`` asks for it, all of it anew."""
-        recent = sum(map(len, self._load()))
+        recent = self._count()
         folded = self._stored.size + self._stored.dead - self._recent_before
         dead = self._stored.dead + len(self._struck)
         if fold or recent > max(FOLD_RECENT, folded // 4) or dead > FOLD_DEAD * folded:
@@ -97,7 +101,7 @@ class Edit:
             gone = np.fromiter(self._struck, dtype=np.int64, count=len(self._struck))
             store.strike(self._connection, self._cluster, head_size, lambda head: strike(head, gone))
         if recent:
-            store.put_recent(self._connection, self._cluster, pack(joined(self._load())))
+            store.put_recent(self._connection, self._cluster, pack(joined([part for part, _ in self._load()])))
         elif self._recent_before:
             store.drop_recent(self._connection, self._cluster)
         store.resize(self._connection, self._cluster, Size(self.size, dead))
@@ -120,6 +124,11 @@ class Edit:
         if len(dead) > MEND_AT_MOST * len(base):
             return None
         return kernel.graph_remove(body, graph, dead, ef=self._design.ef_construction, alpha=self._design.alpha)
+
+
+def _known(entries: Entries) -> tuple[Entries, set[int]]:
+    """Entries with their ids, among which few are looked for at a time, and often."""
+    return entries, set(entries.ids.tolist())
 
 
 def write_whole(

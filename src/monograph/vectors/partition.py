@@ -23,6 +23,8 @@ _SAMPLE = 32
 _ITERATIONS = 8
 _NEAREST = 16
 """Second clusters are chosen among so many of the nearest."""
+_FEW = 256
+"""Centroids up to which it is faster to multiply with all than to gather each vector's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +129,19 @@ def _two(vectors: Float32, scores: Float32, centroids: Float32) -> tuple[Int64, 
     residuals = vectors - centroids[first]
     lengths = np.linalg.norm(residuals, axis=1, keepdims=True)
     directions = np.divide(residuals, lengths, out=np.zeros_like(residuals), where=lengths > 0)
-    along = np.einsum("nd,nd->n", vectors, directions)[:, None] - np.einsum("ncd,nd->nc", centroids[near], directions)
+    along = np.einsum("nd,nd->n", vectors, directions)[:, None] - _along(directions, centroids, near)
     # |r'|² but for |vector|², which is the same for all.
     loss = -2 * found + SOAR_WEIGHT * along**2
     np.put_along_axis(loss, places, np.inf, axis=1)
     return first, np.take_along_axis(near, loss.argmin(axis=1)[:, None], axis=1)[:, 0]
+
+
+def _along(directions: Float32, centroids: Float32, near: Int64) -> Float32:
+    """Inner products of each direction with some centroids of its own."""
+    if len(centroids) > _FEW:
+        found: Float32 = np.einsum("ncd,nd->nc", centroids[near], directions)
+        return found
+    return np.take_along_axis(products(directions, centroids), near, axis=1)
 
 
 def closest(centroids: Float32, vector: Float32, count: int, metric: Metric) -> Int64:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -11,9 +13,12 @@ from monograph.values import Float32
 from monograph.vectors import kernel
 from monograph.vectors.centroids import Centroids
 from monograph.vectors.curve import RESULTS, WIDE_WINDOWS, Int64, Recalls, Trace, ends_of
+from monograph.vectors.kernel import Rule
 from monograph.vectors.stop import NEVER
 
 MOST_LOADS = 1_024
+_OPEN = Rule(np.ones(max(RESULTS), dtype=np.float64), 0.0, WIDE_WINDOWS[-1], MOST_LOADS)
+"""Goes on while a window of any k is open: what comes to the best of the smallest k comes to those of the largest."""
 KEPT_BYTES = 64 << 20
 """Clusters that are kept in memory meanwhile."""
 
@@ -44,32 +49,22 @@ class Followed:
         """
         useful = self._useful(asked, bits)
         ends = sorted({end for flags in useful.values() for end in ends_of(flags, WIDE_WINDOWS)})
-        recalls: list[list[tuple[float, float]]] = [[] for _ in self._recalls.ks]
         pool = kernel.Pool(self._recalls.most)
         course = kernel.Course(self._arena, asked, pool, 0, NEVER, bits)
+        stands = []
         for end in ends:
             self._go(course, end)
-            for place, found in enumerate(self._recalls.of(pool.ids, truth)):
-                before = recalls[place][-1:] or [(0.0, 0.0)]
-                recalls[place] += before * (end - 1 - len(recalls[place]))
-                recalls[place].append(found)
+            stands.append(self._recalls.stands(pool.ids, truth))
         return [
-            Trace(tuple(useful[k][: len(found)]), tuple(found))
-            for k, found in zip(self._recalls.ks, recalls, strict=True)
+            Trace(useful[k][: ends[-1]], _up_to(ends, found))
+            for k, found in zip(self._recalls.ks, self._recalls.of(stands), strict=True)
         ]
 
-    def _useful(self, asked: Float32, bits: npt.NDArray[np.uint8]) -> dict[int, list[bool]]:
+    def _useful(self, asked: Float32, bits: npt.NDArray[np.uint8]) -> dict[int, tuple[bool, ...]]:
         """Whether each load brought something to the best k, for each k, until no window is left open."""
-        useful: dict[int, list[bool]] = {k: [] for k in RESULTS}
-        idle = dict.fromkeys(RESULTS, 0)
-        course = kernel.Course(self._arena, asked, kernel.Pool(self._recalls.most), max(RESULTS), NEVER, bits)
-        while course.loads < self._most and min(idle.values()) < WIDE_WINDOWS[-1]:
-            self._go(course, course.loads + 1)
-            ranks = course.ranks
-            for k, flags in useful.items():
-                flags.append(bool(ranks) and ranks[0] < k)
-                idle[k] = 0 if flags[-1] else idle[k] + 1
-        return useful
+        course = kernel.Course(self._arena, asked, kernel.Pool(max(RESULTS)), max(RESULTS), _OPEN, bits)
+        self._go(course, self._most)
+        return {k: tuple(first < k for first in course.firsts) for k in RESULTS}
 
     def _go(self, course: kernel.Course, end: int) -> None:
         while (came := course.run(end - course.loads)) not in {kernel.ENOUGH, kernel.ALL, kernel.PAUSED}:
@@ -78,3 +73,12 @@ class Followed:
                 self._arena.keep(came, bodies)
             else:
                 course.load(bodies)
+
+
+def _up_to(ends: Sequence[int], found: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+    """What stands at each end, as what stands after every load: between two ends it is as at the first."""
+    every: list[tuple[float, float]] = []
+    for end, one in zip(ends, found, strict=True):
+        every += (every[-1:] or [(0.0, 0.0)]) * (end - 1 - len(every))
+        every.append(one)
+    return tuple(every)

@@ -58,7 +58,7 @@ def build(connection: Connection, space: Space, memos: Int64, vectors: Float32, 
     for place, entries in items.entries(_groups(rows, owners), found):
         write_whole(connection, design, int(names[place]), entries)
     _keep(connection, space, items)
-    store.place(connection, space.number, _placements(memos, names, assigned))
+    store.place(connection, space.number, _placements(memos, _named(names, assigned)))
     # A centroid that nothing chose is of no use.
     for name in names[np.setdiff1d(np.arange(len(names)), owners)].tolist():
         store.remove_cluster(connection, name)
@@ -82,13 +82,16 @@ def _groups(rows: Int64, owners: Int64) -> Iterable[tuple[int, Int64]]:
     """Rows by owner, ascending."""
     order = np.argsort(owners, kind="stable")
     found, starts = np.unique(owners[order], return_index=True)
-    return zip(found.tolist(), np.split(rows[order], starts[1:]), strict=True)
+    return zip(found.tolist(), np.split(rows[order], starts)[1:], strict=True)
 
 
-def _placements(memos: Int64, names: Int64, assigned: partition.Assignment) -> list[Placement]:
-    first = names[assigned.first]
-    second = np.where(assigned.second >= 0, names[assigned.second], 0)
-    return [Placement(*row) for row in zip(memos.tolist(), first.tolist(), second.tolist(), strict=True)]
+def _named(names: Int64, assigned: partition.Assignment) -> Int64:
+    """int64 (n, 2): the clusters' names; 0 for none."""
+    return np.stack([names[assigned.first], np.where(assigned.second >= 0, names[assigned.second], 0)], axis=1)
+
+
+def _placements(memos: Int64, named: Int64) -> Iterable[Placement]:
+    return map(Placement._make, zip(memos.tolist(), *named.T.tolist(), strict=True))
 
 
 def finish(connection: Connection, space: Space, before: central.Centroids) -> None:
@@ -130,7 +133,7 @@ class Update:
         assigned = partition.assign(vectors, self._vectors, design.metric, double=design.double)
         items = Items.of(design, memos, vectors)
         _keep(self._connection, self._space, items)
-        store.place(self._connection, self._space.number, _placements(memos, self._names, assigned))
+        store.place(self._connection, self._space.number, _placements(memos, _named(self._names, assigned)))
         touched = []
         for place, entries in items.entries(_groups(*_owned(assigned)), self._vectors):
             touched.append(int(self._names[place]))
@@ -238,15 +241,14 @@ class Update:
         items = Items.held(self._connection, self._space, found)
         memos = items.coded.ids.tolist()
         placed = store.placements(self._connection, self._space.number, memos)
-        before = [placed[memo] for memo in memos]
-        assigned = self._assign(items, before, old, len(fresh))
-        made = set(self._names[len(self._names) - len(fresh) :].tolist())
-        after = [
-            # Who neither lay in what is gone nor comes to what is new stays.
-            new if cluster in (was.first, was.second) or made & {new.first, new.second} else was
-            for was, new in zip(before, assigned, strict=True)
-        ]
-        store.place(self._connection, self._space.number, after)
+        before = np.array([placed[memo][1:] for memo in memos], dtype=np.int64).reshape(-1, 2)
+        after = self._assign(items, before, old, len(fresh))
+        made = self._names[len(self._names) - len(fresh) :]
+        # Who neither lay in what is gone nor comes to what is new stays.
+        stays = ~((before == cluster) | np.isin(after, made)).any(axis=1)
+        after[stays] = before[stays]
+        moved = (after != before).any(axis=1)
+        store.place(self._connection, self._space.number, _placements(items.coded.ids[moved], after[moved]))
         return self._move(items, before, after, cluster)
 
     def _put(self, place: int, fresh: Float32) -> None:
@@ -264,29 +266,29 @@ class Update:
         )
         self._changed = True
 
-    def _assign(self, items: Items, before: Sequence[Placement], around: Float32, fresh: int) -> list[Placement]:
+    def _assign(self, items: Items, before: Int64, around: Float32, fresh: int) -> Int64:
         near = partition.closest(self._vectors, around, CANDIDATES, self._design.metric)
-        known = np.array([[one.first, one.second] for one in before], dtype=np.int64).ravel()
-        held = np.flatnonzero(np.isin(self._names, known))
+        held = np.flatnonzero(np.isin(self._names, before))
         chosen = np.unique(np.concatenate([near, held, np.arange(len(self._names) - fresh, len(self._names))]))
         design = self._design
         assigned = partition.assign(items.vectors, self._vectors[chosen], design.metric, double=design.double)
-        return _placements(items.coded.ids, self._names[chosen], assigned)
+        return _named(self._names[chosen], assigned)
 
-    def _move(self, items: Items, before: Sequence[Placement], after: Sequence[Placement], removed: int) -> list[int]:
+    def _move(self, items: Items, before: Int64, after: Int64, removed: int) -> list[int]:
         """Take entries out of the clusters they leave and put them into those they come to."""
-        leaving: dict[int, list[int]] = defaultdict(list)
-        coming: dict[int, list[int]] = defaultdict(list)
-        for row, (old, new) in enumerate(zip(before, after, strict=True)):
-            held, wanted = {old.first, old.second} - {0}, {new.first, new.second} - {0}
-            for cluster in held - wanted - {removed}:
-                leaving[cluster].append(old.memo)
-            for cluster in wanted - held:
-                coming[cluster].append(row)
-        for cluster, gone in leaving.items():
-            self._edit(cluster).strike(gone)
-        places = np.searchsorted(self._names, list(coming)).tolist()
-        parts = zip(places, map(np.array, coming.values()), strict=True)
+        leaving = list(_groups(*_only(before, after, removed)))
+        coming = list(_groups(*_only(after, before)))
+        for cluster, rows in leaving:
+            self._edit(cluster).strike(items.coded.ids[rows].tolist())
+        places = np.searchsorted(self._names, [cluster for cluster, _ in coming]).tolist()
+        parts = zip(places, (rows for _, rows in coming), strict=True)
         for place, entries in items.entries(parts, self._vectors):
             self._edit(int(self._names[place])).append(entries)
-        return [*coming, *leaving]
+        return [cluster for cluster, _ in (*coming, *leaving)]
+
+
+def _only(some: Int64, others: Int64, without: int = 0) -> tuple[Int64, Int64]:
+    """(row, cluster) of what stands in a row of the ones and not in that of the others."""
+    alone = ~(some[:, :, None] == others[:, None, :]).any(axis=2) & (some != 0) & (some != without)
+    rows, columns = np.nonzero(alone)
+    return rows, some[rows, columns]

@@ -85,6 +85,9 @@ void Course::load(const std::vector<std::pair<const void *, std::size_t>> &bodie
 
 void Course::told() {
     ++loads;
+    const std::size_t shown = std::min(k_, pool.filled);
+    const auto first = static_cast<std::size_t>(std::find(pool.fresh.begin(), pool.fresh.begin() + static_cast<std::ptrdiff_t>(shown), 1) - pool.fresh.begin());
+    firsts.push_back(static_cast<std::int64_t>(first < shown ? first : k_));
     bool any = false;
     double worth = 0;
     const std::size_t seen = std::min({k_, pool.filled, rule_.weights.size()});

@@ -36,6 +36,7 @@ class Course {
     std::int64_t loads = 0;
     std::size_t compared = 0;
     Pool pool;
+    std::vector<std::int64_t> firsts; // The best rank at which each load brought a new result; k where it brought none.
 
   private:
     std::vector<Scored> nearest(std::size_t count) const;

@@ -163,6 +163,12 @@ class Course:
         return found
 
     @property
+    def firsts(self) -> list[int]:
+        """Of every load, the best rank below k at which it brought a new result; k where it brought none."""
+        found: list[int] = self._course.firsts()
+        return found
+
+    @property
     def loads(self) -> int:
         """Clusters that were searched."""
         return int(self._course.loads)

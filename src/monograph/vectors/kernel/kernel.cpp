@@ -696,6 +696,7 @@ void bind_arenas(nb::module_ &module) {
         .def("load", &HeldCourse::load, nb::arg("bodies"), "See monograph.vectors.kernel.Course.")
         .def("ahead", [](HeldCourse &held, std::size_t count) { return held.course.ahead(count); }, nb::arg("count"), "See monograph.vectors.kernel.Course.")
         .def("ranks", [](const HeldCourse &held) { return held.course.ranks(); }, "See monograph.vectors.kernel.Course.")
+        .def("firsts", [](const HeldCourse &held) { return held.course.firsts; }, "See monograph.vectors.kernel.Course.")
         .def("rank_by_value", &HeldCourse::rank_by_value, nb::arg("most"), nb::arg("bodies"), "See monograph.vectors.kernel.Course.")
         .def_prop_ro("filled", [](const HeldCourse &held) { return held.course.pool.filled; })
         .def_prop_ro("loads", [](const HeldCourse &held) { return held.course.loads; })

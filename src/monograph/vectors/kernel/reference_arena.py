@@ -104,6 +104,7 @@ class Course:
         order = np.lexsort((arena.centroids.ids, -near))
         self._order: list[int] = arena.centroids.ids[order].tolist()
         self._ranks: tuple[int, ...] = ()
+        self._firsts: list[int] = []
         self._idle = 0
         self._enough = False
         self.filled = self.loads = self.compared = 0
@@ -133,6 +134,7 @@ class Course:
             offer(pool, body, self._asked, self._allowed)
             self.compared += len(body.ids)
         self.filled, self._ranks, _ = pool.report(self._k, 0)
+        self._firsts.append(min(self._ranks, default=self._k))
         self.loads += 1
         worth = 0.0
         for rank in self._ranks:
@@ -148,6 +150,10 @@ class Course:
     def ranks(self) -> list[int]:
         """See :meth:`monograph.vectors.kernel.Course.ranks`."""
         return list(self._ranks)
+
+    def firsts(self) -> list[int]:
+        """See :meth:`monograph.vectors.kernel.Course.firsts`."""
+        return list(self._firsts)
 
     def rank_by_value(self, most: int, bodies: list[bytes]) -> list[int]:
         """See :meth:`monograph.vectors.kernel.Course.rank_by_value`."""
