@@ -58,7 +58,8 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
     _apply_gone(pipeline, plan.of("gone"), tally)
     _apply_same(pipeline, plan.of("same"), tally)
     parcels = readings(plan, limits, tally.problems, on_progress)
-    for batch, made in with_precomputed(pipeline, batches(parcels, BATCH_FILES)):
+    expected = sum(change.size or 0 for kind in ("new", "changed") for change in plan.of(kind))
+    for batch, made in with_precomputed(pipeline, batches(parcels, BATCH_FILES), expected):
         tally.include(store(pipeline, batch, made, strict=False))
     grow_tree(pipeline, tally, on_progress)
     remember(pipeline.database, plan, tally.problems)

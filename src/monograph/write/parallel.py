@@ -11,7 +11,7 @@ import pickle
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from queue import Empty, SimpleQueue
@@ -35,9 +35,12 @@ MODULE = "monograph.write.parallel"
 WORTHWHILE = 400_000 if compiled is None else 1_000_000
 """Characters that are new or changed, of this batch and those before it, for which processes are started.
 
-To start takes each of them half a second: in that time the writer makes what 500 texts of 300 words need, where the
-pass over them is compiled.
+To start takes each of them half a second of a processor: in that time the writer makes what 500 texts of 300 words
+need, where the pass over them is compiled. The writer does not wait for it.
 """
+
+_PROCESSES = max(1, PROCESSES - 1)
+"""The writer makes as much as one."""
 
 AT_ONCE = 130_000
 """Characters after which no more documents are given to a process together."""
@@ -68,6 +71,10 @@ class _Asked:
     cannot_link: frozenset[tuple[str, str]]
 
 
+_FIRST = _Asked(((Document("Ada Lovelace wrote to Charles Babbage."), b""),), Settings(), frozenset())
+"""By making this a process loads all that it needs."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Made:
     """What a process sends back for a document: all but what the writer has, its text and its vectors' texts."""
@@ -86,8 +93,20 @@ class _Sent:
     codes: dict[str, bytes]
 
 
-def with_precomputed(pipeline: Pipeline, batches: Iterable[list[Parcel]]) -> Iterator[tuple[list[Parcel], Precomputed]]:
-    """Every batch with what was made for it; while the caller has one, the next is made."""
+def with_precomputed(
+    pipeline: Pipeline, batches: Iterable[list[Parcel]], expected: int = 0
+) -> Iterator[tuple[list[Parcel], Precomputed]]:
+    """Every batch with what was made for it; while the caller has one, the next is made.
+
+    Parameters
+    ----------
+    pipeline:
+        The file, the embedder and the settings.
+    batches:
+        Of documents.
+    expected:
+        Characters that are new or changed in all of them, as far as that is known before they are read.
+    """
     if (
         PROCESSES == 1
         or type(pipeline.embedder) is not StaticEmbedder
@@ -96,7 +115,7 @@ def with_precomputed(pipeline: Pipeline, batches: Iterable[list[Parcel]]) -> Ite
     ):
         yield from ((batch, Precomputed()) for batch in batches)
         return
-    with closing(_Makers()) as makers:
+    with closing(_Makers(expected)) as makers:
         waiting: deque[tuple[list[Parcel], _Begun]] = deque()
         for batch in batches:
             begun = makers.begin(pipeline, batch)
@@ -185,12 +204,15 @@ def _groups(pairs: Sequence[tuple[Document, bytes]]) -> Iterator[_Group]:
 class _Makers:
     """Processes, each with a thread that speaks to it. Started when there is work, to be closed at the end."""
 
-    def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(max(1, PROCESSES - 1), thread_name_prefix="ahead")
+    def __init__(self, expected: int) -> None:
+        self._threads = ThreadPoolExecutor(_PROCESSES, thread_name_prefix="ahead")
         self._idle: SimpleQueue[Worker] = SimpleQueue()
         self._workers: list[Worker] = []
-        self._characters = 0  # Of what was new or changed so far.
+        self._characters = expected  # Of what is new or changed, and was so far.
         self._coded: set[str] = set()
+        self._started = False
+        if expected >= WORTHWHILE:
+            self._start()
 
     def close(self) -> None:
         """End them, whatever they do."""
@@ -212,8 +234,21 @@ class _Makers:
         self._characters -= characters - _characters(document for document, _ in pairs)
         if self._characters < WORTHWHILE:
             return _NOTHING_BEGUN
+        self._start()
         asked = [_Asked(group, pipeline.settings, cannot_link) for group in _groups(pairs)]
         return _Begun(cannot_link, asked, [self._threads.submit(self._make, one) for one in asked], self._coded)
+
+    def _start(self) -> None:
+        """Start them, each by its thread, before which that does nothing else: so long the writer makes everything."""
+        if not self._started:
+            self._started = True
+            for _ in range(_PROCESSES):
+                self._threads.submit(self._add)
+
+    def _add(self) -> None:
+        """One more process, with nothing to do. Where that fails it is tried again when there is something."""
+        with suppress(EOFError, OSError):
+            self._idle.put(self._new())
 
     def _make(self, asked: _Asked) -> bytes:
         """Have documents made by a process that has nothing to do; empty where that fails."""
@@ -230,17 +265,24 @@ class _Makers:
         try:
             return self._idle.get_nowait()
         except Empty:
-            worker = Worker(MODULE)
-            self._workers.append(worker)
-            return worker
+            return self._new()
+
+    def _new(self) -> Worker:
+        """A process that has loaded what it needs; raises EOFError or OSError if it does not come to that."""
+        worker = Worker(MODULE)
+        self._workers.append(worker)
+        worker.answers.recv_bytes()
+        return worker
 
 
 def main() -> None:
     """Make what the writer asks for, until it is gone."""
     asked, answers = writer()
+    _make(_FIRST, set())
     gc.freeze()  # What is loaded stays: it need not be gone through for what is made of each text.
     coded: set[str] = set()
     try:
+        answers.send_bytes(b"ready")
         while True:
             answers.send(_make(asked.recv(), coded))
     except (EOFError, BrokenPipeError):
