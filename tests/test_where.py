@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from monograph import Document, Monograph, Passage
 from monograph import where as filters
 from monograph.errors import InvalidFilter
+from monograph.store import vectors
+from monograph.store.columns import Columns
 from monograph.store.filters import compile_condition, rows
 
 SCALARS = st.one_of(
@@ -74,6 +76,51 @@ def test_sql_means_what_python_means(
             found = rows(connection, compile_condition(condition)).tolist()
             names = dict(connection.execute("SELECT chunk, id FROM chunks"))
         assert {names[row] for row in found} == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(all_metadata=st.lists(METADATA, min_size=1, max_size=8), own=METADATA, asked=st.lists(FILTERS, max_size=12))
+def test_columns_mean_what_sql_means(
+    tmp_path_factory: pytest.TempPathFactory,
+    all_metadata: list[dict[str, Any]],
+    own: dict[str, Any],
+    asked: list[dict[str, Any]],
+) -> None:
+    conditions = [filters.parse({**where, "$title": {"!=": f"title {n}"}}) for n, where in enumerate(asked)]
+    with Monograph.open(tmp_path_factory.mktemp("m") / "x.mono") as monograph:
+        monograph.add(
+            Document(
+                id=f"d{n}",
+                title=f"title {n}",
+                metadata={**metadata, "large": 2**70 + n, "other": [n, {"x": n}]},
+                passages=(Passage(f"plain {n % 3}", id=f"{n}/0"), Passage("own", id=f"{n}/1", metadata=own)),
+            )
+            for n, metadata in enumerate(all_metadata)
+        )
+        conditions += map(filters.parse, ({"large": 2**70}, {"large": {"<": 2**70}}, {"other": {"contains": 1}}))
+        with monograph._file.database.read() as connection:
+            columns = Columns(connection)
+            for condition in conditions:
+                assert condition is not None
+                wanted = vectors.allowed_bits(connection, compile_condition(condition))
+                assert columns.allowed_bits(connection, condition).tolist() == wanted.tolist()
+
+
+def test_the_second_filter_on_a_key_finds_what_the_first_would(monograph: Monograph) -> None:
+    def found(where: dict[str, Any]) -> set[str]:
+        return {hit.chunk.document_id for hit in monograph.search("owl", how="dense", k=50, where=where)}
+
+    def wanted(where: dict[str, Any]) -> set[str]:
+        return {name for name, year in years.items() if filters.matches(filters.parse(where), {"year": year})}
+
+    asked = [{"year": year} for year in (2019, 2020, 2021)] + [{"year": {">": 2020}}, {"year": {"!=": 2019}}]
+    years: dict[str, int] = {}
+    for number in range(20):
+        years[f"{number}"] = 2019 + number % 4
+        document = Document(f"owl {number}", id=f"{number}", metadata={"year": years[f"{number}"]})
+        monograph.add([document])  # The file is another: nothing is kept.
+        for where in (*asked, *asked[:2]):
+            assert found(where) == wanted(where)
 
 
 @pytest.fixture

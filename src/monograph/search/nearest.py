@@ -22,7 +22,10 @@ def search(
         return Ranking("dense", (), ())
     bits = None if allowed == EVERYTHING else index.allowed(connection, allowed)
     near = index.search(connection, vector, Query(k, bits, stretch=stretch, ties=True))
-    found = vectors.chunks_of(connection, near.items, allowed)
+    found = vectors.chunks_of(connection, near.items)
+    if bits is not None and any(len(chunks) > 1 for chunks in found.values()):
+        # A vector is allowed where one of its chunks is: of several, not all need be.
+        found = vectors.chunks_of(connection, near.items, allowed)
     # Chunks of one text share a vector.
     scored = ((chunk, score) for memo, score in zip(near.items, near.scores, strict=True) for chunk in found[memo])
     return ranking(connection, "dense", scored, k, Effort(near.loads, near.compared, near.stopped))

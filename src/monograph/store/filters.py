@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import isqrt
 
@@ -33,12 +33,14 @@ _EQUAL = "(m.type NOT IN ('array', 'object') AND m.value IS {value})"
 class Allowed:
     """Which chunks may be found: an SQL condition on a chunk ``c`` and its document ``d``, and its parameters.
 
-    ``indexed`` says that an index leads to those chunks: not all need be looked at to find them.
+    ``indexed`` says that an index leads to those chunks: not all need be looked at to find them. ``condition`` is what
+    was asked, where that is all.
     """
 
     sql: str = ""
     parameters: tuple[str | int | float | None, ...] = ()
     indexed: bool = False
+    condition: Condition | None = None
 
     def on(self, column: str) -> str:
         """The condition on a column that holds chunk row numbers, many of them: what is allowed is found once."""
@@ -74,7 +76,7 @@ def compile_condition(condition: Condition | None) -> Allowed:
             'write alternatives of one key as a list: {"key": {"in": [...]}}',
         )
     sql, parameters = _condition(condition)
-    return Allowed(sql, tuple(parameters), _is_indexed(condition))
+    return Allowed(sql, tuple(parameters), _is_indexed(condition), condition)
 
 
 def within(allowed: Allowed, documents: Sequence[int]) -> Allowed:
@@ -90,6 +92,14 @@ def rows(connection: Connection, allowed: Allowed) -> npt.NDArray[np.int64]:
         allowed.parameters,
     ).fetchall()
     return np.fromiter((row for (row,) in found), dtype=np.int64, count=len(found))
+
+
+def values_of(connection: Connection, key: str) -> Iterator[tuple[int, str, str | int | float | None]]:
+    """(chunk, type, value) of every chunk that has a key, as ``json_each`` tells them."""
+    yield from connection.execute(
+        f"SELECT c.chunk, m.type, m.value FROM {_CHUNKS} CROSS JOIN json_each({_METADATA}) AS m WHERE m.key = ?",  # noqa: S608
+        (key,),
+    )
 
 
 def barred(allowed: Allowed) -> str:

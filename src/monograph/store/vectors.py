@@ -130,13 +130,23 @@ def allowed_bits(connection: Connection, allowed: Allowed, space: int = 1) -> np
     if space != 1:
         query = f"SELECT DISTINCT vector FROM nodes WHERE layer > 0 AND node NOT IN ({barred(allowed)})"  # noqa: S608
     rows = connection.execute(query, allowed.parameters).fetchall()
-    memos = np.fromiter((row for (row,) in rows), dtype=np.int64, count=len(rows))
+    return bitmap(connection, np.fromiter((row for (row,) in rows), dtype=np.int64, count=len(rows)))
+
+
+def bitmap(connection: Connection, memos: Int64) -> npt.NDArray[np.uint8]:
+    """Memo rows as bits: raises as :func:`allowed_bits`."""
     if len(memos) and not 0 <= memos.min() <= memos.max() < MOST_ROWS:
         raise damaged(path_of(connection), f"row {memos.max()} of memo is none that vectors are in")
-    bits = np.zeros(int(memos.max(initial=0)) // 8 + 1, dtype=np.uint8)
-    for bit in range(8):
-        bits[memos[memos & 7 == bit] >> 3] |= np.uint8(1 << bit)
-    return bits
+    flags = np.zeros(int(memos.max(initial=0)) + 1, dtype=np.bool_)
+    flags[memos] = True
+    return np.packbits(flags, bitorder="little")
+
+
+def every(connection: Connection) -> tuple[Int64, Int64]:
+    """Every chunk that has a vector, ascending, and the memo row that holds it: int64 (n,) each."""
+    found = connection.execute("SELECT chunk, memo FROM vectors ORDER BY chunk").fetchall()
+    chunks, memos = np.array(found, dtype=np.int64).reshape(-1, 2).T
+    return chunks, memos
 
 
 def first_by_id(connection: Connection, most: int, dimension: int) -> Float32:

@@ -51,8 +51,7 @@ class Calibration:
         stretch:
             A factor on the window, for searches that see fewer results a load.
         """
-        found = self.point(k, target, ranked=ranked)
-        return Never() if found is None else RankAware(window=max(1, round(found.window * stretch)))
+        return stretched(self.point(k, target, ranked=ranked), stretch)
 
     def expected_loads(self, k: int, target: float) -> float | None:
         """Mean loads of a query that is stopped so; None where it is not stopped before the end."""
@@ -87,6 +86,11 @@ class Calibration:
         """As it was stored."""
         vectors, points = json.loads(text)
         return cls(vectors, tuple(Point(*point) for point in points))
+
+
+def stretched(point: Point | None, stretch: float) -> StopCondition:
+    """The stop condition of a point, with its window so many times as wide; none where nothing was measured."""
+    return Never() if point is None else RankAware(window=max(1, round(point.window * stretch)))
 
 
 def measure(connection: Connection, space: Space, centroids: Centroids, count: int) -> Calibration:

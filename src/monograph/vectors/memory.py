@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from monograph.errors import InputError
 from monograph.store import clusters as store
 from monograph.store import settings, vectors
+from monograph.store.columns import Columns
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
 from monograph.store.prefetch import Prefetcher
@@ -71,6 +72,7 @@ class Memory:
         """Told of what is about to be read."""
         self._filters: dict[Allowed, Bits] = {}
         self._filters_generation = -1
+        self._columns: tuple[int, Columns] | None = None
         self._cached = 0
 
     @property
@@ -132,11 +134,20 @@ class Memory:
                 self._filters, self._filters_generation = {}, generation
             held = self._filters.get(condition)
         if held is None:
-            held = vectors.allowed_bits(connection, condition, self._space)
+            held = self._found(connection, condition, generation)
             with self._lock:
                 if generation == self._filters_generation:
                     self._filters[condition] = held
         return held
+
+    def _found(self, connection: Connection, allowed: Allowed, generation: int) -> Bits:
+        """What a filter allows: looked for in the file when it is the first since that changed, then in columns."""
+        known = self._columns
+        if self._space != store.CHUNKS or allowed.condition is None or not self._filters:
+            return vectors.allowed_bits(connection, allowed, self._space)
+        if known is None or known[0] != generation:
+            known = self._columns = (generation, Columns(connection))
+        return known[1].allowed_bits(connection, allowed.condition)
 
     def _keep(self, cluster: int, bodies: list[bytes], version: int) -> None:
         if version != self._cache_version:
