@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from monograph.store.checksums import checksum
 from monograph.store.database import Connection
@@ -46,11 +46,11 @@ class Member:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Marked:
+class Marked(NamedTuple):
     """A name whose head may be out of date, as may be those of the names that may be one with it.
 
-    ``living`` if anything uses it; ``headed`` if it has a head, or a document says what it stands for.
+    ``living`` if anything uses it; ``headed`` if it has a head, or a document says what it stands for. A tuple: every
+    name that is new comes by here.
     """
 
     row: int
@@ -218,7 +218,7 @@ def unresolved(connection: Connection) -> list[Marked]:
             n.head IS NOT NULL OR EXISTS (SELECT 1 FROM aliases AS a WHERE a.name = n.name)
         FROM unresolved AS u CROSS JOIN names AS n WHERE n.name = u.name ORDER BY n.signature, n.key"""
     )
-    return [Marked(row, key, signature, bool(living), bool(headed)) for row, key, signature, living, headed in found]
+    return list(map(Marked._make, found))
 
 
 def signed(connection: Connection, signatures: Iterable[int]) -> dict[int, list[str]]:
