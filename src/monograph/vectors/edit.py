@@ -10,7 +10,7 @@ from monograph.store import clusters as store
 from monograph.store.clusters import Size
 from monograph.store.database import Connection
 from monograph.vectors import kernel
-from monograph.vectors.cluster import Entries, head_size, joined, pack, strike, unpack
+from monograph.vectors.cluster import Entries, among, head_size, joined, pack, strike, unpack
 from monograph.vectors.design import Design
 
 FOLD_RECENT = 32
@@ -41,6 +41,7 @@ class Edit:
         self._stored = size
         self._recent: list[tuple[Entries, set[int]]] | None = None
         self._recent_before = 0
+        self._recent_changed = False
         self._struck: set[int] = set()
         self._coming = self._going = 0
 
@@ -52,6 +53,7 @@ class Edit:
     def append(self, entries: Entries) -> None:
         """Add entries."""
         self._load().append(_known(entries))
+        self._recent_changed = True
         self._coming += len(entries)
 
     def strike(self, memos: Sequence[int]) -> None:
@@ -61,8 +63,12 @@ class Edit:
         kept = []
         for part, ids in self._load():
             inside = ids & gone
+            if not inside:
+                kept.append((part, ids))
+                continue
+            kept.append(_known(part.take(~among(part.ids, np.fromiter(inside, dtype=np.int64)))))
             gone -= inside
-            kept.append(_known(part.take(~np.isin(part.ids, list(inside)))) if inside else (part, ids))
+            self._recent_changed = True
         self._recent = kept
         self._struck |= gone
 
@@ -75,7 +81,7 @@ class Edit:
         parts = [part for part, _ in self._load() if len(part)]
         if base is not None:
             gone = np.fromiter(self._struck, dtype=np.int64, count=len(self._struck))
-            parts.insert(0, base.take((base.ids >= 0) & ~np.isin(base.ids, gone)))
+            parts.insert(0, base.take((base.ids >= 0) & ~among(base.ids, gone)))
         return joined(parts) if parts else None
 
     def _load(self) -> list[tuple[Entries, set[int]]]:
@@ -100,9 +106,9 @@ class Edit:
         if self._struck:
             gone = np.fromiter(self._struck, dtype=np.int64, count=len(self._struck))
             store.strike(self._connection, self._cluster, head_size, lambda head: strike(head, gone))
-        if recent:
+        if recent and self._recent_changed:
             store.put_recent(self._connection, self._cluster, pack(joined([part for part, _ in self._load()])))
-        elif self._recent_before:
+        elif self._recent_before and not recent:
             store.drop_recent(self._connection, self._cluster)
         store.resize(self._connection, self._cluster, Size(self.size, dead))
 
@@ -120,7 +126,7 @@ class Edit:
 
     def _without_dead(self, body: bytes, base: Entries, graph: bytes) -> bytes | None:
         gone = np.fromiter(self._struck, dtype=np.int64, count=len(self._struck))
-        dead = np.flatnonzero((base.ids < 0) | np.isin(base.ids, gone)).tolist()
+        dead = np.flatnonzero((base.ids < 0) | among(base.ids, gone)).tolist()
         if len(dead) > MEND_AT_MOST * len(base):
             return None
         return kernel.graph_remove(body, graph, dead, ef=self._design.ef_construction, alpha=self._design.alpha)
