@@ -22,12 +22,24 @@ from monograph.store.filters import Allowed
 from monograph.values import Float32, IndexStats, arguments
 from monograph.vectors import calibrate, cost, kernel, update
 from monograph.vectors.calibrate import Calibration
-from monograph.vectors.compact import CompactSearch
+from monograph.vectors.compact import CompactSearch, at_once, run_all
 from monograph.vectors.design import DEFAULT_DESIGN, Design, Space
 from monograph.vectors.efforts import Efforts
 from monograph.vectors.exact import ExactIndex
 from monograph.vectors.memory import Memory, State
-from monograph.vectors.search import Bits, Effort, Neighbours, Query, Search, exact, prepare, prepare_many, probes
+from monograph.vectors.search import (
+    Bits,
+    Effort,
+    Neighbours,
+    Query,
+    Search,
+    exact,
+    finish_many,
+    next_probes,
+    prepare,
+    prepare_many,
+    probes,
+)
 from monograph.vectors.update import Update
 
 Int64: TypeAlias = npt.NDArray[np.int64]
@@ -112,7 +124,9 @@ class EcoVectorIndex:
         if few is not None:
             return exact(connection, few, Search(query, how, asked, state.space), asked)
         if state.space.design.compact:
-            return self._search_compact(connection, state, query, how, asked)
+            with _told(connection):
+                way = CompactSearch(connection, self._memory, state, query, how, asked=asked)
+                return self._search_compact(connection, query, how, way)
         search = Search(query, how, asked, state.space)
         bodies = self._memory.bodies
         order = probes(state.centroids, asked, state.likely) if query.k else iter(())
@@ -124,6 +138,8 @@ class EcoVectorIndex:
 
     def search_many(self, connection: Connection, vectors: Float32, query: Query) -> list[Neighbours]:
         """Search for many vectors, each as :meth:`search` would; a cluster is read once a round for all that probe it.
+
+        Clusters of compact codes are searched on as many threads as there are processors, where there is enough to do.
 
         Parameters
         ----------
@@ -139,7 +155,9 @@ class EcoVectorIndex:
         how = self._efforts.of(state, query)
         few = self._few(connection, query)
         if state.space.design.compact and few is None:
-            return [self._search_compact(connection, state, query, how, one) for one in asked]
+            with _told(connection):
+                begun = (CompactSearch(connection, self._memory, state, query, how, asked=one) for one in asked)
+                return list(self._search_compact_many(connection, query, how, begun))
         searches = [Search(query, how, one, state.space) for one in asked]
         if few is not None:
             return [exact(connection, few, search, one) for search, one in zip(searches, asked, strict=True)]
@@ -148,7 +166,7 @@ class EcoVectorIndex:
             {place: probes(state.centroids, one, state.likely) for place, one in enumerate(asked)} if query.k else {}
         )
         while going:
-            for cluster, places in _round(going).items():
+            for cluster, places in next_probes(going).items():
                 bodies = self._memory.bodies(connection, cluster, state.version)
                 for place in places:
                     with _told(connection):
@@ -164,14 +182,22 @@ class EcoVectorIndex:
                 for place, search in enumerate(searches)
             ]
 
-    def _search_compact(
-        self, connection: Connection, state: State, query: Query, how: Effort, asked: Float32
-    ) -> Neighbours:
-        with _told(connection):
-            way = CompactSearch(connection, self._memory, state, query, how, asked=asked)
-            if way.run() == "enough":
-                return way.search.finish(connection, how.stopped, self._memory.ahead)
-            return self._all_searched(connection, query, way.search, asked)
+    def _search_compact(self, connection: Connection, query: Query, how: Effort, way: CompactSearch) -> Neighbours:
+        """What a search found, which is run unless it was."""
+        if way.run() == "enough":
+            return way.search.finish(connection, how.stopped, self._memory.ahead)
+        return self._all_searched(connection, query, way.search, way.asked)
+
+    def _search_compact_many(
+        self, connection: Connection, query: Query, how: Effort, begun: Iterator[CompactSearch]
+    ) -> Iterator[Neighbours]:
+        while ways := list(islice(begun, at_once(query, how))):
+            run_all(ways)
+            if any(way.search.cuts_ties for way in ways):
+                yield from (self._search_compact(connection, query, how, way) for way in ways)
+            else:
+                stopped = [how.stopped if way.came == "enough" else "all" for way in ways]
+                yield from finish_many(connection, [way.search for way in ways], stopped, self._memory.ahead)
 
     def close(self) -> None:
         """Let go of the file. A later search opens it again."""
@@ -367,18 +393,6 @@ class EcoVectorIndex:
         if state is None:
             raise InputError("the index holds nothing", "insert vectors first")
         return state
-
-
-def _round(going: dict[int, Iterator[int]]) -> dict[int, list[int]]:
-    """The next probe of every search that goes on, by cluster; those without one are taken out."""
-    wanted: dict[int, list[int]] = {}
-    for place in list(going):
-        cluster = next(going[place], None)
-        if cluster is None:
-            del going[place]
-        else:
-            wanted.setdefault(cluster, []).append(place)
-    return wanted
 
 
 def _about(connection: Connection, state: State) -> int:
