@@ -27,6 +27,7 @@ from monograph.vectors.design import DEFAULT_DESIGN, Design, Space
 from monograph.vectors.efforts import Efforts
 from monograph.vectors.exact import ExactIndex
 from monograph.vectors.memory import Memory, State
+from monograph.vectors.rounds import probe_all
 from monograph.vectors.search import (
     Bits,
     Effort,
@@ -35,7 +36,6 @@ from monograph.vectors.search import (
     Search,
     exact,
     finish_many,
-    next_probes,
     prepare,
     prepare_many,
     probes,
@@ -139,7 +139,7 @@ class EcoVectorIndex:
     def search_many(self, connection: Connection, vectors: Float32, query: Query) -> list[Neighbours]:
         """Search for many vectors, each as :meth:`search` would; a cluster is read once a round for all that probe it.
 
-        Clusters of compact codes are searched on as many threads as there are processors, where there is enough to do.
+        Where clusters hold compact codes and are in memory, the processors share the queries.
 
         Parameters
         ----------
@@ -154,36 +154,22 @@ class EcoVectorIndex:
         asked = [prepare(vector, state.space.dimension, state.space.design.metric) for vector in vectors]
         how = self._efforts.of(state, query)
         few = self._few(connection, query)
-        if state.space.design.compact and few is None:
-            with _told(connection):
+        with _told(connection):
+            if state.space.design.compact and few is None:
                 begun = (CompactSearch(connection, self._memory, state, query, how, asked=one) for one in asked)
                 return list(self._search_compact_many(connection, query, how, begun))
-        searches = [Search(query, how, one, state.space) for one in asked]
-        if few is not None:
-            return [exact(connection, few, search, one) for search, one in zip(searches, asked, strict=True)]
-        enough: set[int] = set()
-        going = (
-            {place: probes(state.centroids, one, state.likely) for place, one in enumerate(asked)} if query.k else {}
-        )
-        while going:
-            for cluster, places in next_probes(going).items():
-                bodies = self._memory.bodies(connection, cluster, state.version)
-                for place in places:
-                    with _told(connection):
-                        done = searches[place].probe(connection, cluster, bodies)
-                    if done:
-                        enough.add(place)
-                        del going[place]
-        with _told(connection):
+            searches = [Search(query, how, one, state.space) for one in asked]
+            if few is not None:
+                return [exact(connection, few, search, one) for search, one in zip(searches, asked, strict=True)]
+            enough = probe_all(connection, self._memory, state, searches, asked) if query.k else set()
             return [
-                search.finish(connection, how.stopped, self._memory.ahead)
+                one.finish(connection, how.stopped, self._memory.ahead)
                 if place in enough
-                else self._all_searched(connection, query, search, asked[place])
-                for place, search in enumerate(searches)
+                else self._all_searched(connection, query, one, asked[place])
+                for place, one in enumerate(searches)
             ]
 
     def _search_compact(self, connection: Connection, query: Query, how: Effort, way: CompactSearch) -> Neighbours:
-        """What a search found, which is run unless it was."""
         if way.run() == "enough":
             return way.search.finish(connection, how.stopped, self._memory.ahead)
         return self._all_searched(connection, query, way.search, way.asked)

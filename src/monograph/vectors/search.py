@@ -170,18 +170,6 @@ def probes(centroids: Centroids, asked: Float32, expected: float | None = None) 
             done.update(fresh)
 
 
-def next_probes(going: dict[int, Iterator[int]]) -> dict[int, list[int]]:
-    """The next probe of every search that goes on, by cluster; those without one are taken out."""
-    wanted: dict[int, list[int]] = {}
-    for place in list(going):
-        cluster = next(going[place], None)
-        if cluster is None:
-            del going[place]
-        else:
-            wanted.setdefault(cluster, []).append(place)
-    return wanted
-
-
 @dataclass(frozen=True, slots=True)
 class Effort:
     """When a search ends, and how many times k more results it keeps than it would of codes by value.
