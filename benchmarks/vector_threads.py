@@ -131,13 +131,13 @@ def measured(base: Any, queries: Any, truth: Any, rounds: int = 3) -> Results:
     asked = np.tile(queries, (-(-ASKED // len(queries)), 1))[:ASKED]
     curves: dict[str, list[Results]] = {"Monograph": [], "hnswlib": []}
     with tempfile.TemporaryDirectory() as folder, ours(base, Path(folder)) as settings:
-        settings = [*settings, *hnswlib_settings(base)]
-        for setting in settings:
+        every = [*settings, *hnswlib_settings(base)]
+        for setting in every:
             found = setting.many(queries)
             hits = [len(set(some) & set(best.tolist())) / K for some, best in zip(found, truth, strict=True)]
             curves[setting.name].append({"dial": setting.dial, "recall": float(np.mean(hits))})
         for _ in range(rounds):
-            for setting in settings:
+            for setting in every:
                 point = next(one for one in curves[setting.name] if one["dial"] == setting.dial)
                 setting.many(queries[:1])  # It keeps what was set last.
                 for name, rate in rates(setting, asked).items():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from typing import Literal, TypeAlias
 
 from monograph.store import clusters as store
@@ -14,7 +16,7 @@ from monograph.vectors.memory import Memory, State
 from monograph.vectors.search import COMPARED_AT_ONCE, Effort, Query, Search
 from monograph.vectors.stop import NEVER, rule_of
 
-TOGETHER = 256
+TOGETHER = 64
 """Queries that go side by side: each keeps scores of all centroids meanwhile."""
 AHEAD = 16
 """Clusters that are announced together before the first of them is read."""
@@ -141,20 +143,48 @@ def at_once(query: Query, how: Effort) -> int:
     return max(1, min(TOGETHER, COMPARED_AT_ONCE // max(1, query.room(how.width))))
 
 
-def run_all(searches: Sequence[CompactSearch]) -> None:
-    """Run searches of one query and effort side by side, to the same bit as one after the other.
+def run_all(begun: Iterator[CompactSearch], size: int) -> Iterator[list[CompactSearch]]:
+    """Run searches side by side, to the same bit as one after the other.
 
-    They go on over threads until each ends or wants what is not in memory, which is then read, once for all of them.
+    They go on over threads until each ends or wants what is not in memory, which is then read, once for all of a round.
+
+    Parameters
+    ----------
+    begun:
+        Searches of one query and effort.
+    size:
+        How many go at once. While those that were run are made use of, the next ones go on.
 
     Raises
     ------
     DamagedBytes
         As :meth:`CompactSearch.run`.
     """
-    while going := [one for one in searches if one.came is None]:
+    some = list(islice(begun, size))
+    states = _go_on(some)
+    with ThreadPoolExecutor(1) as aside:  # Which begins no thread before it is given something.
+        while some:
+            following = list(islice(begun, size))
+            going = aside.submit(_go_on, following) if following else None
+            _run(some, states)
+            yield some
+            some, states = following, [] if going is None else going.result()
+
+
+def _go_on(searches: Sequence[CompactSearch]) -> list[tuple[CompactSearch, int]]:
+    """Let those that have not ended go on; what each came to."""
+    going = [one for one in searches if one.came is None]
+    if not going:
+        return []
+    return list(zip(going, kernel.run_many([one.course for one in going], going[0].step), strict=True))
+
+
+def _run(searches: Sequence[CompactSearch], states: Sequence[tuple[CompactSearch, int]]) -> None:
+    """Run searches to their ends, from what they came to first."""
+    while states:
         read: dict[int, list[bytes] | None] = {}
-        states = kernel.run_many([one.course for one in going], going[0].step)
-        for one, state in zip(going, states, strict=True):
+        for one, state in states:
             one.proceed(state, read)
+        states = _go_on(searches)
     for one in searches:
         one.rank()

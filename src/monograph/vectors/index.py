@@ -177,8 +177,7 @@ class EcoVectorIndex:
     def _search_compact_many(
         self, connection: Connection, query: Query, how: Effort, begun: Iterator[CompactSearch]
     ) -> Iterator[Neighbours]:
-        while ways := list(islice(begun, at_once(query, how))):
-            run_all(ways)
+        for ways in run_all(begun, at_once(query, how)):
             if any(way.search.cuts_ties for way in ways):
                 yield from (self._search_compact(connection, query, how, way) for way in ways)
             else:
