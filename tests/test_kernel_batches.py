@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -171,22 +173,53 @@ def test_batches_share_an_arena_that_grows(threads: int | None) -> None:
         assert [one for part in parts for one in part] == alone
 
 
-def test_threads_are_started_where_there_is_much_to_do() -> None:
+def long_batch(queries: int) -> Callable[[], list[kernel.Course]]:
+    """Makes courses that see every one of many clusters."""
     given_ = made(9, 2_000, 300, "cosine", "bits2")
     arena, rule = kernel.Arena(given_.centroids), kernel.Rule(np.ones(10), 0.0, NEVER, NEVER)
     for name, bodies in given_.bodies.items():
         arena.keep(name, bodies)
-    queries = drawn(80, 20, "cosine", 4)
+    vectors = drawn(queries, 20, "cosine", 4)
+    return lambda: [kernel.Course(arena, one, kernel.Pool(20), 10, rule) for one in vectors]
 
-    def found(run: Callable[[list[kernel.Course]], list[int]]) -> list[tuple[int, list[int], list[float]]]:
-        pools = [kernel.Pool(20) for _ in queries]
-        courses = [kernel.Course(arena, query, pool, 10, rule) for query, pool in zip(queries, pools, strict=True)]
-        states = run(courses)
-        return [(state, pool.ids.tolist(), pool.scores.tolist()) for state, pool in zip(states, pools, strict=True)]
 
-    expected = found(lambda courses: [one.run() for one in courses])
-    assert found(kernel.run_many) == expected
-    assert {state for state, _, _ in expected} == {kernel.ALL}
+def test_a_long_batch_goes_as_each_alone() -> None:
+    begin = long_batch(80)
+    alone, together = begin(), begin()
+    assert [one.run() for one in alone] == [kernel.ALL] * 80
+    assert kernel.run_many(together) == [kernel.ALL] * 80
+
+    def found(courses: list[kernel.Course]) -> list[tuple[list[int], list[float], int]]:
+        return [(one._pool.ids.tolist(), one._pool.scores.tolist(), one.compared) for one in courses]
+
+    assert found(together) == found(alone)
+
+
+TASKS = Path("/proc/self/task")
+
+
+@pytest.mark.skipif(not TASKS.exists(), reason="tells its threads nowhere")
+@pytest.mark.skipif(kernel.IMPLEMENTATION == "numpy", reason="one after the other")
+def test_a_batch_goes_on_its_threads_with_the_interpreter_left_to_others() -> None:
+    """Python sees the threads that a call has started while that call goes on, which is in its middle then."""
+    begin, done = long_batch(400), threading.Event()
+
+    def search() -> int:
+        times = 0
+        while not done.is_set() and times < 500:
+            kernel.run_many(begin(), threads=4)
+            times += 1
+        return times
+
+    before = len(list(TASKS.iterdir()))
+    most = 0
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(search)
+        while not running.done() and most < before + 4:
+            most = max(most, len(list(TASKS.iterdir())))
+        done.set()
+        assert running.result() >= 1
+    assert most == before + 4  # The one that calls, and three that it has started.
 
 
 def test_wrong_batches_are_told_alike() -> None:

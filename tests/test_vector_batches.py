@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from monograph.vectors.design import Codes, Design
 from monograph.vectors.index import EcoVectorIndex
 from monograph.vectors.kernel import course, reference_arena
 from monograph.vectors.search import Neighbours, Query
-from monograph.vectors.stop import Budget, Never, RankAware, StopCondition
+from monograph.vectors.stop import Budget, Never, RankAware, Ranks, StopCondition
 from test_compact_index import OwnCondition
 from test_kernel_course import IMPLEMENTATIONS
 from test_vector_index import METRICS, Vectors, bitmap, clumps, filled, remember
@@ -160,6 +161,39 @@ def test_what_is_wrong_with_one_is_told(tmp_path: Path, level: str | None) -> No
         with using(level), database.read() as connection, pytest.raises(DamagedFile, match="checksum does not match"):
             EcoVectorIndex(cache_bytes=cache).search_many(connection, made[:9], Query(3))
     database.close()
+
+
+@dataclass(frozen=True)
+class Together:
+    """Never enough; asked after a search's third load, it waits until as many searches as there are stand there."""
+
+    barrier: threading.Barrier
+
+    def after(self, loads: Sequence[Ranks]) -> bool:
+        if len(loads) == 3:
+            self.barrier.wait(timeout=60)
+        return False
+
+
+@pytest.mark.parametrize("precision", ["bits2", "int8"])
+@pytest.mark.parametrize("cache", [0, 8 << 20])
+@pytest.mark.parametrize("many", [False, True])
+def test_no_search_waits_for_another(database: Database, precision: Codes, cache: int, many: bool) -> None:
+    """Eight are in the middle of their clusters at one time: nothing is held over a whole search."""
+    _, made = filled(database, Design(precision=precision, cluster_size=20), 400)
+    index = EcoVectorIndex(cache_bytes=cache)
+    query = Query(5, stop=Together(threading.Barrier(8)))
+
+    def search(place: int) -> Neighbours:
+        with database.read() as connection:
+            if many:
+                return index.search_many(connection, made[place : place + 1], query)[0]
+            return index.search(connection, made[place], query)
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(search, range(8)))
+    with database.read() as connection:
+        assert found == index.search_many(connection, made[:8], Query(5, stop=Never()))
 
 
 def nearest(made: Vectors, alive: frozenset[int], query: Vectors) -> list[tuple[float, int]]:

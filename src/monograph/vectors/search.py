@@ -347,7 +347,7 @@ def _scores(vectors: Float32, asked: Float32, metric: Metric) -> Float32:
     scores: Float32 = inner_products(vectors, asked)
     if metric != "inner_product":
         squares: Float32 = inner_products(vectors, vectors)
-        scores = (scores / np.sqrt(squares) if metric == "cosine" else scores - 0.5 * squares).astype(np.float32)
+        scores = (scores / np.sqrt(squares) if metric == "cosine" else scores - 0.5 * squares).astype(np.float32, copy=False)
     return scores
 
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <queue>
 #include <string>
 #include <typeinfo>
@@ -189,6 +190,7 @@ nb::tuple encode(const Matrix &vectors, const Bits &centre, float scale, std::in
 // ------------------------------------------------------------------------------------------------------------- arenas
 
 using Pieces = std::vector<std::pair<const void *, std::size_t>>;
+constexpr std::size_t FEW = 64;
 using Weights = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // Bytes of a list, which holds them for as long as they are looked at.
@@ -242,7 +244,9 @@ struct HeldCourse {
     std::vector<std::int64_t> rank_by_value(std::int64_t most, const nb::list &bodies) {
         if (most < 0) throw nb::value_error("most is below 0");
         const Pieces pieces = pieces_of(bodies);
-        nb::gil_scoped_release released;
+        // A microsecond or two: threads that were woken for it would find the lock taken again.
+        std::optional<nb::gil_scoped_release> released;
+        if (course.pool.filled > FEW || pieces.size() > FEW) released.emplace();
         return course.rank_by_value(static_cast<std::size_t>(most), pieces);
     }
 
