@@ -16,7 +16,7 @@ from monograph.vectors.memory import Memory, State
 from monograph.vectors.search import COMPARED_AT_ONCE, Effort, Query, Search
 from monograph.vectors.stop import NEVER, rule_of
 
-TOGETHER = 64
+TOGETHER = 128
 """Queries that go side by side: each keeps scores of all centroids meanwhile."""
 AHEAD = 16
 """Clusters that are announced together before the first of them is read."""
