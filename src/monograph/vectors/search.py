@@ -245,8 +245,9 @@ class Search:
         """The k best, compared exactly unless that was not asked."""
         items, scores = self._best(connection)
         if self._query.rerank:
-            ahead.memos(connection, items.tolist())
-            items, scores = _compared(connection, items.tolist(), self._asked, self._design.metric)
+            memos = items.tolist()
+            ahead.memos(connection, memos)
+            items, scores = _compared(connection, memos, self._asked, self._design.metric)
         return _neighbours(items, scores, self._asked, self, stopped)
 
     def _best(self, connection: Connection) -> tuple[Int64, Float32]:
@@ -347,7 +348,7 @@ def _scores(vectors: Float32, asked: Float32, metric: Metric) -> Float32:
     scores: Float32 = inner_products(vectors, asked)
     if metric != "inner_product":
         squares: Float32 = inner_products(vectors, vectors)
-        scores = (scores / np.sqrt(squares) if metric == "cosine" else scores - 0.5 * squares).astype(np.float32, copy=False)
+        scores = scores / np.sqrt(squares) if metric == "cosine" else scores - np.float32(0.5) * squares
     return scores
 
 
