@@ -348,8 +348,8 @@ def _scores(vectors: Float32, asked: Float32, metric: Metric) -> Float32:
     scores: Float32 = inner_products(vectors, asked)
     if metric != "inner_product":
         squares: Float32 = inner_products(vectors, vectors)
-        told: Float32 = scores / np.sqrt(squares) if metric == "cosine" else scores - np.float32(0.5) * squares
-        return told
+        told = scores / np.sqrt(squares) if metric == "cosine" else scores - 0.5 * squares
+        scores = told.astype(np.float32, copy=False)
     return scores
 
 
