@@ -20,8 +20,8 @@ Int64: TypeAlias = npt.NDArray[np.int64]
 MOST_ROWS = 1 << 30
 """Rows of memo are numbered below this: so many vectors take a terabyte, and a bitmap of them 128 MB."""
 _ASKED_AT_ONCE = 500
-# One row for all: for each row that is fetched the interpreter's lock is let go and asked for again, twice, at which
-# threads that search side by side would wait for each other longer than the rows take to read.
+# One row for all: for each row that is fetched the interpreter's lock is let go and asked for again, which costs more
+# than to read it where other threads want the lock too.
 _TOGETHER = """SELECT group_concat(memo), CAST(group_concat(value, '') AS BLOB) FROM memo
     WHERE length(value) = ? AND memo IN"""
 
