@@ -93,6 +93,17 @@ def minilm() -> VectorSet:
     return VectorSet("MiniLM", vectors, np.load(CACHE / "minilm-queries.npy"), recipe)
 
 
+def static(n: int) -> VectorSet:
+    """Sentences with the static word vectors of the default embedder, of 256 values: made in seconds."""
+    from monograph.derive.embed.static import StaticEmbedder
+
+    embedder = StaticEmbedder()
+    made = [embedder.embed(sentences()[:n], "document"), embedder.embed(questions(), "query")]
+    vectors, queries = (one[one.any(axis=1)] for one in made)
+    recipe = f"static word vectors: {len(vectors):,} sentences of the shared texts; asked: {len(queries):,} questions"
+    return VectorSet("static", vectors, queries, recipe)
+
+
 def synthetic(n: int = 1_000_000, queries: int = 400) -> VectorSet:
     """Easy: a mixture of normal clouds."""
     random = np.random.default_rng(7)

@@ -11,19 +11,22 @@ from typing import Any
 Results = dict[str, Any]
 
 
-def at_recall(curve: Sequence[Results], target: float = 0.95) -> tuple[float, float]:
-    """(p50, recall) at a recall, interpolated between the two settings around it; the best there is where none reaches it."""
+def at_recall(curve: Sequence[Results], target: float = 0.95, what: str = "p50") -> tuple[float, float]:
+    """(p50, recall) at a recall, interpolated between the two settings around it; the best there is where none reaches it.
+
+    ``what`` names another figure of the settings than p50.
+    """
     if not curve:
         return float("nan"), 0.0
     for place, point in enumerate(curve):
         if point["recall"] >= target:
             if not place:
-                return point["p50"], point["recall"]
+                return point[what], point["recall"]
             before = curve[place - 1]
             share = (target - before["recall"]) / (point["recall"] - before["recall"])
-            return before["p50"] + share * (point["p50"] - before["p50"]), target
+            return before[what] + share * (point[what] - before[what]), target
     best = max(curve, key=lambda point: point["recall"])
-    return best["p50"], best["recall"]
+    return best[what], best["recall"]
 
 
 def write(results: Results, folder: Path) -> None:
@@ -41,6 +44,12 @@ def write(results: Results, folder: Path) -> None:
             parts += [f"## {title}", f"{results['recipes'][section]}.", rivals_table(results[section])]
             plot(results[section], folder / f"vectors-{section}.png", title)
             parts.append(f"![Recall against queries a second, and memory]({f'vectors-{section}.png'})")
+    if "threads" in results:
+        parts += [
+            "## Many at once",
+            threads_said(results["threads"]),
+            table(THREADS_HEADINGS, threads_rows(results["threads"])),
+        ]
     if "stopping" in results:
         parts += ["## Stopping early", STOPPING, stopping_table(results["stopping"])]
     if "changing" in results:
@@ -120,6 +129,44 @@ def rivals_table(found: Results) -> str:
         "file MB",
     ]
     return table(heads, rows)
+
+
+THREADS_HEADINGS = (
+    "queries a second, recall@10",
+    "Monograph",
+    "its recall",
+    "hnswlib",
+    "its recall",
+    "of hnswlib's",
+)
+
+
+def threads_said(found: Results) -> str:
+    return (
+        f"{found['vectors']:,} real vectors of {found['dimension']} values, {found['processors']} processors: queries a second of one "
+        "thread, of eight Python threads (ours each with a connection of its own), and of one call for all (`search_many`; `knn_query` "
+        "with as many threads as processors). Both in one process, by turns, the best of three rounds; ours as by default, codes resident."
+    )
+
+
+def threads_rows(found: Results) -> list[list[str]]:
+    """Rates of both at two recalls."""
+    rows = []
+    for target in (0.95, 0.99):
+        for what, said in (("one", "one thread"), ("threads", "8 threads"), ("batch", "one call for all")):
+            (our, recall), (their, other) = (
+                at_recall(found["curves"][name], target, what) for name in ("Monograph", "hnswlib")
+            )
+            row = [
+                f"{said}, {target}",
+                number(our),
+                f"{recall:.3f}",
+                number(their),
+                f"{other:.3f}",
+                f"{our / their:.2f}",
+            ]
+            rows.append(row)
+    return rows
 
 
 def stopping_table(found: Results) -> str:

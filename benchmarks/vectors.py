@@ -21,6 +21,7 @@ import numpy as np
 
 import vector_data
 import vector_report
+import vector_threads
 from machine import machine, show
 from monograph.store import clusters as store
 from monograph.store import memo, vectors
@@ -331,7 +332,12 @@ def expected(made: VectorSet, rivals: Results) -> Results:
     return results
 
 
-SECTIONS = ("real", "synthetic", "stopping", "changing", "filtering", "sizing")
+def many_at_once(made: VectorSet) -> Results:
+    """Queries a second of several threads."""
+    return vector_threads.measured(made.vectors, made.queries, truths(made.vectors, made.queries, "cosine"))
+
+
+SECTIONS = ("real", "synthetic", "threads", "stopping", "changing", "filtering", "sizing")
 
 
 def main() -> None:
@@ -356,6 +362,7 @@ def main() -> None:
         "synthetic": lambda: (
             beside_rivals(easy, "l2", ON_SYNTHETIC, results.get("synthetic", {}), options) if easy else {}
         ),
+        "threads": lambda: many_at_once(real),
         "stopping": lambda: {"real": stopping(real, "cosine"), "easy": stopping(easy, "l2")} if easy else {},
         "changing": lambda: changing(real),
         "filtering": lambda: filtering(real),

@@ -20,6 +20,10 @@ Int64: TypeAlias = npt.NDArray[np.int64]
 MOST_ROWS = 1 << 30
 """Rows of memo are numbered below this: so many vectors take a terabyte, and a bitmap of them 128 MB."""
 _ASKED_AT_ONCE = 500
+# One row for all: for each row that is fetched the interpreter's lock is let go and asked for again, which costs more
+# than to read it where other threads want the lock too.
+_TOGETHER = """SELECT group_concat(memo), CAST(group_concat(value, '') AS BLOB) FROM memo
+    WHERE length(value) = ? AND memo IN"""
 
 
 def pack(vector: Float32) -> bytes:
@@ -55,12 +59,11 @@ def load(connection: Connection, memos: Sequence[int], dimension: int) -> tuple[
     -------
     (rows, vectors): int64 (n,) and float32 (n, dimension); a row that is not there or of another length is left out.
     """
-    found = select(connection, "SELECT memo, value FROM memo WHERE memo IN", memos)
     size = dimension * STORED.itemsize
-    held = [pair for pair in found if len(pair[1]) == size]
-    rows = np.fromiter((row for row, _ in held), dtype=np.int64, count=len(held))
-    values = np.frombuffer(b"".join(value for _, value in held), dtype=STORED)
-    return rows, values.reshape(len(held), dimension).astype(np.float32, copy=False)
+    found = [pair for pair in select(connection, _TOGETHER, memos, size) if pair[0] is not None]
+    rows = np.array([int(row) for some, _ in found for row in some.split(",")], dtype=np.int64)
+    values = np.frombuffer(b"".join(value for _, value in found), dtype=STORED)
+    return rows, values.reshape(len(rows), dimension).astype(np.float32, copy=False)
 
 
 def of_chunks(connection: Connection, chunks: Sequence[int], dimension: int) -> tuple[Int64, Float32]:

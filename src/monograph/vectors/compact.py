@@ -1,8 +1,11 @@
-"""A query through clusters of compact codes: one native call where they are in memory."""
+"""Queries through clusters of compact codes: one native call where they are in memory, for one or for many."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from typing import Literal, TypeAlias
 
 from monograph.store import clusters as store
 from monograph.store import codes
@@ -10,12 +13,15 @@ from monograph.store.database import Connection
 from monograph.values import Float32
 from monograph.vectors import kernel
 from monograph.vectors.memory import Memory, State
-from monograph.vectors.search import Effort, Query, Search
+from monograph.vectors.search import COMPARED_AT_ONCE, Effort, Query, Search
 from monograph.vectors.stop import NEVER, rule_of
 
+TOGETHER = 128
+"""Queries that go side by side: each keeps scores of all centroids meanwhile."""
 AHEAD = 16
 """Clusters that are announced together before the first of them is read."""
 FOREVER = 1 << 62
+Came: TypeAlias = Literal["enough", "all"]
 
 
 class CompactSearch:
@@ -37,74 +43,148 @@ class CompactSearch:
         "_announced",
         "_arena",
         "_connection",
-        "_course",
         "_how",
         "_memory",
         "_query",
-        "_rule",
+        "_ranked",
         "_space",
+        "asked",
+        "came",
+        "course",
         "search",
+        "step",
     )
 
     def __init__(
         self, connection: Connection, memory: Memory, state: State, query: Query, how: Effort, *, asked: Float32
     ) -> None:
         self._connection, self._memory, self._query, self._how = connection, memory, query, how
-        self._space = state.space
+        self._space, self.asked = state.space, asked
         self._arena = memory.arena(state)
-        self._rule = rule_of(how.stop, query.k)
-        self._announced = 0
+        self._announced, self._ranked = 0, False
+        rule = rule_of(how.stop, query.k)
+        self.step = 1 if rule is None else FOREVER
+        """Loads after which it is asked whether they are enough; the course asks itself where it can."""
         self.search = Search(query, how, asked, state.space)
-        rule = NEVER if self._rule is None else self._rule
-        self._course = kernel.Course(self._arena, asked, self.search.pool, query.k, rule, query.allowed)
+        self.course = kernel.Course(
+            self._arena, asked, self.search.pool, query.k, NEVER if rule is None else rule, query.allowed
+        )
+        self.came: Came | None = None if query.k else "all"
+        """Why it came to an end."""
 
-    def run(self) -> Literal["enough", "all"]:
-        """Search until it is enough, and bring what was found into the order of codes by value.
+    def run(self) -> Came:
+        """Search until it is enough, and bring what was found into the order of codes by value; do nothing twice.
 
         Raises
         ------
         DamagedBytes
             If a cluster or a code is not what was written.
         """
-        came = self._way() if self._query.k else "all"
-        self.search.loaded, self.search.compared = self._course.loads, self._course.compared
-        if not self._query.ties:
-            self._rank()
-        return came
+        while self.came is None:
+            self.proceed(self.course.run(self.step), {})
+        if not self._ranked:
+            self.rank()
+        return self.came
 
-    def _way(self) -> Literal["enough", "all"]:
-        course, search = self._course, self.search
-        step = FOREVER if self._rule is not None else 1
-        while (came := course.run(step)) not in {kernel.ENOUGH, kernel.ALL}:
-            if came != kernel.PAUSED:
-                bodies = self._read(came)
-                if bodies is None:
-                    continue
-                course.load(bodies)
-            if self._rule is None:
-                search.loads.append(course.ranks)
-                if search.pool.filled >= self._query.k and self._how.stop.after(search.loads):
-                    return "enough"
-        return "enough" if came == kernel.ENOUGH else "all"
+    def proceed(self, state: int, read: dict[int, list[bytes] | None]) -> None:
+        """Do what the course cannot: load the cluster that it wants, ask a condition of one's own.
+
+        Parameters
+        ----------
+        state:
+            What the course came to.
+        read:
+            Clusters that others have read in the same round; what is read is put among them. Those in the arena by now
+            are None.
+        """
+        if state in {kernel.ENOUGH, kernel.ALL}:
+            self.came = "enough" if state == kernel.ENOUGH else "all"
+            return
+        if state != kernel.PAUSED:
+            if state not in read:
+                read[state] = self._read(state)
+            bodies = read[state]
+            if bodies is None:
+                return
+            self.course.load(bodies)
+        if self.step != FOREVER:
+            self.search.loads.append(self.course.ranks)
+            if self.search.pool.filled >= self._query.k and self._how.stop.after(self.search.loads):
+                self.came = "enough"
 
     def _read(self, cluster: int) -> list[bytes] | None:
         """The bodies of a cluster; None where they are in the arena from now on."""
-        if self._course.loads >= self._announced:
-            self._memory.ahead.clusters(self._connection, [cluster, *self._course.ahead(AHEAD)])
-            self._announced = self._course.loads + AHEAD
+        if self.course.loads >= self._announced:
+            self._memory.ahead.clusters(self._connection, [cluster, *self.course.ahead(AHEAD)])
+            self._announced = self.course.loads + AHEAD
         bodies = store.bodies(self._connection, cluster)
         if not self._memory.has_room(self._arena, sum(map(len, bodies))):
             return bodies
         self._arena.keep(cluster, bodies)
         return None
 
-    def _rank(self) -> None:
-        missing = self._course.rank_by_value(self._query.pool, [])
+    def rank(self) -> None:
+        """Tell what it took, and bring what was found into the order of codes by value."""
+        search, course = self.search, self.course
+        self._ranked = True
+        search.loaded, search.compared, search.by_value = course.loads, course.compared, True
+        missing = [] if self._query.ties else course.rank_by_value(self._query.pool, [])
         if missing:
             bodies = codes.load(self._connection, self._space.number, missing)
             if self._memory.has_room(self._arena, sum(map(len, bodies)), beside=True):
                 self._arena.remember(bodies)
                 bodies = []
-            if self._course.rank_by_value(self._query.pool, bodies):
+            if course.rank_by_value(self._query.pool, bodies):
                 raise kernel.DamagedBytes("vectors lack the codes that they are compared by")
-        self.search.by_value = True
+
+
+def at_once(query: Query, how: Effort) -> int:
+    """How many searches of a query go side by side, so that they take little memory."""
+    return max(1, min(TOGETHER, COMPARED_AT_ONCE // max(1, query.room(how.width))))
+
+
+def run_all(begun: Iterator[CompactSearch], size: int) -> Iterator[list[CompactSearch]]:
+    """Run searches side by side, to the same bit as one after the other.
+
+    They go on over threads until each ends or wants what is not in memory, which is then read, once for all of a round.
+
+    Parameters
+    ----------
+    begun:
+        Searches of one query and effort.
+    size:
+        How many go at once. While those that were run are made use of, the next ones go on.
+
+    Raises
+    ------
+    DamagedBytes
+        As :meth:`CompactSearch.run`.
+    """
+    some = list(islice(begun, size))
+    states = _go_on(some)
+    with ThreadPoolExecutor(1) as aside:  # Which begins no thread before it is given something.
+        while some:
+            following = list(islice(begun, size))
+            going = aside.submit(_go_on, following) if following else None
+            _run(some, states)
+            yield some
+            some, states = following, [] if going is None else going.result()
+
+
+def _go_on(searches: Sequence[CompactSearch]) -> list[tuple[CompactSearch, int]]:
+    """Let those that have not ended go on; what each came to."""
+    going = [one for one in searches if one.came is None]
+    if not going:
+        return []
+    return list(zip(going, kernel.run_many([one.course for one in going], going[0].step), strict=True))
+
+
+def _run(searches: Sequence[CompactSearch], states: Sequence[tuple[CompactSearch, int]]) -> None:
+    """Run searches to their ends, from what they came to first."""
+    while states:
+        read: dict[int, list[bytes] | None] = {}
+        for one, state in states:
+            one.proceed(state, read)
+        states = _go_on(searches)
+    for one in searches:
+        one.rank()

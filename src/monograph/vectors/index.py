@@ -22,12 +22,24 @@ from monograph.store.filters import Allowed
 from monograph.values import Float32, IndexStats, arguments
 from monograph.vectors import calibrate, cost, kernel, update
 from monograph.vectors.calibrate import Calibration
-from monograph.vectors.compact import CompactSearch
+from monograph.vectors.compact import CompactSearch, at_once, run_all
 from monograph.vectors.design import DEFAULT_DESIGN, Design, Space
 from monograph.vectors.efforts import Efforts
 from monograph.vectors.exact import ExactIndex
 from monograph.vectors.memory import Memory, State
-from monograph.vectors.search import Bits, Effort, Neighbours, Query, Search, exact, prepare, prepare_many, probes
+from monograph.vectors.rounds import probe_all
+from monograph.vectors.search import (
+    Bits,
+    Effort,
+    Neighbours,
+    Query,
+    Search,
+    exact,
+    finish_many,
+    prepare,
+    prepare_many,
+    probes,
+)
 from monograph.vectors.update import Update
 
 Int64: TypeAlias = npt.NDArray[np.int64]
@@ -112,7 +124,9 @@ class EcoVectorIndex:
         if few is not None:
             return exact(connection, few, Search(query, how, asked, state.space), asked)
         if state.space.design.compact:
-            return self._search_compact(connection, state, query, how, asked)
+            with _told(connection):
+                way = CompactSearch(connection, self._memory, state, query, how, asked=asked)
+                return self._search_compact(connection, query, how, way)
         search = Search(query, how, asked, state.space)
         bodies = self._memory.bodies
         order = probes(state.centroids, asked, state.likely) if query.k else iter(())
@@ -124,6 +138,8 @@ class EcoVectorIndex:
 
     def search_many(self, connection: Connection, vectors: Float32, query: Query) -> list[Neighbours]:
         """Search for many vectors, each as :meth:`search` would; a cluster is read once a round for all that probe it.
+
+        Where clusters hold compact codes and are in memory, the processors share the queries.
 
         Parameters
         ----------
@@ -138,40 +154,35 @@ class EcoVectorIndex:
         asked = [prepare(vector, state.space.dimension, state.space.design.metric) for vector in vectors]
         how = self._efforts.of(state, query)
         few = self._few(connection, query)
-        if state.space.design.compact and few is None:
-            return [self._search_compact(connection, state, query, how, one) for one in asked]
-        searches = [Search(query, how, one, state.space) for one in asked]
-        if few is not None:
-            return [exact(connection, few, search, one) for search, one in zip(searches, asked, strict=True)]
-        enough: set[int] = set()
-        going = (
-            {place: probes(state.centroids, one, state.likely) for place, one in enumerate(asked)} if query.k else {}
-        )
-        while going:
-            for cluster, places in _round(going).items():
-                bodies = self._memory.bodies(connection, cluster, state.version)
-                for place in places:
-                    with _told(connection):
-                        done = searches[place].probe(connection, cluster, bodies)
-                    if done:
-                        enough.add(place)
-                        del going[place]
         with _told(connection):
+            if state.space.design.compact and few is None:
+                begun = (CompactSearch(connection, self._memory, state, query, how, asked=one) for one in asked)
+                return list(self._search_compact_many(connection, query, how, begun))
+            searches = [Search(query, how, one, state.space) for one in asked]
+            if few is not None:
+                return [exact(connection, few, search, one) for search, one in zip(searches, asked, strict=True)]
+            enough = probe_all(connection, self._memory, state, searches, asked) if query.k else set()
             return [
-                search.finish(connection, how.stopped, self._memory.ahead)
+                one.finish(connection, how.stopped, self._memory.ahead)
                 if place in enough
-                else self._all_searched(connection, query, search, asked[place])
-                for place, search in enumerate(searches)
+                else self._all_searched(connection, query, one, asked[place])
+                for place, one in enumerate(searches)
             ]
 
-    def _search_compact(
-        self, connection: Connection, state: State, query: Query, how: Effort, asked: Float32
-    ) -> Neighbours:
-        with _told(connection):
-            way = CompactSearch(connection, self._memory, state, query, how, asked=asked)
-            if way.run() == "enough":
-                return way.search.finish(connection, how.stopped, self._memory.ahead)
-            return self._all_searched(connection, query, way.search, asked)
+    def _search_compact(self, connection: Connection, query: Query, how: Effort, way: CompactSearch) -> Neighbours:
+        if way.run() == "enough":
+            return way.search.finish(connection, how.stopped, self._memory.ahead)
+        return self._all_searched(connection, query, way.search, way.asked)
+
+    def _search_compact_many(
+        self, connection: Connection, query: Query, how: Effort, begun: Iterator[CompactSearch]
+    ) -> Iterator[Neighbours]:
+        for ways in run_all(begun, at_once(query, how)):
+            if any(way.search.cuts_ties for way in ways):
+                yield from (self._search_compact(connection, query, how, way) for way in ways)
+            else:
+                stopped = [how.stopped if way.came == "enough" else "all" for way in ways]
+                yield from finish_many(connection, [way.search for way in ways], stopped, self._memory.ahead)
 
     def close(self) -> None:
         """Let go of the file. A later search opens it again."""
@@ -367,18 +378,6 @@ class EcoVectorIndex:
         if state is None:
             raise InputError("the index holds nothing", "insert vectors first")
         return state
-
-
-def _round(going: dict[int, Iterator[int]]) -> dict[int, list[int]]:
-    """The next probe of every search that goes on, by cluster; those without one are taken out."""
-    wanted: dict[int, list[int]] = {}
-    for place in list(going):
-        cluster = next(going[place], None)
-        if cluster is None:
-            del going[place]
-        else:
-            wanted.setdefault(cluster, []).append(place)
-    return wanted
 
 
 def _about(connection: Connection, state: State) -> int:

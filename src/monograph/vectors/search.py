@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -243,15 +243,21 @@ class Search:
 
     def finish(self, connection: Connection, stopped: str, ahead: Prefetcher) -> Neighbours:
         """The k best, compared exactly unless that was not asked."""
+        items, scores = self._best(connection)
+        if self._query.rerank:
+            memos = items.tolist()
+            ahead.memos(connection, memos)
+            items, scores = _compared(connection, memos, self._asked, self._design.metric)
+        return _neighbours(items, scores, self._asked, self, stopped)
+
+    def _best(self, connection: Connection) -> tuple[Int64, Float32]:
+        """What was found by codes, as far as it may be among the k best."""
         items, scores = self.pool.ids, self.pool.scores
         if self._certain >= self._query.k:
             items, scores = items[: self._certain], scores[: self._certain]
         if not self.by_value and not (self._query.rerank and self._query.ties):
             items, scores = self._by_value(connection, items)
-        if self._query.rerank:
-            ahead.memos(connection, items.tolist())
-            items, scores = _compared(connection, items.tolist(), self._asked, self._design.metric)
-        return _neighbours(items, scores, self._asked, self, stopped)
+        return items, scores
 
     def _by_value(self, connection: Connection, items: Int64) -> tuple[Int64, Float32]:
         """The best of what compact codes found, by codes of a byte a value."""
@@ -288,6 +294,21 @@ class Search:
         return int((scores >= scores[k - 1]).sum())
 
 
+def finish_many(
+    connection: Connection, searches: Sequence[Search], stopped: Sequence[str], ahead: Prefetcher
+) -> list[Neighbours]:
+    """What :meth:`Search.finish` gives for each search of one query, to the same bit; vectors are read once."""
+    best = [one._best(connection) for one in searches]
+    if searches and searches[0]._query.rerank:
+        ahead.memos(connection, np.concatenate([items for items, _ in best]).tolist())
+        asked = np.stack([one._asked for one in searches])
+        best = _compared_many(connection, [items for items, _ in best], asked, searches[0].design.metric)
+    return [
+        _neighbours(items, scores, one._asked, one, why)
+        for one, why, (items, scores) in zip(searches, stopped, best, strict=True)
+    ]
+
+
 def exact(connection: Connection, memos: list[int], search: Search, asked: Float32) -> Neighbours:
     """The k nearest of some memo rows, each compared by its vector as stored."""
     items, scores = _compared(connection, memos, asked, search.design.metric)
@@ -306,11 +327,29 @@ def _compared(connection: Connection, memos: list[int], asked: Float32, metric: 
     return rows[order], scores[order]
 
 
+def _compared_many(
+    connection: Connection, items: Sequence[Int64], asked: Float32, metric: Metric
+) -> list[tuple[Int64, Float32]]:
+    """Memo rows of each query, by their exact scores: as :func:`_compared`, in one piece."""
+    wanted = np.concatenate(items)
+    whose = np.repeat(np.arange(len(items)), [len(some) for some in items])
+    held, vectors = stored_vectors.load(connection, np.unique(wanted).tolist(), asked.shape[1])
+    there = np.isin(wanted, held)
+    wanted, whose = wanted[there], whose[there]
+    sorted_by_row = np.argsort(held)
+    places = sorted_by_row[np.searchsorted(held, wanted, sorter=sorted_by_row)]
+    scores = _scores(vectors[places], asked[whose], metric)
+    order = np.lexsort((wanted, -scores, whose))
+    ends = np.cumsum(np.bincount(whose, minlength=len(items)))[:-1]
+    return list(zip(np.split(wanted[order], ends), np.split(scores[order], ends), strict=True))
+
+
 def _scores(vectors: Float32, asked: Float32, metric: Metric) -> Float32:
     scores: Float32 = inner_products(vectors, asked)
     if metric != "inner_product":
         squares: Float32 = inner_products(vectors, vectors)
-        scores = (scores / np.sqrt(squares) if metric == "cosine" else scores - 0.5 * squares).astype(np.float32)
+        told = scores / np.sqrt(squares) if metric == "cosine" else scores - 0.5 * squares
+        scores = told.astype(np.float32, copy=False)
     return scores
 
 

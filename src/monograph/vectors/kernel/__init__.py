@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from monograph.values import Float32
 from monograph.vectors.kernel import reference, reference_codes, reference_graph
-from monograph.vectors.kernel.course import ALL, ENOUGH, PAUSED, Arena, Course, Rule
+from monograph.vectors.kernel.course import ALL, ENOUGH, PAUSED, Arena, Course, Rule, run_many
 from monograph.vectors.kernel.faults import KERNEL_ERRORS, SEARCHED, DamagedBytes, ours
 from monograph.vectors.kernel.pool import Pool
 
@@ -47,6 +47,7 @@ __all__ = [
     "graph_check",
     "graph_insert",
     "graph_remove",
+    "run_many",
     "scan",
     "top_k",
     "walk",

@@ -14,9 +14,7 @@ constexpr std::size_t FIRST = 48;
 } // namespace
 
 Course::Course(const Arena &arena, const float *query, const Pool &given, std::size_t k, Rule rule, const Bitmap &allowed)
-    : pool(given), arena_(arena), k_(k), rule_(std::move(rule)), allowed_(allowed), query_(query, arena.centroids().d) {
-    query_.tables.emplace(query, arena.centroids().d, arena.rotation());
-}
+    : pool(given), arena_(arena), k_(k), rule_(std::move(rule)), allowed_(allowed), query_(query, arena.centroids().d) {}
 
 // The nearest few of all, in order: what passes the last of those so far is gathered, and cut down when there is much.
 std::vector<Scored> Course::nearest(std::size_t count) const {
@@ -53,6 +51,8 @@ void Course::order(std::size_t count) {
 }
 
 std::int64_t Course::run(std::int64_t most) {
+    // Not where a course is made: other threads wait for that.
+    if (!query_.tables) query_.tables.emplace(query_.floats.data(), query_.floats.size(), arena_.rotation());
     for (;;) {
         if (enough_) return ENOUGH;
         const auto at = static_cast<std::size_t>(loads);

@@ -175,6 +175,19 @@ class Course:
         return []
 
 
+def run_many(courses: list[Course], loads: int, threads: int, worth: int) -> list[int]:
+    """See :func:`monograph.vectors.kernel.run_many`: here one goes after the other."""
+    if not isinstance(courses, list) or not all(isinstance(course, Course) for course in courses):
+        raise TypeError("courses must be a list of courses")
+    if threads < 1:
+        raise ValueError(f"threads is {threads}: give 1 or more")
+    if worth < 0:
+        raise ValueError(f"worth is {worth}: give 0 or more")
+    if len(set(map(id, courses))) < len(courses):
+        raise ValueError("a course is there twice")
+    return [course.run(loads) for course in courses]
+
+
 def _ordered(scores: Float32) -> Float32:
     """What is not a number stands behind all that are: a checksum does not say that stored bytes make sense."""
     return np.where(np.isnan(scores), np.float32(-np.inf), scores)

@@ -1,0 +1,164 @@
+"""Queries a second where many are asked at once, ours beside hnswlib's: of eight threads, and of one call for all.
+
+``python benchmarks/vector_threads.py --vectors 20000`` measures sentences with static word vectors in a minute and
+shows the table; ``make bench-vectors`` measures the real set. Both indexes are asked in one process, by turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import vector_data
+from machine import machine, show
+from monograph.store.database import Database
+from monograph.vectors.index import EcoVectorIndex
+from monograph.vectors.kernel.course import processors
+from monograph.vectors.search import Query
+from vector_report import THREADS_HEADINGS, threads_rows
+from vector_rivals import RIVALS
+
+K = 10
+THREADS = 8
+TARGETS = (0.8, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995)
+WIDTHS = (10, 20, 30, 40, 60, 80, 120, 200, 300)
+ASKED = 2_000
+"""Queries of which a rate is told; fewer are asked over and over."""
+Results = dict[str, Any]
+Rows = Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """An index at one of its settings: how it is asked one query, and many."""
+
+    name: str
+    dial: float
+    one: Callable[[Any], Sequence[int]]
+    many: Callable[[Any], Rows]
+
+
+@contextmanager
+def ours(base: Any, folder: Path) -> Iterator[list[Setting]]:
+    """Our index, every thread with a connection of its own."""
+    RIVALS["Monograph"].build(base, "cosine", folder)
+    database, asked = Database(folder / "index.mono"), Query(K)
+
+    def setting(target: float) -> Setting:
+        index = EcoVectorIndex(target_recall=target)
+
+        def one(query: Any) -> Sequence[int]:
+            with database.read() as connection:
+                return [row - 1 for row in index.search(connection, query, asked).items]
+
+        def many(queries: Any) -> Rows:
+            with database.read() as connection:
+                return [[row - 1 for row in found.items] for found in index.search_many(connection, queries, asked)]
+
+        return Setting("Monograph", target, one, many)
+
+    yield [setting(target) for target in TARGETS]
+    database.close()
+
+
+def hnswlib_settings(base: Any) -> list[Setting]:
+    """Hnswlib, which is told of its setting before it is asked."""
+    import hnswlib
+
+    index = hnswlib.Index("ip", base.shape[1])
+    index.init_index(len(base), M=16, ef_construction=200, random_seed=1)
+    index.add_items(base, num_threads=processors())
+
+    def setting(ef: int) -> Setting:
+        def one(query: Any) -> Sequence[int]:
+            return index.knn_query(query, K, num_threads=1)[0][0].tolist()  # type: ignore[no-any-return]
+
+        def many(queries: Any) -> Rows:
+            index.set_ef(ef)
+            return index.knn_query(queries, K, num_threads=processors())[0].tolist()  # type: ignore[no-any-return]
+
+        return Setting("hnswlib", ef, one, many)
+
+    return [setting(ef) for ef in WIDTHS]
+
+
+def threaded(setting: Setting, queries: Any) -> None:
+    """Ask by many threads, one query at a time each."""
+    failed: list[BaseException] = []
+
+    def ask(first: int) -> None:
+        try:
+            for query in queries[first::THREADS]:
+                setting.one(query)
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=ask, args=(first,)) for first in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failed:
+        raise failed[0]
+
+
+def rates(setting: Setting, queries: Any) -> dict[str, float]:
+    """Queries a second: of one thread, of eight, and of one call."""
+    ways: dict[str, Callable[[], object]] = {
+        "one": lambda: [setting.one(query) for query in queries],
+        "threads": lambda: threaded(setting, queries),
+        "batch": lambda: setting.many(queries),
+    }
+    told = {}
+    for name, way in ways.items():
+        begun = time.perf_counter()
+        way()
+        told[name] = len(queries) / (time.perf_counter() - begun)
+    return told
+
+
+def measured(base: Any, queries: Any, truth: Any, rounds: int = 3) -> Results:
+    """Each setting's recall, and its best rates of some rounds, in which the settings take turns."""
+    asked = np.tile(queries, (-(-ASKED // len(queries)), 1))[:ASKED]
+    curves: dict[str, list[Results]] = {"Monograph": [], "hnswlib": []}
+    with tempfile.TemporaryDirectory() as folder, ours(base, Path(folder)) as settings:
+        every = [*settings, *hnswlib_settings(base)]
+        for setting in every:
+            found = setting.many(queries)
+            hits = [len(set(some) & set(best.tolist())) / K for some, best in zip(found, truth, strict=True)]
+            curves[setting.name].append({"dial": setting.dial, "recall": float(np.mean(hits))})
+        for _ in range(rounds):
+            for setting in every:
+                point = next(one for one in curves[setting.name] if one["dial"] == setting.dial)
+                setting.many(queries[:1])  # It keeps what was set last.
+                for name, rate in rates(setting, asked).items():
+                    point[name] = max(rate, point.get(name, 0.0))
+    return {"vectors": len(base), "dimension": base.shape[1], "processors": processors(), "curves": curves}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--vectors", type=int, default=20_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    made = vector_data.static(options.vectors)
+    scores = made.queries @ made.vectors.T
+    truth = np.argpartition(-scores, K, axis=1)[:, :K]
+    found = measured(made.vectors, made.queries, truth, options.rounds)
+    for name, curve in found["curves"].items():
+        rows = [[f"{point[one]:,.3f}" for one in ("dial", "recall", "one", "threads", "batch")] for point in curve]
+        show(name, ["dial", "recall@10", "one thread", f"{THREADS} threads", "batch"], rows)
+    show(f"{made.recipe}; {machine()}", THREADS_HEADINGS, threads_rows(found))
+
+
+if __name__ == "__main__":
+    main()
