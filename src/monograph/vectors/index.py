@@ -7,27 +7,28 @@ themselves are stored once, in the memo; clusters hold codes of them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import islice
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from monograph.errors import DamagedFile, InputError
+from monograph.errors import InputError
 from monograph.store import clusters as store
 from monograph.store import vectors as stored_vectors
-from monograph.store.database import Connection, path_of
+from monograph.store.database import Connection
 from monograph.store.filters import Allowed
 from monograph.values import Float32, IndexStats, arguments
-from monograph.vectors import calibrate, cost, kernel, update
+from monograph.vectors import calibrate, cost, recode, update
 from monograph.vectors.calibrate import Calibration
 from monograph.vectors.compact import CompactSearch
-from monograph.vectors.design import DEFAULT_DESIGN, Design, Space
+from monograph.vectors.damage import told
+from monograph.vectors.design import DEFAULT_DESIGN, REBUILT_AT_ONCE, Design
 from monograph.vectors.efforts import Efforts
 from monograph.vectors.exact import ExactIndex
 from monograph.vectors.memory import Memory, State
-from monograph.vectors.search import Bits, Effort, Neighbours, Query, Search, exact, prepare, prepare_many, probes
+from monograph.vectors.placeable import placeable
+from monograph.vectors.search import Bits, Effort, Neighbours, Query, Search, exact, prepare, probes
 from monograph.vectors.update import Update
 
 Int64: TypeAlias = npt.NDArray[np.int64]
@@ -116,7 +117,7 @@ class EcoVectorIndex:
         search = Search(query, how, asked, state.space)
         bodies = self._memory.bodies
         order = probes(state.centroids, asked, state.likely) if query.k else iter(())
-        with _told(connection):
+        with told(connection):
             for cluster in self._announced(connection, order):
                 if search.probe(connection, cluster, bodies(connection, cluster, state.version)):
                     return search.finish(connection, how.stopped, self._memory.ahead)
@@ -151,12 +152,12 @@ class EcoVectorIndex:
             for cluster, places in _round(going).items():
                 bodies = self._memory.bodies(connection, cluster, state.version)
                 for place in places:
-                    with _told(connection):
+                    with told(connection):
                         done = searches[place].probe(connection, cluster, bodies)
                     if done:
                         enough.add(place)
                         del going[place]
-        with _told(connection):
+        with told(connection):
             return [
                 search.finish(connection, how.stopped, self._memory.ahead)
                 if place in enough
@@ -167,7 +168,7 @@ class EcoVectorIndex:
     def _search_compact(
         self, connection: Connection, state: State, query: Query, how: Effort, asked: Float32
     ) -> Neighbours:
-        with _told(connection):
+        with told(connection):
             way = CompactSearch(connection, self._memory, state, query, how, asked=asked)
             if way.run() == "enough":
                 return way.search.finish(connection, how.stopped, self._memory.ahead)
@@ -204,12 +205,13 @@ class EcoVectorIndex:
 
     def _allowed_memos(self, connection: Connection, query: Query) -> list[int]:
         """The memo rows of all vectors that may be found."""
+        number = store.number_of(connection, self.space)
         if query.allowed is None:
-            return [one.memo for one in store.every_placement(connection, self.space) if one.first]
+            return [one.memo for one in store.every_placement(connection, number) if one.first]
         held = np.flatnonzero(query.allowed)  # Rows may be few, and far from each other.
         places = np.flatnonzero(np.unpackbits(query.allowed[held], bitorder="little"))
         rows = (held[places >> 3] * 8 + (places & 7)).tolist()
-        return [one.memo for one in store.placements(connection, self.space, rows).values() if one.first]
+        return [one.memo for one in store.placements(connection, number, rows).values() if one.first]
 
     def settle(self, connection: Connection) -> None:
         """Bring the index up to date with the vectors that the file's rows use. To be called before every commit.
@@ -224,7 +226,7 @@ class EcoVectorIndex:
         stale = store.take_stale(connection, self.space)
         wanted, vectors = stored_vectors.load_any(connection, stale.wanted)
         state = self._state(connection)
-        left = 0 if state is None else _about(connection, state) - len(stale.unwanted)
+        left = 0 if state is None else state.count(connection) - len(stale.unwanted)
         if state is None or vectors.shape[1] not in (0, state.space.dimension) or len(wanted) > left:
             self.rebuild(connection)
             return
@@ -253,10 +255,12 @@ class EcoVectorIndex:
         if store.header(connection, self.space) is None:
             self._begin(connection, vectors.shape[1], self.design.grown(len(memos)))
         state = self._must(connection)
-        memos, vectors = self._placeable(connection, state.space, memos, vectors)
+        with told(connection):
+            recode.insert(connection, self.space, memos, vectors)
+        memos, vectors = placeable(connection, state.space, memos, vectors)
         if not len(memos):
             return
-        with _told(connection):
+        with told(connection):
             if not len(state.centroids):
                 update.build(connection, state.space, memos, vectors)
             else:
@@ -279,17 +283,20 @@ class EcoVectorIndex:
         if not memos:
             return
         state = self._must(connection)
-        with _told(connection):
+        with told(connection):
             changes = Update(connection, state.space, state.centroids)
             changes.delete(memos)
             changes.finish()
+            recode.delete(connection, self.space, memos)
 
     def fold(self, connection: Connection) -> None:
         """Write clusters anew without deleted entries, so that no trace of them is left in their rows."""
+        with told(connection):
+            recode.fold(connection, self.space)
         if store.header(connection, self.space) is None:
             return
         state = self._must(connection)
-        with _told(connection):
+        with told(connection):
             changes = Update(connection, state.space, state.centroids)
             changes.fold()
             changes.finish()
@@ -303,10 +310,11 @@ class EcoVectorIndex:
     def _grow(self, connection: Connection) -> bool:
         """Make the index anew where it has come to hold so many vectors that another design is better for them."""
         state = self._must(connection)
-        design = state.space.design.grown(_about(connection, state))
-        if design == state.space.design:
+        count = state.count(connection)
+        design = state.space.design.grown(count)
+        if design == state.space.design or count >= REBUILT_AT_ONCE:
             return False
-        memos = [one.memo for one in store.every_placement(connection, self.space)]
+        memos = [one.memo for one in store.every_placement(connection, state.space.number)]
         held, vectors = stored_vectors.load(connection, memos, state.space.dimension)
         store.clear(connection, self.space)
         self._begin(connection, state.space.dimension, design)
@@ -316,18 +324,9 @@ class EcoVectorIndex:
     def _begin(self, connection: Connection, dimension: int, design: Design) -> None:
         store.put_header(connection, self.space, dimension, design.to_json(), Calibration().to_json())
 
-    def _placeable(self, connection: Connection, space: Space, memos: Int64, vectors: Float32) -> tuple[Int64, Float32]:
-        """Vectors without those that have no direction, whose placement says so."""
-        if space.design.metric == "cosine":
-            some = vectors.any(axis=1)
-            nowhere = memos[~some].tolist()
-            store.place(connection, self.space, (store.Placement(memo, 0, 0) for memo in nowhere))
-            memos, vectors = memos[some], vectors[some]
-        return memos, prepare_many(vectors, space.dimension, space.design.metric)
-
     def _recalibrate(self, connection: Connection) -> None:
         state = self._must(connection)
-        count = _about(connection, state)
+        count = state.count(connection)
         before = state.calibration.vectors
         if before and max(count, before) < STALE_CALIBRATION * min(count, before):
             return
@@ -339,8 +338,9 @@ class EcoVectorIndex:
         state = self._state(connection)
         if state is None:
             return IndexStats(0, 0, 0, 0, 0, 0, None, self.target_recall)
-        sizes = store.sizes(connection, self.space).values()
-        count, clusters = store.count(connection, self.space), len(state.centroids)
+        number = state.space.number
+        sizes = store.sizes(connection, number).values()
+        count, clusters = store.count(connection, number), len(state.centroids)
         copies = 2 if state.space.design.double else 1
         shape = cost.Shape(count, state.space.dimension, clusters, probes=0, copies=copies)
         expected = state.calibration.point(10, self.target_recall)
@@ -357,10 +357,8 @@ class EcoVectorIndex:
         )
 
     def _state(self, connection: Connection) -> State | None:
-        try:
+        with told(connection):
             return self._memory.state(connection)
-        except kernel.DamagedBytes as fault:
-            raise _damaged(connection, str(fault)) from None
 
     def _must(self, connection: Connection) -> State:
         state = self._state(connection)
@@ -379,22 +377,3 @@ def _round(going: dict[int, Iterator[int]]) -> dict[int, list[int]]:
         else:
             wanted.setdefault(cluster, []).append(place)
     return wanted
-
-
-def _about(connection: Connection, state: State) -> int:
-    """Vectors of an index, counted by its clusters' entries: exact but where a lone cluster holds each once."""
-    copies = 2 if state.space.design.double and len(state.centroids) > 1 else 1
-    return store.count_entries(connection, state.space.number) // copies
-
-
-@contextmanager
-def _told(connection: Connection) -> Iterator[None]:
-    try:
-        yield
-    except kernel.DamagedBytes as fault:
-        raise _damaged(connection, str(fault)) from None
-
-
-def _damaged(connection: Connection, fault: str) -> DamagedFile:
-    path = path_of(connection)
-    return DamagedFile(f"{path}: the vector index is damaged: {fault}", f"monograph check {path} --repair")
