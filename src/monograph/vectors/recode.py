@@ -60,7 +60,7 @@ def owed(connection: Connection, space: int, design: Design) -> int:
     count = state.count(connection)
     if not design.supersedes(state.space.design, count):
         return 0
-    made = _state(connection, space + BESIDE)
+    made = _made(connection, space)
     return count if made is None else max(1, count - made.count(connection))
 
 
@@ -77,7 +77,7 @@ def begin(connection: Connection, space: int, design: Design) -> Making | None:
     if state is None or not count:
         store.remove_index(connection, space + BESIDE)
         return None
-    if store.header(connection, space + BESIDE) is None:
+    if _made(connection, space) is None:
         _put(connection, space, replace(state.space, design=design.grown(state.count(connection))), state.centroids)
     return Making(space, store.versions(connection, space + BESIDE)[1])
 
@@ -106,7 +106,7 @@ def code(connection: Connection, making: Making, memos: Sequence[int]) -> bool:
     """
     if not making.is_there(connection):
         return False
-    old, new = _state(connection, making.space), _state(connection, making.space + BESIDE)
+    old, new = _state(connection, making.space), _made(connection, making.space)
     if old is None or new is None:
         return False
     placed = store.placements(connection, old.space.number, memos)
@@ -122,7 +122,7 @@ def code(connection: Connection, making: Making, memos: Sequence[int]) -> bool:
 
 def insert(connection: Connection, space: int, memos: Int64, vectors: Float32) -> None:
     """Put vectors that come to an index into the one in the making, if there is one."""
-    made = _state(connection, space + BESIDE)
+    made = _made(connection, space)
     if made is not None:
         memos, vectors = placeable(connection, made.space, memos, vectors)
         _insert(connection, made.space, memos, vectors, {})
@@ -130,7 +130,7 @@ def insert(connection: Connection, space: int, memos: Int64, vectors: Float32) -
 
 def delete(connection: Connection, space: int, memos: Sequence[int]) -> None:
     """Take vectors that leave an index out of the one in the making, if there is one."""
-    made = _state(connection, space + BESIDE)
+    made = _made(connection, space)
     if made is None:
         return
     number = made.space.number
@@ -152,7 +152,7 @@ def delete(connection: Connection, space: int, memos: Sequence[int]) -> None:
 def fold(connection: Connection, space: int) -> None:
     """Leave no trace of what was deleted: neither in the index in the making, nor of one whose place was taken."""
     store.remove_index(connection, space + BEFORE)
-    made = _state(connection, space + BESIDE)
+    made = _made(connection, space)
     if made is None:
         return
     for cluster, size in store.sizes(connection, made.space.number).items():
@@ -163,7 +163,7 @@ def fold(connection: Connection, space: int) -> None:
 
 def measure(connection: Connection, making: Making) -> Calibration | None:
     """Calibrate an index in the making; None where it is none any more."""
-    state = _state(connection, making.space + BESIDE) if making.is_there(connection) else None
+    state = _made(connection, making.space) if making.is_there(connection) else None
     if state is None:
         return None
     return calibrate.measure(connection, state.space, state.centroids, state.count(connection))
@@ -190,6 +190,12 @@ def _state(connection: Connection, space: int) -> State | None:
         return memory.state(connection)
     finally:
         memory.ahead.close()
+
+
+def _made(connection: Connection, space: int) -> State | None:
+    """The index in the making, if there is one; one that has lost its clusters is none."""
+    made = _state(connection, space + BESIDE)
+    return made if made is not None and len(made.centroids) else None
 
 
 def _like(connection: Connection, old: Space, new: Space, due: dict[int, Placement]) -> dict[int, Placement]:
