@@ -88,7 +88,7 @@ def test_the_codes_of_vectors_are_owed_until_they_are_made(
     with Monograph.open(path) as monograph:
         first, before = found(), monograph.stats().owed.vectors
         assert before >= 3
-        monograph.add([Document("A new note about the clock.", id="new")])
+        monograph.add([Document("Herring is sold on the pier.", id="new")])
         assert stored_as() == "int8"
         assert monograph.stats().owed.vectors > before
         assert found() == first
