@@ -311,7 +311,7 @@ from monograph.vectors import design
 from monograph.write import recode_vectors
 design.MANY = {few}
 recode_vectors.VECTORS_AT_ONCE = 90
-beside._CLUSTERS_AT_ONCE = 2
+beside._CLUSTERS_AT_ONCE = 10
 with Monograph.open({path!r}) as monograph:
     monograph.vectors.build()
 """

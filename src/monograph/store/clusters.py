@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -380,7 +381,7 @@ def sample(connection: Connection, space: int, size: int) -> list[int]:
     """Memo rows of an index, evenly spread: about ``size`` of them."""
     step = max(1, count(connection, space) // size)
     found = connection.execute("SELECT memo FROM placements WHERE space = ? AND first > 0 ORDER BY memo", (space,))
-    return [memo for (memo,) in found.fetchall()[::step]]
+    return [memo for (memo,) in islice(found, 0, None, step)]
 
 
 def highest(connection: Connection, space: int) -> int:
