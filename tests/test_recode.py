@@ -214,6 +214,8 @@ class Interleaved:
 
     def compare(self, folder: Path) -> None:
         """Hold it, coded to the end, against one that is made of the same vectors at once, and against all of them."""
+        for kind in ("code", "exchange"):  # Who coded goes on from what was lacking when it began.
+            self.do(kind, 0, MEMOS)
         recode_vectors.recode(self.database, [self.index])
         fresh = Database(folder / "fresh.mono")
         rows = np.array(sorted(self.alive), dtype=np.int64)
@@ -252,6 +254,7 @@ def test_it_is_a_fresh_build_whatever_came_between(
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         patch.setattr(designs, "MANY", FEW)
         made = Interleaved(Path(folder), metric, double)
+        made.do("begin", 0, 0)
         for kind, seed, count in acts:
             made.do(kind, seed, count)
         made.compare(Path(folder))
