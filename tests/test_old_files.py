@@ -13,6 +13,7 @@ from monograph import Document, Monograph
 from monograph.derive.extract.pattern import PatternExtractor
 from monograph.errors import DamagedFile
 from monograph.store import schema
+from monograph.vectors import design
 
 OLD_FILES = sorted((Path(__file__).parent / "data").glob("format-*.mono"))
 
@@ -68,6 +69,34 @@ def test_names_that_were_to_be_resolved_by_signature_are_by_name(tmp_path: Path)
     assert len(marked) >= 2
     with Monograph.open(path, read_only=False) as monograph, monograph._file.database.read() as connection:
         assert connection.execute("SELECT * FROM unresolved").fetchall() == marked
+
+
+@pytest.mark.parametrize("old", OLD_FILES[1:], ids=lambda path: path.stem)
+def test_the_codes_of_vectors_are_owed_until_they_are_made(
+    old: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(design, "MANY", 2)
+    path = Path(shutil.copy(old, tmp_path))
+
+    def stored_as() -> str:
+        with monograph._file.database.read() as connection:
+            return monograph._file.chunk_index._must(connection).space.design.precision
+
+    def found() -> str:
+        return monograph.search("who wound the clock?", 1, how="dense")[0].chunk.document_id
+
+    with Monograph.open(path) as monograph:
+        first, before = found(), monograph.stats().owed.vectors
+        assert before >= 3
+        monograph.add([Document("Herring is sold on the pier.", id="new")])
+        assert stored_as() == "int8"
+        assert monograph.stats().owed.vectors > before
+        assert found() == first
+        assert monograph.vectors.build().recoded > before
+        assert stored_as() == "bits2"
+        assert monograph.stats().owed.vectors == 0
+        assert found() == first
+        assert monograph.check() == []
 
 
 @pytest.mark.parametrize("old", OLD_FILES, ids=lambda path: path.stem)

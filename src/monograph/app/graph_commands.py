@@ -14,7 +14,7 @@ from monograph.app.command import ApiKeyOption, FileArgument, HtmlOption, JsonOp
 from monograph.app.trust import opened
 from monograph.errors import InputError
 from monograph.library import Monograph
-from monograph.values import Cost, Document, Hit, Neighbourhood, StoredChunk
+from monograph.values import Cost, Document, Hit, Neighbourhood, OnProgress, Report, StoredChunk
 from monograph.values import Path as Way
 
 
@@ -118,23 +118,30 @@ def build(
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Make what FILE makes when it is first asked for.
+    """Make what FILE has not made yet.
 
     A file that came from a framework's vector store has no graph, and nothing to find substrings by, until somebody
-    wants them. Others may read and write meanwhile; interrupt it at any time, and the next one goes on from there.
+    wants them; a large one of an earlier version has codes of vectors that take more room and time than today's. Others
+    may read and write meanwhile; interrupt it at any time, and the next one goes on from there.
     """
     with outcome(as_json=json_output):
         with (
             opened(file, trust=trust, create=False) as monograph,
             output.progress_bar("build", quiet=unseen(json_output)) as on_progress,
         ):
-            result = monograph.graph.price() if dry_run else monograph.graph.build(progress=on_progress)
+            result = monograph.graph.price() if dry_run else _build(monograph, on_progress)
         if json_output:
             output.print_json(result)
         elif isinstance(result, Cost):
             output.print_cost(result)
         else:
             output.print_report(result, str(file))
+
+
+def _build(monograph: Monograph, on_progress: OnProgress | None) -> Report:
+    coded = monograph.vectors.build(progress=on_progress)
+    made = monograph.graph.build(progress=on_progress)
+    return replace(made, recoded=coded.recoded, seconds=made.seconds + coded.seconds)
 
 
 def draw_answers(monograph: Monograph, query: str, hits: Sequence[Hit], path: Path, *, quiet: bool) -> None:

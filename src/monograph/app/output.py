@@ -152,7 +152,7 @@ def print_plan(plan: Plan) -> None:
     if plan.cost is not None:
         print_cost(plan.cost)
     if plan.owed:
-        out.print(f"made when first asked for: {owed(plan.owed)}")
+        out.print(f"not made yet: {owed(plan.owed)}")
 
 
 def print_cost(cost: Cost) -> None:
@@ -168,8 +168,12 @@ def print_cost(cost: Cost) -> None:
 
 def owed(waiting: Owed) -> str:
     """What is not made yet, in words."""
-    parts = (f"the graph of {waiting.graph:,} documents", f"the trigrams of {waiting.substrings:,}")
-    return ", ".join(part for part, one in zip(parts, (waiting.graph, waiting.substrings), strict=True) if one)
+    parts = (
+        (waiting.graph, f"the graph of {waiting.graph:,} documents"),
+        (waiting.substrings, f"the trigrams of {waiting.substrings:,}"),
+        (waiting.vectors, f"smaller codes of {waiting.vectors:,} vectors"),
+    )
+    return ", ".join(part for one, part in parts if one)
 
 
 def print_moves(moves: Sequence[Move]) -> None:
@@ -191,6 +195,7 @@ def print_report(report: Report, path: str) -> None:
         f"{report.embedded} embedded, {report.remembered} remembered; "
         + (f"{extracted}; " if report.extracted or report.fell_back else "")
         + (f"{report.summarized} summarized; " if report.summarized else "")
+        + (f"{report.recoded} coded anew; " if report.recoded else "")
         + f"{report.seconds:.2f} s"
     )
 

@@ -38,7 +38,7 @@ def print_stats(stats: Stats) -> None:
     out.print(f"{stats.path}  format {stats.format}  {made_with}")
     out.print(made)
     if stats.owed:
-        out.print(f"made when first asked for: {owed(stats.owed)}; now: monograph build {visible(stats.path)}")
+        out.print(f"not made yet: {owed(stats.owed)}; now: monograph build {visible(stats.path)}")
 
 
 def _index_rows(index: IndexStats) -> list[tuple[str, str]]:

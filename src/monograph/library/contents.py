@@ -22,7 +22,7 @@ def stats_of(file: OpenFile) -> Stats:
         sizes = stats.sizes(connection)
         index = file.chunk_index.stats(connection)
         shape = measure(connection)
-        owed = on_demand.owed(connection)
+        owed = on_demand.owed(connection, file.indexes)
     summarizer = configuration.SUMMARIZER.known(file.database)
     embedder = configuration.EMBEDDER.known(file.database)
     extractor = configuration.EXTRACTOR.known(file.database)

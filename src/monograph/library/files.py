@@ -65,7 +65,7 @@ class Files:
             self._file.database, _paths(sources), verify=verify, prune=prune, follow_links=follow_links
         )
         with self._file.database.read() as connection:
-            made = replace(made, owed=on_demand.owed(connection))
+            made = replace(made, owed=on_demand.owed(connection, self._file.indexes))
         return pricing.price(self._file.pipeline(), made, limits, progress) if price else made
 
     def apply(

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from monograph.store import checksums, failures, settings
 from monograph.store.checksums import checksum
-from monograph.store.clusters import CHUNKS, SUMMARIES
+from monograph.store.clusters import SPACES
 from monograph.store.database import Connection
 from monograph.values import Finding
 
@@ -26,7 +26,7 @@ _ROWS = (
     (
         "vector_indexes/",
         f"""SELECT space, dimension, CAST(design AS BLOB), CAST(calibration AS BLOB) FROM vector_indexes
-        WHERE space IN ({CHUNKS}, {SUMMARIES})""",  # noqa: S608 - constants
+        WHERE space IN {SPACES}""",  # noqa: S608 - constants
     ),
     ("trees", "SELECT '', planes FROM trees"),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -19,14 +20,24 @@ CHUNKS = 1
 """The space of chunk vectors."""
 SUMMARIES = 2
 """The space of the vectors of summaries."""
+BESIDE = 2
+"""What is being made to take the place of an index has its space and this."""
+BEFORE = 4
+"""What is left of an index whose place was taken has its space and this."""
+SPACES = tuple(space + beside for beside in (0, BESIDE, BEFORE) for space in (CHUNKS, SUMMARIES))
+"""Every space that there can be."""
 
-_MEMBERS = {CHUNKS: "SELECT memo FROM vectors", SUMMARIES: "SELECT vector AS memo FROM nodes WHERE vector IS NOT NULL"}
+MEMBERS = {CHUNKS: "SELECT memo FROM vectors", SUMMARIES: "SELECT vector AS memo FROM nodes WHERE vector IS NOT NULL"}
 """The memo rows that belong to a space."""
 _BELONGS = {
     CHUNKS: "EXISTS (SELECT 1 FROM vectors AS v WHERE v.memo = u.memo)",
     SUMMARIES: "EXISTS (SELECT 1 FROM nodes AS n WHERE n.vector = u.memo)",
 }
 """Whether the memo row of ``u`` belongs to a space."""
+NUMBERS = "(SELECT number FROM vector_indexes)"
+"""What rows of the file's indexes have for their space."""
+OF_NONE = f"space NOT IN {NUMBERS}"
+"""Whether a row is of no index."""
 
 Int64 = npt.NDArray[np.int64]
 
@@ -36,7 +47,8 @@ class Header:
     """The row of an index; ``design`` and ``calibration`` are JSON of the index's own.
 
     ``version`` is another number after every change, ``structure`` after every change of the centroids. They are
-    numbers of chance: counted up, two changes of which one was rolled back would look alike.
+    numbers of chance: counted up, two changes of which one was rolled back would look alike. ``number`` is what the
+    rows of its clusters, placements and codes have for their space: it stays when the index comes to another.
     """
 
     dimension: int
@@ -44,6 +56,7 @@ class Header:
     calibration: str
     version: int
     structure: int
+    number: int
 
 
 class Placement(NamedTuple):
@@ -65,9 +78,19 @@ class Size:
 def header(connection: Connection, space: int) -> Header | None:
     """The row of an index, None before it is built."""
     row = connection.execute(
-        "SELECT dimension, design, calibration, version, structure FROM vector_indexes WHERE space = ?", (space,)
+        "SELECT dimension, design, calibration, version, structure, number FROM vector_indexes WHERE space = ?",
+        (space,),
     ).fetchone()
     return None if row is None else Header(*row)
+
+
+def number_of(connection: Connection, space: int) -> int:
+    """What the rows of an index have for their space; before it is built, what they are to have."""
+    found = connection.execute("SELECT space, number FROM vector_indexes").fetchall()
+    numbers = dict(found)
+    if space in numbers:
+        return int(numbers[space])
+    return space if space not in numbers.values() else max(*numbers.values(), *SPACES) + 1
 
 
 def versions(connection: Connection, space: int) -> tuple[int, int]:
@@ -79,10 +102,11 @@ def versions(connection: Connection, space: int) -> tuple[int, int]:
 def put_header(connection: Connection, space: int, dimension: int, design: str, calibration: str) -> None:
     """Set what a new index is like."""
     connection.execute(
-        "INSERT INTO vector_indexes VALUES (?, ?, ?, ?, random(), random())",
-        (space, dimension, design, calibration),
+        """INSERT INTO vector_indexes (space, dimension, design, calibration, version, structure, number)
+        VALUES (?, ?, ?, ?, random(), random(), ?)""",
+        (space, dimension, design, calibration, number_of(connection, space)),
     )
-    _seal(connection, space)
+    seal(connection, space)
 
 
 def put_calibration(connection: Connection, space: int, calibration: str) -> None:
@@ -90,10 +114,11 @@ def put_calibration(connection: Connection, space: int, calibration: str) -> Non
     connection.execute(
         "UPDATE vector_indexes SET calibration = ?, structure = random() WHERE space = ?", (calibration, space)
     )
-    _seal(connection, space)
+    seal(connection, space)
 
 
-def _seal(connection: Connection, space: int) -> None:
+def seal(connection: Connection, space: int) -> None:
+    """Note how an index is built."""
     checksums.put(connection, f"vector_indexes/{space}", *_written(connection, space))
 
 
@@ -111,11 +136,11 @@ def is_as_written(connection: Connection, space: int) -> bool:
     return checksums.holds(connection, f"vector_indexes/{space}", *_written(connection, space))
 
 
-def touch(connection: Connection, space: int, *, structure: bool) -> None:
+def touch(connection: Connection, number: int, *, structure: bool) -> None:
     """Tell readers that an index has changed, and whether its centroids have."""
-    connection.execute("UPDATE vector_indexes SET version = random() WHERE space = ?", (space,))
+    connection.execute("UPDATE vector_indexes SET version = random() WHERE number = ?", (number,))
     if structure:
-        connection.execute("UPDATE vector_indexes SET structure = random() WHERE space = ?", (space,))
+        connection.execute("UPDATE vector_indexes SET structure = random() WHERE number = ?", (number,))
 
 
 def searched_centroids(connection: Connection, space: int) -> tuple[bytes, bytes | None] | None:
@@ -277,36 +302,12 @@ def every_placement(connection: Connection, space: int) -> Iterator[Placement]:
     return map(Placement._make, connection.execute(query, (space,)))
 
 
-def count_missing(connection: Connection, space: int) -> int:
-    """Memo rows that belong to a space and have no placement."""
-    query = f"""SELECT count(DISTINCT memo) FROM ({_MEMBERS[space]}) AS v WHERE NOT EXISTS
-        (SELECT 1 FROM placements AS p WHERE p.space = ? AND p.memo = v.memo)"""  # noqa: S608 - constants
-    return int(connection.execute(query, (space,)).fetchone()[0])
-
-
-def count_unwanted(connection: Connection, space: int) -> int:
-    """Memo rows that have a placement in a space and do not belong to it."""
-    query = f"""SELECT count(*) FROM placements WHERE space = ? AND memo NOT IN ({_MEMBERS[space]})"""  # noqa: S608
-    return int(connection.execute(query, (space,)).fetchone()[0])
-
-
-def count_strays(connection: Connection) -> int:
-    """Parts and graphs of clusters that are not there, and clusters and placements of no space."""
-    query = f"""SELECT (SELECT count(*) FROM parts WHERE part / 2 NOT IN (SELECT cluster FROM clusters))
-        + (SELECT count(*) FROM cluster_graphs WHERE cluster NOT IN (SELECT cluster FROM clusters))
-        + (SELECT count(*) FROM clusters WHERE space NOT IN ({CHUNKS}, {SUMMARIES}))
-        + (SELECT count(*) FROM placements WHERE space NOT IN ({CHUNKS}, {SUMMARIES}))
-        + (SELECT count(*) FROM vector_indexes WHERE space NOT IN ({CHUNKS}, {SUMMARIES}))
-        + (SELECT count(*) FROM centroids WHERE space NOT IN ({CHUNKS}, {SUMMARIES}))
-        + (SELECT count(*) FROM codes WHERE place >> 32 NOT IN ({CHUNKS}, {SUMMARIES}))"""  # noqa: S608 - constants
-    return int(connection.execute(query).fetchone()[0])
-
-
 def drop_strays(connection: Connection) -> None:
-    """Take out what :func:`count_strays` counts."""
-    for table in ("clusters", "placements", "vector_indexes", "centroids"):
-        connection.execute(f"DELETE FROM {table} WHERE space NOT IN ({CHUNKS}, {SUMMARIES})")  # noqa: S608
-    connection.execute(f"DELETE FROM codes WHERE place >> 32 NOT IN ({CHUNKS}, {SUMMARIES})")  # noqa: S608
+    """Take out what is of no index: see :func:`monograph.store.check_clusters.count_strays`."""
+    connection.execute(f"DELETE FROM vector_indexes WHERE space NOT IN {SPACES}")  # noqa: S608 - constants
+    for table in ("clusters", "placements", "centroids"):
+        connection.execute(f"DELETE FROM {table} WHERE {OF_NONE}")  # noqa: S608 - constants
+    connection.execute(f"DELETE FROM codes WHERE place >> 32 NOT IN {NUMBERS}")  # noqa: S608 - constants
     connection.execute("DELETE FROM parts WHERE part / 2 NOT IN (SELECT cluster FROM clusters)")
     connection.execute("DELETE FROM cluster_graphs WHERE cluster NOT IN (SELECT cluster FROM clusters)")
 
@@ -324,12 +325,21 @@ def count_entries(connection: Connection, space: int) -> int:
 
 
 def clear(connection: Connection, space: int) -> None:
-    """Take an index out."""
+    """Take an index out, and what is being made to take its place."""
+    connection.execute("DELETE FROM unplaced WHERE space = ?", (space,))
+    for one in (space, space + BESIDE):
+        remove_index(connection, one)
+
+
+def remove_index(connection: Connection, space: int) -> None:
+    """Take out what is in a space."""
+    number = number_of(connection, space)
     for table in ("parts WHERE part / 2 IN", "cluster_graphs WHERE cluster IN"):
-        connection.execute(f"DELETE FROM {table} (SELECT cluster FROM clusters WHERE space = ?)", (space,))  # noqa: S608
-    for table in ("clusters", "centroids", "placements", "unplaced", "vector_indexes"):
-        connection.execute(f"DELETE FROM {table} WHERE space = ?", (space,))  # noqa: S608 - constants
-    codes.clear(connection, space)
+        connection.execute(f"DELETE FROM {table} (SELECT cluster FROM clusters WHERE space = ?)", (number,))  # noqa: S608
+    for table in ("clusters", "centroids", "placements"):
+        connection.execute(f"DELETE FROM {table} WHERE space = ?", (number,))  # noqa: S608 - constants
+    codes.clear(connection, number)
+    connection.execute("DELETE FROM vector_indexes WHERE space = ?", (space,))
     checksums.drop(connection, f"vector_indexes/{space}")
 
 
@@ -350,9 +360,9 @@ def take_stale(connection: Connection, space: int) -> Stale:
     """What has changed since the index was brought up to date; it counts as done with this."""
     rows = connection.execute(
         f"""SELECT memo, {_BELONGS[space]},
-            EXISTS (SELECT 1 FROM placements AS p WHERE p.space = u.space AND p.memo = u.memo)
+            EXISTS (SELECT 1 FROM placements AS p WHERE p.space = ? AND p.memo = u.memo)
         FROM unplaced AS u WHERE space = ?""",  # noqa: S608 - constants
-        (space,),
+        (number_of(connection, space), space),
     ).fetchall()
     connection.execute("DELETE FROM unplaced WHERE space = ?", (space,))
     return Stale(
@@ -363,7 +373,7 @@ def take_stale(connection: Connection, space: int) -> Stale:
 
 def members(connection: Connection, space: int = CHUNKS) -> list[int]:
     """Every memo row that belongs to a space, ascending."""
-    found = connection.execute(f"SELECT DISTINCT memo FROM ({_MEMBERS[space]}) ORDER BY memo")  # noqa: S608 - constants
+    found = connection.execute(f"SELECT DISTINCT memo FROM ({MEMBERS[space]}) ORDER BY memo")  # noqa: S608 - constants
     return [memo for (memo,) in found]
 
 
@@ -371,7 +381,7 @@ def sample(connection: Connection, space: int, size: int) -> list[int]:
     """Memo rows of an index, evenly spread: about ``size`` of them."""
     step = max(1, count(connection, space) // size)
     found = connection.execute("SELECT memo FROM placements WHERE space = ? AND first > 0 ORDER BY memo", (space,))
-    return [memo for (memo,) in found.fetchall()[::step]]
+    return [memo for (memo,) in islice(found, 0, None, step)]
 
 
 def highest(connection: Connection, space: int) -> int:

@@ -276,6 +276,10 @@ FORMAT_5 = (
     "CREATE TABLE checksums (name TEXT PRIMARY KEY, checksum INTEGER NOT NULL) WITHOUT ROWID",
     # The code that a vector of an index is compared by after compact ones: place = space << 32 | memo.
     "CREATE TABLE codes (place INTEGER PRIMARY KEY, body BLOB NOT NULL)",
+    # What rows of clusters, centroids, placements and codes have for their space. An index that is made beside another
+    # has a space and a number of its own; when it takes the other's place, only the spaces are exchanged.
+    "ALTER TABLE vector_indexes ADD COLUMN number INTEGER NOT NULL DEFAULT 0",
+    "UPDATE vector_indexes SET number = space",
     # Names whose heads may be out of date, one by one: a name that comes to a large group changes few heads in it. New
     # names come many at once, in one place (store.names.add), which marks them: a trigger that fires for each takes
     # longer than the names themselves.

@@ -84,16 +84,18 @@ class TreeStats:
 
 @dataclass(frozen=True, slots=True)
 class Owed:
-    """What a file makes when it is first asked for, and has not made yet: see ``archive.graph.build``.
+    """What a file has not made yet: see ``archive.graph.build`` and ``archive.vectors.build``.
 
-    Documents whose part of the ``graph``, and documents whose trigrams, which ``substrings`` are found by, are to come.
+    Documents whose part of the ``graph``, and documents whose trigrams, which ``substrings`` are found by, are to come:
+    they are made when they are first asked for. ``vectors`` have codes of an earlier version, and are found by those.
     """
 
     graph: int = 0
     substrings: int = 0
+    vectors: int = 0
 
     def __bool__(self) -> bool:
-        return bool(self.graph or self.substrings)
+        return bool(self.graph or self.substrings or self.vectors)
 
 
 NOTHING_OWED = Owed()

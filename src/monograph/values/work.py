@@ -117,8 +117,8 @@ class Plan:
     """What an apply would do: changes in order of uri, sources that cannot be read, and, when priced, the cost.
 
     ``roots`` are those that the changes belong to, where they lie now; ``moved`` those of them that lay elsewhere.
-    ``seen`` are the uris of files and folders that were looked through as a whole; ``owed`` is what the file makes when
-    it is first asked for, and has not made yet of what it holds: it is in no cost.
+    ``seen`` are the uris of files and folders that were looked through as a whole; ``owed`` is what the file
+    has not made yet of what it holds: it is in no cost.
     """
 
     changes: tuple[Change, ...]
@@ -142,7 +142,7 @@ class Report:
     ``embedded`` counts texts that the embedder was given, ``remembered`` those whose vector the memo already held;
     ``extracted`` chunks that the extractor was given, ``fell_back`` those of them that a model failed on, so that
     patterns were used; ``summarized`` counts summaries that were made; ``moved`` are roots that were
-    found in another place.
+    found in another place; ``recoded`` counts vectors whose codes were made anew.
     """
 
     added: int = 0
@@ -159,6 +159,7 @@ class Report:
     problems: tuple[Problem, ...] = ()
     summarized: int = 0
     moved: tuple[Move, ...] = ()
+    recoded: int = 0
 
 
 @dataclass(frozen=True, slots=True)

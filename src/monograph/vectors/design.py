@@ -14,6 +14,8 @@ Codes: TypeAlias = Precision | Literal["auto"]
 
 MANY = 5_000
 """Vectors from which on searches may stop early: below, seeing every cluster takes less than half a millisecond."""
+REBUILT_AT_ONCE = 20_000
+"""Vectors from which on an index is coded anew only when that is asked for: fewer take a second within a write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,11 @@ class Design:
         waits = self.precision == "auto" and self.cluster_search != "graph"
         return replace(self, precision="bits2") if waits and vectors >= MANY else self
 
+    def supersedes(self, held: Design, vectors: int) -> bool:
+        """Whether an index of so many vectors differs from one of this design by its codes of a byte alone."""
+        older = held.coded == "int8" and replace(held, precision=self.precision) == self
+        return older and self.grown(vectors).compact
+
     @property
     def coded(self) -> Precision:
         """Of the codes in the clusters, by now."""
@@ -133,7 +140,7 @@ DEFAULT_DESIGN = Design()
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """Which index of a file, and how it is built."""
+    """An index of a file by the number that its rows have, and how it is built."""
 
     number: int
     design: Design

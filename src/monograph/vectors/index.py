@@ -7,26 +7,27 @@ themselves are stored once, in the memo; clusters hold codes of them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import islice
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from monograph.errors import DamagedFile, InputError
+from monograph.errors import InputError
 from monograph.store import clusters as store
 from monograph.store import vectors as stored_vectors
-from monograph.store.database import Connection, path_of
+from monograph.store.database import Connection
 from monograph.store.filters import Allowed
 from monograph.values import Float32, IndexStats, arguments
-from monograph.vectors import calibrate, cost, kernel, update
+from monograph.vectors import calibrate, cost, recode, update
 from monograph.vectors.calibrate import Calibration
 from monograph.vectors.compact import CompactSearch, at_once, run_all
-from monograph.vectors.design import DEFAULT_DESIGN, Design, Space
+from monograph.vectors.damage import told
+from monograph.vectors.design import DEFAULT_DESIGN, REBUILT_AT_ONCE, Design
 from monograph.vectors.efforts import Efforts
 from monograph.vectors.exact import ExactIndex
 from monograph.vectors.memory import Memory, State
+from monograph.vectors.placeable import placeable
 from monograph.vectors.rounds import probe_all
 from monograph.vectors.search import (
     Bits,
@@ -37,7 +38,6 @@ from monograph.vectors.search import (
     exact,
     finish_many,
     prepare,
-    prepare_many,
     probes,
 )
 from monograph.vectors.update import Update
@@ -124,13 +124,13 @@ class EcoVectorIndex:
         if few is not None:
             return exact(connection, few, Search(query, how, asked, state.space), asked)
         if state.space.design.compact:
-            with _told(connection):
+            with told(connection):
                 way = CompactSearch(connection, self._memory, state, query, how, asked=asked)
                 return self._search_compact(connection, query, how, way)
         search = Search(query, how, asked, state.space)
         bodies = self._memory.bodies
         order = probes(state.centroids, asked, state.likely) if query.k else iter(())
-        with _told(connection):
+        with told(connection):
             for cluster in self._announced(connection, order):
                 if search.probe(connection, cluster, bodies(connection, cluster, state.version)):
                     return search.finish(connection, how.stopped, self._memory.ahead)
@@ -154,7 +154,7 @@ class EcoVectorIndex:
         asked = [prepare(vector, state.space.dimension, state.space.design.metric) for vector in vectors]
         how = self._efforts.of(state, query)
         few = self._few(connection, query)
-        with _told(connection):
+        with told(connection):
             if state.space.design.compact and few is None:
                 begun = (CompactSearch(connection, self._memory, state, query, how, asked=one) for one in asked)
                 return list(self._search_compact_many(connection, query, how, begun))
@@ -215,12 +215,13 @@ class EcoVectorIndex:
 
     def _allowed_memos(self, connection: Connection, query: Query) -> list[int]:
         """The memo rows of all vectors that may be found."""
+        number = store.number_of(connection, self.space)
         if query.allowed is None:
-            return [one.memo for one in store.every_placement(connection, self.space) if one.first]
+            return [one.memo for one in store.every_placement(connection, number) if one.first]
         held = np.flatnonzero(query.allowed)  # Rows may be few, and far from each other.
         places = np.flatnonzero(np.unpackbits(query.allowed[held], bitorder="little"))
         rows = (held[places >> 3] * 8 + (places & 7)).tolist()
-        return [one.memo for one in store.placements(connection, self.space, rows).values() if one.first]
+        return [one.memo for one in store.placements(connection, number, rows).values() if one.first]
 
     def settle(self, connection: Connection) -> None:
         """Bring the index up to date with the vectors that the file's rows use. To be called before every commit.
@@ -235,7 +236,7 @@ class EcoVectorIndex:
         stale = store.take_stale(connection, self.space)
         wanted, vectors = stored_vectors.load_any(connection, stale.wanted)
         state = self._state(connection)
-        left = 0 if state is None else _about(connection, state) - len(stale.unwanted)
+        left = 0 if state is None else state.count(connection) - len(stale.unwanted)
         if state is None or vectors.shape[1] not in (0, state.space.dimension) or len(wanted) > left:
             self.rebuild(connection)
             return
@@ -264,10 +265,12 @@ class EcoVectorIndex:
         if store.header(connection, self.space) is None:
             self._begin(connection, vectors.shape[1], self.design.grown(len(memos)))
         state = self._must(connection)
-        memos, vectors = self._placeable(connection, state.space, memos, vectors)
+        with told(connection):
+            recode.insert(connection, self.space, memos, vectors)
+        memos, vectors = placeable(connection, state.space, memos, vectors)
         if not len(memos):
             return
-        with _told(connection):
+        with told(connection):
             if not len(state.centroids):
                 update.build(connection, state.space, memos, vectors)
             else:
@@ -290,17 +293,20 @@ class EcoVectorIndex:
         if not memos:
             return
         state = self._must(connection)
-        with _told(connection):
+        with told(connection):
             changes = Update(connection, state.space, state.centroids)
             changes.delete(memos)
             changes.finish()
+            recode.delete(connection, self.space, memos)
 
     def fold(self, connection: Connection) -> None:
         """Write clusters anew without deleted entries, so that no trace of them is left in their rows."""
+        with told(connection):
+            recode.fold(connection, self.space)
         if store.header(connection, self.space) is None:
             return
         state = self._must(connection)
-        with _told(connection):
+        with told(connection):
             changes = Update(connection, state.space, state.centroids)
             changes.fold()
             changes.finish()
@@ -314,10 +320,11 @@ class EcoVectorIndex:
     def _grow(self, connection: Connection) -> bool:
         """Make the index anew where it has come to hold so many vectors that another design is better for them."""
         state = self._must(connection)
-        design = state.space.design.grown(_about(connection, state))
-        if design == state.space.design:
+        count = state.count(connection)
+        design = state.space.design.grown(count)
+        if design == state.space.design or count >= REBUILT_AT_ONCE:
             return False
-        memos = [one.memo for one in store.every_placement(connection, self.space)]
+        memos = [one.memo for one in store.every_placement(connection, state.space.number)]
         held, vectors = stored_vectors.load(connection, memos, state.space.dimension)
         store.clear(connection, self.space)
         self._begin(connection, state.space.dimension, design)
@@ -327,18 +334,9 @@ class EcoVectorIndex:
     def _begin(self, connection: Connection, dimension: int, design: Design) -> None:
         store.put_header(connection, self.space, dimension, design.to_json(), Calibration().to_json())
 
-    def _placeable(self, connection: Connection, space: Space, memos: Int64, vectors: Float32) -> tuple[Int64, Float32]:
-        """Vectors without those that have no direction, whose placement says so."""
-        if space.design.metric == "cosine":
-            some = vectors.any(axis=1)
-            nowhere = memos[~some].tolist()
-            store.place(connection, self.space, (store.Placement(memo, 0, 0) for memo in nowhere))
-            memos, vectors = memos[some], vectors[some]
-        return memos, prepare_many(vectors, space.dimension, space.design.metric)
-
     def _recalibrate(self, connection: Connection) -> None:
         state = self._must(connection)
-        count = _about(connection, state)
+        count = state.count(connection)
         before = state.calibration.vectors
         if before and max(count, before) < STALE_CALIBRATION * min(count, before):
             return
@@ -350,8 +348,9 @@ class EcoVectorIndex:
         state = self._state(connection)
         if state is None:
             return IndexStats(0, 0, 0, 0, 0, 0, None, self.target_recall)
-        sizes = store.sizes(connection, self.space).values()
-        count, clusters = store.count(connection, self.space), len(state.centroids)
+        number = state.space.number
+        sizes = store.sizes(connection, number).values()
+        count, clusters = store.count(connection, number), len(state.centroids)
         copies = 2 if state.space.design.double else 1
         shape = cost.Shape(count, state.space.dimension, clusters, probes=0, copies=copies)
         expected = state.calibration.point(10, self.target_recall)
@@ -368,32 +367,11 @@ class EcoVectorIndex:
         )
 
     def _state(self, connection: Connection) -> State | None:
-        try:
+        with told(connection):
             return self._memory.state(connection)
-        except kernel.DamagedBytes as fault:
-            raise _damaged(connection, str(fault)) from None
 
     def _must(self, connection: Connection) -> State:
         state = self._state(connection)
         if state is None:
             raise InputError("the index holds nothing", "insert vectors first")
         return state
-
-
-def _about(connection: Connection, state: State) -> int:
-    """Vectors of an index, counted by its clusters' entries: exact but where a lone cluster holds each once."""
-    copies = 2 if state.space.design.double and len(state.centroids) > 1 else 1
-    return store.count_entries(connection, state.space.number) // copies
-
-
-@contextmanager
-def _told(connection: Connection) -> Iterator[None]:
-    try:
-        yield
-    except kernel.DamagedBytes as fault:
-        raise _damaged(connection, str(fault)) from None
-
-
-def _damaged(connection: Connection, fault: str) -> DamagedFile:
-    path = path_of(connection)
-    return DamagedFile(f"{path}: the vector index is damaged: {fault}", f"monograph check {path} --repair")

@@ -37,15 +37,20 @@ class State:
     centroids: central.Centroids
     likely: float | None
 
+    def count(self, connection: Connection) -> int:
+        """Vectors, counted by the clusters' entries: exact but where a lone cluster holds each once."""
+        copies = 2 if self.space.design.double and len(self.centroids) > 1 else 1
+        return store.count_entries(connection, self.space.number) // copies
 
-def _read(number: int, header: store.Header) -> tuple[Space, Calibration]:
+
+def _read(header: store.Header) -> tuple[Space, Calibration]:
     try:
         design, calibration = Design.from_json(header.design), Calibration.from_json(header.calibration)
     except (InputError, *UNDECODABLE) as error:
         raise kernel.DamagedBytes(f"what says how it is built: {error}") from error
     if not 0 < header.dimension <= MOST_DIMENSIONS:
         raise kernel.DamagedBytes(f"what says how it is built: vectors of {header.dimension} dimensions")
-    return Space(number, design, header.dimension), calibration
+    return Space(header.number, design, header.dimension), calibration
 
 
 class Memory:
@@ -91,9 +96,9 @@ class Memory:
             return None
         if not store.is_as_written(connection, self._space):
             raise kernel.DamagedBytes("what says how it is built is not what was written")
-        space, calibration = _read(self._space, header)
-        self.ahead.centroids(connection, self._space)
-        found = store.searched_centroids(connection, self._space)
+        space, calibration = _read(header)
+        self.ahead.centroids(connection, space.number)
+        found = store.searched_centroids(connection, space.number)
         made = central.NONE if found is None else central.load(*found)
         state = State(version, structure, space, calibration, made, calibration.likely)
         self._held = state

@@ -7,13 +7,15 @@ from contextlib import closing
 
 import numpy as np
 
+from monograph.store import check_clusters, codes
 from monograph.store import clusters as store
-from monograph.store import codes
 from monograph.store.database import Connection
 from monograph.vectors import centroids as central
 from monograph.vectors import kernel
 from monograph.vectors.cluster import unpack
 from monograph.vectors.memory import Memory, State
+
+_MAKING = "the index that is being made"
 
 
 def faults(connection: Connection, space: int) -> Iterator[str]:
@@ -21,6 +23,7 @@ def faults(connection: Connection, space: int) -> Iterator[str]:
     if store.has_stale(connection, space):
         yield "vectors wait to be put into the index"
     yield from damage(connection, space)
+    yield from damage_beside(connection, space)
 
 
 def damage(connection: Connection, space: int) -> Iterator[str]:
@@ -28,9 +31,20 @@ def damage(connection: Connection, space: int) -> Iterator[str]:
     if store.header(connection, space) is None:
         if store.sizes(connection, space) or codes.has_any(connection, space):
             yield "clusters have lost what says how they are built"
-        elif store.count_missing(connection, space) and not store.has_stale(connection, space):
+        elif check_clusters.count_missing(connection, space) and not store.has_stale(connection, space):
             yield "there is no index of the vectors"
         return
+    yield from _inside(connection, space)
+
+
+def damage_beside(connection: Connection, space: int) -> Iterator[str]:
+    """What is wrong with the index that is being made to take a place, but for what it still lacks."""
+    if store.header(connection, space + store.BESIDE) is not None:
+        for fault in _inside(connection, space + store.BESIDE):
+            yield f"{_MAKING}: {fault}"
+
+
+def _inside(connection: Connection, space: int) -> Iterator[str]:
     try:
         memory = Memory(space, 0)
         with closing(memory.ahead):
@@ -41,19 +55,23 @@ def damage(connection: Connection, space: int) -> Iterator[str]:
     if state is not None:
         yield from _uncoded(connection, state)
         yield from _held(connection, state)
+        yield from _missing(connection, space)
         yield from _by_value(connection, state)
 
 
 def strays(connection: Connection, space: int) -> Iterator[str]:
     """What an index holds that no row of the file uses."""
-    unwanted = 0 if store.has_stale(connection, space) else store.count_unwanted(connection, space)
-    if unwanted:
-        yield f"{unwanted} vectors are in the index and belong to nothing"
+    if store.has_stale(connection, space):
+        return
+    for one, said in ((space, "the index"), (space + store.BESIDE, _MAKING)):
+        unwanted = check_clusters.count_unwanted(connection, space, store.number_of(connection, one))
+        if unwanted:
+            yield f"{unwanted} vectors are in {said} and belong to nothing"
 
 
 def strays_of_none(connection: Connection) -> Iterator[str]:
     """Rows that belong to no index."""
-    count = store.count_strays(connection)
+    count = check_clusters.count_strays(connection)
     if count:
         yield f"{count} parts or graphs of clusters that are not there"
 
@@ -132,8 +150,11 @@ def _misplaced(connection: Connection, space: int, held: dict[int, set[int]]) ->
     wrong = sum(wanted[cluster] != held[cluster] for cluster in held) + lost
     if wrong:
         yield f"{wrong} clusters do not hold what is placed in them"
-    if store.has_stale(connection, space):
+
+
+def _missing(connection: Connection, space: int) -> Iterator[str]:
+    if space not in (store.CHUNKS, store.SUMMARIES) or store.has_stale(connection, space):
         return
-    missing = store.count_missing(connection, space)
+    missing = check_clusters.count_missing(connection, space)
     if missing:
         yield f"{missing} vectors are not in the index"

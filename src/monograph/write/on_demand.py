@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from monograph.store import check_terms, chunks, settings, terms
 from monograph.store.database import Connection, Database
 from monograph.store.lacking import BEFORE_ALL, documents_lacking
 from monograph.store.settings import OnDemand
 from monograph.values import Cost, OnProgress, Owed, Progress
-from monograph.write import rebuild_graph
+from monograph.vectors.index import EcoVectorIndex
+from monograph.write import rebuild_graph, recode_vectors
 from monograph.write.graph import Extracted, price_extractions
 from monograph.write.pipeline import Pipeline, telling_refusals
 
 DOCUMENTS_AT_ONCE = 256
 
 
-def owed(connection: Connection) -> Owed:
+def owed(connection: Connection, indexes: Sequence[EcoVectorIndex]) -> Owed:
     """What is still to be made of the documents that are stored."""
     waiting = settings.load_on_demand(connection)
     return Owed(
         len(documents_lacking(connection, "graph")) if "graph" in waiting else 0,
         len(documents_lacking(connection, "trigrams")) if "substrings" in waiting else 0,
+        recode_vectors.owed(connection, indexes),
     )
 
 
