@@ -118,10 +118,7 @@ class CompactSearch:
             self._memory.ahead.clusters(self._connection, [cluster, *self.course.ahead(AHEAD)])
             self._announced = self.course.loads + AHEAD
         bodies = store.bodies(self._connection, cluster)
-        if not self._memory.has_room(self._arena, sum(map(len, bodies))):
-            return bodies
-        self._arena.keep(cluster, bodies)
-        return None
+        return None if self._memory.keep(self._arena, cluster, bodies) else bodies
 
     def rank(self) -> None:
         """Tell what it took, and bring what was found into the order of codes by value."""
@@ -131,8 +128,7 @@ class CompactSearch:
         missing = [] if self._query.ties else course.rank_by_value(self._query.pool, [])
         if missing:
             bodies = codes.load(self._connection, self._space.number, missing)
-            if self._memory.has_room(self._arena, sum(map(len, bodies)), beside=True):
-                self._arena.remember(bodies)
+            if self._memory.remember(self._arena, bodies):
                 bodies = []
             if course.rank_by_value(self._query.pool, bodies):
                 raise kernel.DamagedBytes("vectors lack the codes that they are compared by")

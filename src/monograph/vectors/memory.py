@@ -127,9 +127,17 @@ class Memory:
                 self._arena, self._arena_version = kernel.Arena(state.centroids.body), state.version
             return self._arena
 
-    def has_room(self, arena: kernel.Arena, size: int, *, beside: bool = False) -> bool:
-        """Whether so many bytes more may be kept: ``beside`` codes of all clusters, or as one of them."""
-        return arena.size + size <= (self._cache_bytes // 2 if beside else self._cache_bytes)
+    def keep(self, arena: kernel.Arena, cluster: int, bodies: list[bytes]) -> bool:
+        """Keep a cluster if there is room for it; whether it is in the arena now."""
+        some = arena.size + sum(map(len, bodies)) <= self._cache_bytes
+        return some and arena.keep(cluster, bodies, self._cache_bytes)
+
+    def remember(self, arena: kernel.Arena, bodies: list[bytes]) -> bool:
+        """Keep codes by value if there is room beside those of clusters, which may take half; whether it did."""
+        some = arena.size + sum(map(len, bodies)) <= self._cache_bytes // 2
+        if some:
+            arena.remember(bodies)
+        return some
 
     def allowed(self, connection: Connection, condition: Allowed) -> Bits:
         """Bitmap of the memo rows that a filter allows; the last few are kept until the file changes."""

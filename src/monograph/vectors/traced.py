@@ -69,9 +69,7 @@ class Followed:
     def _go(self, course: kernel.Course, end: int) -> None:
         while (came := course.run(end - course.loads)) not in {kernel.ENOUGH, kernel.ALL, kernel.PAUSED}:
             bodies = store.bodies(self._connection, came)
-            if self._arena.size < KEPT_BYTES:
-                self._arena.keep(came, bodies)
-            else:
+            if self._arena.size >= KEPT_BYTES or not self._arena.keep(came, bodies, KEPT_BYTES):
                 course.load(bodies)
 
 

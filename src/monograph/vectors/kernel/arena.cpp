@@ -117,11 +117,14 @@ std::size_t Arena::place_of(std::int64_t name) const {
     return low;
 }
 
-void Arena::keep(std::size_t place, std::unique_ptr<Held> held) {
-    if (cluster(place)) return;
-    size_ += held->size() + sizeof(Held);
+bool Arena::keep(std::size_t place, std::unique_ptr<Held> held, std::size_t most) {
+    if (cluster(place)) return true;
+    const std::size_t size = size_ + held->size() + sizeof(Held);
+    if (size > most) return false;
+    size_ = size;
     held_.push_back(std::move(held));
     slots_[place].store(held_.back().get(), std::memory_order_release);
+    return true;
 }
 
 void Arena::remember(const std::vector<std::pair<const void *, std::size_t>> &bodies) {

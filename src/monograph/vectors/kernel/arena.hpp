@@ -46,7 +46,8 @@ class Arena {
     const Rotation &rotation() const { return rotation_; }
     const Held *cluster(std::size_t place) const { return slots_[place].load(std::memory_order_acquire); }
     std::size_t place_of(std::int64_t name) const; // Throws std::invalid_argument.
-    void keep(std::size_t place, std::unique_ptr<Held> held);
+    // Unless the arena would come to hold more bytes than that; whether the cluster is there now.
+    bool keep(std::size_t place, std::unique_ptr<Held> held, std::size_t most);
     // Codes by value, each a body of one entry.
     void remember(const std::vector<std::pair<const void *, std::size_t>> &bodies);
     std::size_t size() const { return size_; }

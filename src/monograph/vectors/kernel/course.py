@@ -44,26 +44,40 @@ class Arena:
         If they are not what was written.
     """
 
-    __slots__ = ("held", "size")
+    __slots__ = ("held",)
 
     def __init__(self, centroids: bytes) -> None:
-        self.size = 0
         try:
             self.held = native.Arena(centroids)
         except KERNEL_ERRORS as error:
             raise ours(error, "Arena", SEARCHED) from None
 
-    def keep(self, cluster: int, bodies: list[bytes]) -> None:
-        """Keep all parts of a cluster, as stored; raises DamagedBytes if they are not what was written."""
+    @property
+    def size(self) -> int:
+        """Bytes of what is kept."""
+        return int(self.held.size)
+
+    def keep(self, cluster: int, bodies: list[bytes], most: int = reference_arena.MOST_BYTES) -> bool:
+        """Keep all parts of a cluster, as stored, unless more than so many bytes would be kept then.
+
+        Returns
+        -------
+        Whether it is there now.
+
+        Raises
+        ------
+        DamagedBytes
+            If they are not what was written.
+        """
         try:
-            self.size = self.held.keep(cluster, bodies)
+            return bool(self.held.keep(cluster, bodies, most))
         except KERNEL_ERRORS as error:
             raise ours(error, "keep", SEARCHED) from None
 
     def remember(self, bodies: list[bytes]) -> None:
         """Keep codes of a byte a value, a body of one entry each; raises as :meth:`keep`."""
         try:
-            self.size = self.held.remember(bodies)
+            self.held.remember(bodies)
         except KERNEL_ERRORS as error:
             raise ours(error, "remember", SEARCHED) from None
 

@@ -209,15 +209,11 @@ struct HeldArena {
     Arena arena;
 
     explicit HeldArena(nb::bytes given) : centroids(std::move(given)), arena(centroids.data(), centroids.size()) {}
-    std::size_t keep(std::int64_t cluster, const nb::list &bodies) {
+    bool keep(std::int64_t cluster, const nb::list &bodies, std::size_t most) {
         const std::size_t place = arena.place_of(cluster);
-        arena.keep(place, std::make_unique<Held>(pieces_of(bodies), arena.centroids().d));
-        return arena.size();
+        return arena.keep(place, std::make_unique<Held>(pieces_of(bodies), arena.centroids().d), most);
     }
-    std::size_t remember(const nb::list &bodies) {
-        arena.remember(pieces_of(bodies));
-        return arena.size();
-    }
+    void remember(const nb::list &bodies) { arena.remember(pieces_of(bodies)); }
 };
 
 // A course, and what it looks at.
@@ -708,8 +704,9 @@ nb::tuple walk(const nb::bytes &given, const nb::bytes &stored, const Vector &qu
 void bind_arenas(nb::module_ &module) {
     nb::class_<HeldArena>(module, "Arena", "See monograph.vectors.kernel.Arena.")
         .def(nb::init<nb::bytes>(), nb::arg("centroids"))
-        .def("keep", &HeldArena::keep, nb::arg("cluster"), nb::arg("bodies"), "See monograph.vectors.kernel.Arena.")
-        .def("remember", &HeldArena::remember, nb::arg("bodies"), "See monograph.vectors.kernel.Arena.");
+        .def("keep", &HeldArena::keep, nb::arg("cluster"), nb::arg("bodies"), nb::arg("most") = std::numeric_limits<std::int64_t>::max(), "See monograph.vectors.kernel.Arena.")
+        .def("remember", &HeldArena::remember, nb::arg("bodies"), "See monograph.vectors.kernel.Arena.")
+        .def_prop_ro("size", [](const HeldArena &held) { return held.arena.size(); });
     nb::class_<HeldCourse>(module, "Course", "See monograph.vectors.kernel.Course.")
         .def(nb::init<const nb::object &, const Vector &, const Floats &, const Ids &, std::int64_t, const Weights &, double, std::int64_t, std::int64_t, const nb::object &>(),
              nb::arg("arena"), nb::arg("query").noconvert(), nb::arg("scores").noconvert(), nb::arg("ids").noconvert(), nb::arg("k"), nb::arg("weights").noconvert(),

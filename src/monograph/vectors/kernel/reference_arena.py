@@ -24,6 +24,7 @@ from monograph.vectors.kernel.reference import (
 
 ENOUGH, ALL, PAUSED = -1, -2, -3
 """Why a course came to an end, where that is not the number of a cluster."""
+MOST_BYTES = (1 << 63) - 1
 
 
 class Arena:
@@ -35,25 +36,26 @@ class Arena:
             raise RuntimeError("damaged: centroids of other codes")
         self._clusters: dict[int, list[Body]] = {}
         self._rows: dict[int, Body] = {}
-        self._size = 0
+        self.size = 0
 
-    def keep(self, cluster: int, bodies: list[bytes]) -> int:
+    def keep(self, cluster: int, bodies: list[bytes], most: int = MOST_BYTES) -> bool:
         """See :meth:`monograph.vectors.kernel.Arena.keep`."""
         if cluster not in self.centroids.ids:
             raise ValueError(f"there is no cluster {cluster}")
         held = [self.compact(body) for body in _bytes(bodies)]
         if cluster not in self._clusters:
-            self._clusters[cluster] = held
-            self._size += sum(map(len, bodies))
-        return self._size
+            size = self.size + sum(map(len, bodies))
+            if size > most:
+                return False
+            self._clusters[cluster], self.size = held, size
+        return True
 
-    def remember(self, bodies: list[bytes]) -> int:
+    def remember(self, bodies: list[bytes]) -> None:
         """See :meth:`monograph.vectors.kernel.Arena.remember`."""
         for data in _bytes(bodies):
             body = self.by_value(data)
             if self._rows.setdefault(int(body.ids[0]), body) is body:
-                self._size += len(data)
-        return self._size
+                self.size += len(data)
 
     def compact(self, data: bytes) -> Body:
         """A part of a cluster, checked."""
