@@ -19,8 +19,9 @@ class Vectors:
     def build(self, *, progress: OnProgress | None = None) -> Report:
         """Code the vectors anew that a file of an earlier version holds in another way: ``stats().owed.vectors``.
 
-        Their codes become smaller, and searches faster. Until all is done the file answers from the old ones; vectors
-        come and go meanwhile. A batch is done at a time; ended before the end, the next call goes on from there.
+        Their codes become smaller: a quarter of what is read for a search. Until all is done the file answers from the
+        old ones; vectors come and go meanwhile. A batch is done at a time; ended before the end, the next call goes on
+        from there.
 
         Raises
         ------
