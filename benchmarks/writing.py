@@ -11,6 +11,7 @@ import contextlib
 import gzip
 import io
 import json
+import os
 import random
 import statistics
 import subprocess
@@ -197,7 +198,9 @@ def apart(part: str, count: int, *, twin: bool = False) -> dict[str, float]:
     code = f"{TWIN if twin else ''}\nimport runpy, sys\nsys.argv = sys.argv[1:]\nrunpy.run_path(sys.argv[0], run_name='__main__')"
     command = [sys.executable, "-c", code, __file__, "--part", part, "--count", str(count)]
     folder = str(Path(__file__).parent)
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=folder)
+    # Python keeps what it compiles of our modules, as pip does of what is installed.
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=folder, env=env)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
 

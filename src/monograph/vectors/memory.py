@@ -69,10 +69,9 @@ class Memory:
         self._cache_bytes = cache_bytes
         self._lock = threading.Lock()
         self._held: State | None = None
-        self._cache: dict[int, list[bytes]] = {}
-        self._cache_version = 0
-        self._arena: kernel.Arena | None = None
-        self._arena_version = 0
+        # With the version that they are of, in one value: another thread must not see the one without the other.
+        self._cache: tuple[int, dict[int, list[bytes]]] = (0, {})
+        self._arena: tuple[int, kernel.Arena] | None = None
         self.ahead = Prefetcher()
         """Told of what is about to be read."""
         self._filters: dict[Allowed, Bits] = {}
@@ -83,7 +82,7 @@ class Memory:
     @property
     def cached(self) -> int:
         """Bytes of what is kept of clusters."""
-        return self._cached + (0 if self._arena is None else self._arena.size)
+        return self._cached + (0 if self._arena is None else self._arena[1].size)
 
     def state(self, connection: Connection) -> State | None:
         """The index as the connection sees it; None where there is none."""
@@ -108,10 +107,10 @@ class Memory:
         """The bodies of a cluster, from memory or from the file."""
         if not self._cache_bytes:
             return store.bodies(connection, cluster)
-        if version == self._cache_version:
-            held = self._cache.get(cluster)
-            if held is not None:
-                return held
+        of, cache = self._cache
+        held = cache.get(cluster) if of == version else None
+        if held is not None:
+            return held
         bodies = store.bodies(connection, cluster)
         with self._lock:
             self._keep(cluster, bodies, version)
@@ -120,12 +119,13 @@ class Memory:
     def arena(self, state: State) -> kernel.Arena:
         """Where compact codes are kept, until the file changes."""
         held = self._arena
-        if held is not None and self._arena_version == state.version:
-            return held
+        if held is not None and held[0] == state.version:
+            return held[1]
         with self._lock:
-            if self._arena is None or self._arena_version != state.version:
-                self._arena, self._arena_version = kernel.Arena(state.centroids.body), state.version
-            return self._arena
+            held = self._arena
+            if held is None or held[0] != state.version:
+                held = self._arena = (state.version, kernel.Arena(state.centroids.body))
+            return held[1]
 
     def keep(self, arena: kernel.Arena, cluster: int, bodies: list[bytes]) -> bool:
         """Keep a cluster if there is room for it; whether it is in the arena now."""
@@ -163,10 +163,12 @@ class Memory:
         return known[1].allowed_bits(connection, allowed.condition)
 
     def _keep(self, cluster: int, bodies: list[bytes], version: int) -> None:
-        if version != self._cache_version:
-            self._cache, self._cached, self._cache_version = {}, 0, version
+        of, cache = self._cache
+        if version != of:
+            cache = {}
+            self._cache, self._cached = (version, cache), 0
         size = sum(map(len, bodies))
         # What came first stays: exchanging clusters costs more than reading them from the system's own cache.
-        if self._cached + size <= self._cache_bytes and cluster not in self._cache:
+        if self._cached + size <= self._cache_bytes and cluster not in cache:
             self._cached += size
-            self._cache[cluster] = bodies
+            cache[cluster] = bodies
