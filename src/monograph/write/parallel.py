@@ -39,9 +39,6 @@ To start takes each of them half a second of a processor: in that time the write
 need, where the pass over them is compiled. The writer does not wait for it.
 """
 
-_PROCESSES = max(1, PROCESSES - 1)
-"""The writer makes as much as one."""
-
 AT_ONCE = 130_000
 """Characters after which no more documents are given to a process together."""
 
@@ -205,10 +202,11 @@ class _Makers:
     """Processes, each with a thread that speaks to it. Started when there is work, to be closed at the end."""
 
     def __init__(self, expected: int) -> None:
-        self._threads = ThreadPoolExecutor(_PROCESSES, thread_name_prefix="ahead")
+        self._most = max(1, PROCESSES - 1)  # The writer makes as much as one.
+        self._threads = ThreadPoolExecutor(self._most, thread_name_prefix="ahead")
         self._idle: SimpleQueue[Worker] = SimpleQueue()
         self._workers: list[Worker] = []
-        self._characters = expected  # Of what is new or changed, and was so far.
+        self._characters = 0  # Of what was new or changed so far.
         self._coded: set[str] = set()
         self._started = False
         if expected >= WORTHWHILE:
@@ -226,23 +224,27 @@ class _Makers:
         """Have a batch made, if it is worth it."""
         characters = _characters(document for parcel in batch for document in parcel.documents)
         self._characters += characters
-        if self._characters < WORTHWHILE:
+        if not self._is_worthwhile():
             return _NOTHING_BEGUN
         with pipeline.database.read() as connection:
             cannot_link = frozenset(names.cannot_link(connection))
             pairs = [pair for parcel in batch for pair in changed(connection, parcel, pipeline.settings)]
         self._characters -= characters - _characters(document for document, _ in pairs)
-        if self._characters < WORTHWHILE:
+        if not self._is_worthwhile():
             return _NOTHING_BEGUN
         self._start()
         asked = [_Asked(group, pipeline.settings, cannot_link) for group in _groups(pairs)]
         return _Begun(cannot_link, asked, [self._threads.submit(self._make, one) for one in asked], self._coded)
 
+    def _is_worthwhile(self) -> bool:
+        """Whether processes are there, or there was so much to do that they should be."""
+        return self._started or self._characters >= WORTHWHILE
+
     def _start(self) -> None:
         """Start them, each by its thread, before which that does nothing else: so long the writer makes everything."""
         if not self._started:
             self._started = True
-            for _ in range(_PROCESSES):
+            for _ in range(self._most):
                 self._threads.submit(self._add)
 
     def _add(self) -> None:
