@@ -155,10 +155,12 @@ class Memory:
 
     def _found(self, connection: Connection, allowed: Allowed, generation: int) -> Bits:
         """What a filter allows: looked for in the file when it is the first since that changed, then in columns."""
-        known = self._columns
-        if self._space != store.CHUNKS or allowed.condition is None or not self._filters:
+        if self._space != store.CHUNKS or allowed.condition is None:
             return vectors.allowed_bits(connection, allowed, self._space)
+        known = self._columns
         if known is None or known[0] != generation:
+            if not self._filters:
+                return vectors.allowed_bits(connection, allowed, self._space)
             known = self._columns = (generation, Columns(connection))
         return known[1].allowed_bits(connection, allowed.condition)
 
