@@ -69,7 +69,7 @@ def test_an_older_index_answers_and_changes_as_it_is_until_it_is_coded_anew(data
     made = filled(database, 6_000)
     index = EcoVectorIndex()
     with database.read() as connection:
-        assert steps.owed(connection, index.space, index.design) == 5_999
+        assert index.owed(connection) == 5_999
         assert index.search(connection, made[700], Query(1)).items == (701,)
     more = clumps(20_000, seed=1)
     rows = remember(database, more)
@@ -91,7 +91,7 @@ def test_an_older_index_answers_and_changes_as_it_is_until_it_is_coded_anew(data
         assert index.search(connection, made[2_000], Query(30_000, stop=Never())).items == before.items
         stats = index.stats(connection)
         assert (stats.vectors, stats.expected_loads is not None) == (25_000, True)
-        assert steps.owed(connection, index.space, index.design) == 0
+        assert index.owed(connection) == 0
     assert recode_vectors.recode(database, [index]) == 0
     with database.write() as connection:
         index.delete(connection, [2_001])
@@ -115,7 +115,7 @@ def test_who_chose_a_design_owes_nothing(database: Database, held: Design, wante
     filled(database, 5_200, held)
     index = EcoVectorIndex(design=wanted)
     with database.read() as connection:
-        assert steps.owed(connection, index.space, index.design) == 0
+        assert index.owed(connection) == 0
     assert recode_vectors.recode(database, [index]) == 0
     with database.read() as connection:
         assert index._must(connection).space.design == held
@@ -130,7 +130,7 @@ def test_only_a_small_index_is_made_anew_by_a_write(database: Database, monkeypa
         index.insert(connection, rows[:4_900], made[:4_900])
         index.insert(connection, rows[4_900:6_500], made[4_900:6_500])
         assert precision(connection, index) == "auto"
-        assert steps.owed(connection, index.space, index.design) == 6_500
+        assert index.owed(connection) == 6_500
     assert recode_vectors.recode(database, [index]) == 6_500
     with database.read() as connection:
         assert precision(connection, index) == "bits2"
@@ -228,7 +228,7 @@ class Interleaved:
             assert list(verify.strays_of_none(changed)) == []
             assert not beside.has_before(changed, 1)
             assert store.header(changed, 1 + store.BESIDE) is None
-            assert steps.owed(changed, 1, self.index.design) == 0
+            assert self.index.owed(changed) == 0
             assert (precision(changed, self.index) == "bits2") == (len(rows) >= FEW + 3 or self.coded(changed))
             for query in clumps(5, seed=8):
                 asked = Query(MEMOS, stop=Never())

@@ -311,6 +311,12 @@ class EcoVectorIndex:
             changes.fold()
             changes.finish()
 
+    def owed(self, connection: Connection) -> int:
+        """Vectors that are to be coded anew: see :mod:`monograph.vectors.recode`."""
+        state = self._state(connection)
+        with told(connection):
+            return recode.owed(connection, self.space, state, self.design)
+
     def rebuild(self, connection: Connection) -> None:
         """Make the index anew from the vectors that the file's rows use, and calibrate it."""
         memos, vectors = stored_vectors.load_any(connection, store.members(connection, self.space))

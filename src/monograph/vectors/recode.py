@@ -6,30 +6,31 @@ comes to the one and what leaves it comes and leaves here too. Once it lacks non
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from monograph.store import beside, codes
+from monograph.store import beside
 from monograph.store import clusters as store
 from monograph.store import vectors as stored_vectors
-from monograph.store.clusters import BEFORE, BESIDE, Placement
+from monograph.store.clusters import BEFORE, BESIDE
 from monograph.store.database import Connection
 from monograph.values import Float32
 from monograph.vectors import calibrate, kernel, partition
 from monograph.vectors import centroids as central
 from monograph.vectors.calibrate import Calibration
-from monograph.vectors.coding import Items
 from monograph.vectors.design import Design, Space
-from monograph.vectors.edit import Edit
 from monograph.vectors.memory import Memory, State
 from monograph.vectors.placeable import placeable
+from monograph.vectors.update import Update
 
 Int64: TypeAlias = npt.NDArray[np.int64]
+
+_LOST = -2
+"""In the place of a cluster that the index in the making does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +53,8 @@ class Making:
         return store.versions(connection, self.space + BESIDE)[1] == self.structure
 
 
-def owed(connection: Connection, space: int, design: Design) -> int:
-    """Vectors of an index that are to be coded anew by a design."""
-    state = _state(connection, space)
+def owed(connection: Connection, space: int, state: State | None, design: Design) -> int:
+    """Vectors of an index, as it is now, that are to be coded anew by a design."""
     if state is None:
         return 0
     count = state.count(connection)
@@ -72,9 +72,8 @@ def begin(connection: Connection, space: int, design: Design) -> Making | None:
     connection:
         A write transaction.
     """
-    count = owed(connection, space, design)
     state = _state(connection, space)
-    if state is None or not count:
+    if state is None or not owed(connection, space, state, design):
         store.remove_index(connection, space + BESIDE)
         return None
     if _made(connection, space) is None:
@@ -111,54 +110,53 @@ def code(connection: Connection, making: Making, memos: Sequence[int]) -> bool:
         return False
     placed = store.placements(connection, old.space.number, memos)
     done = store.placements(connection, new.space.number, memos)
-    due = {memo: one for memo, one in placed.items() if memo not in done}
-    rows, vectors = stored_vectors.load(connection, sorted(due), new.space.dimension)
+    due = sorted(placed.keys() - done.keys())
+    rows, vectors = stored_vectors.load(connection, due, new.space.dimension)
     if len(rows) != len(due):
         raise kernel.DamagedBytes(f"{len(due) - len(rows)} vectors are not what was stored")
     rows, vectors = placeable(connection, new.space, rows, vectors)
-    _insert(connection, new.space, rows, vectors, _like(connection, old.space, new.space, due))
+    if len(rows):
+        changes = _changes(connection, new)
+        before = np.array([placed[memo][1:] for memo in rows.tolist()], dtype=np.int64)
+        changes.put(rows, vectors, _assigned(connection, old.space, new.space, before, changes, vectors))
+        changes.finish()
     return True
 
 
 def insert(connection: Connection, space: int, memos: Int64, vectors: Float32) -> None:
     """Put vectors that come to an index into the one in the making, if there is one."""
     made = _made(connection, space)
-    if made is not None:
-        memos, vectors = placeable(connection, made.space, memos, vectors)
-        _insert(connection, made.space, memos, vectors, {})
+    if made is None:
+        return
+    memos, vectors = placeable(connection, made.space, memos, vectors)
+    if len(memos):
+        changes = _changes(connection, made)
+        changes.insert(memos, vectors)
+        changes.finish()
 
 
 def delete(connection: Connection, space: int, memos: Sequence[int]) -> None:
     """Take vectors that leave an index out of the one in the making, if there is one."""
     made = _made(connection, space)
-    if made is None:
-        return
-    number = made.space.number
-    placed = store.placements(connection, number, memos)
-    gone: dict[int, list[int]] = defaultdict(list)
-    for one in placed.values():
-        for cluster in {one.first, one.second} - {0}:
-            gone[cluster].append(one.memo)
-    sizes = store.sizes(connection, number)
-    for cluster, some in gone.items():
-        edit = Edit(connection, made.space.design, cluster, sizes[cluster])
-        edit.strike(some)
-        edit.write()
-    store.unplace(connection, number, placed)
-    codes.drop(connection, number, placed)
-    store.touch(connection, number, structure=False)
+    if made is not None:
+        changes = _changes(connection, made)
+        changes.delete(memos)
+        changes.finish()
 
 
 def fold(connection: Connection, space: int) -> None:
     """Leave no trace of what was deleted: neither in the index in the making, nor of one whose place was taken."""
     store.remove_index(connection, space + BEFORE)
     made = _made(connection, space)
-    if made is None:
-        return
-    for cluster, size in store.sizes(connection, made.space.number).items():
-        if size.dead or store.recent(connection, cluster) is not None:
-            Edit(connection, made.space.design, cluster, size).write(fold=True)
-    store.touch(connection, made.space.number, structure=False)
+    if made is not None:
+        changes = _changes(connection, made)
+        changes.fold()
+        changes.finish()
+
+
+def _changes(connection: Connection, made: State) -> Update:
+    """Changes that leave the clusters as they are: many are all but empty, which is no fault here."""
+    return Update(connection, made.space, made.centroids, balanced=False)
 
 
 def measure(connection: Connection, making: Making) -> Calibration | None:
@@ -198,55 +196,20 @@ def _made(connection: Connection, space: int) -> State | None:
     return made if made is not None and len(made.centroids) else None
 
 
-def _like(connection: Connection, old: Space, new: Space, due: dict[int, Placement]) -> dict[int, Placement]:
-    """Where vectors come to that lie in clusters which both indexes have: those with the same centroid."""
-    names = {centroid.tobytes(): name for name, centroid in _centroids(connection, new)}
-    like = {name: names.get(centroid.tobytes()) for name, centroid in _centroids(connection, old)} | {0: 0}
-    found = {}
-    for memo, one in due.items():
-        first, second = like[one.first], like[one.second]
-        if first and second is not None and first != second:
-            found[memo] = Placement(memo, first, second)
-    return found
+def _assigned(
+    connection: Connection, old: Space, new: Space, before: Int64, changes: Update, vectors: Float32
+) -> partition.Assignment:
+    """Where vectors come to: those that lie in clusters which both indexes have to the ones with the same centroid.
 
-
-def _centroids(connection: Connection, space: Space) -> Iterable[tuple[int, Float32]]:
-    names, values = store.centroids(connection, space.number, space.dimension)
-    return zip(names.tolist(), values, strict=True)
-
-
-def _insert(connection: Connection, space: Space, memos: Int64, vectors: Float32, known: dict[int, Placement]) -> None:
-    """Put vectors into their clusters, and leave these as they are: many are all but empty, which is no fault here."""
-    if not len(memos):
-        return
-    design = space.design
-    names, centroids = store.centroids(connection, space.number, space.dimension)
-    items = Items.of(design, memos, vectors)
-    codes.put(connection, space.number, items.by_memo())
-    placed = known | _nearest(space, names, centroids, memos, vectors, known)
-    store.place(connection, space.number, (placed[memo] for memo in memos.tolist()))
-    owners: dict[int, list[int]] = defaultdict(list)
-    for row, memo in enumerate(memos.tolist()):
-        for cluster in {placed[memo].first, placed[memo].second} - {0}:
-            owners[cluster].append(row)
-    sizes = store.sizes(connection, space.number)
-    parts = ((int(np.searchsorted(names, one)), np.array(rows, dtype=np.int64)) for one, rows in owners.items())
-    for place, entries in items.entries(parts, centroids):
-        cluster = int(names[place])
-        edit = Edit(connection, design, cluster, sizes[cluster])
-        edit.append(entries)
-        edit.write()
-    store.touch(connection, space.number, structure=False)
-
-
-def _nearest(
-    space: Space, names: Int64, centroids: Float32, memos: Int64, vectors: Float32, known: dict[int, Placement]
-) -> dict[int, Placement]:
-    """Where those come to of which that is not known."""
-    rows = np.array([row for row, memo in enumerate(memos.tolist()) if memo not in known], dtype=np.int64)
-    if not len(rows):
-        return {}
-    assigned = partition.assign(vectors[rows], centroids, space.design.metric, double=space.design.double)
-    first, second = names[assigned.first], np.where(assigned.second >= 0, names[assigned.second], 0)
-    found = zip(memos[rows].tolist(), first.tolist(), second.tolist(), strict=True)
-    return {memo: Placement(memo, one, other) for memo, one, other in found}
+    ``before`` are the names of their clusters in the old index, int64 (n, 2).
+    """
+    _, centroids = store.centroids(connection, new.number, new.dimension)
+    places = {centroid.tobytes(): place for place, centroid in enumerate(centroids)}
+    names, centroids = store.centroids(connection, old.number, old.dimension)
+    same = {name: places.get(one.tobytes(), _LOST) for name, one in zip(names.tolist(), centroids, strict=True)}
+    same[0] = -1  # No second cluster.
+    known = np.array([[same[name] for name in row] for row in before.tolist()], dtype=np.int64)
+    lost = np.flatnonzero((known[:, 0] < 0) | (known[:, 1] == _LOST) | (known[:, 0] == known[:, 1]))
+    found = changes.assign(vectors[lost])
+    known[lost] = np.stack([found.first, found.second], axis=1)
+    return partition.Assignment(known[:, 0], known[:, 1])

@@ -115,11 +115,17 @@ class Update:
         Which index.
     centroids:
         As they are in the file.
+    balanced:
+        Whether clusters are cut as they grow too large and dissolved as they grow too small: not in an index that is
+        still being filled.
     """
 
-    def __init__(self, connection: Connection, space: Space, centroids: central.Centroids) -> None:
+    def __init__(
+        self, connection: Connection, space: Space, centroids: central.Centroids, *, balanced: bool = True
+    ) -> None:
         self._connection = connection
         self._space = space
+        self._balanced = balanced
         self._design = space.design
         self._before = centroids
         self._loaded: tuple[Int64, Float32] | None = None
@@ -129,9 +135,15 @@ class Update:
 
     def insert(self, memos: Int64, vectors: Float32) -> None:
         """Add vectors: int64 (n,) and float32 (n, dimension), prepared for the metric."""
-        design = self._design
-        assigned = partition.assign(vectors, self._vectors, design.metric, double=design.double)
-        items = Items.of(design, memos, vectors)
+        self.put(memos, vectors, self.assign(vectors))
+
+    def assign(self, vectors: Float32) -> partition.Assignment:
+        """Which clusters vectors come to, by their places."""
+        return partition.assign(vectors, self._vectors, self._design.metric, double=self._design.double)
+
+    def put(self, memos: Int64, vectors: Float32, assigned: partition.Assignment) -> None:
+        """Add vectors to clusters that are known: otherwise as :meth:`insert`."""
+        items = Items.of(self._design, memos, vectors)
         _keep(self._connection, self._space, items)
         store.place(self._connection, self._space.number, _placements(memos, _named(self._names, assigned)))
         touched = []
@@ -194,7 +206,7 @@ class Update:
     def _balance(self, touched: Iterable[int]) -> None:
         """Cut what has grown too large, dissolve what has become too small, until all that was touched is in bounds."""
         usual = self._design.usual_entries
-        waiting = list(touched)
+        waiting = list(touched) if self._balanced else []
         # Each cut leaves smaller clusters, but what is assigned anew may gather again elsewhere: an end is set.
         for _ in range(8 * len(waiting)):
             if not waiting:

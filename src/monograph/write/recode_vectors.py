@@ -18,8 +18,7 @@ VECTORS_AT_ONCE = 2_000
 
 def owed(connection: Connection, indexes: Sequence[EcoVectorIndex]) -> int:
     """Vectors of some indexes that are to be coded anew. Raises DamagedFile if an index is not what was written."""
-    with told(connection):
-        return sum(steps.owed(connection, index.space, index.design) for index in indexes)
+    return sum(index.owed(connection) for index in indexes)
 
 
 def recode(database: Database, indexes: Sequence[EcoVectorIndex], on_progress: OnProgress | None = None) -> int:
@@ -57,10 +56,10 @@ def _recode(database: Database, index: EcoVectorIndex, on_progress: OnProgress |
 
 
 def _is_due(database: Database, index: EcoVectorIndex) -> bool:
-    with database.read() as connection, told(connection):
+    with database.read() as connection:
         begun = clusters.header(connection, index.space + clusters.BESIDE) is not None
         left = beside.has_before(connection, index.space)
-        return begun or left or steps.owed(connection, index.space, index.design) > 0
+        return begun or left or index.owed(connection) > 0
 
 
 def _fill(database: Database, making: steps.Making, on_progress: OnProgress | None) -> int:
