@@ -19,7 +19,7 @@ from monograph.vectors import kernel
 from monograph.vectors.cluster import COMPACT, Metric, Precision
 from monograph.vectors.kernel import course, reference_arena
 from test_kernel_codes import METRICS, drawn
-from test_kernel_course import IMPLEMENTATIONS, NEVER, Implementation, Made, best_level, made
+from test_kernel_course import IMPLEMENTATIONS, NEVER, Implementation, arena_of, best_level, made
 
 __all__ = ["best_level"]
 RUN_MANY: list[tuple[Implementation, Callable[..., list[int]]]] = [(IMPLEMENTATIONS[0], reference_arena.run_many)]
@@ -65,14 +65,6 @@ class Going:
             self.scores[:filled].tolist(),
             self.course.ranks(),
         )
-
-
-def arena_of(one: Implementation, given_: Made, kept: set[int]) -> Any:
-    arena = one.arena(given_.centroids)
-    for name in kept:
-        arena.keep(name, given_.bodies[name])
-    arena.remember([body for row, body in given_.by_value.items() if row % 3])
-    return arena
 
 
 @settings(max_examples=150, deadline=None)

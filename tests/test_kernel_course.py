@@ -75,6 +75,15 @@ def made(seed: int, n: int, clusters: int, metric: Metric, precision: Precision,
     return Made(central.code(names, middles, metric), bodies, one, drawn(1, dimension, metric, seed + 2)[0])
 
 
+def arena_of(one: Implementation, given_: Made, kept: set[int]) -> Any:
+    """An arena that keeps some clusters, and remembers two of three vectors."""
+    arena = one.arena(given_.centroids)
+    for name in kept:
+        arena.keep(name, given_.bodies[name])
+    arena.remember([body for row, body in given_.by_value.items() if row % 3])
+    return arena
+
+
 @settings(max_examples=300, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
@@ -110,17 +119,12 @@ def test_all_go_the_same_way(
 ) -> None:
     given_ = made(seed, n, clusters, metric, precision)
     random = np.random.default_rng(seed)
-    keep = {name: bool(random.random() < kept) for name in given_.bodies}
-    remembered = [body for row, body in given_.by_value.items() if row % 3]
+    keep = {name for name in given_.bodies if random.random() < kept}
     bits = np.packbits(random.random(n + 8) < 0.5, bitorder="little") if filtered else None
     told = []
     for one in IMPLEMENTATIONS:
         one.use()
-        arena = one.arena(given_.centroids)
-        for name, bodies in given_.bodies.items():
-            if keep[name]:
-                arena.keep(name, bodies)
-        arena.remember(remembered)
+        arena = arena_of(one, given_, keep)
         scores, ids = np.zeros(room, dtype=np.float32), np.zeros(room, dtype=np.int64)
         course = one.course(
             arena, given_.query, scores, ids, k, np.array(weights, dtype=np.float64), epsilon, window, most, bits
@@ -128,7 +132,7 @@ def test_all_go_the_same_way(
         history: list[Any] = []
         while (came := course.run(step)) not in {kernel.ENOUGH, kernel.ALL}:
             if came != kernel.PAUSED:
-                assert not keep[came]
+                assert came not in keep
                 assert course.ahead(4)[0] == came
                 course.load(given_.bodies[came])
             history.append((came, course.ranks(), course.firsts(), course.loads, ids[: course.filled].tolist()))
