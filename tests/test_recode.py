@@ -65,6 +65,7 @@ def filled(database: Database, count: int, design: Design = OLD) -> Vectors:
     return made
 
 
+@pytest.mark.long
 def test_an_older_index_answers_and_changes_as_it_is_until_it_is_coded_anew(database: Database) -> None:
     made = filled(database, 6_000)
     index = EcoVectorIndex()
