@@ -13,17 +13,20 @@ import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from machine import SHARED
+from writing_files import shuffled
 
 Float32 = npt.NDArray[np.float32]
 CACHE = Path(__file__).resolve().parents[1] / "build" / "vectors"
 QUERIES = 1_000
 SHARD = 4_096
+PART = 50_000
 _SENTENCES = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 
 
@@ -102,6 +105,16 @@ def static(n: int) -> VectorSet:
     vectors, queries = (one[one.any(axis=1)] for one in made)
     recipe = f"static word vectors: {len(vectors):,} sentences of the shared texts; asked: {len(queries):,} questions"
     return VectorSet("static", vectors, queries, recipe)
+
+
+def passages(n: int) -> VectorSet:
+    """Passages of 80 words, out of sentences by chance, with the static word vectors of the default embedder."""
+    from monograph.derive.embed.static import StaticEmbedder
+
+    embedder, every = StaticEmbedder(), shuffled(n)
+    made = np.concatenate([embedder.embed(list(islice(every, PART))) for _ in range(0, n, PART)])
+    recipe = f"static word vectors: {n:,} passages of 80 words out of the shared texts' sentences by chance; asked: 400 questions"
+    return VectorSet("passages", made, embedder.embed(questions()[:400], "query"), recipe)
 
 
 def synthetic(n: int = 1_000_000, queries: int = 400) -> VectorSet:

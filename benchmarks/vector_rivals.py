@@ -38,7 +38,7 @@ class Monograph:
 
     dial = (0.8, 0.9, 0.95, 0.97, 0.98, 0.99, 0.995)
 
-    def __init__(self, *, cache: int = 0, rerank: bool = True, **design: Any) -> None:
+    def __init__(self, *, cache: int | None = None, rerank: bool = True, **design: Any) -> None:
         self.cache, self.rerank, self.design = cache, rerank, design
 
     def _design(self, metric: str) -> Any:
@@ -65,17 +65,18 @@ class Monograph:
 
     def open(self, metric: str, folder: Path) -> Search:
         from monograph.store.database import Database
-        from monograph.vectors.index import EcoVectorIndex
+        from monograph.vectors.index import DEFAULT_CACHE_BYTES, EcoVectorIndex
         from monograph.vectors.search import Query
 
         database = Database(folder / "index.mono")
+        cache = DEFAULT_CACHE_BYTES if self.cache is None else self.cache
         held: dict[float, EcoVectorIndex] = {}
         asked = Query(K, rerank=self.rerank)
 
         def search(query: Any, target: float) -> list[int]:
             if target not in held:
                 held.clear()
-                held[target] = EcoVectorIndex(target_recall=target, cache_bytes=self.cache)
+                held[target] = EcoVectorIndex(target_recall=target, cache_bytes=cache)
             with database.read() as connection:
                 return [row - 1 for row in held[target].search(connection, query, asked).items]
 
@@ -318,9 +319,10 @@ PROBES = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192)
 WIDTHS = (10, 20, 40, 80, 160, 320)
 RIVALS: dict[str, Rival] = {
     "Monograph": Monograph(),
-    "Monograph, codes only": Monograph(rerank=False),
-    "Monograph, float16 codes only": Monograph(rerank=False, precision="float16"),
-    "Monograph, cache 32 MB": Monograph(cache=32 << 20),
+    "Monograph, all in memory": Monograph(cache=1 << 30),
+    "Monograph, cache_bytes=0": Monograph(cache=0),
+    "Monograph, codes only": Monograph(cache=1 << 30, rerank=False),
+    "Monograph, int8, cache_bytes=0": Monograph(cache=0, precision="int8"),
     "hnswlib": Hnswlib(),
     "usearch": Usearch(view=False),
     "faiss HNSW": Faiss("HNSW16", WIDTHS, "efSearch"),
@@ -347,7 +349,8 @@ MODULES = {
 }
 SAME_FILES = {
     "Monograph, codes only": "Monograph",
-    "Monograph, cache 32 MB": "Monograph",
+    "Monograph, all in memory": "Monograph",
+    "Monograph, cache_bytes=0": "Monograph",
     "usearch, view": "usearch",
     "faiss IVF-DISK": "faiss IVF",
     "faiss IVFPQ-DISK": "faiss IVFPQ",

@@ -29,6 +29,8 @@ from vector_rivals import RIVALS
 
 K = 10
 THREADS = 8
+ALL = 1 << 30
+"""Bytes in which all codes have room."""
 TARGETS = (0.8, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995)
 WIDTHS = (10, 20, 30, 40, 60, 80, 120, 200, 300)
 ASKED = 2_000
@@ -54,7 +56,7 @@ def ours(base: Any, folder: Path) -> Iterator[list[Setting]]:
     database, asked = Database(folder / "index.mono"), Query(K)
 
     def setting(target: float) -> Setting:
-        index = EcoVectorIndex(target_recall=target)
+        index = EcoVectorIndex(target_recall=target, cache_bytes=ALL)
 
         def one(query: Any) -> Sequence[int]:
             with database.read() as connection:

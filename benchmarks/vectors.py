@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 import vector_data
+import vector_public
 import vector_report
 import vector_threads
 from machine import machine, show
@@ -48,7 +49,7 @@ from vector_rivals import RIVALS, SAME_FILES
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent / "docs" / "benchmarks"
 K = 10
-ON_SYNTHETIC = ("Monograph", "Monograph, codes only", "Monograph, float16 codes only", "hnswlib")
+ON_MANY = ("Monograph", "Monograph, all in memory", "Monograph, cache_bytes=0", "hnswlib")
 Results = dict[str, Any]
 
 
@@ -111,7 +112,7 @@ def filled(name: str, base: Any, design: Design, known: int | None = None) -> It
     path = CACHE / f"{name}.mono"
     for end in ("", "-wal", "-shm"):
         Path(f"{path}{end}").unlink(missing_ok=True)
-    database, index = Database(path), EcoVectorIndex(design=design, cache_bytes=0)
+    database, index = Database(path), EcoVectorIndex(design=design)
     with database.write() as connection:
         memo.put(connection, memo.VECTOR, ((b"%d" % row, vectors.pack(one), 0) for row, one in enumerate(base)))
     count = len(base) if known is None else known
@@ -160,7 +161,10 @@ def stopping(made: VectorSet, metric: str) -> Results:
     truth = truths(base, queries, metric) + 1
     results: Results = {}
     with (
-        filled("stopping", base, Design(metric="l2" if metric == "l2" else "cosine")) as (database, index),
+        filled("stopping", base, Design(metric="l2" if metric == "l2" else "cosine", precision="int8")) as (
+            database,
+            index,
+        ),
         database.read() as connection,
     ):
         state = index._memory.state(connection)
@@ -288,16 +292,17 @@ def filtering(made: VectorSet) -> Results:
 
 
 def sizing(made: VectorSet) -> Results:
-    """Cluster sizes, one cluster or two, scans and walks: at the calibrated recall."""
+    """Cluster sizes, codes, one cluster or two, scans and walks: at the calibrated recall."""
     base, queries = made.vectors[:60_000], made.queries[:200]
     truth = truths(base, queries, "cosine") + 1
     results: Results = {}
     for size in (50, 100, 200, 400, 1_600):
         for name, design, ef in (
-            ("scan", Design(cluster_size=size, cluster_search="scan"), None),
-            ("scan, one cluster a vector", Design(cluster_size=size, cluster_search="scan", double=False), None),
-            ("graph, ef 32", Design(cluster_size=size, cluster_search="graph", links=8, ef_construction=48), 32),
-            ("graph, ef 100", Design(cluster_size=size, cluster_search="graph", links=8, ef_construction=48), 100),
+            ("two bits", Design(cluster_size=size, precision="bits2"), None),
+            ("two bits, one cluster a vector", Design(cluster_size=size, precision="bits2", double=False), None),
+            ("one bit", Design(cluster_size=size, precision="bits1"), None),
+            ("int8", Design(cluster_size=size, precision="int8", cluster_search="scan"), None),
+            ("int8 graph, ef 32", Design(cluster_size=size, cluster_search="graph", links=8, ef_construction=48), 32),
         ):
             with filled("sizing", base, design) as (database, index):
                 results[f"{size} {name}"] = measured(database, index, queries, truth, Query(K, ef=ef))
@@ -337,14 +342,14 @@ def many_at_once(made: VectorSet) -> Results:
     return vector_threads.measured(made.vectors, made.queries, truths(made.vectors, made.queries, "cosine"))
 
 
-SECTIONS = ("real", "synthetic", "threads", "stopping", "changing", "filtering", "sizing")
+SECTIONS = ("real", "synthetic", "million", "public", "threads", "stopping", "changing", "filtering", "sizing")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", choices=SECTIONS, default=list(SECTIONS))
     parser.add_argument("--seconds", type=float, default=10, help="longest time a setting of a rival is searched")
-    parser.add_argument("--vectors", type=int, default=1_000_000, help="of the synthetic set")
+    parser.add_argument("--vectors", type=int, default=1_000_000, help="of the large sets")
     parser.add_argument(
         "--rivals", nargs="*", choices=list(RIVALS), help="measure only these anew, and keep the others"
     )
@@ -357,11 +362,12 @@ def main() -> None:
     real = vector_data.minilm()
     real = VectorSet(real.name, real.vectors, real.queries[:400], real.recipe)
     easy = vector_data.synthetic(options.vectors) if {"synthetic", "stopping"} & set(options.only) else None
+    many = vector_data.passages(options.vectors) if "million" in options.only else None
     work = {
         "real": lambda: beside_rivals(real, "cosine", rivals, results.get("real", {}), options),
-        "synthetic": lambda: (
-            beside_rivals(easy, "l2", ON_SYNTHETIC, results.get("synthetic", {}), options) if easy else {}
-        ),
+        "synthetic": lambda: beside_rivals(easy, "l2", ON_MANY, results.get("synthetic", {}), options) if easy else {},
+        "million": lambda: beside_rivals(many, "cosine", ON_MANY, results.get("million", {}), options) if many else {},
+        "public": vector_public.measured,
         "threads": lambda: many_at_once(real),
         "stopping": lambda: {"real": stopping(real, "cosine"), "easy": stopping(easy, "l2")} if easy else {},
         "changing": lambda: changing(real),
@@ -375,6 +381,7 @@ def main() -> None:
         results["recipes"] = {
             "real": real.recipe,
             "synthetic": easy.recipe if easy else results.get("recipes", {}).get("synthetic", ""),
+            "million": many.recipe if many else results.get("recipes", {}).get("million", ""),
         }
         if section == "real":
             results["expected"] = expected(real, results["real"])
