@@ -60,7 +60,6 @@ class Monograph:
         with database.write() as connection:
             index.insert(connection, np.arange(1, len(base) + 1), base)
         self.seconds = time.perf_counter() - started
-        index.close()
         database.close()
 
     def open(self, metric: str, folder: Path) -> Search:

@@ -3,53 +3,119 @@
 from __future__ import annotations
 
 import os
+import random
+import sqlite3
+import struct
+import sys
+import tempfile
+from contextlib import closing, suppress
 from pathlib import Path
 
 import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from monograph.store import clusters, memo, vectors
-from monograph.store.database import Database
+from monograph.store.database import Database, path_of
+from monograph.store.pages import Pages, descriptor_of
 from monograph.store.prefetch import Prefetcher
 from monograph.vectors.design import Design
 from monograph.vectors.index import EcoVectorIndex
 from monograph.vectors.search import Query
 
+SMALL = Design(cluster_size=20)
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells which files a process has open")
 
-def built(path: Path) -> tuple[Database, np.ndarray]:
+
+def built(path: Path, design: Design = SMALL) -> tuple[Database, np.ndarray]:
     database = Database(path)
     made = np.random.default_rng(1).standard_normal((600, 16)).astype(np.float32)
     with database.write() as connection:
         memo.put(connection, memo.VECTOR, ((b"%d" % row, vectors.pack(one), 0) for row, one in enumerate(made)))
-        EcoVectorIndex(design=Design(cluster_size=20)).insert(connection, np.arange(1, 601), made)
+        EcoVectorIndex(design=design).insert(connection, np.arange(1, 601), made)
     return database, made
+
+
+@LINUX
+@given(
+    st.sampled_from([512, 1_024, 4_096, 65_536]),
+    st.dictionaries(st.integers(1, 1 << 40), st.integers(0, 9_000), min_size=1, max_size=120),
+    st.data(),
+)
+@settings(max_examples=300)
+def test_rows_lie_in_the_pages_that_are_told(page_size: int, sizes: dict[int, int], data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as place, closing(sqlite3.connect(Path(place) / "p.sqlite")) as connection:
+        connection.execute(f"PRAGMA page_size = {page_size}")
+        connection.execute("CREATE TABLE held (row INTEGER PRIMARY KEY, body BLOB)")
+        bodies = {row: random.Random(row).randbytes(size) for row, size in sizes.items()}
+        connection.executemany("INSERT INTO held VALUES (?, ?)", bodies.items())
+        connection.commit()
+        (root,) = connection.execute("SELECT rootpage FROM sqlite_schema").fetchone()
+        descriptor = descriptor_of(path_of(connection))
+        pages = None if descriptor is None else Pages.of(descriptor)
+        assert pages is not None
+        assert pages.size == page_size
+        written = (Path(place) / "p.sqlite").read_bytes()
+        wanted = data.draw(st.sets(st.sampled_from(sorted(sizes)), min_size=1))
+        *levels, beyond = pages.levels(root, [*wanted, 1 << 41])
+        leaves = b"".join(written[(page - 1) * page_size : page * page_size] for page, _ in levels[-1])
+        # Beyond a page's first four bytes, which name the next one.
+        runs = [
+            b"".join(written[at * page_size + 4 : (at + 1) * page_size] for at in range(page - 1, page - 1 + count))
+            for page, count in beyond
+        ]
+        inside = {row for row in wanted if bodies[row] in leaves}
+        outside = wanted - inside
+        assert len(runs) == len(outside)
+        for row in outside:
+            (tail,) = (run for run in runs if bodies[row][-300:] in run)
+            assert bodies[row][: len(bodies[row]) - len(tail.rstrip(b"\0"))][:30] in leaves
+        pages.announce(root, wanted)
+
+
+@LINUX
+def test_other_bytes_than_a_database_are_no_pages(tmp_path: Path) -> None:
+    (tmp_path / "p").write_bytes(b"SQLite format 4" + bytes(5_000))
+    with (tmp_path / "p").open("rb") as file:
+        assert descriptor_of(str(tmp_path / "p")) == file.fileno()
+        assert Pages.of(file.fileno()) is None
+    assert descriptor_of(str(tmp_path / "p")) is None
+    assert descriptor_of(str(tmp_path / "q")) is None
+
+
+@LINUX
+def test_damaged_pages_are_announced_without_harm(tmp_path: Path) -> None:
+    database, _ = built(tmp_path / "p.mono")
+    with database.read() as connection:
+        roots = [root for (root,) in connection.execute("SELECT rootpage FROM sqlite_schema WHERE rootpage > 1")]
+    database.close()
+    written = bytearray((tmp_path / "p.mono").read_bytes())
+    chance = random.Random(3)
+    for size in (512, 64):  # Ever more of it.
+        for _ in range(len(written) // size):
+            written[chance.randrange(4_096, len(written))] = chance.randrange(256)
+        (tmp_path / f"{size}.mono").write_bytes(written)
+        with (tmp_path / f"{size}.mono").open("rb") as file:
+            pages = Pages.of(file.fileno())
+            assert pages is not None
+            for root in roots:
+                with suppress(OSError, IndexError, struct.error):
+                    pages.announce(root, range(1, 600))
 
 
 def test_what_is_not_there_may_be_announced(tmp_path: Path) -> None:
     database, _ = built(tmp_path / "p.mono")
     ahead = Prefetcher()
     with database.read() as connection:
-        ahead.centroids(connection, clusters.CHUNKS)
+        ahead.centroids(connection, 77)
         ahead.clusters(connection, [1, 2, 9_999])
+        ahead.codes(connection, clusters.CHUNKS, [1, 2, 9_999])
         ahead.memos(connection, [1, 600, 10_000_000])
-        ahead.close()
-        ahead.close()
-        ahead.clusters(connection, [3])
-    ahead.close()
     database.close()
 
 
-def test_a_closed_index_searches_again(tmp_path: Path) -> None:
-    database, made = built(tmp_path / "p.mono")
-    index = EcoVectorIndex()
-    with database.read() as connection:
-        first = index.search(connection, made[3], Query(5))
-        index.close()
-        assert index.search(connection, made[3], Query(5)) == first
-    index.close()
-    database.close()
-
-
-def test_a_fork_searches_with_a_connection_of_its_own(tmp_path: Path) -> None:
+def test_a_fork_searches_too(tmp_path: Path) -> None:
     database, made = built(tmp_path / "p.mono")
     index = EcoVectorIndex()
     with database.read() as connection:

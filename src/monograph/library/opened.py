@@ -242,7 +242,5 @@ class OpenFile:
         return forget.carried_out(self.database, self.indexes, work, wanted, strict=strict)
 
     def close(self) -> None:
-        """Close the indexes and the file."""
-        for index in self.indexes:
-            index.close()
+        """Close the file."""
         self.database.close()

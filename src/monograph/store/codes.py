@@ -10,20 +10,25 @@ from monograph.store.keyed import select
 _SPACE = 1 << 32
 
 
+def place(space: int, memo: int) -> int:
+    """The row of a memo row's codes."""
+    return space * _SPACE + memo
+
+
 def put(connection: Connection, space: int, coded: Iterable[tuple[int, bytes]]) -> None:
     """Remember the codes of memo rows."""
-    rows = ((space * _SPACE + memo, body) for memo, body in coded)
+    rows = ((place(space, memo), body) for memo, body in coded)
     connection.executemany("INSERT OR REPLACE INTO codes VALUES (?, ?)", rows)
 
 
 def drop(connection: Connection, space: int, memos: Iterable[int]) -> None:
     """Forget the codes of memo rows."""
-    connection.executemany("DELETE FROM codes WHERE place = ?", ((space * _SPACE + memo,) for memo in memos))
+    connection.executemany("DELETE FROM codes WHERE place = ?", ((place(space, memo),) for memo in memos))
 
 
 def load(connection: Connection, space: int, memos: Sequence[int]) -> list[bytes]:
     """The codes of memo rows, in any order; those that are not there are left out."""
-    places = [space * _SPACE + memo for memo in memos]
+    places = [place(space, memo) for memo in memos]
     return [body for (body,) in select(connection, "SELECT body FROM codes WHERE place IN", places)]
 
 
@@ -31,7 +36,7 @@ def every(connection: Connection, space: int) -> Iterator[tuple[int, bytes]]:
     """(memo row, code) of all that an index holds, by memo row."""
     query = "SELECT place, body FROM codes WHERE place BETWEEN ? AND ? ORDER BY place"
     found = connection.execute(query, _places(space))
-    return ((place % _SPACE, body) for place, body in found)
+    return ((row % _SPACE, body) for row, body in found)
 
 
 def clear(connection: Connection, space: int) -> None:

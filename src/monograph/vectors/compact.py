@@ -127,6 +127,7 @@ class CompactSearch:
         search.loaded, search.compared, search.by_value = course.loads, course.compared, True
         missing = [] if self._query.ties else course.rank_by_value(self._query.pool, [])
         if missing:
+            self._memory.ahead.codes(self._connection, self._space.number, missing)
             bodies = codes.load(self._connection, self._space.number, missing)
             if self._memory.remember(self._arena, bodies):
                 bodies = []

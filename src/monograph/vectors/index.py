@@ -184,10 +184,6 @@ class EcoVectorIndex:
                 stopped = [how.stopped if way.came == "enough" else "all" for way in ways]
                 yield from finish_many(connection, [way.search for way in ways], stopped, self._memory.ahead)
 
-    def close(self) -> None:
-        """Let go of the file. A later search opens it again."""
-        self._memory.ahead.close()
-
     def _announced(self, connection: Connection, order: Iterator[int]) -> Iterator[int]:
         """Probes in their order, some at a time announced before the first of them is read."""
         count = AHEAD

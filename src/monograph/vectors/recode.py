@@ -72,7 +72,7 @@ def begin(connection: Connection, space: int, design: Design) -> Making | None:
     connection:
         A write transaction.
     """
-    state = _state(connection, space)
+    state = Memory(space, 0).state(connection)
     if state is None or not owed(connection, space, state, design):
         store.remove_index(connection, space + BESIDE)
         return None
@@ -105,7 +105,7 @@ def code(connection: Connection, making: Making, memos: Sequence[int]) -> bool:
     """
     if not making.is_there(connection):
         return False
-    old, new = _state(connection, making.space), _made(connection, making.space)
+    old, new = Memory(making.space, 0).state(connection), _made(connection, making.space)
     if old is None or new is None:
         return False
     placed = store.placements(connection, old.space.number, memos)
@@ -182,17 +182,9 @@ def exchange(connection: Connection, making: Making, calibration: Calibration) -
         beside.exchange(connection, making.space)
 
 
-def _state(connection: Connection, space: int) -> State | None:
-    memory = Memory(space, 0)
-    try:
-        return memory.state(connection)
-    finally:
-        memory.ahead.close()
-
-
 def _made(connection: Connection, space: int) -> State | None:
     """The index in the making, if there is one; one that has lost its clusters is none."""
-    made = _state(connection, space + BESIDE)
+    made = Memory(space + BESIDE, 0).state(connection)
     return made if made is not None and len(made.centroids) else None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
 
 import numpy as np
 
@@ -46,9 +45,7 @@ def damage_beside(connection: Connection, space: int) -> Iterator[str]:
 
 def _inside(connection: Connection, space: int) -> Iterator[str]:
     try:
-        memory = Memory(space, 0)
-        with closing(memory.ahead):
-            state = memory.state(connection)
+        state = Memory(space, 0).state(connection)
     except kernel.DamagedBytes as fault:
         yield f"the index is damaged: {fault}"
         return
