@@ -7,6 +7,7 @@ values, and RuntimeError, beginning with "damaged: ", for stored bytes that are 
 from __future__ import annotations
 
 import struct
+from bisect import insort
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -210,25 +211,48 @@ class Pool:
 
     def offer(self, scores: Float32, ids: Int64) -> None:
         """Merge results in; one that comes twice is kept once, by its higher score."""
-        held = set(self._ids[: self._filled].tolist())
-        if not held.isdisjoint(ids.tolist()):
-            # One that is pushed out and comes back by its higher score is fresh: that hangs on the order.
-            for place in range(len(ids)):
-                self._merge(scores[place : place + 1].tolist(), ids[place : place + 1].tolist())
-        else:
-            self._merge(scores.tolist(), ids.tolist())
+        if self._filled == len(self._ids) > 0:
+            wanted = ~(scores < self._scores[-1])
+            scores, ids = scores[wanted], ids[wanted]
+        # One that is pushed out and comes back by its higher score is fresh: that hangs on the order.
+        merge = self._merge if self._best().keys().isdisjoint(ids.tolist()) else self._merge_in_order
+        merge(scores.tolist(), ids.tolist())
 
     def _merge(self, scores: list[float], ids: list[int]) -> None:
-        before = dict(zip(self._ids[: self._filled].tolist(), self._scores[: self._filled].tolist(), strict=True))
-        best = dict(before)
+        best = self._best()
         for row, score in zip(ids, scores, strict=True):
             best[row] = max(score, best.get(row, score))
-        ranked = sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))[: len(self._ids)]
+        self._keep(sorted((-score, row) for row, score in best.items())[: len(self._ids)])
+
+    def _merge_in_order(self, scores: list[float], ids: list[int]) -> None:
+        held = {row: -score for row, score in self._best().items()}
+        ranked = sorted((score, row) for row, score in held.items())
+        for row, score in zip(ids, scores, strict=True):
+            before = held.get(row)
+            if before is not None and -score >= before:
+                continue
+            if before is not None:
+                ranked.remove((before, row))
+            elif len(ranked) == len(self._ids) and ranked[-1] < (-score, row):
+                continue
+            else:
+                if len(ranked) == len(self._ids):
+                    del held[ranked.pop()[1]]
+                self._fresh.add(row)
+            insort(ranked, (-score, row))
+            held[row] = -score
+        self._keep(ranked)
+
+    def _best(self) -> dict[int, float]:
+        return dict(zip(self._ids[: self._filled].tolist(), self._scores[: self._filled].tolist(), strict=True))
+
+    def _keep(self, ranked: list[tuple[float, int]]) -> None:
+        before, kept = self._best().keys(), {row for _, row in ranked}
         self._filled = len(ranked)
-        self._ids[: self._filled] = [row for row, _ in ranked]
-        self._scores[: self._filled] = [score for _, score in ranked]
-        self._fresh.difference_update(before.keys() - {row for row, _ in ranked})
-        self._fresh.update(best.keys() - before.keys())
+        self._ids[: self._filled] = [row for _, row in ranked]
+        self._scores[: self._filled] = [-score for score, _ in ranked]
+        self._fresh &= kept
+        self._fresh |= kept - before
 
     def report(self, k: int, compared: int) -> tuple[int, tuple[int, ...], int]:
         """(how full, ranks below k at which something is new, vectors compared)."""
