@@ -10,6 +10,7 @@ import struct
 from bisect import insort
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -153,7 +154,7 @@ def compact(codes: Bits, centre: tuple[float, Bits]) -> bytes:
     return start + reference_codes.blocks(codes)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Query:
     """A query in the form in which codes are multiplied: floats, or whole numbers with a scale."""
 
@@ -167,6 +168,11 @@ class Query:
         most = np.float32(np.abs(query).max(initial=0))
         inverse = np.float32(127) / most if most > 0 else np.float32(0)
         return cls(query, np.rint(query * inverse).astype(np.int32), most / np.float32(127))
+
+    @cached_property
+    def turned(self) -> reference_codes.Turned:
+        """As compact codes are compared with it."""
+        return reference_codes.Turned.of(self.floats)
 
     @classmethod
     def row(cls, body: Body, row: int) -> Query:
@@ -193,7 +199,7 @@ def _estimated(body: Body, query: Query, rows: npt.NDArray[np.int64] | slice) ->
     product = np.float32((centre.astype(np.int32) - 128) @ query.codes)
     base = product * (query.scale * np.float32(scale))
     values = reference_codes.decoded(np.asarray(body.codes[rows], dtype=np.uint8), body.dimension, body.planes)
-    found = reference_codes.estimates(values, body.scales[rows], reference_codes.Turned.of(query.floats))
+    found = reference_codes.estimates(values, body.scales[rows], query.turned)
     scored: Float32 = (found + base) + body.biases[rows]
     return scored
 
