@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml CMakeLists.txt $(foreach room,vectors/kernel text_pass,$(wildcard src/monograph/$(room)/*.?pp src/monograph/$(room)/*.inc))
 
-.PHONY: help demo test test-all test-encrypted alone check lint docs wheel bench bench-vectors bench-graph bench-weights bench-tree bench-reduce bench-answers bench-reading bench-frameworks bench-writing fuzz soak soak-tenth sanitize clean
+.PHONY: help demo test test-all test-encrypted alone check lint docs wheel bench bench-vectors bench-graph bench-weights bench-tree bench-reduce bench-answers bench-reading bench-frameworks bench-writing bench-search fuzz soak soak-tenth sanitize clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -98,6 +98,13 @@ $(VENV)/bench-weights: $(BUILT_FROM) | $(BIN)/python
 
 bench-weights: $(VENV)/bench-weights ## Choose the graph's weights with each set left out (half an hour); writes docs/benchmarks
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/walk_weights.py
+
+$(VENV)/bench-search: $(BUILT_FROM) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e ".[bench-search]"
+	@touch $@
+
+bench-search: $(VENV)/bench-search ## Measure how long questions take, at ten thousand to a million passages (an hour); writes docs/benchmarks
+	$(BIN)/python benchmarks/search.py
 
 $(VENV)/bench-tree: $(BUILT_FROM) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -e ".[bench-tree]"

@@ -1,0 +1,228 @@
+"""How long a question takes: every way of search, contexts, two threads at once, and the first question of a process.
+
+``make bench-search`` measures 10,000, 100,000 and a million passages (an hour, most of it to write the million) and
+writes docs/benchmarks/search.md; ``--only 10000`` measures one size. Files that were made are kept in build/search.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graph_files import dataset, mixture
+from machine import console, run_sections
+from monograph import Document, Graph, Monograph
+from page import NOISE, write_page
+from vector_report import table
+from vector_rivals import drop, memory
+from writing_files import shuffled
+
+HERE = Path(__file__).resolve().parent
+CACHE = HERE.parent / "build" / "search"
+PAGE = HERE.parent / "docs" / "benchmarks" / "search.md"
+SIZES = ("10000", "100000", "1000000")
+ASKED = ("hotpotqa", "2wikimultihopqa", "musique")
+AT_ONCE = 20_000
+K = 10
+BUDGET = 1_000
+WAYS: dict[str, Callable[[Monograph, str], object]] = {
+    "lexical": lambda archive, text: archive.search(text, K, "lexical"),
+    "dense": lambda archive, text: archive.search(text, K, "dense"),
+    "hybrid": lambda archive, text: archive.search(text, K, "hybrid"),
+    "graph": lambda archive, text: archive.search(text, K, "graph"),
+    "auto": lambda archive, text: archive.search(text, K),
+    "MiniRAG's formulas": lambda archive, text: archive.search(text, K, Graph(faithful=True)),
+    f"context of {BUDGET:,} tokens": lambda archive, text: archive.context(text, budget=BUDGET),
+}
+Results = dict[str, Any]
+
+
+def questions(count: int = 120) -> list[str]:
+    """Questions of three sets in equal parts."""
+    return [one.question for name in ASKED for one in dataset(name).questions[: count // len(ASKED)]]
+
+
+def passages(count: int) -> Iterator[Document]:
+    """Passages of four question sets; what they do not have of texts made of their sentences by chance."""
+    real = mixture(min(count, 25_000))
+    yield from real
+    more = shuffled(count - len(real))
+    yield from (Document(text, id=f"{number:07}") for number, text in enumerate(more))
+
+
+def made(count: int) -> Path:
+    """A file of so many passages, with all that is derived."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    path = CACHE / f"{count}.mono"
+    if not path.exists():
+        making = path.with_suffix(".making")
+        for end in ("", "-wal", "-shm"):
+            Path(f"{making}{end}").unlink(missing_ok=True)
+        every = passages(count)
+        with Monograph.open(making) as archive:
+            while some := list(islice(every, AT_ONCE)):
+                archive.add(some)
+        making.rename(path)
+    return path
+
+
+def waits(path: Path) -> Results:
+    """Milliseconds a question takes in each way, of the second of two rounds; the first question of all apart."""
+    before, asked, found = memory()[0], questions(), {}
+    with Monograph.open(path) as archive:
+        for name, ask in WAYS.items():
+            for _ in range(2):
+                times = []
+                for text in asked:
+                    begun = time.perf_counter()
+                    ask(archive, text)
+                    times.append((time.perf_counter() - begun) * 1e3)
+            found[name] = {"p50": statistics.median(times), "p95": float(np.percentile(times, 95))}
+        return {"ways": found, "memory": (memory()[0] - before) / 1e6, "threads": at_once(archive, asked)}
+
+
+def at_once(archive: Monograph, asked: Sequence[str]) -> Results:
+    """Questions a second along the graph and by meaning: of one thread, and of two."""
+    rates: Results = {}
+    for how in ("graph", "hybrid"):
+        for threads in (1, 2):
+            failed: list[BaseException] = []
+
+            def ask(first: int, how: str = how, threads: int = threads, failed: list[BaseException] = failed) -> None:
+                try:
+                    for text in asked[first::threads]:
+                        archive.search(text, K, how)
+                except BaseException as error:
+                    failed.append(error)
+
+            running = [threading.Thread(target=ask, args=(first,)) for first in range(threads)]
+            begun = time.perf_counter()
+            for one in running:
+                one.start()
+            for one in running:
+                one.join()
+            if failed:
+                raise failed[0]
+            rates[f"{how}, {threads}"] = len(asked) / (time.perf_counter() - begun)
+    return rates
+
+
+def first(path: Path, how: str) -> float:
+    """Milliseconds from opening to the first hits, with nothing of the file in memory."""
+    drop(path.parent)
+    begun = time.perf_counter()
+    with Monograph.open(path) as archive:
+        if not WAYS[how](archive, questions()[7]):
+            raise SystemExit("nothing was found")
+        return (time.perf_counter() - begun) * 1e3
+
+
+def chroma(path: Path) -> Results:
+    """Milliseconds of Chroma's query by vectors of the same passages and questions, where it is installed."""
+    try:
+        import chromadb
+    except ImportError:
+        return {}
+    with Monograph.open(path) as archive:
+        embedder = archive.embedder
+        asked = embedder.embed(questions(), "query")
+        texts = [one.text for one in passages(int(path.stem))]
+        vectors = embedder.embed(texts, "document")
+    client = chromadb.EphemeralClient(chromadb.Settings(anonymized_telemetry=False))
+    held = client.get_or_create_collection("passages", metadata={"hnsw:space": "cosine"}, embedding_function=None)
+    for start in range(0, len(texts), 5_000):
+        some = slice(start, start + 5_000)
+        names = [str(row) for row in range(start, start + len(texts[some]))]
+        held.add(ids=names, embeddings=vectors[some], documents=texts[some])
+    for _ in range(2):
+        times = []
+        for one in asked:
+            begun = time.perf_counter()
+            held.query(query_embeddings=one[None], n_results=K)
+            times.append((time.perf_counter() - begun) * 1e3)
+    return {"Chroma, query by vector": {"p50": statistics.median(times), "p95": float(np.percentile(times, 95))}}
+
+
+def child(job: str, path: Path) -> Any:
+    """What a process of its own measures."""
+    command = [sys.executable, __file__, "--job", job, "--file", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def measured(count: int) -> Results:
+    """One size."""
+    path = made(count)
+    found: Results = child("waits", path)
+    found["first"] = {
+        how: statistics.median(child(f"first {how}", path) for _ in range(5)) for how in ("dense", "hybrid", "graph")
+    }
+    rival = child("chroma", path) if count <= 100_000 else {}
+    return {**found, "rival": rival, "passages": count, "bytes": path.stat().st_size}
+
+
+def told(found: Results) -> list[str]:
+    """A size's tables."""
+    rows = [
+        [name, f"{one['p50']:,.2f}", f"{one['p95']:,.2f}"] for name, one in {**found["ways"], **found["rival"]}.items()
+    ]
+    first_rows = [[how, f"{one:,.0f}"] for how, one in found["first"].items()]
+    rates = found["threads"]
+    thread_rows = [
+        [
+            how,
+            *(f"{rates[f'{how}, {threads}']:,.0f}" for threads in (1, 2)),
+            f"{rates[f'{how}, 2'] / rates[f'{how}, 1']:.2f}",
+        ]
+        for how in ("graph", "hybrid")
+    ]
+    return [
+        f"{found['passages']:,} passages in {found['bytes'] / 1e6:,.0f} MB; {len(questions())} questions of three sets, "
+        f"{K} hits. {found['memory']:,.0f} MB of memory of its own at the end.",
+        table(["way", "p50, ms", "p95, ms"], rows),
+        "The first question of a process, nothing of the file in memory, opening counted:",
+        table(["way", "ms"], first_rows),
+        "Questions a second:",
+        table(["way", "one thread", "two threads", "ratio"], thread_rows),
+    ]
+
+
+JOBS: dict[str, Callable[[Path], Any]] = {
+    "waits": waits,
+    "chroma": chroma,
+    **{f"first {how}": lambda path, how=how: first(path, how) for how in ("dense", "hybrid", "graph")},
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="*", choices=SIZES, default=list(SIZES))
+    parser.add_argument("--job", choices=JOBS)
+    parser.add_argument("--file", type=Path)
+    options = parser.parse_args()
+    if options.job:
+        print(json.dumps(JOBS[options.job](options.file)))
+        return
+    CACHE.mkdir(parents=True, exist_ok=True)
+    sections = {size: lambda _, size=size: measured(int(size)) for size in SIZES}
+    results = run_sections(sections, options, CACHE / "results.json", "")
+    headings = {size: (f"{int(size):,} passages", told) for size in SIZES}
+    for path in write_page(results, PAGE, "Searching, measured", headings, remark=NOISE):
+        console.print(f"{path} written")
+
+
+if __name__ == "__main__":
+    main()
