@@ -295,7 +295,6 @@ def older(path: Path, count: int) -> None:
         index = EcoVectorIndex(design=OLD)
         with monograph._file.database.write() as connection:
             index.rebuild(connection)
-        index.close()
 
 
 def stored_as(monograph: Monograph) -> str:

@@ -123,8 +123,6 @@ def test_a_batch_finds_what_each_finds_alone(
         if cache < 1 << 20:
             kept = together.stats(connection).memory - together._must(connection).centroids.memory
             assert kept <= cache
-    together.close()
-    alone.close()
 
 
 @pytest.mark.parametrize("precision", COMPACT)
