@@ -253,7 +253,7 @@ def _best_clause(found: Walk, rows: Sequence[int], clause_vectors: Float32) -> F
 
 def _follow(found: Walk, starts: Sequence[int]) -> None:
     """Add the links that lead out of some chunks."""
-    edges = [edge for start in outlinks(found.connection, found.question, starts) for edge in start]
+    edges = outlinks(found.connection, found.question, starts)
     entities = names.members(found.connection, {edge.name.head for edge in edges})
     members = {head: [one.row for one in some] for head, some in entities.items()}
     everyone = {row for some in members.values() for row in some}
