@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from monograph.graph.names import key_of, mention_key
 from monograph.search.ranking import highest
-from monograph.search.walk import Walk
+from monograph.search.walked import Walk
 from monograph.store import chunks, graphs, names, readable
 from monograph.store.database import Connection
 from monograph.store.readable import NOTHING
@@ -50,15 +50,15 @@ def _way(found: Walk, row: int) -> _Way | None:
     at, chance = row, found.own.get(row, 0.0)
     passed = {row}
     while len(links) < LONGEST:
-        led = found.links.get(at, {})
-        nearest = highest(found.connection, {start: link.chance for start, link in led.items()}, 1)
-        if not nearest or led[nearest[0]].chance <= found.own.get(at, 0.0) or nearest[0] in passed:
+        led = found.led.get(at, {})
+        nearest = highest(found.connection, led, 1)
+        if not nearest or led[nearest[0]] <= found.own.get(at, 0.0) or nearest[0] in passed:
             break
-        best = led[nearest[0]]
-        chance = chance if links else best.chance
-        links.insert(0, (best.name, best.start))
-        passed.add(best.start)
-        at = best.start
+        (start,) = nearest
+        chance = chance if links else led[start]
+        links.insert(0, (found.through[at][start], start))
+        passed.add(start)
+        at = start
     return _Way(at, tuple(links), chance) if links or at in found.asked else None
 
 

@@ -119,13 +119,14 @@ def is_whole(connection: Connection) -> bool:
     return bool(chunks) and chunks == nodes
 
 
-def words(connection: Connection, chunks: Iterable[int]) -> dict[int, npt.NDArray[np.uint32]]:
-    """Hashes of the words of chunks, ascending, by row."""
+def words(connection: Connection, chunks: Iterable[int]) -> tuple[list[int], list[int], npt.NDArray[np.uint32]]:
+    """(rows of chunks that are in the graph, how many words each has, hashes of the words of one after the other)."""
     found = connection.execute(
         "SELECT g.chunk, g.words FROM json_each(?) AS c CROSS JOIN chunk_graphs AS g WHERE g.chunk = c.value",
         (_listed(chunks),),
-    )
-    return {chunk: np.frombuffer(packed, dtype=WORDS) for chunk, packed in found}
+    ).fetchall()
+    lengths = [len(packed) // WORDS.itemsize for _, packed in found]
+    return [chunk for chunk, _ in found], lengths, np.frombuffer(b"".join(packed for _, packed in found), dtype=WORDS)
 
 
 def named(connection: Connection, chunks: Iterable[int]) -> dict[int, Records]:
@@ -194,7 +195,7 @@ def subject_chunks(connection: Connection, wanted: Iterable[int], allowed: Allow
         ORDER BY own.ordinal, own.id""",  # noqa: S608
         (_listed(wanted), *allowed.parameters),
     )
-    return [SubjectChunk(row[0], row[1], bool(row[2]), row[3], row[4]) for row in found]
+    return [SubjectChunk(name, chunk, bool(by_title), *rest) for name, chunk, by_title, *rest in found]
 
 
 def that_name(connection: Connection, chunks: Iterable[int], wanted: Iterable[int]) -> list[tuple[int, int]]:
