@@ -14,7 +14,7 @@ from monograph.search.follow import follow
 from monograph.search.question import Question
 from monograph.search.ranking import Ranking, highest
 from monograph.search.walked import Walk
-from monograph.store import chunks, graphs, names, terms, vectors
+from monograph.store import chunks, graphs, names, vectors
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
 from monograph.store.terms import words_of
@@ -168,7 +168,7 @@ def _start(found: Walk, fused: Mapping[int, float], subjects: Mapping[int, _Abou
 def _naming(found: Walk, rows: Sequence[int]) -> dict[int, float]:
     """By chunk, its share of the entities that the question names, rare ones counting more."""
     entities = names.members(found.connection, {one.name.head for one in found.question.names})
-    total = terms.count(found.connection)
+    total = found.question.frequencies.total
     rarity = {
         head: max(0.0, math.log((total + 1) / (sum(one.uses for one in some) + 0.5))) for head, some in entities.items()
     }

@@ -31,19 +31,22 @@ _CODE = re.compile(rf"\w+(?:{_JOINED}\w+)*")
 _YEARS = re.compile(r"\d{4}[-/]\d{4}")
 
 
-def bm25(connection: Connection, query: str, k: int, allowed: Allowed) -> Ranking:
+def bm25(
+    connection: Connection, query: str, k: int, allowed: Allowed, known: terms.Frequencies | None = None
+) -> Ranking:
     """BM25 (FTS5's: k1 = 1.2, b = 0.75) over title and text of each chunk; any word of the query may match.
 
     Common words are not looked up, unless there are no others; in half of the chunks they have no weight in BM25.
+    ``known`` are the frequencies of the query's words, where they were asked for already.
     """
     words = list(dict.fromkeys(terms.words_of(query)))
-    frequency = terms.document_frequency(connection, words)
-    total = terms.count(connection)
+    known = terms.frequencies(connection, words) if known is None else known
+    frequency, total = known.chunks, known.total
     # A single character of writing without spaces matches pairs, which have frequencies of their own.
     most = max(total * COMMON, min(total / 2, SOME))
     telling = [word for word in words if 0 < frequency.get(word, len(word) == 1) <= most]
-    known = telling or [word for word in words if word in frequency]
-    rarest = sorted(known, key=lambda word: frequency.get(word, 0))[:MOST_WORDS]
+    found = telling or [word for word in words if word in frequency]
+    rarest = sorted(found, key=lambda word: frequency.get(word, 0))[:MOST_WORDS]
     return ranking(connection, "lexical", terms.bm25(connection, rarest, k, WEIGHTS, allowed), k)
 
 

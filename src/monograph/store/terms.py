@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, islice
 
@@ -199,6 +199,22 @@ def document_frequency(connection: Connection, words: Iterable[str]) -> dict[str
             "SELECT v.term, v.doc FROM json_each(?) AS w CROSS JOIN vocabulary AS v WHERE v.term = w.value", (asked,)
         )
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Frequencies:
+    """In how many of ``total`` chunks each of some folded words stands; one that stands in none is not in ``chunks``.
+
+    To count them goes over all that is known of each word: a search asks once.
+    """
+
+    total: int
+    chunks: Mapping[str, int]
+
+
+def frequencies(connection: Connection, words: Iterable[str]) -> Frequencies:
+    """Of some folded words."""
+    return Frequencies(count(connection), document_frequency(connection, words))
 
 
 def bm25(

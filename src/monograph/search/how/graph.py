@@ -51,7 +51,7 @@ def by_walk(corpus: Corpus, query: Query, question: Question) -> list[Hit]:
         else:
             vector, clause_vectors = query.vector, corpus.embed(question.clauses)
         rankings = [
-            words.bm25(connection, query.text, pool, query.allowed),
+            words.bm25(connection, query.text, pool, query.allowed, question.frequencies),
             nearest.search(connection, corpus.chunks, vector, pool, query.allowed),
         ]
         matches = words.matches(connection, query.text, pool, query.allowed)
@@ -87,15 +87,17 @@ def _hits(
     ordered = walk.in_order(found, dict(zip(in_context.rows, in_context.scores, strict=True)))
     values = fusion.lifted(dict(ordered), matches)
     ranks = {row: rank for rank, (row, _) in enumerate(ordered)}
-    origins = fusion.origins_of([*rankings, in_context, *matches])
-    # What the walk did not come by has a match, and no rank.
-    ids = chunks.ids(connection, values.keys() - ranks.keys())
-    best = sorted(values, key=lambda row: (-values[row], ranks.get(row, len(ranks)), ids.get(row, "")))[:k]
-    evidence = dict(found.total)
+    # What the walk did not come by has a match, and no rank. Of what has none only the first k may be among the best.
+    matched = {row for one in matches for row in one.rows}
+    may_be = matched.union(row for row, _ in ordered[: k + len(matched)])
+    ids = chunks.ids(connection, matched - ranks.keys()) if matched else {}
+    best = sorted(may_be, key=lambda row: (-values[row], ranks.get(row, len(ranks)), ids.get(row, "")))[:k]
+    evidence = {row: found.total.get(row, 0.0) for row in best}
     for one in matches:
         evidence.update(
-            (row, max(score, evidence.get(row, 0.0))) for row, score in zip(one.rows, one.scores, strict=True)
+            (row, max(score, evidence[row])) for row, score in zip(one.rows, one.scores, strict=True) if row in evidence
         )
+    origins = fusion.origins_of([*rankings, in_context, *matches], set(best))
     fused = [
         fusion.Fused(
             row,
