@@ -29,7 +29,7 @@ def phrases(texts: Sequence[str]) -> list[dict[str, int]]:
     They begin with a capital or digit, and no more than MOST_SMALL words follow each other without one; in Chinese any
     run of characters may be one.
     """
-    made = [None] * len(texts)
+    made: Sequence[dict[str, int] | None] = [None] * len(texts)
     if compiled is not None:
         made = compiled.title_phrases(list(texts), _NONE, LONGEST_TITLE, MOST_SMALL, LONGEST_KEY)
     found = [plain_phrases(text) if one is None else one for text, one in zip(texts, made, strict=True)]

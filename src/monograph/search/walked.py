@@ -49,10 +49,14 @@ class Walk:
         table[: len(self.has)] = self.has
         if len(asked) and missing:
             held, lengths, words = graphs.words(self.connection, missing)
-            at = np.minimum(np.searchsorted(asked, words), len(asked) - 1)
-            same = asked[at] == words
+            # Of all words few are asked for, and all others but few are told by their last bits.
+            may_be = np.zeros(1 << 16, dtype=bool)
+            may_be[asked & 0xFFFF] = True
+            some = np.flatnonzero(may_be[words & 0xFFFF])
+            at = np.minimum(np.searchsorted(asked, words[some]), len(asked) - 1)
+            same = asked[at] == words[some]
             places = np.array([self.place[chunk] for chunk in held], dtype=np.int64)
-            table[np.repeat(places, lengths)[same], at[same]] = True
+            table[np.repeat(places, lengths)[some[same]], at[same]] = True
         self.has = table
 
     def words_of(self, chunks: Iterable[int]) -> Bools:

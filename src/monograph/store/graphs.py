@@ -172,10 +172,13 @@ def are_subjects(connection: Connection, wanted: Iterable[int]) -> set[int]:
 
 def known_subjects(connection: Connection, keys: Iterable[str]) -> dict[str, names.NameRow]:
     """The names among some keys that a document is about, by key."""
+    # Most keys are of no name and most names no subjects, which two indexes tell: few rows are read.
     found = connection.execute(
-        f"""SELECT n.name, n.key, n.uses, {names.ENTITY} FROM json_each(?) AS k CROSS JOIN names AS n
-        LEFT JOIN names AS h ON h.name = n.head WHERE n.key = k.value AND n.uses > 0
-            AND EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.name)""",  # noqa: S608 - a constant
+        f"""WITH about AS MATERIALIZED (
+            SELECT n.name FROM json_each(?) AS k CROSS JOIN names AS n
+            WHERE n.key = k.value AND EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.name))
+        SELECT n.name, n.key, n.uses, {names.ENTITY} FROM about AS a CROSS JOIN names AS n
+        LEFT JOIN names AS h ON h.name = n.head WHERE n.name = a.name AND n.uses > 0""",  # noqa: S608 - a constant
         (json.dumps(list(keys), ensure_ascii=False),),
     )
     return {row[1]: names.NameRow._make(row) for row in found}

@@ -11,6 +11,7 @@ from monograph.search.question import Question, take_apart
 from monograph.search.ranking import Ranking, pool_size
 from monograph.search.relevance import share
 from monograph.search.strategy import Corpus, Named, Query
+from monograph.search.walked import Walk
 from monograph.store import chunks
 from monograph.store.database import Connection
 from monograph.store.settings import OnDemand
@@ -78,7 +79,7 @@ def by_formulas(corpus: Corpus, query: Query, parameters: minirag.Parameters = m
 def _hits(
     connection: Connection,
     k: int,
-    found: walk.Walk,
+    found: Walk,
     rankings: Sequence[Ranking],
     matches: Sequence[Ranking],
     in_context: Ranking = feedback.NOTHING,
