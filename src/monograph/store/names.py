@@ -156,7 +156,8 @@ def members(connection: Connection, heads: Iterable[int]) -> dict[int, list[Name
     ):
         found.setdefault(row[3], []).append(NameRow._make(row))
     for some in found.values():
-        some.sort(key=lambda one: (one.row != one.head, one.key))
+        if len(some) > 1:
+            some.sort(key=lambda one: (one.row != one.head, one.key))
     return found
 
 
