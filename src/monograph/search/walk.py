@@ -14,7 +14,7 @@ from monograph.search.follow import follow
 from monograph.search.question import Question
 from monograph.search.ranking import Ranking, highest
 from monograph.search.walked import Walk
-from monograph.store import chunks, graphs, names, vectors
+from monograph.store import chunks, graphs, vectors
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
 from monograph.store.terms import words_of
@@ -50,21 +50,30 @@ def walk(
     found.total = dict(found.own)
     done: set[int] = set()
     for _ in range(evidence.HOPS):
-        best, _ = _told_apart(connection, highest(connection, found.total, evidence.COVERED))
-        starts = [chunk for chunk in best[: evidence.STARTS] if chunk not in done]
+        starts = [chunk for chunk in _most_probable(found) if chunk not in done]
         done.update(starts)
         follow(found, starts)
         found.total = evidence.combined(found.own, found.led)
     return found
 
 
-def in_order(found: Walk, in_context: Mapping[int, float]) -> list[tuple[int, float]]:
-    """(chunk, value) of all that was found, best first; values never rise.
+def _most_probable(found: Walk) -> list[int]:
+    """The chunks to follow links from, best first."""
+    told: list[int] = []
+    for most in (2 * evidence.STARTS, evidence.COVERED):
+        told, _ = _told_apart(found.connection, highest(found.connection, found.total, most))
+        if len(told) >= evidence.STARTS:
+            break
+    return told[: evidence.STARTS]
+
+
+def in_order(found: Walk, in_context: Mapping[int, float], most: int | None = None) -> list[tuple[int, float]]:
+    """(chunk, value) of all that was found, or of at least so many, best first; values never rise.
 
     Of chunks with the same title and text the most probable counts; the others come after all that are put in order.
     ``in_context`` are cosines of the first of them: see :mod:`monograph.search.feedback`.
     """
-    best = highest(found.connection, found.total)
+    best = highest(found.connection, found.total, None if most is None else max(most, evidence.COVERED))
     head, copies = _told_apart(found.connection, best[: evidence.COVERED])
     if not head:
         return []
@@ -125,7 +134,7 @@ def _subjects_asked(found: Walk) -> dict[int, _About]:
     asked = {one.name.row: one for one in found.question.names}
     key = {one.name.row: one.name.key for one in found.question.names}
     entity = {one.name.head: one for one in found.question.names}
-    for some in names.members(found.connection, entity).values():
+    for some in found.entities.values():
         for member in some:
             asked.setdefault(member.row, entity[member.head])
             key[member.row] = member.key
@@ -167,7 +176,7 @@ def _start(found: Walk, fused: Mapping[int, float], subjects: Mapping[int, _Abou
 
 def _naming(found: Walk, rows: Sequence[int]) -> dict[int, float]:
     """By chunk, its share of the entities that the question names, rare ones counting more."""
-    entities = names.members(found.connection, {one.name.head for one in found.question.names})
+    entities = found.entities
     total = found.question.frequencies.total
     rarity = {
         head: max(0.0, math.log((total + 1) / (sum(one.uses for one in some) + 0.5))) for head, some in entities.items()

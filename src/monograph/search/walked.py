@@ -9,7 +9,7 @@ import numpy as np
 
 from monograph.graph.evidence import Bools
 from monograph.search.question import Question
-from monograph.store import graphs
+from monograph.store import graphs, names
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
 
@@ -22,7 +22,8 @@ class Walk:
     and ``through`` the names that led there; ``asked`` the question's name that a chunk's document is about, ``clause``
     a chunk's best score for one clause. Chunks are known by row, and gone through in the order in which they were
     found: that is the same in every file of the same documents, and with it every sum to its last bit. ``place`` is
-    that of a chunk in ``has``: (chunks, words of the question), which of them each has.
+    that of a chunk in ``has``: (chunks, words of the question), which of them each has. ``entities`` are those that the
+    question names, with all their names.
     """
 
     connection: Connection
@@ -36,8 +37,10 @@ class Walk:
     clause: dict[int, float] = field(default_factory=dict)
     place: dict[int, int] = field(default_factory=dict)
     has: Bools = field(init=False)
+    entities: dict[int, list[names.NameRow]] = field(init=False)
 
     def __post_init__(self) -> None:
+        self.entities = names.members(self.connection, {one.name.head for one in self.question.names})
         self.has = np.zeros((0, len(self.question.words)), dtype=bool)
 
     def know(self, wanted: Iterable[int]) -> None:

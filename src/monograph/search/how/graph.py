@@ -85,11 +85,13 @@ def _hits(
     in_context: Ranking = feedback.NOTHING,
 ) -> list[Hit]:
     """The k best by the walk, those with matches word for word above all others."""
-    ordered = walk.in_order(found, dict(zip(in_context.rows, in_context.scores, strict=True)))
+    # Of what has no match only the first k may be among the best.
+    matched = {row for one in matches for row in one.rows}
+    cosines = dict(zip(in_context.rows, in_context.scores, strict=True))
+    ordered = walk.in_order(found, cosines, None if matched else k)
     values = fusion.lifted(dict(ordered), matches)
     ranks = {row: rank for rank, (row, _) in enumerate(ordered)}
-    # What the walk did not come by has a match, and no rank. Of what has none only the first k may be among the best.
-    matched = {row for one in matches for row in one.rows}
+    # What the walk did not come by has a match, and no rank.
     may_be = matched.union(row for row, _ in ordered[: k + len(matched)])
     ids = chunks.ids(connection, matched - ranks.keys()) if matched else {}
     best = sorted(may_be, key=lambda row: (-values[row], ranks.get(row, len(ranks)), ids.get(row, "")))[:k]
