@@ -26,7 +26,7 @@ from monograph.derive.embed import StaticEmbedder
 from monograph.evaluate.run import evaluate
 from monograph.graph import evidence
 from monograph.library import searches
-from monograph.search import minirag, question, walk
+from monograph.search import follow, minirag, question
 from monograph.values import Document
 
 HERE = Path(__file__).resolve().parent
@@ -91,19 +91,19 @@ def _nothing(*_: Any) -> None:
 def _to_all_that_name(mentioned: Callable[..., None]) -> Callable[..., None]:
     """Links to the chunks that have a name, those of documents about it included."""
 
-    def follow(found: Any, edges: Any, members: Any, mentions: Any, subjects: Any, documents: Any) -> None:
-        mentioned(found, edges, members, mentions, {}, documents)
+    def without(found: Any, edges: Any, members: Any, mentions: Any, subjects: Any) -> None:
+        mentioned(found, edges, members, mentions, {})
 
-    return follow
+    return without
 
 
 def ablated() -> dict[str, Changes]:
     """What is replaced in each row."""
-    everything = _to_all_that_name(walk._mentioned)
+    everything = _to_all_that_name(follow._mentioned)
     rows: dict[str, Changes] = {
         "default": (),
-        "no definition links": ((walk, "_defined", _nothing), (walk, "_mentioned", everything)),
-        "no mention links": ((walk, "_mentioned", _nothing),),
+        "no definition links": ((follow, "_defined", _nothing), (follow, "_mentioned", everything)),
+        "no mention links": ((follow, "_mentioned", _nothing),),
         "no clauses": ((question, "clauses", lambda text: (text,)),),
         "no coverage order": ((evidence, "COVERAGE", 0.0),),
         "no hop": ((evidence, "HOPS", 0),),

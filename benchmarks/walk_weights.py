@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,10 +24,11 @@ from machine import console, machine
 from monograph.evaluate.datasets import Question
 from monograph.graph import evidence
 from monograph.library.searches import corpus
-from monograph.search import fusion, nearest, walk, words
+from monograph.search import follow, fusion, nearest, walk, words
 from monograph.search.question import take_apart
 from monograph.search.ranking import POOL, highest
 from monograph.search.strategy import Corpus
+from monograph.search.walked import Walk
 from monograph.store import graphs
 from monograph.store.filters import EVERYTHING
 
@@ -110,19 +110,19 @@ class _Watched:
 def watching() -> Iterator[_Seen]:
     """Walks within are watched."""
     seen = _Seen(np.zeros((0, 0)), [])
-    before = evidence.FOUND, evidence.DEFINES, evidence.MENTIONS, walk._add
+    before = evidence.FOUND, evidence.DEFINES, evidence.MENTIONS, follow._add
     evidence.FOUND, evidence.DEFINES, evidence.MENTIONS = (_Watched(one, seen) for one in before[:3])  # type: ignore[assignment,misc]
 
-    def add(found: walk.Walk, pairs: Sequence[tuple[Any, int]], chances: Floats) -> None:
+    def add(found: Walk, pairs: follow.Pairs, chances: Floats) -> None:
         mention = int(seen.features.shape[1] == SIZES[2])
-        seen.links.append((mention, [(edge.start, target) for edge, target in pairs], seen.features))
+        seen.links.append((mention, list(zip(pairs.starts, pairs.targets, strict=True)), seen.features))
         before[3](found, pairs, chances)
 
-    walk._add = add
+    follow._add = add
     try:
         yield seen
     finally:
-        evidence.FOUND, evidence.DEFINES, evidence.MENTIONS, walk._add = before
+        evidence.FOUND, evidence.DEFINES, evidence.MENTIONS, follow._add = before
 
 
 def walked(searched: Corpus, asked: Question, seen: _Seen) -> Walked:
@@ -136,7 +136,7 @@ def walked(searched: Corpus, asked: Question, seen: _Seen) -> Walked:
         ]
         weighted = [(one, fusion.WEIGHTS[one.retriever]) for one in rankings]
         whole = walk.walk(connection, question, weighted, made[1:], EVERYTHING)
-        again = walk.Walk(connection, question, EVERYTHING)
+        again = Walk(connection, question, EVERYTHING)
         subjects = walk._subjects_asked(again)
         fused = walk._fused(weighted, subjects)
         walk._start(again, fused, subjects, made[1:])
@@ -144,7 +144,7 @@ def walked(searched: Corpus, asked: Question, seen: _Seen) -> Walked:
         starts = dict.fromkeys([*highest(connection, whole.total, STARTS), *highest(connection, again.own, 10)])
         again.total = {**dict.fromkeys(starts, 0.0), **again.own}
         seen.links.clear()
-        walk._follow(again, list(starts))
+        follow.follow(again, list(starts))
         rows = sorted({*fused, *whole.total, *(target for _, pairs, _ in seen.links for _, target in pairs)})
         again.know(rows)
         owners = graphs.documents_of(connection, rows)
@@ -169,7 +169,7 @@ def walked(searched: Corpus, asked: Question, seen: _Seen) -> Walked:
         target=columns[:, 1].astype(np.int64),
         mention=columns[:, 2].astype(np.int64),
         links=np.ascontiguousarray(columns[:, 3:]),
-        covers=np.array([again.has[row] * question.weights for row in rows]).reshape(len(rows), len(question.words)),
+        covers=again.words_of(rows) * question.weights,
         document=np.array([numbers[name] for name in ids], dtype=np.int64),
         gold=gold,
         wanted=float(len(set(asked.evidence_ids))),

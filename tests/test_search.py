@@ -8,14 +8,14 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from monograph import Document, Monograph, Origin
 from monograph.errors import InputError, InvalidFilter
 from monograph.search import fusion, words
 from monograph.search.ranking import Ranking
-from monograph.store import terms
+from monograph.store import documents, terms
 from monograph.store.filters import EVERYTHING
 
 WAYS = ("lexical", "tfidf", "dense", "hybrid", "auto")
@@ -248,3 +248,41 @@ def test_more_hits_begin_with_fewer(monograph: Monograph, how: str) -> None:
     assert len(all_of_them) > 50
     for k in (1, 5, 30):
         assert [hit.chunk.id for hit in monograph.search(query, k, how=how)] == all_of_them[:k]
+
+
+@pytest.mark.parametrize("most", [1, 2, 7, 1_000])
+def test_words_are_counted_no_further_than_asked(filled: Monograph, most: int) -> None:
+    filled.add([Document(f"The boiler of the house, part {n}.", id=f"part {n}") for n in range(20)])
+    with filled._file.database.read() as connection:
+        every = [word for (word,) in connection.execute("SELECT term FROM vocabulary") if word.isascii()]
+        exact = terms.document_frequency(connection, every)
+        assert max(exact.values()) >= 20 > min(exact.values())
+        counted = terms.counted(connection, [*every, "nowhere"], most)
+    assert counted == {word: min(number, most) for word, number in exact.items()}
+
+
+@settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    asked=st.lists(
+        st.sampled_from(["the", "of", "boiler", "harbour", "invoice", "a", "paid", "in", "nothing", "zzz"]), max_size=8
+    )
+)
+def test_frequencies_that_are_known_change_no_ranking(filled: Monograph, asked: list[str]) -> None:
+    with filled._file.database.read() as connection:
+        known = words.frequencies(
+            connection, [one for one in asked if len(one) > 3], [one for one in asked if len(one) <= 3]
+        )
+        query = " ".join(asked)
+        assert words.bm25(connection, query, 5, EVERYTHING, known) == words.bm25(connection, query, 5, EVERYTHING)
+
+
+def test_texts_are_read_at_once_as_one_by_one(monograph: Monograph) -> None:
+    written = ["".join(chr(97 + (at * n) % 26) for at in range(5_000 * n)) for n in (1, 2, 17)]
+    monograph.add([Document(text, id=str(n)) for n, text in enumerate(written)])
+    with monograph._file.database.read() as connection:
+        rows = documents.numbers(connection)
+        places = (-3, 0, 1, 4_095, 4_096, 4_097, 9_999, 10_000, 90_000, 1 << 50)
+        spans = [(row, start, end) for row in (*rows, 99) for start in places for end in places]
+        assert any(documents.text(connection, *span) for span in spans)
+        for some in (spans, [span for span in spans if span[2] - max(span[1], 0) < 20_000]):
+            assert documents.texts(connection, some) == [documents.text(connection, *span) for span in some]

@@ -8,7 +8,7 @@ above all others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -118,12 +118,13 @@ def lifted(totals: Mapping[int, float], lifts: Sequence[Ranking]) -> dict[int, f
     return result
 
 
-def origins_of(rankings: Sequence[Ranking]) -> dict[int, tuple[Origin, ...]]:
-    """Where each chunk was found: by row number, in the order of the rankings."""
+def origins_of(rankings: Sequence[Ranking], wanted: Set[int] | None = None) -> dict[int, tuple[Origin, ...]]:
+    """Where each chunk, or each of some, was found: by row number, in the order of the rankings."""
     found: dict[int, tuple[Origin, ...]] = {}
     for one in rankings:
         for rank, (row, score) in enumerate(zip(one.rows, one.scores, strict=True)):
-            found[row] = (*found.get(row, ()), Origin(one.retriever, rank, score, one.effort))
+            if wanted is None or row in wanted:
+                found[row] = (*found.get(row, ()), Origin(one.retriever, rank, score, one.effort))
     return found
 
 

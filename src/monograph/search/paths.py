@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from monograph.graph.names import key_of, mention_key
 from monograph.search.ranking import highest
-from monograph.search.walk import Walk
+from monograph.search.walked import Walk
 from monograph.store import chunks, graphs, names, readable
 from monograph.store.database import Connection
-from monograph.store.readable import NOTHING
 from monograph.values import Extraction, Path, PathNode, content_id
 
 LONGEST = 4
@@ -50,15 +49,15 @@ def _way(found: Walk, row: int) -> _Way | None:
     at, chance = row, found.own.get(row, 0.0)
     passed = {row}
     while len(links) < LONGEST:
-        led = found.links.get(at, {})
-        nearest = highest(found.connection, {start: link.chance for start, link in led.items()}, 1)
-        if not nearest or led[nearest[0]].chance <= found.own.get(at, 0.0) or nearest[0] in passed:
+        led = found.led.get(at, {})
+        nearest = highest(found.connection, led, 1)
+        if not nearest or led[nearest[0]] <= found.own.get(at, 0.0) or nearest[0] in passed:
             break
-        best = led[nearest[0]]
-        chance = chance if links else best.chance
-        links.insert(0, (best.name, best.start))
-        passed.add(best.start)
-        at = best.start
+        (start,) = nearest
+        chance = chance if links else led[start]
+        links.insert(0, (found.through[at][start], start))
+        passed.add(start)
+        at = start
     return _Way(at, tuple(links), chance) if links or at in found.asked else None
 
 
@@ -100,17 +99,19 @@ def names_as_written(connection: Connection, where: Mapping[int, int]) -> dict[i
     for row, chunk in where.items():
         key = loaded[row].key if row in loaded else ""
         titled = texts.get(chunk, ("", ""))
-        extraction = readable.extraction(connection, chunk, values[chunk], titled[1]) if chunk in values else NOTHING
-        text = _as_mentioned(extraction, titled, key)
+        text = _as_titled(titled[0], key)
+        if not text and chunk in values:
+            text = _as_mentioned(readable.extraction(connection, chunk, values[chunk], titled[1]), key)
         head = heads[loaded[row].head].key if row in loaded and loaded[row].head in heads else key
         found[row] = (entity_id(head), text or key)
     return found
 
 
-def _as_mentioned(extraction: Extraction, titled: Sequence[str], key: str) -> str:
-    title, _ = titled
-    if key_of(title.partition(" (")[0]) == key and title:
-        return title
+def _as_titled(title: str, key: str) -> str:
+    return title if key_of(title.partition(" (")[0]) == key else ""
+
+
+def _as_mentioned(extraction: Extraction, key: str) -> str:
     return next((one.name for one in extraction.mentions if mention_key(one.name, one.kind) == key), "")
 
 

@@ -16,7 +16,8 @@ from monograph.graph.names import key_of, spaced
 from monograph.graph.near_days import yearless_days_in
 from monograph.graph.text import Words, word_hash
 from monograph.search import unspaced
-from monograph.store import graphs, names, terms
+from monograph.search.words import Frequencies, frequencies
+from monograph.store import graphs, names
 from monograph.store.database import Connection
 from monograph.store.terms import words_of
 
@@ -67,6 +68,8 @@ class Question:
         What looks like a name and is none that the file knows.
     clauses:
         Its parts of three words or more, itself where it has only one.
+    frequencies:
+        Of all its words.
     """
 
     text: str
@@ -77,6 +80,7 @@ class Question:
     names: tuple[NamedEntity, ...]
     unknown: tuple[str, ...]
     clauses: tuple[str, ...]
+    frequencies: Frequencies
 
     def places(self, words: Iterable[str]) -> frozenset[int]:
         """Which of the question's words stand among some folded ones, by their places in ``words``."""
@@ -99,7 +103,11 @@ def take_apart(connection: Connection, text: str) -> Question:
     tokens = _tokens(text)
     small = FUNCTION_WORDS[language_of(text)] | ASKING_WORDS
     # A word of Latin writing is one of the index; a run of Chinese is several pairs.
-    weights = _weights(connection, [word for token in tokens if token.key not in small for word in words_of(token.key)])
+    telling = [word for token in tokens if token.key not in small for word in words_of(token.key)]
+    others = words_of(text)
+    named = [word for word in others if word not in small]
+    known = frequencies(connection, [*telling, *named], [word for word in others if word in small])
+    weights = _weights(known, telling)
     hashes = {word_hash(key): 0.0 for key in weights}
     for key, weight in weights.items():
         hashes[word_hash(key)] = max(hashes[word_hash(key)], weight)
@@ -121,6 +129,7 @@ def take_apart(connection: Connection, text: str) -> Question:
         names=asked,
         unknown=unknown,
         clauses=clauses(text),
+        frequencies=known,
     )
 
 
@@ -136,11 +145,10 @@ def clauses(text: str) -> tuple[str, ...]:
     return long or (text,)
 
 
-def _weights(connection: Connection, keys: list[str]) -> dict[str, float]:
+def _weights(known: Frequencies, keys: list[str]) -> dict[str, float]:
     """Inverse document frequency of the telling words: known to the file, in at most half of the chunks."""
     telling = list(dict.fromkeys(keys))[:MOST_WORDS]
-    total = terms.count(connection)
-    frequency = terms.document_frequency(connection, telling)
+    total, frequency = known.total, known.chunks
     return {
         key: math.log((total + 1) / (frequency[key] + 0.5)) for key in telling if 0 < frequency.get(key, 0) <= total / 2
     }

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from monograph.search.ranking import Ranking, ranking
 from monograph.store import readable, terms
@@ -31,19 +32,51 @@ _CODE = re.compile(rf"\w+(?:{_JOINED}\w+)*")
 _YEARS = re.compile(r"\d{4}[-/]\d{4}")
 
 
-def bm25(connection: Connection, query: str, k: int, allowed: Allowed) -> Ranking:
+@dataclass(frozen=True, slots=True)
+class Frequencies:
+    """In how many of ``total`` chunks each of some folded words stands; one that stands in none is not in ``chunks``.
+
+    Words that name nothing are counted until they are common. A search asks once: to count goes over all that is
+    known of a word.
+    """
+
+    total: int
+    chunks: Mapping[str, int]
+
+    @property
+    def most(self) -> float:
+        """A word that stands in more chunks is common."""
+        return _most(self.total)
+
+
+def frequencies(connection: Connection, asked: Iterable[str], small: Iterable[str] = ()) -> Frequencies:
+    """Of some folded words, and of some that name nothing."""
+    total = terms.count(connection)
+    words = set(asked)
+    few = {word for word in small if word not in words and word.isascii()}
+    chunks = terms.document_frequency(connection, words.union(small) - few)
+    return Frequencies(total, {**chunks, **terms.counted(connection, few, int(_most(total)) + 1)})
+
+
+def _most(total: int) -> float:
+    return max(total * COMMON, min(total / 2, SOME))
+
+
+def bm25(connection: Connection, query: str, k: int, allowed: Allowed, known: Frequencies | None = None) -> Ranking:
     """BM25 (FTS5's: k1 = 1.2, b = 0.75) over title and text of each chunk; any word of the query may match.
 
     Common words are not looked up, unless there are no others; in half of the chunks they have no weight in BM25.
+    ``known`` are the frequencies of the query's words, where they were asked for already.
     """
     words = list(dict.fromkeys(terms.words_of(query)))
-    frequency = terms.document_frequency(connection, words)
-    total = terms.count(connection)
+    known = frequencies(connection, words) if known is None else known
     # A single character of writing without spaces matches pairs, which have frequencies of their own.
-    most = max(total * COMMON, min(total / 2, SOME))
-    telling = [word for word in words if 0 < frequency.get(word, len(word) == 1) <= most]
-    known = telling or [word for word in words if word in frequency]
-    rarest = sorted(known, key=lambda word: frequency.get(word, 0))[:MOST_WORDS]
+    found = [word for word in words if 0 < known.chunks.get(word, len(word) == 1) <= known.most]
+    frequency = known.chunks
+    if not found:
+        frequency = terms.document_frequency(connection, words)
+        found = [word for word in words if word in frequency]
+    rarest = sorted(found, key=lambda word: frequency.get(word, 0))[:MOST_WORDS]
     return ranking(connection, "lexical", terms.bm25(connection, rarest, k, WEIGHTS, allowed), k)
 
 

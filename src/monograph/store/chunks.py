@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeAlias
 
 from monograph.errors import InvalidDocument
@@ -173,22 +174,51 @@ def remove_of(connection: Connection, document: documents.Row) -> int:
     return len(entries)
 
 
-_SELECT = f"""SELECT c.chunk, c.id, c.ordinal, c.start, c."end", c.metadata, {MERGED},
-    c.document, d.id, d.title, d.uri FROM chunks AS c JOIN documents AS d USING (document)"""  # noqa: S608 - a constant
+_AT_ONCE = 256
+"""Chunks that are read by one query."""
+_COLUMNS = f"""c.chunk, c.id, c.ordinal, c.start, c."end", c.metadata, {MERGED}, c.document, d.id, d.title, d.uri"""
+_SELECT = f"SELECT {_COLUMNS} FROM chunks AS c JOIN documents AS d USING (document)"  # noqa: S608 - a constant
 
 
 def load(connection: Connection, rows: Iterable[int]) -> list[Found]:
     """Chunks by row number, in the order asked for. Raises DamagedDocument if one cannot be read, or is not there."""
     result = []
-    for row in rows:
+    for some in _batches(rows):
+        found = _asked_for(connection, _COLUMNS, some)
         try:
-            found = connection.execute(f"{_SELECT} WHERE c.chunk = ?", (row,)).fetchone()
-        except sqlite3.OperationalError as error:
-            raise documents.undecodable(connection, _document_of(connection, row), error) from error
-        if found is None:
-            raise documents.damaged(connection, None, f"row {row} of chunks, or its document, is not there")
-        result.append(_found(connection, found, strict=True))
+            texts = documents.texts(connection, [(row[7], row[3], row[4]) for row in found])
+        except UNDECODABLE:
+            result += [_found(connection, row, strict=True) for row in found]  # Which tells of what row it is.
+        else:
+            result += [_read(connection, row, text, strict=True) for row, text in zip(found, texts, strict=True)]
     return result
+
+
+def _batches(rows: Iterable[int]) -> Iterator[list[int]]:
+    waiting = iter(rows)
+    while some := list(islice(waiting, _AT_ONCE)):
+        yield some
+
+
+def _asked_for(connection: Connection, columns: str, rows: Sequence[int]) -> list[tuple[Any, ...]]:
+    """Columns of chunks and their documents, the first of them the row, in the order asked for; raises as load."""
+    try:
+        found = {
+            row[0]: row
+            for row in connection.execute(
+                f"""SELECT {columns} FROM json_each(?) AS w CROSS JOIN chunks AS c
+                JOIN documents AS d USING (document) WHERE c.chunk = w.value""",  # noqa: S608 - constants
+                (json.dumps(rows),),
+            )
+        }
+    except sqlite3.OperationalError as error:
+        if len(rows) == 1:
+            raise documents.undecodable(connection, _document_of(connection, rows[0]), error) from error
+        return [one for row in rows for one in _asked_for(connection, columns, [row])]
+    missing = next((row for row in rows if row not in found), None)
+    if missing is not None:
+        raise documents.damaged(connection, None, f"row {missing} of chunks, or its document, is not there")
+    return [found[row] for row in rows]
 
 
 def _document_of(connection: Connection, row: int) -> int:
@@ -284,19 +314,11 @@ def spans_of(connection: Connection, document: int) -> list[tuple[int, int, int]
 
 def titled_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, str]]:
     """(title of the document, text) of chunks by row number, in the order asked for. Raises as :func:`load`."""
-    result = []
-    for row in rows:
-        try:
-            found = connection.execute(
-                'SELECT document, title, start, "end" FROM chunks JOIN documents USING (document) WHERE chunk = ?',
-                (row,),
-            ).fetchone()
-        except sqlite3.OperationalError as error:
-            raise documents.undecodable(connection, _document_of(connection, row), error) from error
-        if found is None:
-            raise documents.damaged(connection, None, f"row {row} of chunks, or its document, is not there")
-        document, title, start, end = found
-        result.append((title, documents.text(connection, document, start, end)))
+    result: list[tuple[str, str]] = []
+    for some in _batches(rows):
+        found = _asked_for(connection, 'c.chunk, d.title, c.document, c.start, c."end"', some)
+        texts = documents.texts(connection, [(document, start, end) for *_, document, start, end in found])
+        result += zip((title for _, title, *_ in found), texts, strict=True)
     return result
 
 
@@ -318,9 +340,16 @@ def count(connection: Connection) -> int:
 
 
 def _found(connection: Connection, row: tuple[Any, ...], *, strict: bool) -> Found:
+    try:
+        text = documents.text(connection, row[7], row[3], row[4])
+    except UNDECODABLE as error:
+        raise documents.damaged(connection, row[7], f"row {row[0]} of chunks: {error}") from error
+    return _read(connection, row, text, strict=strict)
+
+
+def _read(connection: Connection, row: tuple[Any, ...], text: str, *, strict: bool) -> Found:
     number, name, ordinal, start, end, metadata, merged, document, document_id, title, uri = row
     try:
-        text = documents.text(connection, document, start, end)
         if strict and not (0 <= start < end and len(text) == end - start):
             raise ValueError(f"it reaches from {start} to {end}, beyond its document's text")
         chunk = Chunk(name, document_id, text, start, end, ordinal, documents.loaded_object(metadata))

@@ -12,15 +12,17 @@ from typing import Any, NamedTuple
 from monograph.store.checksums import checksum
 from monograph.store.database import Connection
 
-_ENTITY = "COALESCE(h.head, n.head, n.name)"
+ENTITY = "COALESCE(h.head, n.head, n.name)"
 # An abbreviation may stand for a name that has a head itself.
 MOST_NAMES = 1 << 31
 """Names are numbered below this: chunks name them in four bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class NameRow:
-    """A name: its row, key, how many rows of mentions and subjects use it, and its head's row (its own without one)."""
+class NameRow(NamedTuple):
+    """A name: its row, key, how many rows of mentions and subjects use it, and its head's row (its own without one).
+
+    A tuple: a search reads hundreds.
+    """
 
     row: int
     key: str
@@ -106,11 +108,11 @@ def rows(connection: Connection, keys: Iterable[str]) -> dict[str, int]:
 def known(connection: Connection, keys: Iterable[str]) -> dict[str, NameRow]:
     """The names that live, by key, for the keys that do."""
     found = connection.execute(
-        f"""SELECT n.name, n.key, n.uses, {_ENTITY} FROM json_each(?) AS k CROSS JOIN names AS n
+        f"""SELECT n.name, n.key, n.uses, {ENTITY} FROM json_each(?) AS k CROSS JOIN names AS n
         LEFT JOIN names AS h ON h.name = n.head WHERE n.key = k.value AND n.uses > 0""",  # noqa: S608 - a constant
         (_listed(keys),),
     )
-    return {row[1]: NameRow(*row) for row in found}
+    return {row[1]: NameRow._make(row) for row in found}
 
 
 def called(connection: Connection, first: Iterable[str]) -> list[NameRow]:
@@ -119,10 +121,10 @@ def called(connection: Connection, first: Iterable[str]) -> list[NameRow]:
     Of several names of that one it is the first by the alphabet.
     """
     found = connection.execute(
-        f"""SELECT n.name, min(n.key), n.uses, {_ENTITY} FROM json_each(?) AS k CROSS JOIN names AS n
+        f"""SELECT n.name, min(n.key), n.uses, {ENTITY} FROM json_each(?) AS k CROSS JOIN names AS n
         LEFT JOIN names AS h ON h.name = n.head
         WHERE n.key > k.value || ' ' AND n.key < k.value || '!' AND n.uses > 0 AND n.persons > 0
-        GROUP BY k.value HAVING count(DISTINCT {_ENTITY}) = 1 ORDER BY n.key""",  # noqa: S608 - a constant
+        GROUP BY k.value HAVING count(DISTINCT {ENTITY}) = 1 ORDER BY n.key""",  # noqa: S608 - a constant
         (_listed(first),),
     )
     return [NameRow(*row) for row in found]
@@ -131,11 +133,11 @@ def called(connection: Connection, first: Iterable[str]) -> list[NameRow]:
 def load(connection: Connection, names: Iterable[int]) -> dict[int, NameRow]:
     """Names by row."""
     found = connection.execute(
-        f"""SELECT n.name, n.key, n.uses, {_ENTITY} FROM json_each(?) AS k CROSS JOIN names AS n
+        f"""SELECT n.name, n.key, n.uses, {ENTITY} FROM json_each(?) AS k CROSS JOIN names AS n
         LEFT JOIN names AS h ON h.name = n.head WHERE n.name = k.value""",  # noqa: S608 - a constant
         (_listed(names),),
     )
-    return {row[0]: NameRow(*row) for row in found}
+    return {row[0]: NameRow._make(row) for row in found}
 
 
 def members(connection: Connection, heads: Iterable[int]) -> dict[int, list[NameRow]]:
@@ -152,9 +154,10 @@ def members(connection: Connection, heads: Iterable[int]) -> dict[int, list[Name
         WHERE h.head IN (SELECT value FROM json_each(?1)) AND n.uses > 0""",
         (asked,),
     ):
-        found.setdefault(row[3], []).append(NameRow(*row))
+        found.setdefault(row[3], []).append(NameRow._make(row))
     for some in found.values():
-        some.sort(key=lambda one: (one.row != one.head, one.key))
+        if len(some) > 1:
+            some.sort(key=lambda one: (one.row != one.head, one.key))
     return found
 
 

@@ -36,8 +36,13 @@ def documents(connection: Connection) -> list[stored_documents.Row]:
 
 def chunks(connection: Connection, rows: Iterable[int]) -> dict[int, stored.Found]:
     """Those of some chunks that can be read, by row number, in the order asked for."""
+    asked = list(rows)
+    try:
+        return {one.row: one for one in stored.load(connection, asked)}
+    except DamagedDocument:
+        pass  # It is met once more, with those that can be read beside it.
     found = {}
-    for row in rows:
+    for row in asked:
         try:
             (found[row],) = stored.load(connection, [row])
         except DamagedDocument as error:
@@ -47,8 +52,13 @@ def chunks(connection: Connection, rows: Iterable[int]) -> dict[int, stored.Foun
 
 def titled_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, str]]:
     """(title of the document, text) of chunks by row number, in the order asked for; empty for one that is left out."""
+    asked = list(rows)
+    try:
+        return stored.titled_texts(connection, asked)
+    except DamagedDocument:
+        pass  # It is met once more, with those that can be read beside it.
     found = []
-    for row in rows:
+    for row in asked:
         try:
             found += stored.titled_texts(connection, [row])
         except DamagedDocument as error:

@@ -245,4 +245,5 @@ NB_MODULE(_text_pass, module) {
              "Spans of a text's key phrases.");
     bind_names(module);
     bind_graph(module);
+    bind_walk(module);
 }

@@ -11,6 +11,7 @@ from monograph.search.question import Question, take_apart
 from monograph.search.ranking import Ranking, pool_size
 from monograph.search.relevance import share
 from monograph.search.strategy import Corpus, Named, Query
+from monograph.search.walked import Walk
 from monograph.store import chunks
 from monograph.store.database import Connection
 from monograph.store.settings import OnDemand
@@ -51,7 +52,7 @@ def by_walk(corpus: Corpus, query: Query, question: Question) -> list[Hit]:
         else:
             vector, clause_vectors = query.vector, corpus.embed(question.clauses)
         rankings = [
-            words.bm25(connection, query.text, pool, query.allowed),
+            words.bm25(connection, query.text, pool, query.allowed, question.frequencies),
             nearest.search(connection, corpus.chunks, vector, pool, query.allowed),
         ]
         matches = words.matches(connection, query.text, pool, query.allowed)
@@ -78,24 +79,28 @@ def by_formulas(corpus: Corpus, query: Query, parameters: minirag.Parameters = m
 def _hits(
     connection: Connection,
     k: int,
-    found: walk.Walk,
+    found: Walk,
     rankings: Sequence[Ranking],
     matches: Sequence[Ranking],
     in_context: Ranking = feedback.NOTHING,
 ) -> list[Hit]:
     """The k best by the walk, those with matches word for word above all others."""
-    ordered = walk.in_order(found, dict(zip(in_context.rows, in_context.scores, strict=True)))
+    # Of what has no match only the first k may be among the best.
+    matched = {row for one in matches for row in one.rows}
+    cosines = dict(zip(in_context.rows, in_context.scores, strict=True))
+    ordered = walk.in_order(found, cosines, None if matched else k)
     values = fusion.lifted(dict(ordered), matches)
     ranks = {row: rank for rank, (row, _) in enumerate(ordered)}
-    origins = fusion.origins_of([*rankings, in_context, *matches])
     # What the walk did not come by has a match, and no rank.
-    ids = chunks.ids(connection, values.keys() - ranks.keys())
-    best = sorted(values, key=lambda row: (-values[row], ranks.get(row, len(ranks)), ids.get(row, "")))[:k]
-    evidence = dict(found.total)
+    may_be = matched.union(row for row, _ in ordered[: k + len(matched)])
+    ids = chunks.ids(connection, matched - ranks.keys()) if matched else {}
+    best = sorted(may_be, key=lambda row: (-values[row], ranks.get(row, len(ranks)), ids.get(row, "")))[:k]
+    evidence = {row: found.total.get(row, 0.0) for row in best}
     for one in matches:
         evidence.update(
-            (row, max(score, evidence.get(row, 0.0))) for row, score in zip(one.rows, one.scores, strict=True)
+            (row, max(score, evidence[row])) for row, score in zip(one.rows, one.scores, strict=True) if row in evidence
         )
+    origins = fusion.origins_of([*rankings, in_context, *matches], set(best))
     fused = [
         fusion.Fused(
             row,

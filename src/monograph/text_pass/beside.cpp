@@ -1,0 +1,103 @@
+#include "beside.hpp"
+
+#include "fold.hpp"
+#include "unicode.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace monograph {
+
+namespace {
+
+// A text as the inverted index has it; false where it holds a character that the tables do not know.
+bool indexed(const Text &text, std::u32string &out) {
+    thread_local std::u32string folded;
+    if (!fold(text, folded)) return false;
+    if (!pair_unspaced(folded, out)) out = folded;
+    return true;
+}
+
+// The different words of an indexed text.
+std::vector<std::u32string_view> words_of(const std::u32string &indexed) {
+    const Unicode &unicode = Unicode::tables();
+    const auto in_word = [&](char32_t code) { return unicode.is(code, WORD); };
+    std::vector<std::u32string_view> words;
+    for (auto first = std::find_if(indexed.begin(), indexed.end(), in_word); first != indexed.end();) {
+        const auto last = std::find_if_not(first, indexed.end(), in_word);
+        words.emplace_back(first, last);
+        first = std::find_if(last, indexed.end(), in_word);
+    }
+    std::sort(words.begin(), words.end());
+    words.erase(std::unique(words.begin(), words.end()), words.end());
+    return words;
+}
+
+} // namespace
+
+AskedWords::AskedWords(std::vector<std::uint32_t> words, std::vector<double> weights) : words_(std::move(words)), weights_(std::move(weights)) {
+    if (words_.size() > MOST || words_.size() != weights_.size() || !std::is_sorted(words_.begin(), words_.end()))
+        throw std::invalid_argument("words ascend, 64 at most, and each has a weight");
+}
+
+bool AskedWords::places(const Text &text, std::uint64_t &out) const {
+    thread_local std::u32string written;
+    thread_local std::vector<std::uint32_t> hashes;
+    if (!indexed(text, written)) return false;
+    hash_words(written, hashes);
+    out = 0;
+    for (const std::uint32_t hash : hashes) {
+        const auto found = std::lower_bound(words_.begin(), words_.end(), hash);
+        if (found != words_.end() && *found == hash) out |= std::uint64_t{1} << (found - words_.begin());
+    }
+    return true;
+}
+
+double AskedWords::weight(std::uint64_t places) const {
+    double sum = 0.0; // It hangs on its order.
+    for (std::size_t place = 0; place < weights_.size(); ++place)
+        if (places >> place & 1) sum += weights_[place];
+    return sum;
+}
+
+Sentences::Sentences(const AskedWords &asked, const Text &text, std::vector<std::size_t> starts)
+    : asked_(asked), text_(text), starts_(std::move(starts)), places_(starts_.size()), known_(starts_.size()) {
+    if (starts_.empty() || starts_[0] != 0 || !std::is_sorted(starts_.begin(), starts_.end()) || starts_.back() > text.size())
+        throw std::invalid_argument("sentences ascend from 0, and lie in the text");
+}
+
+bool Sentences::set_title(const Text &key) {
+    if (!indexed(key, title_) || !asked_.places(key, title_places_)) return false;
+    title_words_ = words_of(title_);
+    return true;
+}
+
+bool Sentences::name(const Text &key, const std::vector<std::size_t> &where, Name &out) {
+    std::u32string written;
+    std::uint64_t own = 0;
+    if (!indexed(key, written) || !asked_.places(key, own)) return false;
+    const auto words = words_of(written);
+    out.words = static_cast<std::size_t>(std::count_if(words.begin(), words.end(), [&](const auto word) {
+        return !std::binary_search(title_words_.begin(), title_words_.end(), word);
+    }));
+    out.beside = 0.0;
+    for (const std::size_t sentence : where) {
+        std::uint64_t held = 0;
+        if (!places(std::min(sentence, starts_.size() - 1), held)) return false;
+        out.beside = std::max(out.beside, asked_.weight(held & ~(own | title_places_)));
+    }
+    return true;
+}
+
+bool Sentences::places(std::size_t sentence, std::uint64_t &out) {
+    if (!known_[sentence]) {
+        const std::size_t last = sentence + 1 < starts_.size() ? starts_[sentence + 1] : text_.size();
+        if (!asked_.places(text_.part(starts_[sentence], last), places_[sentence])) return false;
+        known_[sentence] = true;
+    }
+    out = places_[sentence];
+    return true;
+}
+
+} // namespace monograph

@@ -1,0 +1,82 @@
+#include "titles.hpp"
+
+#include "keys.hpp"
+#include "unicode.hpp"
+
+#include <algorithm>
+
+namespace monograph {
+
+namespace {
+
+struct Word {
+    std::size_t begin, end, offset;
+    bool is_large;
+};
+
+// Whether no title goes on behind the sign at a place.
+bool is_stop(const Text &text, std::size_t at) {
+    const Unicode &unicode = Unicode::tables();
+    switch (text[at]) {
+    case '?':
+    case '!':
+    case ';':
+    case '(':
+    case ')':
+    case '\n':
+    case '"':
+        return true;
+    case '.': // Not behind an initial or a short word.
+        return at >= 3 && unicode.is(text[at - 1], WORD) && unicode.is(text[at - 2], WORD) && unicode.is(text[at - 3], WORD) &&
+               at + 1 < text.size() && unicode.is(text[at + 1], SPACE);
+    default:
+        return false;
+    }
+}
+
+// Append the phrases of the words of one sentence.
+void append_phrases(const std::vector<Word> &words, const TitleLimits &limits, std::vector<Phrase> &out) {
+    std::size_t small = 0; // Words without a capital since the last with one.
+    for (std::size_t first = 0; first < words.size(); ++first) {
+        if (!words[first].is_large) continue;
+        small = 0;
+        const std::size_t most = std::min(words.size(), first + limits.words);
+        for (std::size_t last = first; last < most; ++last) {
+            small = words[last].is_large ? 0 : small + 1;
+            if (small > limits.small) break;
+            out.push_back({words[first].begin, words[last].end, words[first].offset});
+        }
+    }
+}
+
+} // namespace
+
+bool title_phrases(const Text &text, const TitleLimits &limits, std::u32string &keys, std::vector<Phrase> &out) {
+    const Unicode &unicode = Unicode::tables();
+    std::vector<Word> words;
+    std::u32string key;
+    keys.clear();
+    out.clear();
+    for (std::size_t at = 0; at < text.size();) {
+        if (!unicode.is(text[at], WORD)) {
+            if (is_stop(text, at)) {
+                append_phrases(words, limits, out);
+                words.clear();
+            }
+            ++at;
+            continue;
+        }
+        const std::size_t first = at;
+        while (at < text.size() && unicode.is(text[at], WORD)) ++at;
+        if (!key_of(text.part(first, at).head(2 * limits.longest_key), limits.longest_key, key)) return false;
+        if (key.empty()) continue;
+        if (!words.empty()) keys += U' ';
+        const std::size_t begin = keys.size();
+        keys += key;
+        words.push_back({begin, keys.size(), first, unicode.is(text[first], UPPER | DIGIT)});
+    }
+    append_phrases(words, limits, out);
+    return true;
+}
+
+} // namespace monograph
