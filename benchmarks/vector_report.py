@@ -46,6 +46,8 @@ def write(results: Results, folder: Path) -> None:
     ):
         if section in results:
             parts += [f"## {title}", f"{results['recipes'][section]}.", rivals_table(results[section])]
+            if any(one.get("earlier") for one in results[section].values()):
+                parts.append("\\* Measured in an earlier run.")
             plot(results[section], folder / f"vectors-{section}.png", title)
             parts.append(f"![Recall against queries a second, and memory]({f'vectors-{section}.png'})")
     if "public" in results:
@@ -131,7 +133,7 @@ def rivals_table(found: Results) -> str:
         higher, high = at_recall(one["curve"], 0.99)
         rows.append(
             [
-                name,
+                f"{name} *" if one.get("earlier") else name,
                 number(p50),
                 f"{recall:.3f}",
                 f"{p50 / ours:.2f}",

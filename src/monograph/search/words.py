@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from monograph.derive.extract.function_words import FUNCTION_WORDS, language_of
 from monograph.search.ranking import Ranking, ranking
 from monograph.store import readable, terms
 from monograph.store.database import Connection
@@ -69,7 +70,9 @@ def bm25(connection: Connection, query: str, k: int, allowed: Allowed, known: Fr
     ``known`` are the frequencies of the query's words, where they were asked for already.
     """
     words = list(dict.fromkeys(terms.words_of(query)))
-    known = frequencies(connection, words) if known is None else known
+    if known is None:
+        small = FUNCTION_WORDS[language_of(query)]
+        known = frequencies(connection, [word for word in words if word not in small], small.intersection(words))
     # A single character of writing without spaces matches pairs, which have frequencies of their own.
     found = [word for word in words if 0 < known.chunks.get(word, len(word) == 1) <= known.most]
     frequency = known.chunks
