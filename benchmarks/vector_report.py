@@ -39,25 +39,14 @@ def write(results: Results, folder: Path) -> None:
         "built first, then opened from its files. Written by `make bench-vectors`; the figures are in "
         "[vectors.json](vectors.json). Differences below 1.5x are noise on this machine.",
     ]
-    for section, title in (
-        ("real", "Real embeddings"),
-        ("synthetic", "A million easy vectors"),
-        ("million", "A million real vectors"),
-    ):
-        if section in results:
-            parts += [f"## {title}", f"{results['recipes'][section]}.", rivals_table(results[section])]
-            if any(one.get("earlier") for one in results[section].values()):
-                parts.append("\\* Measured in an earlier run.")
-            plot(results[section], folder / f"vectors-{section}.png", title)
-            parts.append(f"![Recall against queries a second, and memory]({f'vectors-{section}.png'})")
+    parts += beside_rivals(results, folder)
     if "public" in results:
-        found = results["public"]
         parts += [
             "## Through the public class",
             PUBLIC,
-            table(PUBLIC_HEADINGS, public_rows(found)),
+            table(PUBLIC_HEADINGS, public_rows(results["public"])),
             FILTERED,
-            table(FILTERED_HEADINGS, filtered_rows(found)),
+            table(FILTERED_HEADINGS, filtered_rows(results["public"])),
         ]
     if "threads" in results:
         parts += [
@@ -82,6 +71,20 @@ def write(results: Results, folder: Path) -> None:
     (folder / "vectors.md").write_text("\n\n".join(parts) + "\n")
 
 
+def beside_rivals(results: Results, folder: Path) -> list[str]:
+    """What is said of each set on which rivals were measured."""
+    parts = []
+    for section, title in SETS.items():
+        if section in results:
+            parts += [f"## {title}", f"{results['recipes'][section]}.", rivals_table(results[section])]
+            if any(one.get("earlier") for one in results[section].values()):
+                parts.append("\\* Measured in an earlier run.")
+            plot(results[section], folder / f"vectors-{section}.png", title)
+            parts.append(f"![Recall against queries a second, and memory](vectors-{section}.png)")
+    return parts
+
+
+SETS = {"real": "Real embeddings", "synthetic": "A million easy vectors", "million": "A million real vectors"}
 STOPPING = (
     "Mean loads a query to a recall@10 of 0.95, and to a ranked recall@10 of 0.95 (or 0.002 below what seeing 160 clusters "
     "gives, where that is less), on 100,000 vectors of each set. The window or budget is the one that reaches it. Codes are of "
