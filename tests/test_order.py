@@ -20,7 +20,7 @@ from monograph.evaluate.datasets import load_dataset
 from monograph.graph import evidence
 from monograph.graph.paths import Beam
 from monograph.models import TextKind
-from monograph.search import ranking, walk, words
+from monograph.search import follow, ranking, words
 from monograph.search.entity_graph import Bounds
 from monograph.search.how import tfidf
 from monograph.search.how.graph import by_formulas
@@ -132,7 +132,7 @@ def bounds(most: int) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for module, name in (
             (ranking, "POOL"), (words, "CANDIDATES"), (tfidf, "CANDIDATES"), (terms, "_SPARE"),
-            (walk, "MOST_DOCUMENTS"), (evidence, "STARTS"), (evidence, "COVERED"),
+            (follow, "MOST_DOCUMENTS"), (evidence, "STARTS"), (evidence, "COVERED"),
         ):  # fmt: skip
             patch.setattr(module, name, most)
         yield
