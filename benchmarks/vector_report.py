@@ -78,8 +78,9 @@ def beside_rivals(results: Results, folder: Path) -> list[str]:
     for section, title in SETS.items():
         if section in results:
             parts += [f"## {title}", f"{results['recipes'][section]}.", rivals_table(results[section])]
-            if any(one.get("earlier") for one in results[section].values()):
-                parts.append("\\* Measured in an earlier run.")
+            earlier = sorted({one["machine"] for one in results[section].values() if one.get("earlier")})
+            if earlier:
+                parts.append(f"\\* Measured in an earlier run: {'; '.join(earlier)}.")
             plot(results[section], folder / f"vectors-{section}.png", title)
             parts.append(f"![Recall against queries a second, and memory](vectors-{section}.png)")
     return parts

@@ -100,7 +100,7 @@ def beside_rivals(
             built = run("build", name, str(folder), metric)
         found = run("search", name, str(folder), metric, str(options.seconds))
         colds = [run("cold", name, str(folder), metric).get("cold", float("nan")) for _ in range(5)]
-        results[name] = {"build": built, **found, "cold": float(np.median(colds))}
+        results[name] = {"machine": machine(), "build": built, **found, "cold": float(np.median(colds))}
         at = at_recall(found.get("curve", []))
         print(f"{made.name:10} {name:30} p50 at 0.95: {at[0]:9.0f} us   {found.get('failed', '')}", flush=True)
     return {name: results[name] for name in RIVALS if name in results}
@@ -342,6 +342,15 @@ def many_at_once(made: VectorSet) -> Results:
     return vector_threads.measured(made.vectors, made.queries, truths(made.vectors, made.queries, "cosine"))
 
 
+def instructions() -> str:
+    """What our own code runs on."""
+    try:
+        from monograph.vectors.kernel import _kernel
+    except ImportError:
+        return "numpy"
+    return _kernel.levels()[0]
+
+
 SECTIONS = ("real", "synthetic", "million", "public", "threads", "stopping", "changing", "filtering", "sizing")
 
 
@@ -377,7 +386,7 @@ def main() -> None:
     for section in options.only:
         started = time.perf_counter()
         results[section] = work[section]()
-        results["machine"] = machine()
+        results["machine"] = f"{machine()}, {instructions()}"
         results["recipes"] = {
             "real": real.recipe,
             "synthetic": easy.recipe if easy else results.get("recipes", {}).get("synthetic", ""),
