@@ -8,6 +8,7 @@ import os
 import platform
 import sqlite3
 import statistics
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -39,6 +40,27 @@ def median_seconds(work: Callable[[], Any], repeats: int = 5) -> float:
         work()
         times.append(time.perf_counter() - started)
     return statistics.median(times)
+
+
+def in_threads(work: Callable[[int], object], count: int) -> float:
+    """Seconds that so many threads take, each with its number from 0; raises what one of them raised."""
+    failed: list[BaseException] = []
+
+    def run(number: int) -> None:
+        try:
+            work(number)
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
+    started = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failed:
+        raise failed[0]
+    return time.perf_counter() - started
 
 
 def show(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -11,7 +11,6 @@ import json
 import statistics
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -21,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from graph_files import dataset, mixture
-from machine import console, run_sections
+from machine import console, in_threads, run_sections
 from monograph import Document, Graph, Monograph
 from page import NOISE, write_page
 from vector_report import table
@@ -78,52 +77,41 @@ def made(count: int) -> Path:
 
 
 def waits(path: Path) -> Results:
-    """Milliseconds a question takes in each way, of the second of two rounds; the first question of all apart."""
-    before, asked, found = memory()[0], questions(), {}
+    """Milliseconds a question takes in each way, and questions a second of threads."""
+    before, asked = memory()[0], questions()
     with Monograph.open(path) as archive:
-        for name, ask in WAYS.items():
-            for _ in range(2):
-                times = []
-                for text in asked:
-                    begun = time.perf_counter()
-                    ask(archive, text)
-                    times.append((time.perf_counter() - begun) * 1e3)
-            found[name] = {"p50": statistics.median(times), "p95": float(np.percentile(times, 95))}
+        found = {name: times(lambda text, ask=ask: ask(archive, text), asked) for name, ask in WAYS.items()}
         return {"ways": found, "memory": (memory()[0] - before) / 1e6, "threads": at_once(archive, asked)}
 
 
-def at_once(archive: Monograph, asked: Sequence[str]) -> Results:
-    """Questions a second along the graph and by meaning: of one thread, and of two."""
-    rates: Results = {}
-    for how in ("graph", "hybrid"):
-        for threads in (1, 2):
-            failed: list[BaseException] = []
-
-            def ask(first: int, how: str = how, threads: int = threads, failed: list[BaseException] = failed) -> None:
-                try:
-                    for text in asked[first::threads]:
-                        archive.search(text, K, how)
-                except BaseException as error:
-                    failed.append(error)
-
-            running = [threading.Thread(target=ask, args=(first,)) for first in range(threads)]
+def times(ask: Callable[[Any], object], asked: Sequence[Any]) -> dict[str, float]:
+    """Milliseconds that one of them takes, of the second of two rounds."""
+    for _ in range(2):
+        spent = []
+        for one in asked:
             begun = time.perf_counter()
-            for one in running:
-                one.start()
-            for one in running:
-                one.join()
-            if failed:
-                raise failed[0]
-            rates[f"{how}, {threads}"] = len(asked) / (time.perf_counter() - begun)
-    return rates
+            ask(one)
+            spent.append((time.perf_counter() - begun) * 1e3)
+    return {"p50": statistics.median(spent), "p95": float(np.percentile(spent, 95))}
+
+
+def at_once(archive: Monograph, asked: Sequence[str]) -> Results:
+    """Questions a second along the graph, and by words and meaning: of one thread, and of two."""
+
+    def rate(how: str, threads: int) -> float:
+        part = lambda first: [archive.search(text, K, how) for text in asked[first::threads]]  # noqa: E731
+        return len(asked) / in_threads(part, threads)
+
+    return {f"{how}, {threads}": rate(how, threads) for how in ("graph", "hybrid") for threads in (1, 2)}
 
 
 def first(path: Path, how: str) -> float:
     """Milliseconds from opening to the first hits, with nothing of the file in memory."""
+    asked = questions()[7]
     drop(path.parent)
     begun = time.perf_counter()
     with Monograph.open(path) as archive:
-        if not WAYS[how](archive, questions()[7]):
+        if not WAYS[how](archive, asked):
             raise SystemExit("nothing was found")
         return (time.perf_counter() - begun) * 1e3
 
@@ -145,13 +133,8 @@ def chroma(path: Path) -> Results:
         some = slice(start, start + 5_000)
         names = [str(row) for row in range(start, start + len(texts[some]))]
         held.add(ids=names, embeddings=vectors[some], documents=texts[some])
-    for _ in range(2):
-        times = []
-        for one in asked:
-            begun = time.perf_counter()
-            held.query(query_embeddings=one[None], n_results=K)
-            times.append((time.perf_counter() - begun) * 1e3)
-    return {"Chroma, query by vector": {"p50": statistics.median(times), "p95": float(np.percentile(times, 95))}}
+    ask = lambda vector: held.query(query_embeddings=vector[None], n_results=K)  # noqa: E731
+    return {"Chroma, query by vector": times(ask, list(asked))}
 
 
 def child(job: str, path: Path) -> Any:

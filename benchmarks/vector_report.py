@@ -119,11 +119,11 @@ EXPECTED = (
 
 
 TRIED = """\
-- **A query, against HNSW in memory.** One bit a value (more must be compared in the end, and nothing is won); clusters of 50, 64 and 200 vectors; one cluster a vector (a third of the codes, three times the
-  loads); more results compared by value instead of more clusters, which the calibration now chooses between; the lines of the next cluster fetched ahead; centroids by compact codes.
+- **A query, against HNSW in memory.** One bit a value (more must be compared in the end, and nothing is won); clusters of 50, 64 and 200 vectors; one cluster a vector (half the codes, two and a half times the
+  loads); more results compared by value instead of more clusters, which the calibration now chooses between; the lines of the next cluster fetched ahead.
 - **Queries of many Python threads.** No lock over a search, a connection a thread, one native call without the interpreter's lock: what is left is Python and SQLite around it, under that lock, two thirds
   of a query. So many queries are one call (`search_many`).
-- **Inserting and deleting.** What is moved is told by arrays; what came last to a cluster stays decoded within a batch; deleted entries are struck out where they stand; cutting without balancing. What is left is
+- **Inserting and deleting.** What is moved is told by arrays; what came last to a cluster stays decoded within a batch; deleted entries are struck out where they stand. What is left is
   spread over coding (a vector once a cluster), rewriting half of all clusters' last parts for a thousand vectors, and SQLite.
 - **A search by meaning through the public class.** All hits by two statements instead of two each: no difference at ten hits."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import vector_data
-from machine import machine, show
+from machine import in_threads, machine, show
 from monograph.store.database import Database
 from monograph.vectors.index import EcoVectorIndex
 from monograph.vectors.kernel.course import processors
@@ -95,22 +94,7 @@ def hnswlib_settings(base: Any) -> list[Setting]:
 
 def threaded(setting: Setting, queries: Any) -> None:
     """Ask by many threads, one query at a time each."""
-    failed: list[BaseException] = []
-
-    def ask(first: int) -> None:
-        try:
-            for query in queries[first::THREADS]:
-                setting.one(query)
-        except BaseException as error:
-            failed.append(error)
-
-    threads = [threading.Thread(target=ask, args=(first,)) for first in range(THREADS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failed:
-        raise failed[0]
+    in_threads(lambda first: [setting.one(query) for query in queries[first::THREADS]], THREADS)
 
 
 def rates(setting: Setting, queries: Any) -> dict[str, float]:
