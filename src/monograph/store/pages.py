@@ -126,10 +126,10 @@ class Pages:
         yield beyond
 
     def _is_held(self, page: int) -> bool:
-        """Whether a page is in memory."""
+        """Whether a page is in memory, as far as the file system tells."""
         try:
             return bool(os.preadv(self.descriptor, [bytearray(1)], (page - 1) * self.size, os.RWF_NOWAIT))
-        except BlockingIOError:
+        except OSError:
             return False
 
     def _want(self, runs: Iterable[Run]) -> None:
