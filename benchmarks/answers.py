@@ -316,7 +316,7 @@ def read_sentences(name: str, options: argparse.Namespace) -> list[Sentences]:
             names = best._names(places, preamble.of_kind(connection, asked, hits))
             holds = np.array([contains_answer(hits[at].text[start:end], question.answers) for at, start, end in places])
             if holds.any():
-                made.append((best.features(asked, hits, spans, names), holds, 1.0))
+                made.append((best.features(asked, hits, names), holds, 1.0))
     return made if name == "squad" else [(rows, holds, OTHERS / len(made)) for rows, holds, _ in made]
 
 

@@ -26,7 +26,9 @@ from monograph.derive.embed import StaticEmbedder
 from monograph.evaluate.run import evaluate
 from monograph.graph import evidence
 from monograph.library import searches
-from monograph.search import follow, minirag, question
+from monograph.search import follow, leads, minirag, question
+from monograph.search.memory import Memory, Remembered
+from monograph.store.graphs import SubjectChunk
 from monograph.values import Document
 
 HERE = Path(__file__).resolve().parent
@@ -88,21 +90,27 @@ def _nothing(*_: Any) -> None:
     return None
 
 
-def _to_all_that_name(mentioned: Callable[..., None]) -> Callable[..., None]:
+_USUAL = leads._leads
+
+
+def _to_all_that_name(about: Sequence[SubjectChunk], naming: Sequence[int]) -> leads.Leads:
     """Links to the chunks that have a name, those of documents about it included."""
+    return replace(_USUAL(about, ()), others=tuple(naming))
 
-    def without(found: Any, edges: Any, members: Any, mentions: Any, subjects: Any) -> None:
-        mentioned(found, edges, members, mentions, {})
 
-    return without
+def _forgetful(*_: Any) -> Remembered:
+    return Remembered()
 
 
 def ablated() -> dict[str, Changes]:
     """What is replaced in each row."""
-    everything = _to_all_that_name(follow._mentioned)
     rows: dict[str, Changes] = {
         "default": (),
-        "no definition links": ((follow, "_defined", _nothing), (follow, "_mentioned", everything)),
+        "no definition links": (
+            (follow, "_defined", _nothing),
+            (leads, "_leads", _to_all_that_name),
+            (Memory, "of", _forgetful),
+        ),
         "no mention links": ((follow, "_mentioned", _nothing),),
         "no clauses": ((question, "clauses", lambda text: (text,)),),
         "no coverage order": ((evidence, "COVERAGE", 0.0),),

@@ -24,7 +24,8 @@ import reduce_report
 from graph_files import dataset, fresh, questions
 from machine import SHARED, console, run_sections
 from monograph import Monograph
-from monograph.answer.overlap import Words
+from monograph.answer import reading
+from monograph.answer.overlap import Words, comparison
 from monograph.answer.pack import Packing, pack
 from monograph.answer.query_terms import QueryTerms, take_apart
 from monograph.answer.reduce import reduce
@@ -143,7 +144,8 @@ def prototype(embedder: Embedder, least: float) -> Cut:
 def _by_prototype(asked: QueryTerms, vector: Any, embedder: Embedder, hit: Hit, least: float) -> ReducedHit:
     spans = sentence_spans(hit.text)
     texts = [hit.text[start:end] for start, end in spans]
-    words = Words(asked, [text.split() for text in texts])
+    held = comparison(asked)
+    words = Words(held, reading.read(held.forms, hit.text, spans))
     raw = embedder.embed(texts) @ vector + 2 * (words.over_sentences(words.has) @ asked.weights)
     scores = raw + 0.25 * (np.append(raw[1:], 0.0) + np.insert(raw[:-1], 0, 0.0))
     keep = scores >= scores.max() - least

@@ -25,8 +25,9 @@ from monograph.evaluate.datasets import Question
 from monograph.graph import evidence
 from monograph.library.searches import corpus
 from monograph.search import follow, fusion, nearest, walk, words
+from monograph.search.memory import Remembered
 from monograph.search.question import take_apart
-from monograph.search.ranking import POOL, highest
+from monograph.search.ranking import POOL
 from monograph.search.strategy import Corpus
 from monograph.search.walked import Walk
 from monograph.store import graphs
@@ -115,7 +116,8 @@ def watching() -> Iterator[_Seen]:
 
     def add(found: Walk, pairs: follow.Pairs, chances: Floats) -> None:
         mention = int(seen.features.shape[1] == SIZES[2])
-        seen.links.append((mention, list(zip(pairs.starts, pairs.targets, strict=True)), seen.features))
+        ends = ([found.rows[place] for place in some.tolist()] for some in (pairs.starts, pairs.targets))
+        seen.links.append((mention, list(zip(*ends, strict=True)), seen.features))
         before[3](found, pairs, chances)
 
     follow._add = add
@@ -135,17 +137,17 @@ def walked(searched: Corpus, asked: Question, seen: _Seen) -> Walked:
             nearest.search(connection, searched.chunks, vector, POOL, EVERYTHING),
         ]
         weighted = [(one, fusion.WEIGHTS[one.retriever]) for one in rankings]
-        whole = walk.walk(connection, question, weighted, made[1:], EVERYTHING)
+        whole = walk.walk(connection, question, weighted, made[1:], EVERYTHING, Remembered())
         again = Walk(connection, question, EVERYTHING)
         subjects = walk._subjects_asked(again)
-        fused = walk._fused(weighted, subjects)
-        walk._start(again, fused, subjects, made[1:])
+        fused, scores = walk._fused(weighted, subjects)
+        walk._start(again, fused, scores, subjects, made[1:])
         found = seen.features
-        starts = dict.fromkeys([*highest(connection, whole.total, STARTS), *highest(connection, again.own, 10)])
-        again.total = {**dict.fromkeys(starts, 0.0), **again.own}
+        starts = dict.fromkeys([*whole.highest(STARTS), *again.highest(10)])
+        again.know(starts)
         seen.links.clear()
         follow.follow(again, list(starts))
-        rows = sorted({*fused, *whole.total, *(target for _, pairs, _ in seen.links for _, target in pairs)})
+        rows = sorted({*fused, *whole.chances(), *(target for _, pairs, _ in seen.links for _, target in pairs)})
         again.know(rows)
         owners = graphs.documents_of(connection, rows)
         names = dict(connection.execute("SELECT document, id FROM documents"))

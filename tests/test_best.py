@@ -9,8 +9,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from monograph import Document, Monograph, count_tokens
-from monograph.answer.abstain import LEAST, runs_of_words
+from monograph.answer.abstain import LEAST
 from monograph.answer.excerpt import excerpt
+from monograph.answer.overlap import runs_of_words
 from monograph.answer.query_terms import weighed
 from monograph.errors import InputError
 from monograph.graph.names import stem

@@ -35,6 +35,8 @@ def path(tmp_path: Path) -> Path:
         ("INSERT INTO words (words) VALUES ('delete-all')", "words", True),
         ("INSERT INTO words (rowid, title, text) VALUES (88888, 'a', 'stray')", "words", True),
         ("DELETE FROM words_data WHERE id > 10", "words", True),
+        ("DELETE FROM lengths", "lengths", True),
+        ("UPDATE lengths SET counts = 'none'", "lengths", True),
         ("INSERT INTO trigrams (trigrams) VALUES ('delete-all')", "trigrams", True),
         ("DELETE FROM trigrams_data", "trigrams", True),
         ("UPDATE documents SET source = 77 WHERE document = 2", "documents", True),

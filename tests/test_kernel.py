@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as arrays
 
 from monograph.errors import InputError
 from monograph.vectors import kernel
-from monograph.vectors.kernel import reference
+from monograph.vectors.kernel import reference, reference_signs
 
 IMPLEMENTATIONS: dict[str, Callable[..., Any]] = {"numpy": reference.top_k}
 if kernel.IMPLEMENTATION == "compiled":
@@ -117,3 +117,49 @@ def test_many_threads(top_k: Callable[..., Any]) -> None:
     with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(lambda query: top_k(vectors, query, 10)[0].tolist(), queries))
     assert together == alone
+
+
+SIGNS: dict[str, Callable[..., Any]] = {"numpy": reference_signs.nearest_signs}
+if kernel.IMPLEMENTATION == "compiled":
+    SIGNS["compiled"] = _kernel.nearest_signs
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data(), vectors=st.integers(0, 9), size=st.integers(1, 4), count=st.integers(0, 40))
+def test_nearest_signs_are_those_of_the_highest_sums(data: st.DataObject, vectors: int, size: int, count: int) -> None:
+    table = data.draw(arrays.arrays(np.float32, (vectors, size, 256), elements=WHOLE, fill=st.just(1.0)))
+    codes = data.draw(arrays.arrays(np.uint8, (count, size)))
+    k = data.draw(st.integers(0, count))
+    sums = table[:, np.arange(size), codes].sum(axis=2)
+    for implementation in SIGNS.values():
+        places, scores = np.empty((vectors, k), dtype=np.int64), np.empty((vectors, k), dtype=np.float32)
+        implementation(table, codes, places, scores)
+        for row, found, values in zip(sums.tolist(), places.tolist(), scores.tolist(), strict=True):
+            assert found == sorted(range(count), key=lambda place: (-row[place], place))[:k]
+            assert values == [row[place] for place in found]
+
+
+def test_nearest_signs_agree_to_the_bit() -> None:
+    random = np.random.default_rng(5)
+    table = random.standard_normal((7, 32, 256)).astype(np.float32)
+    codes = random.integers(0, 256, (40_000, 32), dtype=np.uint8)
+    results = []
+    for implementation in SIGNS.values():
+        places, scores = np.empty((7, 12), dtype=np.int64), np.empty((7, 12), dtype=np.float32)
+        implementation(table, codes, places, scores)
+        results.append((places.tolist(), scores.tolist()))
+    assert all(one == results[0] for one in results)
+    places, scores = kernel.nearest_signs(table, codes, 12)
+    assert (places.tolist(), scores.tolist()) == results[0]
+
+
+@pytest.mark.parametrize("implementation", ["numpy", "compiled"])
+def test_signs_that_do_not_fit(implementation: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if implementation not in SIGNS:
+        pytest.skip("nothing was compiled on this machine")
+    monkeypatch.setattr(kernel, "_nearest_signs", SIGNS[implementation])
+    table, codes = np.zeros((2, 3, 256), dtype=np.float32), np.zeros((4, 3), dtype=np.uint8)
+    with pytest.raises(InputError, match="does not fit"):
+        kernel.nearest_signs(table, codes[:, :2].copy(), 1)
+    with pytest.raises(InputError):
+        kernel.nearest_signs(table, codes, -1)

@@ -28,6 +28,8 @@ from monograph.search.entity_graph import Bounds, around
 from monograph.store import names
 from monograph.store.filters import EVERYTHING
 from monograph.values import Chunk, Extraction, Mention, Relation
+from monograph.vectors import kernel
+from monograph.vectors.kernel import reference_signs
 
 networkx = pytest.importorskip("networkx", reason="the extra graph is not installed")
 
@@ -128,12 +130,14 @@ def test_paths_in_a_small_graph_by_hand() -> None:
 
 
 @pytest.mark.parametrize("dimension", [16, 21])
-@pytest.mark.parametrize("at_once", [3, 1_000])
+@pytest.mark.parametrize(("compiled", "at_once"), [(True, 3), (False, 3), (False, 1_000)])
 @pytest.mark.parametrize("k", [0, 1, 4, 100])
 def test_nearest_names_by_brute_force(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dimension: int, at_once: int, k: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dimension: int, compiled: bool, at_once: int, k: int
 ) -> None:
-    monkeypatch.setattr(nearest_names, "NAMES_AT_ONCE", at_once)
+    monkeypatch.setattr(reference_signs, "AT_ONCE", at_once)
+    if not compiled:
+        monkeypatch.setattr(kernel, "_nearest_signs", reference_signs.nearest_signs)
     embedder = HashEmbedder(dimension)
     with Monograph.open(tmp_path / "x.mono", embedder, CapitalExtractor()) as monograph:
         words = [f"Name{chr(97 + n)}{chr(97 + 3 * n % 26)}" for n in range(20)]

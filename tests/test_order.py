@@ -20,10 +20,11 @@ from monograph.evaluate.datasets import load_dataset
 from monograph.graph import evidence
 from monograph.graph.paths import Beam
 from monograph.models import TextKind
-from monograph.search import follow, ranking, words
+from monograph.search import leads, ranking, words
 from monograph.search.entity_graph import Bounds
 from monograph.search.how import tfidf
 from monograph.search.how.graph import by_formulas
+from monograph.search.memory import Memory, Remembered
 from monograph.search.minirag import Parameters
 from monograph.search.strategy import Corpus, Query, Strategy
 from monograph.store import terms
@@ -132,9 +133,11 @@ def bounds(most: int) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for module, name in (
             (ranking, "POOL"), (words, "CANDIDATES"), (tfidf, "CANDIDATES"), (terms, "_SPARE"),
-            (follow, "MOST_DOCUMENTS"), (evidence, "STARTS"), (evidence, "COVERED"),
+            (leads, "MOST_DOCUMENTS"), (evidence, "STARTS"), (evidence, "COVERED"),
         ):  # fmt: skip
             patch.setattr(module, name, most)
+        # What searches have read of a file was read within other bounds.
+        patch.setattr(Memory, "of", lambda *_: Remembered())
         yield
 
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from monograph.store import clusters, memo, vectors
 from monograph.store.database import Database, path_of
+from monograph.store.index_pages import Key
 from monograph.store.pages import Pages, descriptor_of
 from monograph.store.prefetch import Prefetcher
 from monograph.vectors.design import Design
@@ -75,6 +76,97 @@ def test_rows_lie_in_the_pages_that_are_told(page_size: int, sizes: dict[int, in
 
 
 @LINUX
+@given(
+    st.sampled_from([512, 1_024, 4_096]),
+    st.sets(
+        st.tuples(st.integers(-200, 200) | st.integers(-(1 << 62), 1 << 62), st.text(max_size=20)),
+        min_size=1,
+        max_size=300,
+    ),
+    st.data(),
+)
+@settings(max_examples=100, deadline=None)
+def test_entries_lie_in_the_pages_that_are_told(
+    page_size: int, entries: set[tuple[int, str]], data: st.DataObject
+) -> None:
+    with tempfile.TemporaryDirectory() as place, closing(sqlite3.connect(Path(place) / "p.sqlite")) as connection:
+        connection.execute(f"PRAGMA page_size = {page_size}")
+        connection.execute("CREATE TABLE held (number INT, word TEXT, PRIMARY KEY (number, word)) WITHOUT ROWID")
+        connection.execute("CREATE TABLE named (word TEXT UNIQUE, more BLOB)")
+        words = sorted({word for _, word in entries})
+        connection.executemany("INSERT INTO held VALUES (?, ?)", entries)
+        connection.executemany("INSERT INTO named VALUES (?, zeroblob(40))", ((word,) for word in words))
+        connection.commit()
+        roots = dict(connection.execute("SELECT name, rootpage FROM sqlite_schema"))
+        descriptor = descriptor_of(path_of(connection))
+        pages = None if descriptor is None else Pages.of(descriptor)
+        assert pages is not None
+        written = (Path(place) / "p.sqlite").read_bytes()
+
+        def told(name: str, low: Key, high: Key) -> bytes:
+            levels = list(pages.levels_of_index(roots[name], [(low, high)]))
+            return b"".join(written[(page - 1) * page_size : page * page_size] for level in levels for page, _ in level)
+
+        number, word = data.draw(st.sampled_from(sorted(entries)))
+        both = told("held", (number, word.encode()), (number, word.encode()))
+        of_number = told("held", (number,), (number,))
+        assert word.encode() in both
+        assert all(other.encode() in of_number for one, other in entries if one == number)
+        last = data.draw(st.sampled_from([one for one in words if one.encode() >= word.encode()]))
+        some = told("sqlite_autoindex_named_1", (word.encode(),), (last.encode(),))
+        assert all(one.encode() in some for one in words if word.encode() <= one.encode() <= last.encode())
+        every = told("sqlite_autoindex_named_1", (), ())
+        assert all(one.encode() in every for one in words)
+        assert pages.announce_entries(roots["held"], [((number,), (number,))]) in {True, False}
+
+
+@LINUX
+@given(st.lists(st.integers(1_000, 60_000), min_size=2, max_size=8), st.integers())
+@settings(max_examples=60, deadline=None)
+def test_chains_are_followed_where_their_pages_lie_here_and_there(sizes: list[int], seed: int) -> None:
+    chance = random.Random(seed)
+    with tempfile.TemporaryDirectory() as place, closing(sqlite3.connect(Path(place) / "p.sqlite")) as connection:
+        connection.execute("PRAGMA page_size = 1024")
+        connection.execute("CREATE TABLE held (row INTEGER PRIMARY KEY, body BLOB)")
+        small = range(100, 160)
+        connection.executemany("INSERT INTO held VALUES (?, zeroblob(1500))", ((row,) for row in small))
+        gone = chance.sample(small, 30)
+        connection.executemany("DELETE FROM held WHERE row = ?", ((row,) for row in gone))
+        bodies = {row: chance.randbytes(size) for row, size in enumerate(sizes, 1)}
+        connection.executemany("INSERT INTO held VALUES (?, ?)", bodies.items())  # Into what was left free.
+        connection.commit()
+        (root,) = connection.execute("SELECT rootpage FROM sqlite_schema").fetchone()
+        descriptor = descriptor_of(path_of(connection))
+        pages = None if descriptor is None else Pages.of(descriptor)
+        assert pages is not None
+        written = (Path(place) / "p.sqlite").read_bytes()
+        told = {at for level in pages.levels(root, bodies) for page, count in level for at in range(page, page + count)}
+        for body in bodies.values():
+            # A page that holds a stretch of the body is one of those that were told.
+            for begin in range(0, len(body) - 16, 64):
+                found = written.find(body[begin : begin + 16])
+                assert found < 0 or found // 1_024 + 1 in told
+
+
+@LINUX
+def test_a_chain_that_comes_back_is_left(tmp_path: Path) -> None:
+    pages_of = [bytearray(512) for _ in range(40)]
+    pages_of[0][:18] = b"SQLite format 3\0" + (512).to_bytes(2, "big")
+    for page in range(1, 41):
+        pages_of[page - 1][:4] = (
+            pages_of[page - 1][:4] if page == 1 else (page - 1 if page > 2 else 40).to_bytes(4, "big")
+        )
+    (tmp_path / "p").write_bytes(b"".join(pages_of))
+    with (tmp_path / "p").open("rb") as file:
+        pages = Pages.of(file.fileno())
+        assert pages is not None
+        levels = list(pages._chains([(39, 1 << 40), (20, 3)]))
+    assert len(levels) == 64
+    assert levels[0] == [(39, (64 << 20) // 512), (20, 3)]
+    assert levels[1:4] == [[(38, 1), (19, 1)], [(37, 2), (18, 1)], [(36, 1)]]
+
+
+@LINUX
 def test_other_bytes_than_a_database_are_no_pages(tmp_path: Path) -> None:
     (tmp_path / "p").write_bytes(b"SQLite format 4" + bytes(5_000))
     with (tmp_path / "p").open("rb") as file:
@@ -103,6 +195,9 @@ def test_damaged_pages_are_announced_without_harm(tmp_path: Path) -> None:
             for root in roots:
                 with suppress(OSError, IndexError, struct.error):
                     pages.announce(root, range(1, 600))
+                for key in ((), (1,), (b"a", 1)):
+                    with suppress(OSError, IndexError, struct.error, TypeError):
+                        pages.announce_entries(root, [(key, key)])
 
 
 def test_what_is_not_there_may_be_announced(tmp_path: Path) -> None:
@@ -113,6 +208,14 @@ def test_what_is_not_there_may_be_announced(tmp_path: Path) -> None:
         ahead.clusters(connection, [1, 2, 9_999])
         ahead.codes(connection, clusters.CHUNKS, [1, 2, 9_999])
         ahead.memos(connection, [1, 600, 10_000_000])
+        ahead.vectors(connection, [1, 9_999])
+        ahead.keys(connection, ["none", ""])
+        ahead.called(connection, ["none"])
+        ahead.leads(connection, [1, 9_999])
+        ahead.subjects(connection)
+        ahead.terms(connection, ["none"], "[1, 9]")
+        ahead.lengths(connection, [1])
+        ahead.starts(connection, [1, 9_999])
     database.close()
 
 

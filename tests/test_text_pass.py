@@ -20,8 +20,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scripts
+from monograph.derive import tokens
 from monograph.derive.breaks import plain_breaks
-from monograph.derive.embed.static import TOKENS_AT_ONCE, sums, token_vectors
+from monograph.derive.embed import static
+from monograph.derive.embed.static import TOKENS_AT_ONCE, StaticEmbedder, sums, token_vectors
 from monograph.derive.extract.function_words import FUNCTION_WORDS, compiled_words, plain_language_of
 from monograph.derive.extract.lexicon import KINDS, compiled_lexicon
 from monograph.derive.extract.names import plain_proper_names, proper_names
@@ -133,9 +135,50 @@ def test_what_does_not_fit_is_refused() -> None:
         fast.sums(["a"], token_vectors().astype(np.float64), TOKENS_AT_ONCE, row)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="a text is a str"):
         fast.count(["a", 1])  # type: ignore[list-item]
-    for vocabulary, merges in (({"a": 1}, []), ({"a": 70_000}, [])):
+    for vocabulary in ({"a": 1}, {"a": 70_000}):
         with pytest.raises(ValueError, match="vocabulary lacks|number above"):
-            compiled.Tokenizer(vocabulary, merges, 10, 10)
+            compiled.Tokenizer(json.dumps({"model": {"vocab": vocabulary, "merges": []}}).encode(), 10, 10)
+
+
+@pytest.mark.parametrize("ascii_only", [True, False])
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_description_may_be_written_in_any_way(ascii_only: bool, indent: int | None) -> None:
+    told = json.loads(tokens._description().read_bytes())
+    told["model"]["vocab"] |= {'\\"/\b\f\n\r\t\x1f🙂': 32_000}
+    told = {"passed over": [[], {}, {"a": [1.5e3, None]}, True, '"}]\\'], **told}
+    written = json.dumps(told, ensure_ascii=ascii_only, indent=indent).encode()
+    fast, known = compiled.Tokenizer(written, 10, 10), compiled_tokenizer()
+    assert known is not None
+    for text in scripts.SENTENCES:
+        assert fast.ids(text) == known.ids(text)
+
+
+@given(st.binary(max_size=60) | st.text(alphabet='{}[]":,\\u0d8a model vocab merges', max_size=60).map(str.encode))
+def test_other_bytes_than_a_description_are_refused(written: bytes) -> None:
+    with pytest.raises(ValueError, match="JSON|vocabulary lacks"):
+        compiled.Tokenizer(written, 10, 10)
+
+
+def test_few_texts_are_embedded_as_many_are() -> None:
+    fast, embedder = compiled_tokenizer(), StaticEmbedder()
+    assert fast is not None
+    texts = [*scripts.SENTENCES, "", "▁", "one two " * 20_000] * 9
+    assert len(texts) > static._FEW
+    together = embedder.embed(texts)
+    alone = np.concatenate([embedder.embed([text]) for text in texts])
+    assert alone.tobytes() == together.tobytes()
+
+
+def test_numbers_of_two_bytes_are_those_of_numpy() -> None:
+    fast = compiled_tokenizer()
+    assert fast is not None
+    (token,) = fast.ids("the") or [0]
+    every = np.arange(1 << 16, dtype=np.uint16)
+    table = np.zeros((token + 1, 1 << 16), dtype=np.uint16)
+    table[token] = every
+    made = np.empty((1, 1 << 16), dtype=np.float32)
+    assert fast.sums(["the"], table, TOKENS_AT_ONCE, made) == []
+    np.testing.assert_array_equal(made[0], every.view(np.float16).astype(np.float32))
 
 
 @pytest.mark.long

@@ -57,7 +57,11 @@ def test_the_three_packages_are_in_it(names: list[str]) -> None:
         "monograph_tools/py.typed",
     ):
         assert name in names
-    for module in ("monograph/vectors/kernel/_kernel.", "monograph/text_pass/_text_pass."):
+    for module in (
+        "monograph/vectors/kernel/_kernel.",
+        "monograph/text_pass/_text_pass.",
+        "monograph/store/inverted/_inverted.",
+    ):
         assert any(name.startswith(module) and name.endswith((".so", ".pyd")) for name in names)
     assert any(name.endswith("LICENSE") for name in names)
     assert any(name.endswith("entry_points.txt") for name in names)

@@ -14,13 +14,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from monograph.answer.abstain import runs_of_words
 from monograph.answer.excerpt import Counter, excerpt
-from monograph.answer.overlap import Places, Words, written_words
+from monograph.answer.overlap import Places, comparison, runs_of_words
 from monograph.answer.preamble import may_answer
 from monograph.answer.query_terms import QueryTerms
-from monograph.answer.sentence_scores import SENTENCE, Passage, read
-from monograph.answer.units import units
+from monograph.answer.reading import joined
+from monograph.answer.sentence_scores import SENTENCE, Passage, sentence_features
 from monograph.graph.evidence import Float64, Model
 from monograph.graph.names import stem
 from monograph.store.terms import words_of
@@ -57,13 +56,12 @@ def best_sentence(
     confidence:
         How probable it is that what was found answers at all.
     """
-    spans = {
-        place: units(hit.text) for place, hit in enumerate(hits[:LOOKED_AT]) if hit.summary is None and hit.text.strip()
-    }
-    places = [(place, start, end) for place, some in spans.items() for start, end in some]
-    if not places or not asked.words:
+    looked_at = [place for place, hit in enumerate(hits[:LOOKED_AT]) if hit.summary is None and hit.text.strip()]
+    if not looked_at or not asked.words:
         return None
-    scores = features(asked, [hits[place] for place in spans], list(spans.values()), _names(places, named)) @ RANKED
+    read = sentence_features(comparison(asked), [Passage(hits[place].text, hits[place].title) for place in looked_at])
+    places = [(place, *span) for place, one in zip(looked_at, read, strict=True) for span in one.spans]
+    scores = features(asked, [hits[place] for place in looked_at], _names(places, named)) @ RANKED
     best = int(np.argmax(scores))
     shares = np.exp(scores - scores[best])
     odds = -np.log(max(float(shares.sum()) - 1.0, 1e-6))
@@ -80,29 +78,24 @@ def best_sentence(
     )
 
 
-def features(
-    asked: QueryTerms, hits: Sequence[Hit], spans: Sequence[Sequence[tuple[int, int]]], names: Sequence[bool]
-) -> Float64:
+def features(asked: QueryTerms, hits: Sequence[Hit], names: Sequence[bool]) -> Float64:
     """What the model reads of all sentences of all hits, in order: float64 (sentences, len(RANKED)).
 
     ``names`` says of each sentence whether something of the kind that is asked for stands in it.
     """
-    passages = [Passage(hit.text, hit.title) for hit in hits]
-    texts = [hit.text[start:end] for hit, some in zip(hits, spans, strict=True) for start, end in some]
-    words = Words(asked, [written_words(text) for text in texts])
-    at = Places(np.array([len(some) for some in spans]))
-    has, near = words.over_sentences(words.has), words.over_sentences(words.near)
-    title = np.array([_stands(asked, hit.title) for hit in hits])[at.of]
+    held = comparison(asked)
+    read = sentence_features(held, [Passage(hit.text, hit.title) for hit in hits])
+    at = Places(np.array([len(one.spans) for one in read]))
+    has, near = np.concatenate([one.has for one in read]), np.concatenate([one.near for one in read])
+    title = held.stand_in([hit.title for hit in hits]).astype(np.float64)[at.of]
     here = np.maximum(has, title)
-    passage = np.stack([at.most(column) for column in near.T], axis=1)
     most = max(hit.relevance for hit in hits) or 1.0
-    pairs = runs_of_words(asked.text, _PAIR)
     weights = asked.weights
     columns = [
-        read(asked, passages, spans) @ np.array(SENTENCE.weights) + SENTENCE.bias,
-        np.maximum(passage, title) @ weights,
+        np.concatenate([one.features for one in read]) @ np.array(SENTENCE.weights) + SENTENCE.bias,
+        np.maximum(at.most(near), title) @ weights,
         np.array([hit.relevance / most for hit in hits])[at.of],
-        np.array([len(pairs & runs_of_words(text, _PAIR)) for text in texts]) / max(1, len(pairs)),
+        held.shared_runs(joined([one.words for one in read]), _PAIR) / max(1, len(runs_of_words(asked.text, _PAIR))),
         np.array(names),
         np.maximum(near, title) @ weights,
         (np.maximum(here, at.before(has)) - here) @ weights,
@@ -129,11 +122,6 @@ def fitted(asked: QueryTerms, best: BestSentence, budget: int, count: Counter) -
 
 def _names(places: Sequence[tuple[int, int, int]], named: Mapping[int, Sequence[Mention]]) -> list[bool]:
     return [any(start <= one.start and one.end <= end for one in named.get(place, ())) for place, start, end in places]
-
-
-def _stands(asked: QueryTerms, title: str) -> list[float]:
-    there = {stem(word) for word in words_of(title)}
-    return [float(one in there) for one in asked.stems]
 
 
 def _within(asked: QueryTerms, hit: Hit, sentence: tuple[int, int], inside: Sequence[Mention]) -> Span | None:

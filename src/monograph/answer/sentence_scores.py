@@ -11,15 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
-from monograph.answer.overlap import Places, Words, written_words
+from monograph.answer.overlap import QUESTIONS, Comparison, Places, Words, comparison
 from monograph.answer.query_terms import QueryTerms
-from monograph.answer.units import units
-from monograph.graph.evidence import Float64, Model
-from monograph.graph.names import stem
-from monograph.store.terms import words_of
+from monograph.answer.reading import Read, joined
+from monograph.graph.evidence import Bools, Float64, Model
 
 SMALLEST_COST = 20
 """Characters that a sentence costs beside its own: its place in what is shown."""
@@ -45,6 +44,27 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class SentenceFeatures:
+    """What is read of the sentences of a passage, in order.
+
+    Parameters
+    ----------
+    spans, words:
+        (start, end) of each, and their words.
+    has, near:
+        Which of the question's words each has, and how near it comes to them: float64 (sentences, words).
+    features:
+        What the model reads, float64 (sentences, READ).
+    """
+
+    spans: tuple[tuple[int, int], ...]
+    words: Read
+    has: Float64
+    near: Float64
+    features: Float64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class SentenceScores:
     """The sentences of a passage, in order.
 
@@ -65,33 +85,68 @@ class SentenceScores:
 
 def score_sentences(asked: QueryTerms, passages: Sequence[Passage]) -> list[SentenceScores]:
     """Judge the sentences of passages: one result a passage, in order."""
-    spans = [units(one.text) for one in passages]
-    counts = [len(some) for some in spans]
-    features = read(asked, passages, spans)
+    read = sentence_features(comparison(asked), passages)
+    features = np.concatenate([one.features for one in read]) if read else np.zeros((0, READ))
     chances = features @ np.array(SENTENCE.weights) + SENTENCE.bias
-    costs = np.array([end - start + SMALLEST_COST for some in spans for start, end in some], dtype=np.float64)
+    costs = np.array([end - start + SMALLEST_COST for one in read for start, end in one.spans], dtype=np.float64)
     values = -np.logaddexp(0.0, -chances) - np.log(costs)
+    counts = [len(one.spans) for one in read]
     ends = np.cumsum(counts)
     return [
-        SentenceScores(some, values[end - count : end], bool(features[end - count : end, 0].any()))
-        for some, count, end in zip(spans, counts, ends.tolist(), strict=True)
+        SentenceScores(one.spans, values[end - count : end], bool(one.features[:, 0].any()))
+        for one, count, end in zip(read, counts, ends.tolist(), strict=True)
     ]
 
 
-def read(asked: QueryTerms, passages: Sequence[Passage], spans: Sequence[Sequence[tuple[int, int]]]) -> Float64:
-    """What the model reads of all sentences of all passages, in order: float64 (sentences, READ)."""
-    written = [written_words(one.text, *span) for one, some in zip(passages, spans, strict=True) for span in some]
-    if not written:
-        return np.zeros((0, READ))
-    words = Words(asked, written)
-    places = Places(np.array([len(some) for some in spans if some]))
-    has, near = words.over_sentences(words.has), words.over_sentences(words.near)
+def sentence_features(held: Comparison, passages: Sequence[Passage]) -> list[SentenceFeatures]:
+    """What is read of the sentences of passages: one result a passage, in order; of none twice for one question."""
+    known = _known(held)
+    missing = [one for one in dict.fromkeys(passages) if one not in known]
+    known.update(zip(missing, _read(held, missing), strict=True))
+    return [known[one] for one in passages]
+
+
+@lru_cache(maxsize=QUESTIONS)
+def _known(held: Comparison) -> dict[Passage, SentenceFeatures]:
+    """What was read for a question."""
+    return {}
+
+
+def _read(held: Comparison, passages: Sequence[Passage]) -> list[SentenceFeatures]:
+    asked = held.asked
+    sentences = [held.sentences(one.text) for one in passages]
+    some = [(one, read) for one, (spans, read) in zip(passages, sentences, strict=True) if spans]
+    has, near = np.zeros((2, 0, len(asked.words)))
+    features = np.zeros((0, READ))
+    if some:
+        words = Words(held, joined([read for _, read in some]))
+        has, near = words.over_sentences(words.has), words.over_sentences(words.near)
+        titles = held.stand_in([one.title for one, _ in some])
+        features = _features(
+            asked, words, (has, near), Places(np.array([len(read.counts) for _, read in some])), titles
+        )
+    made, at = [], 0
+    for spans, read in sentences:
+        own = slice(at, at := at + len(spans))
+        made.append(SentenceFeatures(spans, read, has[own], near[own], features[own]))
+    return made
+
+
+def _features(
+    asked: QueryTerms, words: Words, shared: tuple[Float64, Float64], places: Places, titles: Bools
+) -> Float64:
+    """What the model reads of sentences, in order: float64 (sentences, READ).
+
+    ``shared`` says which words of the question each has, and how near it comes to them; ``titles``, (passages, words),
+    which of them stand in each title.
+    """
+    has, near = shared
     weights = asked.weights
     share, meant = has @ weights, near @ weights
     best = places.most(meant)
     rare = places.rarity(has) * weights
     rare /= np.maximum(rare.sum(axis=1, keepdims=True), 1e-9)
-    beyond = np.array([_beyond_title(asked, one.title) for one, some in zip(passages, spans, strict=True) if some])
+    beyond = _beyond_titles(asked, titles)
     names = words.names
     amounts = words.over_sentences(words.counted)
     wanted = {
@@ -117,9 +172,9 @@ def read(asked: QueryTerms, passages: Sequence[Passage], spans: Sequence[Sequenc
     return np.stack(columns, axis=1).astype(np.float64)
 
 
-def _beyond_title(asked: QueryTerms, title: str) -> Float64:
-    """What the question's words weigh that do not stand in a title."""
-    there = {stem(word) for word in words_of(title)}
-    left = np.where([one in there for one in asked.stems], 0.0, asked.weights)
-    total = left.sum()
-    return left / total if total > 0 else left
+def _beyond_titles(asked: QueryTerms, titles: Bools) -> Float64:
+    """What the question's words weigh that do not stand in titles: (titles, words)."""
+    left = np.where(titles, 0.0, asked.weights)
+    total = left.sum(axis=1, keepdims=True)
+    result: Float64 = left / np.where(total > 0, total, 1.0)
+    return result

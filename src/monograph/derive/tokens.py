@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-import json
 import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -61,8 +60,7 @@ def compiled_tokenizer() -> CompiledTokenizer | None:
     """The same, compiled; None where nothing could be. Loaded once."""
     if compiled is None:
         return None
-    model = json.loads(_description().read_bytes())["model"]
-    return compiled.Tokenizer(model["vocab"], model["merges"], MOST_WORDS, LONGEST_WORD)
+    return compiled.Tokenizer(_description().read_bytes(), MOST_WORDS, LONGEST_WORD)
 
 
 def _description() -> Path:

@@ -7,7 +7,6 @@ leads to is evidence, given that what it starts from is. Evidence adds up as ind
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -67,25 +66,6 @@ names it; share of the question's words that only the target has; words of the n
 words beside the name in its sentence; the target's best score for one clause."""
 
 
-def combined(own: Mapping[int, float], led: Mapping[int, Mapping[int, float]]) -> dict[int, float]:
-    """Probabilities of chunks, by row: 1 - (1 - own) * product(1 - led), one link from each start.
-
-    Parameters
-    ----------
-    own:
-        By chunk.
-    led:
-        By chunk and start.
-    """
-    total = dict(own)
-    for chunk, starts in led.items():
-        missed = 1.0 - own.get(chunk, 0.0)
-        for chance in starts.values():
-            missed *= 1.0 - chance
-        total[chunk] = 1.0 - missed
-    return total
-
-
 def read_in_context(chances: Float64, cosines: Float64) -> Float64:
     """Chances of chunks, once it is known how near each is to the question read together with probable ones.
 
@@ -102,7 +82,7 @@ def read_in_context(chances: Float64, cosines: Float64) -> Float64:
     return np.asarray(1.0 / (1.0 + np.exp(-logarithms)))
 
 
-def in_order_of_gain(logarithms: Float64, covers: Float64) -> list[tuple[int, float]]:
+def in_order_of_gain(logarithms: Float64, covers: Float64, most: int | None = None) -> list[tuple[int, float]]:
     """Rows put in order so that each adds most to those before it; of those that add as much the first.
 
     Parameters
@@ -111,6 +91,8 @@ def in_order_of_gain(logarithms: Float64, covers: Float64) -> list[tuple[int, fl
         (n,) of probabilities.
     covers:
         (n, words): the weight of each of the question's words that a row has, else 0; all words together weigh 1.
+    most:
+        How many are put in order, the first ones; None for all.
 
     Returns
     -------
@@ -119,7 +101,7 @@ def in_order_of_gain(logarithms: Float64, covers: Float64) -> list[tuple[int, fl
     left = np.ones(covers.shape[1])
     alive = np.ones(len(logarithms), dtype=bool)
     ordered = []
-    for _ in range(len(logarithms)):
+    for _ in range(len(logarithms) if most is None else min(most, len(logarithms))):
         values = np.where(alive, logarithms + COVERAGE * inner_products(covers, left), -np.inf)
         best = int(values.argmax())
         ordered.append((best, float(values[best])))

@@ -10,6 +10,7 @@ from typing import Any
 from monograph.errors import InputError, ModelError, ReadOnlyFile
 from monograph.library import faults
 from monograph.models import Embedder, Extractor, LanguageModel, Summarizer, Trusted
+from monograph.search.memory import Memory
 from monograph.search.nearest_names import NearestNames
 from monograph.settings import Settings
 from monograph.store import settings
@@ -72,6 +73,7 @@ class OpenFile:
         self.given_extractor: Extractor | None = None
         self.given_summarizer: Summarizer | None = None
         self._made: list[Embedder | Extractor | Summarizer] = []
+        self.memory = Memory()
         self._nearest: NearestNames | None = None
         database.diagnose = lambda: faults.diagnosis(database, self.indexes, self.settings)
 

@@ -63,4 +63,4 @@ def corpus(file: OpenFile) -> Corpus:
     def in_context() -> bool:
         return reads_context(file.embedder)
 
-    return Corpus(file.database.read, *file.indexes, embed, in_context, file.nearest_names, types)
+    return Corpus(file.database.read, *file.indexes, embed, in_context, file.memory, file.nearest_names, types)

@@ -5,14 +5,15 @@ Entities and chunks are known by row, and chosen among by key and by id: of the 
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from heapq import nsmallest
+from struct import Struct
 
 from monograph.graph.chunk_names import NO_SENTENCE
 from monograph.graph.paths import EntityGraph, graph_of
-from monograph.store import chunks, graphs, names
+from monograph.search.known_names import KnownNames
+from monograph.store import graphs, names
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
 from monograph.values import ENTITY_KINDS
@@ -22,6 +23,10 @@ MOST_TOGETHER = 64
 
 HUB = 2_000
 """A name of more uses is looked for in the favoured chunks only."""
+
+
+_NAMED = Struct("<iBBB")
+"""A record of :data:`monograph.store.graphs.NAMED`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +85,15 @@ class Surroundings:
         return part, number
 
 
-def around(
+def around(  # noqa: PLR0913 - each is a choice of its own
     connection: Connection,
     starts: Iterable[int],
     hops: int,
     favoured: Sequence[int],
     allowed: Allowed,
     bounds: Bounds,
+    *,
+    known: KnownNames | None = None,
 ) -> Surroundings:
     """Read what lies around entities.
 
@@ -104,11 +111,15 @@ def around(
         Which chunks may link.
     bounds:
         How much.
+    known:
+        What is known of the names of this state of the file.
     """
-    reader = _Reader(connection, favoured, allowed, bounds)
+    reader = _Reader(connection, allowed, bounds, KnownNames() if known is None else known)
     reader.read(favoured)
-    reader.meet(starts)
-    frontier = sorted(set(starts), key=reader.key)
+    reader.favour(favoured)
+    starts = set(starts)
+    reader.known.read(connection, starts)
+    frontier = sorted(starts, key=reader.key)
     inside = set(frontier)
     edges: list[tuple[int, int]] = []
     for _ in range(hops):
@@ -117,82 +128,104 @@ def around(
         frontier = list(dict.fromkeys(other for _, other in links if other not in inside))[:room]
         inside.update(frontier)
         edges += links
-    kinds, written = reader.known(inside)
+    kinds, written = reader.kinds(inside)
     kept = [(one, other) for one, other in edges if one in kinds and other in kinds]
-    named = {chunk: frozenset(reader.beside.get(chunk, ())) for chunk in favoured}
+    named = {chunk: frozenset(reader.entities(chunk)) for chunk in favoured}
     return Surroundings(graph_of(kinds, kept), kinds, written, named, {one: reader.key(one) for one in kinds})
 
 
 @dataclass(slots=True, eq=False)
-class _Reader:
-    """What was read so far.
+class _Chunk:
+    """What was read of a chunk: by place its names and their entities, in order of first mention."""
 
-    By chunk: ``records`` are (entity, its name's row, its kind) in order of first mention; ``beside`` has, by entity,
-    those that stand in a sentence with it or are linked to it. ``heads`` are entities by name, ``keys`` those of names.
-    """
+    records: list[tuple[int, int, int, int]]
+    links: list[tuple[int, int, float]]
+    entities: list[int]
+
+    def beside(self, entity: int) -> set[int]:
+        """Those that stand in a sentence with an entity or are linked to it; it may be among them."""
+        sentences = set()
+        for other, (_, first, second, _) in zip(self.entities, self.records, strict=True):
+            if other == entity:
+                sentences.add(first)
+                if second != NO_SENTENCE:
+                    sentences.add(second)
+        found: set[int] = set()
+        for sentence in sentences:
+            together = self._named_in(sentence)
+            if 1 < len(together) <= MOST_TOGETHER:
+                found |= together
+        for source, target, _ in self.links:
+            one, other = self.entities[source], self.entities[target]
+            if one == entity:
+                found.add(other)
+            if other == entity:
+                found.add(one)
+        return found
+
+    def _named_in(self, sentence: int) -> set[int]:
+        """The entities of a sentence."""
+        return {
+            entity
+            for entity, (_, first, second, _) in zip(self.entities, self.records, strict=True)
+            if first == sentence or (second == sentence and second != NO_SENTENCE)
+        }
+
+
+@dataclass(slots=True, eq=False)
+class _Reader:
+    """What was read so far: ``chunks`` by row, and ``favoured``, by entity, those of them that name it."""
 
     connection: Connection
-    favoured: Sequence[int]
     allowed: Allowed
     bounds: Bounds
-    heads: dict[int, int] = field(default_factory=dict)
-    keys: dict[int, str] = field(default_factory=dict)
-    beside: dict[int, dict[int, set[int]]] = field(default_factory=dict)
-    records: dict[int, list[tuple[int, int, int]]] = field(default_factory=dict)
+    known: KnownNames
+    chunks: dict[int, _Chunk] = field(default_factory=dict)
+    favoured: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
 
     def read(self, wanted: Iterable[int]) -> None:
         """Read chunks that were not."""
-        held = graphs.linked(self.connection, [chunk for chunk in dict.fromkeys(wanted) if chunk not in self.beside])
-        rows = {row for records, _ in held.values() for row in records["name"].tolist()}
-        loaded = names.load(self.connection, rows.difference(self.heads))
-        self.heads.update((row, one.head) for row, one in loaded.items())
-        self.keys.update((row, one.key) for row, one in loaded.items())
-        self.meet(one.head for one in loaded.values())
-        for chunk, (records, links) in held.items():
-            self._add(chunk, records.tolist(), links.tolist())
+        held = graphs.linked(self.connection, [chunk for chunk in dict.fromkeys(wanted) if chunk not in self.chunks])
+        lists = {
+            # Many times faster than an array's own way to a list.
+            chunk: (list(_NAMED.iter_unpack(records.tobytes())), links.tolist())
+            for chunk, (records, links) in held.items()
+        }
+        self.known.read(self.connection, {record[0] for records, _ in lists.values() for record in records})
+        heads = self.known.heads
+        for chunk, (records, links) in lists.items():
+            self.chunks[chunk] = _Chunk(records, links, [heads.get(record[0], record[0]) for record in records])
 
-    def meet(self, entities: Iterable[int]) -> None:
-        """Learn the keys of entities."""
-        unknown = set(entities) - self.keys.keys()
-        if unknown:
-            self.keys.update((row, one.key) for row, one in names.load(self.connection, unknown).items())
+    def favour(self, favoured: Iterable[int]) -> None:
+        """Take some chunks, which were read, for the most telling."""
+        for chunk in favoured:
+            for entity in set(self.entities(chunk)):
+                self.favoured[entity].append(chunk)
 
     def key(self, entity: int) -> str:
         """The key of an entity."""
-        return self.keys.get(entity, "")
+        return self.known.keys.get(entity, "")
 
-    def _add(self, chunk: int, records: list[tuple[int, ...]], links: list[tuple[int, int, float]]) -> None:
-        entities = [self.heads.get(name, name) for name, *_ in records]
-        sentences: dict[int, set[int]] = {}
-        for entity, (_, first, second, _) in zip(entities, records, strict=True):
-            sentences.setdefault(first, set()).add(entity)
-            if second != NO_SENTENCE:
-                sentences.setdefault(second, set()).add(entity)
-        beside: dict[int, set[int]] = {entity: set() for entity in entities}
-        for together in sentences.values():
-            if 1 < len(together) <= MOST_TOGETHER:
-                for entity in together:
-                    beside[entity] |= together
-        for source, target, _ in links:
-            beside[entities[source]].add(entities[target])
-            beside[entities[target]].add(entities[source])
-        self.beside[chunk] = beside
-        self.records[chunk] = [
-            (entity, name, kind) for entity, (name, _, _, kind) in zip(entities, records, strict=True)
-        ]
+    def entities(self, chunk: int) -> Sequence[int]:
+        """The entities that a chunk names."""
+        return self.chunks[chunk].entities if chunk in self.chunks else ()
 
     def expand(self, entities: Sequence[int]) -> list[tuple[int, int]]:
         """(entity, another) for the neighbours that entities bring in; those of most chunks first."""
         wanted = self._chunks_of(entities)
         self.read(chunk for some in wanted.values() for chunk in some)
+        keys = self.known.keys
         found: list[tuple[int, str, str, int, int]] = []
         for entity, some in wanted.items():
-            together: Counter[int] = Counter()
+            together: dict[int, int] = {}
             for chunk in some:
-                together.update(self.beside.get(chunk, {}).get(entity, ()))
-            del together[entity]
-            links = ((-number, self.key(entity), self.key(other), entity, other) for other, number in together.items())
-            found += nsmallest(self.bounds.neighbours, links)
+                if chunk in self.chunks:
+                    for other in self.chunks[chunk].beside(entity):
+                        together[other] = together.get(other, 0) + 1
+            together.pop(entity, None)
+            key = keys.get(entity, "")
+            links = sorted((-number, key, keys.get(other, ""), entity, other) for other, number in together.items())
+            found += links[: self.bounds.neighbours]
         return [(entity, other) for *_, entity, other in sorted(found)]
 
     def _chunks_of(self, entities: Sequence[int]) -> dict[int, list[int]]:
@@ -200,30 +233,28 @@ class _Reader:
         members = names.members(self.connection, entities)
         rare = [one.row for some in members.values() for one in some if one.uses <= HUB]
         mentions = graphs.mentions(self.connection, rare, self.allowed)
-        others = {
-            entity: {chunk for one in members.get(entity, ()) for chunk in mentions.get(one.row, ())}
-            for entity in entities
-        }
-        found = {
-            entity: [chunk for chunk in self.favoured if entity in self.beside.get(chunk, ())][: self.bounds.chunks]
-            for entity in entities
-        }
+        found = {entity: self.favoured.get(entity, [])[: self.bounds.chunks] for entity in entities}
         left = {
-            entity: others[entity].difference(some) for entity, some in found.items() if len(some) < self.bounds.chunks
+            entity: {chunk for one in members.get(entity, ()) for chunk in mentions.get(one.row, ())}.difference(some)
+            for entity, some in found.items()
+            if len(some) < self.bounds.chunks
         }
-        ids = chunks.ids(self.connection, set().union(*left.values()))
+        self.known.read_ids(self.connection, set().union(*left.values()))
+        ids = self.known.ids
         for entity, some in left.items():
-            found[entity] += nsmallest(self.bounds.chunks - len(found[entity]), some, key=ids.__getitem__)
+            found[entity] += sorted(some, key=ids.__getitem__)[: self.bounds.chunks - len(found[entity])]
         return found
 
-    def known(self, entities: Iterable[int]) -> tuple[dict[int, str], dict[int, tuple[int, int]]]:
+    def kinds(self, entities: Iterable[int]) -> tuple[dict[int, str], dict[int, tuple[int, int]]]:
         """(kind that most chunks give it, of several the one that tells most; (name, chunk) read first) by entity."""
-        counts = {entity: Counter[int]() for entity in entities}
+        counts: dict[int, dict[int, int]] = {entity: {} for entity in entities}
         written: dict[int, tuple[int, int]] = {}
-        for chunk, some in self.records.items():
-            for entity, name, kind in some:
-                if entity in counts:
-                    counts[entity][kind] += 1
-                    written.setdefault(entity, (name, chunk))
+        for chunk, one in self.chunks.items():
+            for entity, (name, _, _, kind) in zip(one.entities, one.records, strict=True):
+                of = counts.get(entity)
+                if of is not None:
+                    if not of:
+                        written[entity] = (name, chunk)
+                    of[kind] = of.get(kind, 0) + 1
         kinds = {one: ENTITY_KINDS[min(counts[one], key=lambda kind: (-counts[one][kind], kind))] for one in written}
         return kinds, written

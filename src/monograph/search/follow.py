@@ -2,151 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 
 from monograph.graph import evidence
 from monograph.graph.evidence import Float64
-from monograph.search.outlinks import Outlink, outlinks
+from monograph.search import leads
+from monograph.search.leads import Leads
+from monograph.search.links import Int64, Pairs
+from monograph.search.outlinks import Outlinks, outlinks
 from monograph.search.walked import Walk
-from monograph.store import graphs, names
+from monograph.store.filters import EVERYTHING
 from monograph.values import inner_products
 
-MOST_MENTIONS = 25
-"""A name that more chunks have says little of any of them, and is not followed to them."""
-
-MOST_DOCUMENTS = 12
-"""Chunks of documents about a name that it leads to: of many homonyms the first chunks."""
-
-Int64: TypeAlias = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pairs:
-    """Links that may be: from which start, by which name, to which chunk, by row."""
+class Targets:
+    """Places of chunks that entities lead to, entity by entity, and of each edge how many and which is the first."""
 
-    starts: Sequence[int]
-    names: Sequence[int]
-    targets: Sequence[int]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Edges:
-    """Names in starts, as columns of features; ``places`` are those of the starts, ``documents`` of all chunks."""
-
-    each: Sequence[Outlink]
     places: Int64
-    documents: Int64
-    uses: Float64
-    asked: Float64
-    own: Float64
-    first: Float64
-    words: Float64
-    beside: Float64
+    counts: Int64
+    first: Int64
 
 
 def follow(found: Walk, starts: Sequence[int]) -> None:
     """Add the links that lead out of some chunks."""
-    edges = outlinks(found.connection, found.question, starts)
-    entities = names.members(found.connection, {edge.name.head for edge in edges})
-    members = {head: [one.row for one in some] for head, some in entities.items()}
-    everyone = {row for some in members.values() for row in some}
-    subjects: dict[int, list[graphs.SubjectChunk]] = {}
-    for one in graphs.subject_chunks(found.connection, everyone, found.allowed):
-        if len(subjects.setdefault(one.name, [])) < MOST_DOCUMENTS:
-            subjects[one.name].append(one)
-    rare = {one.row for some in entities.values() for one in some if one.uses <= MOST_MENTIONS}
-    mentions = graphs.mentions(found.connection, rare, found.allowed)
-    targets = {one.chunk for some in subjects.values() for one in some}.union(*mentions.values())
-    found.know([*targets, *starts])
-    columns = _columns(found, edges, graphs.documents_of(found.connection, targets.union(starts)))
-    _defined(found, columns, members, subjects)
-    _mentioned(found, columns, members, mentions, subjects)
+    found.know(starts)
+    edges = outlinks(found, starts)
+    heads, numbers = np.unique(edges.heads, return_inverse=True)
+    entities = _leads(found, heads.tolist())
+    found.know(chain.from_iterable((*one.documents, *one.others) for one in entities))
+    found.links.follow(starts, len(found.rows))
+    _defined(found, edges, entities, _targets(found, [one.documents for one in entities], numbers))
+    _mentioned(found, edges, _targets(found, [one.others for one in entities], numbers))
 
 
-def _columns(found: Walk, edges: Sequence[Outlink], documents: Mapping[int, int]) -> _Edges:
-    asked = {one.name.head for one in found.question.names}
-    of_places = np.zeros(len(found.place), dtype=np.int64)
-    of_places[[found.place[chunk] for chunk in documents]] = list(documents.values())
-    return _Edges(
-        each=edges,
-        places=np.array([found.place[edge.start] for edge in edges], dtype=np.int64),
-        documents=of_places,
-        uses=np.log1p(np.array([edge.name.uses for edge in edges], dtype=np.float64)),
-        asked=np.array([edge.name.head in asked for edge in edges], dtype=np.float64),
-        own=np.array([edge.own for edge in edges], dtype=np.float64),
-        first=np.array([edge.first for edge in edges], dtype=np.float64),
-        words=np.array([edge.words for edge in edges], dtype=np.float64),
-        beside=np.array([edge.beside for edge in edges], dtype=np.float64),
-    )
+def _leads(found: Walk, heads: list[int]) -> list[Leads]:
+    def read(missing: Sequence[int]) -> dict[int, Leads]:
+        found.remembered.ahead.leads(found.connection, missing)
+        return leads.read(found.connection, missing, leads.Known(found.names, found.alone), found.allowed)
+
+    if found.allowed == EVERYTHING:
+        return found.remembered.leads.get(heads, read)
+    return list(read(heads).values())
 
 
-def _defined(
-    found: Walk,
-    edges: _Edges,
-    members: Mapping[int, Sequence[int]],
-    subjects: Mapping[int, Sequence[graphs.SubjectChunk]],
-) -> None:
+def _targets(found: Walk, chunks: Sequence[tuple[int, ...]], numbers: Int64) -> Targets:
+    counts = np.array(list(map(len, chunks)), dtype=np.int64)
+    first = np.cumsum(counts) - counts
+    return Targets(found.places(chain.from_iterable(chunks)), counts[numbers], first[numbers])
+
+
+def _defined(found: Walk, edges: Outlinks, entities: Sequence[Leads], to: Targets) -> None:
     """Links to the documents that are about a name."""
-    about = {head: [one for row in rows for one in subjects.get(row, ())] for head, rows in members.items()}
-    led = [() if edge.own else about.get(edge.name.head, ()) for edge in edges.each]
-    ones = [one for some in led for one in some]
-    targets = np.array([found.place[one.chunk] for one in ones], dtype=np.int64)
-    sources, kept = _elsewhere(edges, list(map(len, led)), targets)
+    # A document that is about the name itself leads to no other.
+    sources, kept = _elsewhere(found, edges, to, np.where(edges.own, 0, to.counts))
     if not len(kept):
         return
+    targets = to.places[kept]
     features = np.empty((len(kept), len(evidence.DEFINES.weights)))
-    features[:, 0] = np.array([not one.by_title for one in ones])[kept]
-    features[:, 1] = np.array([one.documents**-0.5 for one in ones])[kept]
+    features[:, 0] = np.array([one for some in entities for one in some.by_beginning])[kept]
+    features[:, 1] = np.array([one for some in entities for one in some.rarity])[kept]
     features[:, 2] = edges.uses[sources]
     features[:, 3] = edges.asked[sources]
-    features[:, 4] = _added(found, edges.places[sources], targets[kept])
+    features[:, 4] = _added(found, edges.starts[sources], targets)
     features[:, 5] = edges.first[sources]
     features[:, 6] = edges.words[sources]
     features[:, 7] = edges.beside[sources]
-    pairs = _pairs(edges, sources, [ones[at].chunk for at in kept.tolist()])
-    _add(found, pairs, evidence.DEFINES.probability(features))
+    _add(found, _pairs(edges, sources, targets), evidence.DEFINES.probability(features))
 
 
-def _mentioned(
-    found: Walk,
-    edges: _Edges,
-    members: Mapping[int, Sequence[int]],
-    mentions: Mapping[int, Sequence[int]],
-    subjects: Mapping[int, Sequence[graphs.SubjectChunk]],
-) -> None:
+def _mentioned(found: Walk, edges: Outlinks, to: Targets) -> None:
     """Links to the chunks that have a name too."""
-    named: dict[int, list[int]] = {}
-    for head, rows in members.items():
-        defining = {one.chunk for row in rows for one in subjects.get(row, ())}
-        named[head] = [chunk for row in rows for chunk in mentions.get(row, ()) if chunk not in defining]
-    led = [named.get(edge.name.head, ()) for edge in edges.each]
-    chunks = [chunk for some in led for chunk in some]
-    targets = np.array([found.place[chunk] for chunk in chunks], dtype=np.int64)
-    sources, kept = _elsewhere(edges, list(map(len, led)), targets)
+    sources, kept = _elsewhere(found, edges, to, to.counts)
     if not len(kept):
         return
-    chunks = [chunks[at] for at in kept.tolist()]
+    targets = to.places[kept]
     features = np.empty((len(kept), len(evidence.MENTIONS.weights)))
     features[:, 0] = edges.uses[sources]
     features[:, 1] = edges.own[sources]
     features[:, 2] = edges.asked[sources]
-    features[:, 3] = _added(found, edges.places[sources], targets[kept])
+    features[:, 3] = _added(found, edges.starts[sources], targets)
     features[:, 4] = edges.words[sources]
     features[:, 5] = edges.beside[sources]
-    features[:, 6] = [found.clause.get(chunk, 0.0) for chunk in chunks]
-    _add(found, _pairs(edges, sources, chunks), evidence.MENTIONS.probability(features))
+    features[:, 6] = found.clause[targets]
+    _add(found, _pairs(edges, sources, targets), evidence.MENTIONS.probability(features))
 
 
-def _elsewhere(edges: _Edges, counts: Sequence[int], targets: Int64) -> tuple[Int64, Int64]:
-    """Of targets that follow each other edge by edge, (the edge, the place among them) of those in other documents."""
+def _elsewhere(found: Walk, edges: Outlinks, to: Targets, counts: Int64) -> tuple[Int64, Int64]:
+    """Of so many targets of each edge, (the edge, the place among all targets) of those in other documents."""
     sources = np.repeat(np.arange(len(counts)), counts)
-    kept = np.flatnonzero(edges.documents[targets] != edges.documents[edges.places[sources]])
-    return sources[kept], kept
+    at = np.arange(len(sources)) + (to.first - (np.cumsum(counts) - counts))[sources]
+    kept = np.flatnonzero(found.documents[to.places[at]] != found.documents[edges.starts[sources]])
+    return sources[kept], at[kept]
 
 
 def _added(found: Walk, starts: Int64, targets: Int64) -> Float64:
@@ -154,17 +105,10 @@ def _added(found: Walk, starts: Int64, targets: Int64) -> Float64:
     return inner_products((found.has[targets] & ~found.has[starts]).astype(np.float64), found.question.weights)
 
 
-def _pairs(edges: _Edges, sources: Int64, targets: Sequence[int]) -> Pairs:
-    each = [edges.each[at] for at in sources.tolist()]
-    return Pairs([edge.start for edge in each], [edge.name.row for edge in each], targets)
+def _pairs(edges: Outlinks, sources: Int64, targets: Int64) -> Pairs:
+    return Pairs(edges.numbers[sources], edges.starts[sources], edges.names[sources], targets)
 
 
 def _add(found: Walk, pairs: Pairs, chances: Float64) -> None:
     """Keep the best link from every start to every target."""
-    reached = np.array([found.total[start] for start in pairs.starts]) * chances
-    for start, name, target, chance in zip(pairs.starts, pairs.names, pairs.targets, reached.tolist(), strict=True):
-        led = found.led.get(target)
-        if led is None:
-            found.led[target], found.through[target] = {start: chance}, {start: name}
-        elif chance > led.get(start, -1.0):
-            led[start], found.through[target][start] = chance, name
+    found.links.add(pairs, found.total[pairs.starts] * chances)

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from monograph.search import relevance
+from monograph.search import relevance, standard
 from monograph.search.ranking import Ranking, highest
 from monograph.store.database import Connection
 from monograph.values import Origin
@@ -50,6 +51,7 @@ def fuse(
     lifts: Sequence[Ranking],
     method: Method = "z_score",
     weights: Mapping[str, float] = WEIGHTS,
+    k: int | None = None,
 ) -> list[Fused]:
     """Fuse rankings; chunks by fused score, highest first. Those that tie :func:`best` puts in order.
 
@@ -64,6 +66,8 @@ def fuse(
         How scores are made comparable.
     weights:
         What each retriever's score counts.
+    k:
+        How many are wanted; all that tie with the last of them are given too. None for all.
     """
     shares = [standardised(one) if method == "z_score" else reciprocal(one) for one in rankings]
     totals = {row: 0.0 for one in (*rankings, *lifts) for row in one.rows}
@@ -73,13 +77,13 @@ def fuse(
         unfound += weights[one.retriever] * least
         for row in totals:
             totals[row] += weights[one.retriever] * share.get(row, least)
-    return _fused(totals, rankings, lifts, unfound)
+    return _fused(lifted(totals, lifts), [*rankings, *lifts], unfound, k)
 
 
-def alone(one: Ranking, lifts: Sequence[Ranking]) -> list[Fused]:
-    """One retriever's ranking under its own absolute scores, lifted as in :func:`fuse`."""
+def alone(one: Ranking, lifts: Sequence[Ranking], k: int | None = None) -> list[Fused]:
+    """One retriever's ranking under its own absolute scores, lifted as in :func:`fuse`; ``k`` as there."""
     totals = dict(zip(one.rows, one.scores, strict=True))
-    return _fused(totals, [one], lifts, 0.0)
+    return _fused(lifted(totals, lifts), [one, *lifts], 0.0, k)
 
 
 def cosines(one: Ranking) -> list[Fused]:
@@ -89,17 +93,16 @@ def cosines(one: Ranking) -> list[Fused]:
     return [Fused(row, score, origins[row], relevance.of_cosine(score)) for row, score in pairs]
 
 
-def _fused(
-    totals: dict[int, float], rankings: Sequence[Ranking], lifts: Sequence[Ranking], unfound: float
-) -> list[Fused]:
+def _fused(totals: Mapping[int, float], rankings: Sequence[Ranking], unfound: float, k: int | None) -> list[Fused]:
     """Best first; the relevance is the share of the best score, counted from that of what no retriever found."""
-    totals = lifted(totals, lifts)
-    origins = origins_of([*rankings, *lifts])
-    highest_score = max(totals.values(), default=0.0)
-    fused = (
-        Fused(row, total, origins[row], relevance.share(total, highest_score, unfound)) for row, total in totals.items()
-    )
-    return sorted(fused, key=lambda one: -one.score)
+    best = sorted(totals, key=totals.__getitem__, reverse=True)
+    if k is not None and 0 < k < len(best):
+        least = totals[best[k - 1]]
+        best = best[:k] + list(takewhile(lambda row: totals[row] == least, best[k:]))
+    origins = origins_of(rankings, set(best))
+    return [
+        Fused(row, totals[row], origins[row], relevance.share(totals[row], totals[best[0]], unfound)) for row in best
+    ]
 
 
 def best(connection: Connection, fused: Sequence[Fused], k: int) -> list[Fused]:
@@ -130,10 +133,7 @@ def origins_of(rankings: Sequence[Ranking], wanted: Set[int] | None = None) -> d
 
 def standardised(one: Ranking) -> dict[int, float]:
     """(score - mean) / standard deviation by row number; 0 where all scores are alike."""
-    scores = np.asarray(one.scores, dtype=np.float64)
-    spread = float(scores.std()) if len(scores) else 0.0
-    centred = (scores - scores.mean()) / spread if spread > 0 else np.zeros(len(scores))
-    return dict(zip(one.rows, centred.tolist(), strict=True))
+    return dict(zip(one.rows, standard.standardised(np.array(one.scores, dtype=np.float64)).tolist(), strict=True))
 
 
 def reciprocal(one: Ranking) -> dict[int, float]:

@@ -6,19 +6,23 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from monograph.search.fusion import Fused
-from monograph.store import readable
+from monograph.store import chunks, readable
 from monograph.store.database import Connection
+from monograph.store.prefetch import Prefetcher
 from monograph.values import Hit, Path
 
 NO_PATHS: Mapping[int, Path] = MappingProxyType({})
 
 
-def load(connection: Connection, fused: Sequence[Fused], paths: Mapping[int, Path] = NO_PATHS) -> list[Hit]:
-    """Hits in the order given; ``paths`` has the way to a chunk by row, where the graph led there.
+def load(connection: Connection, ahead: Prefetcher, fused: Sequence[Fused]) -> list[Hit]:
+    """Hits in the order given, without ways, announced to ``ahead``. What cannot be read is left out, and warned of."""
+    rows = [one.row for one in fused]
+    ahead.texts(connection, rows)
+    return of(readable.chunks(connection, rows), fused)
 
-    What cannot be read is left out, with a warning.
-    """
-    found = readable.chunks(connection, (one.row for one in fused))
+
+def of(found: Mapping[int, chunks.Found], fused: Sequence[Fused], paths: Mapping[int, Path] = NO_PATHS) -> list[Hit]:
+    """Hits in the order given, of chunks that were read; ``paths`` has the ways to those that the graph led to."""
     return [
         Hit(
             one.chunk,

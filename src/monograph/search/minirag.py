@@ -114,7 +114,9 @@ def search(
         return Found(pool)
     hops = max(parameters.radius, parameters.beam.length)
     # Paths and edges that tie go by the numbers of their entities.
-    part, number = around(connection, starts, hops, pool.rows, allowed, parameters.bounds).numbered()
+    part, number = around(
+        connection, starts, hops, pool.rows, allowed, parameters.bounds, known=nearest.names.at(connection)
+    ).numbered()
     starts = {number[entity]: similarity for entity, similarity in starts.items() if entity in number}
     kinds = answer_kinds(asked.question.text, asked.types) or nearest_kind(nearest.embedder, asked.vector)
     answers = {entity for entity, kind in part.kinds.items() if kind in kinds}
@@ -190,8 +192,7 @@ def _with_descriptions(
     """Similarity of the query to each chunk that has descriptions, and to these; a chunk's own vector says the rest."""
     described = {}
     for row, value in graphs.extraction_values(connection, rows).items():
-        mentions = readable.extraction(connection, row, value, "").mentions
-        said = dict.fromkeys(one.description for one in mentions if one.description)
+        said = dict.fromkeys(filter(None, readable.descriptions(connection, row, value)))
         if said:
             described[row] = "\n".join(said)
     if not described:

@@ -14,13 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from monograph.models import Embedder
+from monograph.search.known_names import NamesOfFile
 from monograph.store import names, settings
 from monograph.store.database import Connection
 from monograph.store.vectors import Int64
 from monograph.values import Float32
-
-NAMES_AT_ONCE = 16_384
-"""Names that are scored together."""
+from monograph.vectors.kernel import nearest_signs
 
 _BYTES = np.arange(256, dtype=np.uint8)[:, None]
 _SIGNS_OF_BYTE = np.unpackbits(_BYTES, axis=1).astype(np.float32) * 2 - 1
@@ -57,6 +56,7 @@ class NearestNames:
 
     def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder
+        self.names = NamesOfFile()
         self._held = _Codes(-1, np.empty(0, dtype=np.int64), np.empty((0, -(-embedder.dimension // 8)), dtype=np.uint8))
 
     def to(self, connection: Connection, texts: Sequence[str], k: int) -> list[list[Near]]:
@@ -87,14 +87,10 @@ class NearestNames:
             return best
         table = _table(vectors[asked] / lengths[asked, None])
         codes = self._codes(connection)
-        held = [(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)) for _ in asked]
-        for first in range(0, len(codes.rows), NAMES_AT_ONCE):
-            places = np.arange(first, min(first + NAMES_AT_ONCE, len(codes.rows)))
-            for place, scores in enumerate(_scores(table, codes.signs[first : first + NAMES_AT_ONCE])):
-                held[place] = _best(np.append(held[place][0], places), np.append(held[place][1], scores), k)
-        for place, (found, scores) in zip(asked.tolist(), held, strict=True):
-            rows, cosines = codes.rows[found], np.clip(scores * sqrt(pi / 2), -1.0, 1.0)
-            best[place] = [Near(row, cosine) for row, cosine in zip(rows.tolist(), cosines.tolist(), strict=True)]
+        found, scores = nearest_signs(table, codes.signs, k)
+        cosines = np.clip(scores * sqrt(pi / 2), -1.0, 1.0)
+        for place, rows, values in zip(asked.tolist(), codes.rows[found].tolist(), cosines.tolist(), strict=True):
+            best[place] = [Near(row, cosine) for row, cosine in zip(rows, values, strict=True)]
         return best
 
     def _codes(self, connection: Connection) -> _Codes:
@@ -119,20 +115,3 @@ def _table(units: Float32) -> Float32:
     padded[:, :dimension] = units / sqrt(dimension)
     table: Float32 = padded.reshape(len(units), size, 8) @ _SIGNS_OF_BYTE.T
     return table
-
-
-def _scores(table: Float32, codes: npt.NDArray[np.uint8]) -> Float32:
-    """Cosines of vectors and signs, float32 (vectors, names)."""
-    scores = np.zeros((len(table), len(codes)), dtype=np.float32)
-    for place in range(table.shape[1]):
-        scores += table[:, place].take(codes[:, place], axis=1)
-    return scores
-
-
-def _best(places: Int64, scores: Float32, k: int) -> tuple[Int64, Float32]:
-    """The k highest scores with their places, highest first; ties by place."""
-    if len(scores) > k:
-        least = np.partition(scores, -k)[-k]
-        places, scores = places[scores >= least], scores[scores >= least]
-    order = np.lexsort((places, -scores))[:k]
-    return places[order], scores[order]

@@ -1,71 +1,66 @@
-"""What stands in the texts of a search's starts: names, where, and which of the question's words beside them."""
+"""The names in a search's starts as columns: where each stands, and what the question has to do with it."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
 
-from monograph.graph.chunk_names import NO_SENTENCE
-from monograph.search import titles
-from monograph.search.beside import Start, beside, start_of
-from monograph.search.question import Question
-from monograph.store import graphs, names, readable
-from monograph.store.database import Connection
+import numpy as np
 
-
-class Outlink(NamedTuple):
-    """A name in a start: where it stands, and what the question has to do with it. A tuple, for there are many."""
-
-    start: int
-    name: names.NameRow
-    own: bool
-    first: bool
-    words: float
-    beside: float
+from monograph.graph.evidence import Float64
+from monograph.search import start_texts
+from monograph.search.beside import beside
+from monograph.search.links import Int64
+from monograph.search.walked import Walk
 
 
-def outlinks(connection: Connection, question: Question, starts: Sequence[int]) -> list[Outlink]:
-    """The names in the texts of some chunks, as far as they can lead on, in an order that hangs on the chunks alone."""
-    named = {chunk: some.tolist() for chunk, some in graphs.named(connection, starts).items()}
-    own = graphs.own_subjects(connection, starts)
-    texts = [start_of(*titled) for titled in readable.titled_texts(connection, starts)]
-    rows = {name for some in named.values() for name, *_ in some}
-    loaded = names.load(connection, rows.union(*own.values()))
-    found = []
-    for chunk, text, within in zip(starts, texts, _titles_within(connection, texts), strict=True):
-        where = _where(loaded, named.get(chunk, ()), text, within)
-        about = (loaded[row] for row in own.get(chunk, ()) if row in loaded)
-        for name in sorted(about, key=lambda name: name.key):
-            where.setdefault(name, ())
-        found.append(where)
-    said = beside(question, texts, [([name.key for name in where], list(where.values())) for where in found])
-    return [
-        Outlink(chunk, name, name.row in own.get(chunk, ()), 0 in sentences, words / 4, weight)
-        for chunk, where, of_chunk in zip(starts, found, said, strict=True)
-        for (name, sentences), (words, weight) in zip(where.items(), of_chunk, strict=True)
-    ]
+@dataclass(frozen=True, slots=True, eq=False)
+class Outlinks:
+    """Names in the texts of starts, (n,) each, in an order that hangs on the chunks alone.
+
+    ``numbers`` are those of the starts among the chunks that are followed at once, ``starts`` their places in the walk,
+    ``heads`` the rows of the entities, ``names`` those of the names. All others are features: ln(1 + uses); whether the
+    question names the entity; whether the start's document is about it; whether it is named in the first sentence;
+    words of the name that the title has not, in fours; what words of the question beside it weigh.
+    """
+
+    numbers: Int64
+    starts: Int64
+    heads: Int64
+    names: Int64
+    uses: Float64
+    asked: Float64
+    own: Float64
+    first: Float64
+    words: Float64
+    beside: Float64
 
 
-def _titles_within(connection: Connection, texts: Sequence[Start]) -> list[list[tuple[names.NameRow, int]]]:
-    """(name, offset) of documents' subjects that stand in each text and begin with a capital or digit."""
-    phrases = titles.phrases([one.text for one in texts])
-    known = graphs.known_subjects(connection, set().union(*phrases))
-    return [[(known[key], some[key]) for key in sorted(known.keys() & some.keys())] for some in phrases]
-
-
-def _where(
-    loaded: Mapping[int, names.NameRow],
-    named: Iterable[tuple[int, int, int, int]],
-    text: Start,
-    within: Iterable[tuple[names.NameRow, int]],
-) -> dict[names.NameRow, tuple[int, ...]]:
-    """The sentences of a text that names stand in: of those it is known to name, and of titles within it."""
-    where: dict[names.NameRow, tuple[int, ...]] = {}
-    for row, first, second, _ in named:
-        if row in loaded:
-            where[loaded[row]] = (first,) if second == NO_SENTENCE else (first, second)
-    for name, offset in within:
-        if name not in where:
-            where[name] = (bisect_right(text.sentences, offset) - 1,)
-    return where
+def outlinks(found: Walk, starts: Sequence[int]) -> Outlinks:
+    """The names in the texts of some chunks that are known, as far as they can lead on."""
+    remembered = found.remembered
+    remembered.ahead.starts(found.connection, starts)
+    texts = remembered.starts.get(starts, lambda some: start_texts.read(found.connection, some, remembered.subjects))
+    found.texts.update(zip(starts, texts, strict=True))
+    each = [name for text in texts for name in text.names]
+    found.names.update(zip((name.row for name in each), each, strict=True))
+    found.alone.update(*(text.alone for text in texts))
+    keys = [([name.key for name in text.names], text.sentences) for text in texts]
+    said = chain.from_iterable(beside(found.question, [text.start for text in texts], keys))
+    tells = np.array(list(said), dtype=np.float64).reshape(len(each), 2)
+    numbers = np.repeat(np.arange(len(starts)), [len(text.names) for text in texts])
+    heads = np.array([name.head for name in each], dtype=np.int64)
+    asked = {one.name.head for one in found.question.names}
+    return Outlinks(
+        numbers,
+        found.places(starts)[numbers],
+        heads,
+        np.array([name.row for name in each], dtype=np.int64),
+        np.log1p(np.array([name.uses for name in each], dtype=np.float64)),
+        np.array([name.head in asked for name in each], dtype=np.float64),
+        np.array([own for text in texts for own in text.own], dtype=np.float64),
+        np.array([0 in some for text in texts for some in text.sentences], dtype=np.float64),
+        tells[:, 0] / 4,
+        tells[:, 1],
+    )

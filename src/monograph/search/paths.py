@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from monograph.graph.names import key_of, mention_key
@@ -19,15 +19,20 @@ SHOWN = 40
 """Characters of a chunk without a title."""
 
 
-def to_chunks(connection: Connection, found: Walk, rows: Iterable[int]) -> dict[int, Path]:
-    """The most probable way to each chunk that the graph led to, by row; chunks found by themselves have none."""
-    ways = {row: way for row in rows if (way := _way(found, row)) is not None}
+def to_chunks(found: Walk, best: Sequence[int]) -> tuple[dict[int, chunks.Found], dict[int, Path]]:
+    """Chunks that can be read, and the most probable way to each that the graph led to, by row.
+
+    Chunks that were found by themselves have no way.
+    """
+    connection = found.connection
+    ways = {row: way for row in best if (way := _way(found, row)) is not None}
     where = {name: chunk for way in ways.values() for name, chunk in way.links}
     where.update({found.asked[way.head]: way.head for way in ways.values() if way.head in found.asked})
-    shown = names_as_written(connection, where)
-    seen = set(ways) | {way.head for way in ways.values()}
+    texts = {row: (one.start.title, one.start.text) for row, one in found.texts.items() if one.start.text}
+    shown = _as_written(connection, where, found.names, texts)
+    seen = set(best) | {way.head for way in ways.values()}
     loaded = readable.chunks(connection, sorted(seen))
-    return {
+    return loaded, {
         row: Path(_nodes(row, way, found.asked.get(way.head), shown, loaded), way.chance)
         for row, way in ways.items()
         if row in loaded and way.head in loaded
@@ -46,16 +51,16 @@ class _Way:
 def _way(found: Walk, row: int) -> _Way | None:
     """The best way to a chunk; None for a chunk found by itself."""
     links: list[tuple[int, int]] = []
-    at, chance = row, found.own.get(row, 0.0)
+    at, chance = row, found.own_chance(row)
     passed = {row}
-    while len(links) < LONGEST:
-        led = found.led.get(at, {})
+    while len(links) < LONGEST and at in found.place:
+        led, through = found.links.to(found.place[at])
         nearest = highest(found.connection, led, 1)
-        if not nearest or led[nearest[0]] <= found.own.get(at, 0.0) or nearest[0] in passed:
+        if not nearest or led[nearest[0]] <= found.own_chance(at) or nearest[0] in passed:
             break
         (start,) = nearest
         chance = chance if links else led[start]
-        links.insert(0, (found.through[at][start], start))
+        links.insert(0, (through[start], start))
         passed.add(start)
         at = start
     return _Way(at, tuple(links), chance) if links or at in found.asked else None
@@ -90,20 +95,43 @@ def names_as_written(connection: Connection, where: Mapping[int, int]) -> dict[i
 
     A name is written as in that chunk, else as in the title of a document about it, else as its key.
     """
-    loaded = names.load(connection, where)
-    heads = names.load(connection, {one.head for one in loaded.values()})
+    return _as_written(connection, where, names.load(connection, where), {})
+
+
+def _as_written(
+    connection: Connection,
+    where: Mapping[int, int],
+    before: Mapping[int, names.NameRow],
+    texts: Mapping[int, tuple[str, str]],
+) -> dict[int, tuple[str, str]]:
+    """The same, where names and titled texts were read ``before``, or some of them."""
+    loaded = _loaded(connection, where, before)
+    heads = _loaded(connection, {one.head for one in loaded.values()}, loaded)
     values = graphs.extraction_values(connection, set(where.values()))
-    rows = sorted(values)
-    texts = dict(zip(rows, readable.titled_texts(connection, rows), strict=True))
+    rows = sorted(row for row in values if row not in texts)
+    texts = {**texts, **dict(zip(rows, readable.titled_texts(connection, rows), strict=True))}
+    read: dict[int, Extraction] = {}
     found = {}
     for row, chunk in where.items():
         key = loaded[row].key if row in loaded else ""
-        titled = texts.get(chunk, ("", ""))
-        text = _as_titled(titled[0], key)
+        title, written = texts[chunk] if chunk in values else ("", "")
+        text = _as_titled(title, key)
         if not text and chunk in values:
-            text = _as_mentioned(readable.extraction(connection, chunk, values[chunk], titled[1]), key)
+            if chunk not in read:
+                read[chunk] = readable.extraction(connection, chunk, values[chunk], written)
+            text = _as_mentioned(read[chunk], key)
         head = heads[loaded[row].head].key if row in loaded and loaded[row].head in heads else key
         found[row] = (entity_id(head), text or key)
+    return found
+
+
+def _loaded(
+    connection: Connection, wanted: Collection[int], before: Mapping[int, names.NameRow]
+) -> dict[int, names.NameRow]:
+    """Names by row, those that were not read before from the file."""
+    missing = [row for row in wanted if row not in before]
+    found = names.load(connection, missing) if missing else {}
+    found.update((row, before[row]) for row in wanted if row in before)
     return found
 
 

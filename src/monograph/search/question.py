@@ -19,6 +19,8 @@ from monograph.search import unspaced
 from monograph.search.words import Frequencies, frequencies
 from monograph.store import graphs, names
 from monograph.store.database import Connection
+from monograph.store.postings import Counted
+from monograph.store.prefetch import Prefetcher
 from monograph.store.terms import words_of
 
 LONGEST_NAME = 10
@@ -98,23 +100,25 @@ class _Token:
     key: str
 
 
-def take_apart(connection: Connection, text: str) -> Question:
-    """Take a question apart."""
+def take_apart(connection: Connection, text: str, counted: Counted | None = None) -> Question:
+    """Take a question apart; ``counted`` is what is known of words of the same state of the file."""
     tokens = _tokens(text)
     small = FUNCTION_WORDS[language_of(text)] | ASKING_WORDS
     # A word of Latin writing is one of the index; a run of Chinese is several pairs.
     telling = [word for token in tokens if token.key not in small for word in words_of(token.key)]
     others = words_of(text)
     named = [word for word in others if word not in small]
-    known = frequencies(connection, [*telling, *named], [word for word in others if word in small])
+    known = frequencies(connection, [*telling, *named], [word for word in others if word in small], counted)
     weights = _weights(known, telling)
     hashes = {word_hash(key): 0.0 for key in weights}
     for key, weight in weights.items():
         hashes[word_hash(key)] = max(hashes[word_hash(key)], weight)
     total = sum(hashes.values()) or 1.0
     ordered = sorted(hashes)
-    found, unknown = _names(connection, tokens, small)
+    ahead = Prefetcher() if counted is None else counted.ahead
+    found, unknown = _names(connection, tokens, small, ahead)
     found += _unspaced(connection, text, found)
+    ahead.called(connection, _alone(tokens, small))
     found += _otherwise_written(connection, text, tokens, small, found)
     asked = tuple(
         NamedEntity(row, min(1.0, sum(hashes[word_hash(key)] for key in words_of(row.key) if key in weights) / total))
@@ -155,7 +159,7 @@ def _weights(known: Frequencies, keys: list[str]) -> dict[str, float]:
 
 
 def _names(
-    connection: Connection, tokens: list[_Token], small: Collection[str]
+    connection: Connection, tokens: list[_Token], small: Collection[str], ahead: Prefetcher
 ) -> tuple[list[names.NameRow], tuple[str, ...]]:
     """(the longest known names, what has capitals and is none of them)."""
     spans = [
@@ -164,7 +168,9 @@ def _names(
         for first in range(len(tokens) - length + 1)
         for last in (first + length,)
     ]
-    key = {(first, last): " ".join(token.key for token in tokens[first:last]) for first, last in spans}
+    keys = [token.key for token in tokens]
+    key = {(first, last): " ".join(keys[first:last]) for first, last in spans}
+    ahead.keys(connection, set(key.values()))
     known = names.known(connection, set(key.values()))
     about = graphs.are_subjects(connection, [row.row for row in known.values()])
     taken = [False] * len(tokens)
@@ -208,14 +214,19 @@ def _otherwise_written(
     """Names that the file knows in another form: days, persons written as one word, persons by their first names."""
     handles = [token.written for token in tokens if spaced(token.written) != token.written]
     keys = {key_of(one) for one in (*days_in(text), *map(spaced, handles))}
-    capital = [False, *(token.written[0].isupper() and token.key not in small for token in tokens), False]
-    around = zip(capital, capital[1:], capital[2:], strict=False)
-    alone = (here and not (before or after) for before, here, after in around)
-    first = {token.key for token, one in zip(tokens, alone, strict=True) if one}
+    first = _alone(tokens, small)
     known = (*names.known(connection, keys).values(), *_yearless(connection, text), *names.called(connection, first))
     rows = {row.row: row for row in known}
     held = {row.row for row in found}
     return sorted((row for number, row in rows.items() if number not in held), key=lambda row: row.key)
+
+
+def _alone(tokens: list[_Token], small: Collection[str]) -> set[str]:
+    """Keys of words with a capital that stand between words without."""
+    capital = [False, *(token.written[0].isupper() and token.key not in small for token in tokens), False]
+    around = zip(capital, capital[1:], capital[2:], strict=False)
+    alone = (here and not (before or after) for before, here, after in around)
+    return {token.key for token, one in zip(tokens, alone, strict=True) if one}
 
 
 def _yearless(connection: Connection, text: str) -> list[names.NameRow]:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from monograph.errors import InputError
+from monograph.search.memory import Memory
 from monograph.search.nearest_names import NearestNames
 from monograph.store.database import Connection
 from monograph.store.filters import EVERYTHING, Allowed
@@ -68,6 +69,8 @@ class Corpus:
         float32 (n, dimension) of n texts of queries, by the file's embedder. Raises ModelError if there is none here.
     reads_context:
         Whether that embedder reads words in their context: see :func:`monograph.models.reads_context`.
+    memory:
+        What searches have read of the graph.
     nearest_names:
         What finds names by meaning, made when it is first wanted.
     answer_types:
@@ -80,6 +83,7 @@ class Corpus:
     summaries: EcoVectorIndex
     embed: Callable[[Sequence[str]], Float32]
     reads_context: Callable[[], bool]
+    memory: Memory
     nearest_names: Callable[[], NearestNames]
     answer_types: Callable[[str], tuple[str, ...]]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from itertools import accumulate
 
 from monograph.derive.extract.function_words import FUNCTION_WORDS
@@ -23,21 +23,26 @@ _STOP = re.compile(r"[?!;()\n\"]|(?<=\w\w\w)\.(?=\s)")
 _NONE = FUNCTION_WORDS["english"]
 
 
-def phrases(texts: Sequence[str]) -> list[dict[str, int]]:
+def phrases(texts: Sequence[str], among: Set[str] | None = None) -> list[dict[str, int]]:
     """Keys of the phrases of one sentence that may be a title, and where each stands first, of each text.
 
     They begin with a capital or digit, and no more than MOST_SMALL words follow each other without one; in Chinese any
-    run of characters may be one.
+    run of characters may be one. Where ``among`` is given, only those that are there.
     """
     made: Sequence[dict[str, int] | None] = [None] * len(texts)
     if compiled is not None:
-        made = compiled.title_phrases(list(texts), _NONE, LONGEST_TITLE, MOST_SMALL, LONGEST_KEY)
-    found = [plain_phrases(text) if one is None else one for text, one in zip(texts, made, strict=True)]
+        made = compiled.title_phrases(list(texts), _NONE, LONGEST_TITLE, MOST_SMALL, LONGEST_KEY, among)
+    found = [_among(plain_phrases(text), among) if one is None else one for text, one in zip(texts, made, strict=True)]
     for text, one in zip(texts, found, strict=True):
         if not text.isascii():
             for begin, _, key in unspaced.spans(text):
-                one.setdefault(key, begin)
+                if among is None or key in among:
+                    one.setdefault(key, begin)
     return found
+
+
+def _among(found: dict[str, int], among: Set[str] | None) -> dict[str, int]:
+    return found if among is None else {key: at for key, at in found.items() if key in among}
 
 
 def plain_phrases(text: str) -> dict[str, int]:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
 from monograph.graph import evidence
 from monograph.graph.evidence import Float64
 from monograph.search.follow import follow
+from monograph.search.memory import Remembered
 from monograph.search.question import Question
-from monograph.search.ranking import Ranking, highest
+from monograph.search.ranking import Ranking
+from monograph.search.standard import standardised
 from monograph.search.walked import Walk
-from monograph.store import chunks, graphs, vectors
+from monograph.store import graphs, vectors
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
 from monograph.store.terms import words_of
@@ -27,6 +30,7 @@ def walk(
     rankings: Sequence[tuple[Ranking, float]],
     clause_vectors: Float32,
     allowed: Allowed,
+    remembered: Remembered,
 ) -> Walk:
     """Start from what rankings and the question's names give, and follow the graph.
 
@@ -42,18 +46,21 @@ def walk(
         float32 (clauses, dimension), of unit length.
     allowed:
         Which chunks may be found, and be passed on the way.
+    remembered:
+        What was read of this state of the file.
     """
-    found = Walk(connection, question, allowed)
+    found = Walk(connection, question, allowed, remembered)
     subjects = _subjects_asked(found)
-    fused = _fused(rankings, subjects)
-    _start(found, fused, subjects, clause_vectors)
-    found.total = dict(found.own)
+    rows, fused = _fused(rankings, subjects)
+    _start(found, rows, fused, subjects, clause_vectors)
     done: set[int] = set()
     for _ in range(evidence.HOPS):
         starts = [chunk for chunk in _most_probable(found) if chunk not in done]
+        if not starts:
+            break
         done.update(starts)
         follow(found, starts)
-        found.total = evidence.combined(found.own, found.led)
+        found.add_up()
     return found
 
 
@@ -61,7 +68,7 @@ def _most_probable(found: Walk) -> list[int]:
     """The chunks to follow links from, best first."""
     told: list[int] = []
     for most in (2 * evidence.STARTS, evidence.COVERED):
-        told, _ = _told_apart(found.connection, highest(found.connection, found.total, most))
+        told, _ = found.told_apart(found.highest(most))
         if len(told) >= evidence.STARTS:
             break
     return told[: evidence.STARTS]
@@ -73,49 +80,39 @@ def in_order(found: Walk, in_context: Mapping[int, float], most: int | None = No
     Of chunks with the same title and text the most probable counts; the others come after all that are put in order.
     ``in_context`` are cosines of the first of them: see :mod:`monograph.search.feedback`.
     """
-    best = highest(found.connection, found.total, None if most is None else max(most, evidence.COVERED))
-    head, copies = _told_apart(found.connection, best[: evidence.COVERED])
+    best = found.highest(None if most is None else max(most, evidence.COVERED))
+    head, copies = found.told_apart(best[: evidence.COVERED])
     if not head:
         return []
-    found.know(head)
-    chances = np.array([found.total[chunk] for chunk in head])
+    chances = found.total[found.places(head)]
     if in_context:
         chances = evidence.read_in_context(chances, np.array([in_context.get(chunk, 0.0) for chunk in head]))
     logarithms = np.log(np.maximum(chances, 1e-9))
     covers = found.words_of(head) * found.question.weights
-    ordered = [(head[row], value) for row, value in evidence.in_order_of_gain(logarithms, covers)]
+    gained = evidence.in_order_of_gain(logarithms, covers, most)
+    ordered = [(head[row], value) for row, value in gained]
+    if most is not None and most <= len(ordered):
+        return ordered
     lowest = ordered[-1][1]
     after = [*copies, *best[evidence.COVERED :]]
-    values = np.minimum(lowest, np.log(np.maximum([found.total[chunk] for chunk in after], 1e-9)))
+    values = np.minimum(lowest, np.log(np.maximum(found.total[found.places(after)], 1e-9)))
     return ordered + list(zip(after, values.tolist(), strict=True))
 
 
-def _told_apart(connection: Connection, best: Sequence[int]) -> tuple[list[int], list[int]]:
-    """(the first chunk of each title and text, those that say the same again), each in order."""
-    told = chunks.titled_extractions(connection, best)
-    first: dict[tuple[int, str], int] = {}
-    for chunk in best:
-        first.setdefault(told.get(chunk, (-chunk, "")), chunk)
-    kept = set(first.values())
-    return [chunk for chunk in best if chunk in kept], [chunk for chunk in best if chunk not in kept]
-
-
-def _fused(rankings: Sequence[tuple[Ranking, float]], more: Iterable[int]) -> dict[int, float]:
-    """Standardised scores, weighted and added up; a chunk that a ranking lacks counts there as its lowest."""
-    totals = {row: 0.0 for ranking, _ in rankings for row in ranking.rows}
-    totals.update((row, 0.0) for row in more)
+def _fused(rankings: Sequence[tuple[Ranking, float]], more: Iterable[int]) -> tuple[list[int], Float64]:
+    """Standardised scores, weighted and added up, by row; a chunk that a ranking lacks counts there as its lowest."""
+    place = dict.fromkeys(chain(*(ranking.rows for ranking, _ in rankings), more), 0)
+    place = {row: at for at, row in enumerate(place)}
+    totals = np.zeros(len(place))
     for ranking, weight in rankings:
-        scores = _standardised(np.array(ranking.scores, dtype=np.float64))
-        share = dict(zip(ranking.rows, scores.tolist(), strict=True))
-        least = float(scores.min()) if len(scores) else 0.0
-        for row in totals:
-            totals[row] += weight * share.get(row, least)
-    return totals
-
-
-def _standardised(scores: Float64) -> Float64:
-    spread = float(scores.std()) if len(scores) else 0.0
-    return (scores - scores.mean()) / spread if spread > 0 else np.zeros(len(scores))
+        scores = np.array(ranking.scores, dtype=np.float64)
+        shares = np.full(len(place), 0.0)
+        if len(scores):
+            scores = standardised(scores)
+            shares[:] = scores.min()
+            shares[[place[row] for row in ranking.rows]] = scores
+        totals += weight * shares
+    return list(place), totals
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,27 +148,28 @@ def _subjects_asked(found: Walk) -> dict[int, _About]:
     return best
 
 
-def _start(found: Walk, fused: Mapping[int, float], subjects: Mapping[int, _About], clause_vectors: Float32) -> None:
-    rows = list(fused)
+def _start(
+    found: Walk, rows: Sequence[int], fused: Float64, subjects: Mapping[int, _About], clause_vectors: Float32
+) -> None:
     if not rows:
         return
     found.know(rows)
-    naming = _naming(found, rows)
     clause = _best_clause(found, rows, clause_vectors)
     features = np.zeros((len(rows), len(evidence.FOUND.weights)))
-    features[:, 0] = [fused[row] for row in rows]
+    features[:, 0] = fused
     features[:, 1] = clause
-    features[:, 7] = [naming.get(row, 0.0) for row in rows]
-    for place, row in enumerate(rows):
-        about = subjects.get(row)
-        if about is not None and about.by_title:
-            features[place, 2:6] = (1.0, about.share, about.fit, about.rarity)
-        elif about is not None:
-            features[place, 6] = 1.0
-        if about is not None:
-            found.asked[row] = about.name
-    found.clause.update(zip(rows, clause.tolist(), strict=True))
-    found.own = dict(zip(rows, evidence.FOUND.probability(features).tolist(), strict=True))
+    for row, share in _naming(found, rows).items():
+        features[found.place[row], 7] = share
+    for row, about in subjects.items():
+        if about.by_title:
+            features[found.place[row], 2:6] = (1.0, about.share, about.fit, about.rarity)
+        else:
+            features[found.place[row], 6] = 1.0
+        found.asked[row] = about.name
+    found.clause[:] = clause
+    found.own[:] = evidence.FOUND.probability(features)
+    found.total[:] = found.own
+    found.found[:] = True
 
 
 def _naming(found: Walk, rows: Sequence[int]) -> dict[int, float]:
@@ -195,9 +193,9 @@ def _best_clause(found: Walk, rows: Sequence[int], clause_vectors: Float32) -> F
     """For each chunk its best score for one clause: words covered and half the cosine, both standardised."""
     question = found.question
     has = found.words_of(rows).astype(np.float64)
+    found.remembered.ahead.vectors(found.connection, rows)
     held, dense = vectors.of_chunks(found.connection, rows, clause_vectors.shape[1])
-    place_of = {row: place for place, row in enumerate(rows)}
-    placed = [place_of[row] for row in held.tolist()]
+    placed = found.places(held.tolist())
     best = np.full(len(rows), -np.inf)
     for clause, vector in zip(question.clauses, clause_vectors, strict=True):
         weights = np.zeros(len(question.words))
@@ -205,8 +203,8 @@ def _best_clause(found: Walk, rows: Sequence[int], clause_vectors: Float32) -> F
         weights[said] = question.weights[said]
         if not said:
             weights = question.weights
-        covered = _standardised(inner_products(has, weights))
+        covered = standardised(inner_products(has, weights))
         cosines = np.zeros(len(rows))
         cosines[placed] = inner_products(dense, vector)
-        best = np.maximum(best, covered + 0.5 * _standardised(cosines))
+        best = np.maximum(best, covered + 0.5 * standardised(cosines))
     return best

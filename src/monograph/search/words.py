@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from monograph.derive.extract.function_words import FUNCTION_WORDS, language_of
 from monograph.search.ranking import Ranking, ranking
-from monograph.store import readable, terms
+from monograph.store import postings, readable, terms
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
+from monograph.store.postings import Counted, Postings
 
 WEIGHTS = terms.Weights(title=1.0, text=1.0)
 COMMON = 0.08
@@ -38,11 +39,12 @@ class Frequencies:
     """In how many of ``total`` chunks each of some folded words stands; one that stands in none is not in ``chunks``.
 
     Words that name nothing are counted until they are common. A search asks once: to count goes over all that is
-    known of a word.
+    known of a word. ``postings`` are what was read to count them, where that is not FTS5's work.
     """
 
     total: int
     chunks: Mapping[str, int]
+    postings: Postings | None = None
 
     @property
     def most(self) -> float:
@@ -50,17 +52,28 @@ class Frequencies:
         return _most(self.total)
 
 
-def frequencies(connection: Connection, asked: Iterable[str], small: Iterable[str] = ()) -> Frequencies:
-    """Of some folded words, and of some that name nothing."""
+def frequencies(
+    connection: Connection, asked: Iterable[str], small: Iterable[str] = (), counted: Counted | None = None
+) -> Frequencies:
+    """Of some folded words, and of some that name nothing; ``counted`` is of the same state of the file."""
     total = terms.count(connection)
     words = set(asked)
     few = {word for word in small if word not in words and word.isascii()}
+    read = postings.read(connection, words.union(small) - few, few, int(_most(total)) + 1, counted)
+    if read is not None:
+        return Frequencies(total, read.chunks, read)
     chunks = terms.document_frequency(connection, words.union(small) - few)
     return Frequencies(total, {**chunks, **terms.counted(connection, few, int(_most(total)) + 1)})
 
 
 def _most(total: int) -> float:
     return max(total * COMMON, min(total / 2, SOME))
+
+
+def of_question(connection: Connection, query: str, counted: Counted | None = None) -> Frequencies:
+    """Of the words of a question."""
+    words, small = set(terms.words_of(query)), FUNCTION_WORDS[language_of(query)]
+    return frequencies(connection, words - small, words & small, counted)
 
 
 def bm25(connection: Connection, query: str, k: int, allowed: Allowed, known: Frequencies | None = None) -> Ranking:
@@ -70,17 +83,19 @@ def bm25(connection: Connection, query: str, k: int, allowed: Allowed, known: Fr
     ``known`` are the frequencies of the query's words, where they were asked for already.
     """
     words = list(dict.fromkeys(terms.words_of(query)))
-    if known is None:
-        small = FUNCTION_WORDS[language_of(query)]
-        known = frequencies(connection, [word for word in words if word not in small], small.intersection(words))
+    known = known or of_question(connection, query)
     # A single character of writing without spaces matches pairs, which have frequencies of their own.
     found = [word for word in words if 0 < known.chunks.get(word, len(word) == 1) <= known.most]
-    frequency = known.chunks
     if not found:
-        frequency = terms.document_frequency(connection, words)
-        found = [word for word in words if word in frequency]
-    rarest = sorted(found, key=lambda word: frequency.get(word, 0))[:MOST_WORDS]
-    return ranking(connection, "lexical", terms.bm25(connection, rarest, k, WEIGHTS, allowed), k)
+        known = frequencies(connection, words)
+        found = [word for word in words if word in known.chunks]
+    rarest = sorted(found, key=lambda word: known.chunks.get(word, 0))[:MOST_WORDS]
+    scored = None
+    if known.postings is not None and known.postings.can_rank(rarest):
+        scored = known.postings.bm25(connection, rarest, k, WEIGHTS, allowed)
+    if scored is None:
+        scored = terms.bm25(connection, rarest, k, WEIGHTS, allowed)
+    return ranking(connection, "lexical", scored, k)
 
 
 def word_for_word(connection: Connection, retriever: str, wanted: Sequence[str], k: int, allowed: Allowed) -> Ranking:
@@ -139,6 +154,8 @@ def codes(query: str) -> list[str]:
     A code has a digit and a letter, and starts with a letter or has a capital; or it has eight digits and a joining
     mark. 2024, 3rd, 24-yard and the years 1992-93 are none.
     """
+    if not any(map(str.isdigit, query)):
+        return []
     return [part for part in dict.fromkeys(_CODE.findall(_QUOTED.sub(" ", query))) if _is_code(part)]
 
 

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TypeAlias
 
-from monograph.store import chunks, connections, documents, encryption, terms
+from monograph.store import chunks, connections, documents, encryption, lengths, terms
 from monograph.store.checksums import checksum
 from monograph.store.database import Connection
-from monograph.store.schema import INVERTED_INDEX
+from monograph.store.schema import INVERTED_INDEX, LENGTHS
+from monograph.store.varints import varints
 from monograph.values import Finding
 
 TABLES = ("words", "trigrams")
@@ -60,6 +61,8 @@ def findings(connection: Connection) -> Iterator[Finding]:
             yield Finding(table, "the index is of another format", repairable=True)
         if held != wanted[table]:
             yield Finding(table, "the index does not hold what the texts say", repairable=True)
+    if not lengths.are_right(connection):
+        yield Finding("lengths", "they are not those of the inverted index", repairable=True)
 
 
 def rebuild(connection: Connection) -> None:
@@ -77,13 +80,13 @@ def rebuild(connection: Connection) -> None:
             connection.execute(f"DROP TABLE {table}")
     for statement in INVERTED_INDEX:
         connection.execute(statement)
+    connection.execute("DELETE FROM lengths")
     terms.add(connection, entries(connection), trigrams=terms.has_trigrams(connection))
 
 
 def index_anew(connection: Connection) -> None:
     """Empty a sound inverted index, and fill it from the texts."""
-    for table in TABLES:
-        connection.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")  # noqa: S608 - constants
+    terms.clear(connection)
     terms.add(connection, entries(connection), trigrams=terms.has_trigrams(connection))
 
 
@@ -94,7 +97,7 @@ def _wanted(connection: Connection) -> tuple[dict[str, Held], dict[str, dict[byt
     config: dict[str, dict[bytes, int]] = {}
     for part in _parts(connection):
         with closing(connections.in_memory(connection)) as made:
-            for statement in INVERTED_INDEX:
+            for statement in (*INVERTED_INDEX, LENGTHS):
                 made.execute(statement)
             made.execute("BEGIN")
             terms.add(made, part, trigrams=whole)
@@ -146,7 +149,7 @@ def _held(connection: Connection, table: str, look_up: _LookUp) -> Held:
         found = sum(checksum(term) * (count * 1_000_003 + place) for term, count, place in look_up(connection, places))
     lengths = sum(checksum(*row) for row in connection.execute(f"SELECT id, sz FROM {table}_docsize"))  # noqa: S608
     row = connection.execute(f"SELECT block FROM {table}_data WHERE id = {_TOTALS}").fetchone()  # noqa: S608
-    totals = [] if row is None else list(_varints(row[0]))
+    totals = [] if row is None else list(varints(row[0]))
     while totals and not totals[-1]:
         totals.pop()  # An index that was emptied counts nothing, where a new one has nothing to count.
     return Held(found % _PRIME, lengths % _PRIME, tuple(totals))
@@ -163,16 +166,6 @@ def _at_once(connection: Connection, places: str) -> Iterator[tuple[str, int, in
     """The same, read from one end to the other."""
     # In the order of terms that the view has: nothing is sorted.
     return connection.execute(f"SELECT term, count(*), sum({_PLACE}) FROM {places} GROUP BY term")  # noqa: S608
-
-
-def _varints(data: bytes) -> Iterator[int]:
-    """SQLite's numbers of one to nine bytes, seven bits each."""
-    value = 0
-    for byte in data:
-        value = value << 7 | byte & 127
-        if byte < 128:
-            yield value
-            value = 0
 
 
 def _config(connection: Connection, table: str) -> dict[bytes, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from monograph.store import stored_json
 from monograph.values import ENTITY_KINDS, Extraction, Mention, Relation
@@ -40,13 +41,20 @@ def _mention(one: Mention, text: str) -> list[object]:
 def unpack(value: bytes, text: str) -> Extraction:
     """What :func:`pack` made bytes of; raises one of UNDECODABLE if they are something else."""
     stored = json.loads(value)
-    mentions = tuple(_read_mention(*row, text=text) for row in stored["mentions"])
+    mentions = tuple(_read_mention(row, text) for row in stored["mentions"])
     relations = tuple(_read_relation(*row) for row in stored.get("relations", ()))
     tokens, failure = stored_json.whole(stored.get("tokens", 0)), stored_json.text(stored.get("failure", ""))
     return Extraction(mentions, relations, tokens, failure)
 
 
-def _read_mention(kind: int, start: int, end: int, name: str = "", description: str = "", *, text: str) -> Mention:
+def _read_mention(row: Sequence[Any], text: str) -> Mention:
+    if len(row) == 3:  # Nearly all: called what stands there.
+        kind, first, last = row[0], stored_json.whole(row[1]), stored_json.whole(row[2])
+        return Mention(text[first:last], ENTITY_KINDS[kind], first, last)
+    return _read_named(*row, text=text)
+
+
+def _read_named(kind: int, start: int, end: int, name: str, description: str = "", *, text: str) -> Mention:
     first, last = stored_json.whole(start), stored_json.whole(end)
     name, description = stored_json.text(name), stored_json.text(description)
     return Mention(name or text[first:last], ENTITY_KINDS[kind], first, last, description)
@@ -55,6 +63,11 @@ def _read_mention(kind: int, start: int, end: int, name: str = "", description: 
 def _read_relation(source: str, target: str, strength: float, description: str, keywords: Sequence[str]) -> Relation:
     source, target, description = map(stored_json.text, (source, target, description))
     return Relation(source, target, description, tuple(map(stored_json.text, keywords)), float(strength))
+
+
+def descriptions(value: bytes) -> list[str]:
+    """What a model wrote of the mentions of a packed extraction; raises as :func:`unpack` does of what is read here."""
+    return [stored_json.text(row[4]) for row in json.loads(value)["mentions"] if len(row) > 4]
 
 
 def failed(value: bytes) -> bool:

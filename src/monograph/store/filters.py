@@ -94,6 +94,15 @@ def rows(connection: Connection, allowed: Allowed) -> npt.NDArray[np.int64]:
     return np.fromiter((row for (row,) in found), dtype=np.int64, count=len(found))
 
 
+def among(connection: Connection, allowed: Allowed, chunks: Sequence[int]) -> set[int]:
+    """Those of some chunks that are allowed."""
+    found = connection.execute(
+        f"SELECT value FROM json_each(?) WHERE {allowed.on_each('value')}",  # noqa: S608
+        (json.dumps(list(chunks)), *allowed.parameters),
+    )
+    return {int(row) for (row,) in found}
+
+
 def values_of(connection: Connection, key: str) -> Iterator[tuple[int, str, str | int | float | None]]:
     """(chunk, type, value) of every chunk that has a key, as ``json_each`` tells them."""
     yield from connection.execute(

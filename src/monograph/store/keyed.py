@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import Any
-
-from monograph.store.database import Connection
 
 _ASKED_AT_ONCE = 500
 
 
 def select(
-    connection: Connection, query: str, keys: Sequence[bytes | str | int], *before: object
+    connection: sqlite3.Connection, query: str, keys: Sequence[bytes | str | int], *before: object
 ) -> Iterator[tuple[Any, ...]]:
     """The rows of a query that ends with ``IN``, for some keys; ``before`` are parameters that come before them.
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from monograph.store.checksums import checksum
@@ -135,26 +136,43 @@ def load(connection: Connection, names: Iterable[int]) -> dict[int, NameRow]:
     found = connection.execute(
         f"""SELECT n.name, n.key, n.uses, {ENTITY} FROM json_each(?) AS k CROSS JOIN names AS n
         LEFT JOIN names AS h ON h.name = n.head WHERE n.name = k.value""",  # noqa: S608 - a constant
-        (_listed(names),),
+        (_numbered(names),),
     )
     return {row[0]: NameRow._make(row) for row in found}
 
 
-def members(connection: Connection, heads: Iterable[int]) -> dict[int, list[NameRow]]:
-    """All living names of entities, by the row of their head, which comes first; the others in order of key."""
-    asked = _listed(heads)
-    found: dict[int, list[NameRow]] = {}
-    for row in connection.execute(
-        """SELECT name, key, uses, name AS entity FROM names
-        WHERE name IN (SELECT value FROM json_each(?1)) AND uses > 0
+def heads(connection: Connection, names: Iterable[int]) -> list[tuple[int, str, int]]:
+    """(row, key, row of its entity) of names: what a search reads thousands of."""
+    return connection.execute(
+        f"""SELECT n.name, n.key, {ENTITY} FROM json_each(?) AS k CROSS JOIN names AS n
+        LEFT JOIN names AS h ON h.name = n.head WHERE n.name = k.value""",  # noqa: S608 - a constant
+        (_numbered(names),),
+    ).fetchall()
+
+
+def members(
+    connection: Connection, heads: Iterable[int], loaded: Mapping[int, NameRow] = MappingProxyType({})
+) -> dict[int, list[NameRow]]:
+    """All living names of entities, by the row of their head, which comes first; the others in order of key.
+
+    Of ``loaded`` are names that were read before, by row.
+    """
+    asked = dict.fromkeys(heads)
+    before = (loaded[row] for row in asked if row in loaded)
+    # An abbreviation that is a head may itself have one.
+    found = {one.row: [one if one.head == one.row else one._replace(head=one.row)] for one in before if one.uses > 0}
+    for name in connection.execute(
+        """SELECT n.name, n.key, n.uses, n.name AS entity FROM json_each(?2) AS k CROSS JOIN names AS n
+        WHERE n.name = k.value AND n.uses > 0
         UNION ALL
-        SELECT name, key, uses, head FROM names WHERE head IN (SELECT value FROM json_each(?1)) AND uses > 0
+        SELECT n.name, n.key, n.uses, k.value FROM json_each(?1) AS k CROSS JOIN names AS n
+        WHERE n.head = k.value AND n.uses > 0
         UNION ALL
-        SELECT n.name, n.key, n.uses, h.head FROM names AS h JOIN names AS n ON n.head = h.name
-        WHERE h.head IN (SELECT value FROM json_each(?1)) AND n.uses > 0""",
-        (asked,),
+        SELECT n.name, n.key, n.uses, k.value FROM json_each(?1) AS k CROSS JOIN names AS h CROSS JOIN names AS n
+        WHERE h.head = k.value AND n.head = h.name AND n.uses > 0""",
+        (_numbered(asked), _numbered(row for row in asked if row not in loaded)),
     ):
-        found.setdefault(row[3], []).append(NameRow._make(row))
+        found.setdefault(name[3], []).append(NameRow._make(name))
     for some in found.values():
         if len(some) > 1:
             some.sort(key=lambda one: (one.row != one.head, one.key))
@@ -359,6 +377,10 @@ def most_used(connection: Connection, k: int) -> list[int]:
         "SELECT name FROM names WHERE uses > 0 AND head IS NULL ORDER BY uses DESC, key LIMIT ?", (k,)
     )
     return [int(row) for (row,) in found]
+
+
+def _numbered(rows: Iterable[int]) -> str:
+    return str(list(rows))  # Which is JSON, and many times faster.
 
 
 def _listed(values: Iterable[object]) -> str:

@@ -1,4 +1,4 @@
-"""Where rows lie in a file: pages of tables that are keyed by row number, found by SQLite's own trees.
+"""Where rows and entries of indexes lie in a file: pages, found by SQLite's own trees.
 
 For hints alone: what is read here may be older than what the file's log has, and is never taken for true. The file's
 descriptor is the one that SQLite has open; one more could not be closed, for closing it would drop SQLite's locks.
@@ -7,7 +7,6 @@ descriptor is the one that SQLite has open; one more could not be closed, for cl
 from __future__ import annotations
 
 import os
-import struct
 import sys
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,17 +14,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from monograph.store import index_pages
+from monograph.store.cells import cells, varint
+from monograph.store.index_pages import Range
+
 Run: TypeAlias = tuple[int, int]
 """Pages that follow each other: the first, counted from 1, and how many."""
 _OPEN = Path("/proc/self/fd")
 _INNER, _LEAF = 5, 13
+_INNER_OF_INDEX = 2
 _DEEPEST = 12
+_LONGEST_WAY = 64
+"""Leaps of a chain that are followed."""
 _HEADER = 100
 _AT_ONCE = 128 << 10
 """Bytes announced in one piece: of a larger one the system reads the beginning alone."""
 _MOST = 64 << 20
-_SEEN = 3
-"""Pages of a level that are looked for in memory: where they are there, all are taken to be."""
+_SEEN = 32
+"""Pages of a level that are looked for in memory, far from each other: where they are there, all are taken to be."""
 
 
 def descriptor_of(path: str) -> int | None:
@@ -77,12 +83,12 @@ class Pages:
         size = 65_536 if size == 1 else size
         return cls(descriptor, size, size - header[20]) if size >= 512 else None
 
-    def announce(self, root: int, rows: Iterable[int]) -> bool:
+    def announce(self, root: int, rows: Iterable[int], *, small: bool = False) -> bool:
         """Have the system read what rows of a table take, a level at once; whether any of it was not in memory.
 
         Parameters
         ----------
-        root, rows:
+        root, rows, small:
             As for :meth:`levels`.
 
         Raises
@@ -90,14 +96,27 @@ class Pages:
         OSError, IndexError, struct.error
             If the file is not what SQLite writes.
         """
+        return self._announce(self.levels(root, rows, small=small))
+
+    def announce_entries(self, root: int, ranges: Iterable[Range]) -> bool:
+        """The same for what an index, or a table that is one, has between some keys.
+
+        Raises
+        ------
+        OSError, IndexError, struct.error, ValueError, TypeError
+            If the file is not what SQLite writes.
+        """
+        return self._announce(self.levels_of_index(root, ranges))
+
+    def _announce(self, levels: Iterable[list[Run]]) -> bool:
         came = False
-        for runs in self.levels(root, rows):
-            if not all(self._is_held(page) for page, _ in runs[:_SEEN]):
+        for runs in levels:
+            if not all(self._is_held(page) for page, _ in runs[:: -(-len(runs) // _SEEN) or 1]):
                 self._want(runs)
                 came = True
         return came
 
-    def levels(self, root: int, rows: Iterable[int]) -> Iterator[list[Run]]:
+    def levels(self, root: int, rows: Iterable[int], *, small: bool = False) -> Iterator[list[Run]]:
         """The pages that rows of a table take: of each level of its tree, then what the leaves have no room for.
 
         A level is read when the next one is asked for.
@@ -108,10 +127,14 @@ class Pages:
             The page at the root of the table's tree.
         rows:
             Row numbers, above 0; those that are not there are passed over.
+        small:
+            Rows fit into leaves, which are not read.
         """
         below, beyond = {root: sorted(set(rows))}, list[Run]()
         for _ in range(_DEEPEST):
             yield [(page, 1) for page in below]
+            if small and below and os.pread(self.descriptor, 1, (next(iter(below)) - 1) * self.size) == bytes([_LEAF]):
+                return
             deeper: dict[int, list[int]] = {}
             for page, wanted in below.items():
                 body = os.pread(self.descriptor, self.size, (page - 1) * self.size)
@@ -123,7 +146,47 @@ class Pages:
             below = deeper
             if not below:
                 break
-        yield beyond
+        yield from self._chains(beyond)
+
+    def levels_of_index(self, root: int, ranges: Iterable[Range]) -> Iterator[list[Run]]:
+        """The pages that entries between some keys take, of each level of an index; leaves are not read."""
+        below = {root: sorted(set(ranges))}
+        for _ in range(_DEEPEST):
+            yield [(page, 1) for page in below]
+            deeper: dict[int, list[Range]] = {}
+            for page, wanted in below.items():
+                if os.pread(self.descriptor, 1, (page - 1) * self.size) != bytes([_INNER_OF_INDEX]):
+                    return  # All leaves lie equally deep.
+                body = os.pread(self.descriptor, self.size, (page - 1) * self.size)
+                for child, some in index_pages.children(body, wanted):
+                    deeper.setdefault(child, []).extend(some)
+            below = deeper
+
+    def _chains(self, runs: Iterable[Run]) -> Iterator[list[Run]]:
+        """Chains of pages, of so many each: at first they are taken to follow each other, as they were written.
+
+        Where they do not, ever more are taken to as long as it holds: a chain whose pages lie here and there is gone
+        along page by page, beside all others.
+        """
+        most = _MOST // self.size
+        waiting = [(page, min(count, most), min(count, most)) for page, count in runs]
+        for _ in range(_LONGEST_WAY):
+            yield [(page, min(left, guess)) for page, left, guess in waiting]
+            follow = (self._next(*one) for one in waiting)
+            waiting = [one for one in follow if one is not None]
+            if not waiting:
+                return
+
+    def _next(self, page: int, left: int, guess: int) -> tuple[int, int, int] | None:
+        """Where a chain goes on behind pages that were taken to follow each other; None where it ends with them."""
+        for passed in range(1, min(left, guess + 1)):
+            told = int.from_bytes(os.pread(self.descriptor, 4, (page - 1) * self.size), "big")
+            if told <= 1:
+                return None
+            if told != page + 1 or passed == guess:
+                return told, left - passed, 2 * guess if passed == guess else 1
+            page = told
+        return None
 
     def _is_held(self, page: int) -> bool:
         """Whether a page is in memory, as far as the file system tells."""
@@ -140,13 +203,13 @@ class Pages:
 
     def _beyond(self, body: bytes, wanted: Sequence[int]) -> Iterator[Run]:
         """What rows of a leaf have beyond it: pages that are taken to follow each other, as they were written."""
-        cells = _cells(body, 8)
-        keys = [_varint(body, _varint(body, cell)[1])[0] for cell in cells]
+        places = cells(body, 8)
+        keys = _LeafKeys(body, places)
         for row in wanted:
             place = bisect_left(keys, row)
             if place < len(keys) and keys[place] == row:
-                size, at = _varint(body, cells[place])
-                begin = _varint(body, at)[1]
+                size, at = varint(body, places[place])
+                begin = varint(body, at)[1]
                 held = self._held(size)
                 if held < size:
                     first = int.from_bytes(body[begin + held : begin + held + 4], "big")
@@ -164,13 +227,13 @@ class Pages:
 
 def _children(body: bytes, wanted: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
     """(page, those of the rows that lie below it) of an inner page."""
-    cells = _cells(body, 12)
-    keys = _Keys(body, cells)
+    places = cells(body, 12)
+    keys = _Keys(body, places)
     place = 0
     while place < len(wanted):
         at = bisect_left(keys, wanted[place])
-        inside = at < len(cells)
-        page = int.from_bytes(body[cells[at] : cells[at] + 4] if inside else body[8:12], "big")
+        inside = at < len(places)
+        page = int.from_bytes(body[places[at] : places[at] + 4] if inside else body[8:12], "big")
         end = bisect_left(wanted, keys[at] + 1, place) if inside else len(wanted)
         yield page, list(wanted[place:end])
         place = max(end, place + 1)
@@ -179,28 +242,18 @@ def _children(body: bytes, wanted: Sequence[int]) -> Iterator[tuple[int, list[in
 class _Keys(Sequence[int]):
     """The keys of an inner page, each read when it is asked for."""
 
-    def __init__(self, body: bytes, cells: Sequence[int]) -> None:
-        self._body, self._cells = body, cells
+    def __init__(self, body: bytes, places: Sequence[int]) -> None:
+        self._body, self._places = body, places
 
     def __len__(self) -> int:
-        return len(self._cells)
+        return len(self._places)
 
     def __getitem__(self, place: int) -> int:  # type: ignore[override]
-        return _varint(self._body, self._cells[place] + 4)[0]
+        return varint(self._body, self._places[place] + 4)[0]
 
 
-def _cells(body: bytes, header: int) -> tuple[int, ...]:
-    """Where the cells of a page begin."""
-    (count,) = struct.unpack_from(">H", body, 3)
-    return struct.unpack_from(f">{count}H", body, header)
+class _LeafKeys(_Keys):
+    """Those of a leaf, which stand behind the sizes of the rows."""
 
-
-def _varint(body: bytes, at: int) -> tuple[int, int]:
-    """(number, where it ends) of one of SQLite's numbers."""
-    value = 0
-    for place in range(8):
-        byte = body[at + place]
-        value = value << 7 | byte & 0x7F
-        if byte < 0x80:
-            return value, at + place + 1
-    return value << 8 | body[at + 8], at + 9
+    def __getitem__(self, place: int) -> int:  # type: ignore[override]
+        return varint(self._body, varint(self._body, self._places[place])[1])[0]

@@ -77,6 +77,16 @@ def extraction(connection: Connection, chunk: int, value: bytes, text: str) -> E
         return NOTHING
 
 
+def descriptions(connection: Connection, chunk: int, value: bytes) -> list[str]:
+    """What a model wrote of what it found in a chunk; nothing where that cannot be read."""
+    try:
+        with decoding(connection, f"what was extracted from row {chunk} of chunks"):
+            return extractions.descriptions(value)
+    except DamagedFile as error:
+        warn(error)
+        return []
+
+
 def summary(connection: Connection, node: int, value: bytes) -> SummaryText | None:
     """The text of a summary; None where it cannot be read."""
     try:

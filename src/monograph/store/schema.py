@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Callable
 from typing import TypeAlias
 
-from monograph.store import checksums
+from monograph.store import checksums, lengths
 from monograph.store.portable import name_roots
 
 APPLICATION_ID = int.from_bytes(b"MONO", "big")
@@ -56,6 +56,10 @@ INVERTED_INDEX = (
         title, text, content='', tokenize = "unicode61 remove_diacritics 2 categories 'L* N* Co M*'")""",
     "CREATE VIRTUAL TABLE trigrams USING fts5(text, content='', detail=none, tokenize='trigram')",
 )
+
+
+# Words of each chunk, 2,000 a row: block = chunk / 2000, uint16 each, 0 where there is none, 65535 for so many or more.
+LENGTHS = "CREATE TABLE lengths (block INTEGER PRIMARY KEY, counts BLOB NOT NULL)"
 
 
 @migration
@@ -244,6 +248,7 @@ def names_and_checksums(connection: sqlite3.Connection) -> None:
     for statement in FORMAT_5:
         connection.execute(statement)
     name_roots(connection)
+    lengths.rebuild(connection)
     checksums.register(connection)
     connection.execute("UPDATE memo SET checksum = checksum(CAST(kind AS BLOB), key, value)")
     connection.execute("UPDATE names SET checksum = checksum(CAST(key AS BLOB), code) WHERE code IS NOT NULL")
@@ -304,4 +309,5 @@ FORMAT_5 = (
         INSERT OR IGNORE INTO unresolved SELECT name FROM names WHERE name = NEW.name; END""",
     """CREATE TRIGGER alias_went AFTER DELETE ON aliases BEGIN
         INSERT OR IGNORE INTO unresolved SELECT name FROM names WHERE name = OLD.name; END""",
+    LENGTHS,
 )

@@ -15,10 +15,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, islice
 
-from monograph.store import settings
+from monograph.store import lengths, settings
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
 from monograph.store.keyed import select
+from monograph.store.varints import varints
 from monograph.text_pass import compiled
 
 _UNSPACED = re.compile(
@@ -93,6 +94,7 @@ def add(connection: Connection, entries: Iterable[Entry], *, trigrams: bool) -> 
             "INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)",
             ((chunk, title, text) for chunk, title, text, _ in some),
         )
+        lengths.learn(connection, (chunk for chunk, *_ in some))
         if trigrams:
             _add_trigrams(connection, ((chunk, folded) for chunk, _, _, folded in some))
 
@@ -124,6 +126,7 @@ def remove(connection: Connection, entries: Sequence[Entry]) -> None:
             connection.execute(
                 "INSERT INTO trigrams (trigrams, rowid, text) VALUES ('delete', ?, ?)", (entry.chunk, folded)
             )
+    lengths.learn(connection, rows)
 
 
 def indexed(entry: Entry) -> tuple[str, str, str]:
@@ -166,6 +169,7 @@ def clear(connection: Connection) -> None:
     """Empty the index."""
     connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
     connection.execute("INSERT INTO trigrams (trigrams) VALUES ('delete-all')")
+    connection.execute("DELETE FROM lengths")
 
 
 def merge(connection: Connection) -> None:
@@ -186,9 +190,9 @@ def keeps_removed(connection: Connection) -> bool:
 
 
 def count(connection: Connection) -> int:
-    """Number of chunks in the index."""
-    (number,) = connection.execute("SELECT count(*) FROM words_docsize").fetchone()
-    return int(number)
+    """Number of chunks in the index, in a read transaction: what is not committed is not counted."""
+    row = connection.execute("SELECT block FROM words_data WHERE id = 1").fetchone()
+    return next(varints(row[0]), 0) if row is not None else 0
 
 
 def document_frequency(connection: Connection, words: Iterable[str]) -> dict[str, int]:
@@ -289,9 +293,13 @@ def containing(connection: Connection, text: str, k: int, allowed: Allowed) -> l
     return _matching(connection, "trigrams", match, k, allowed)
 
 
+def is_half(word: str) -> bool:
+    """Whether it is a single character of writing without spaces, which stands in the index as the first of a pair."""
+    return len(word) == 1 and _UNSPACED.match(word) is not None
+
+
 def _any_of(word: str) -> str:
-    # A single character of writing without spaces stands in the index as the first of a pair.
-    return _quoted(word) + (" *" if len(word) == 1 and _UNSPACED.match(word) else "")
+    return _quoted(word) + (" *" if is_half(word) else "")
 
 
 def _quoted(text: str) -> str:

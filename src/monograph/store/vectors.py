@@ -73,14 +73,15 @@ def of_chunks(connection: Connection, chunks: Sequence[int], dimension: int) -> 
     -------
     (rows, vectors): int64 (n,) of chunks and float32 (n, dimension); a chunk without one is left out.
     """
-    found = connection.execute(
-        """SELECT v.chunk, m.value FROM json_each(?) AS c CROSS JOIN vectors AS v CROSS JOIN memo AS m
+    packed, held = connection.execute(
+        """SELECT json_group_array(v.chunk), CAST(COALESCE(group_concat(m.value, ''), '') AS BLOB)
+        FROM json_each(?) AS c CROSS JOIN vectors AS v CROSS JOIN memo AS m
         WHERE v.chunk = c.value AND m.memo = v.memo AND length(m.value) = ?""",
         (json.dumps(list(chunks)), dimension * STORED.itemsize),
-    ).fetchall()
-    rows = np.fromiter((row for row, _ in found), dtype=np.int64, count=len(found))
-    values = np.frombuffer(b"".join(value for _, value in found), dtype=STORED)
-    return rows, values.reshape(len(found), dimension).astype(np.float32, copy=False)
+    ).fetchone()
+    rows = np.array(json.loads(packed), dtype=np.int64)
+    values = np.frombuffer(held, dtype=STORED)
+    return rows, values.reshape(len(rows), dimension).astype(np.float32, copy=False)
 
 
 def with_keys(connection: Connection, document: int) -> dict[str, tuple[bytes, bytes]]:

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -10,13 +10,15 @@ _Mention = TypeVar("_Mention")
 _Named = TypeVar("_Named", bound=tuple[str, str, int, int])
 
 class Tokenizer:
-    def __init__(
-        self, vocabulary: Mapping[str, int], merges: Sequence[str], most_words: int, longest_word: int
-    ) -> None: ...
+    def __init__(self, description: bytes, most_words: int, longest_word: int) -> None: ...
     def count(self, texts: list[str]) -> list[int]: ...
     def ids(self, text: str) -> list[int] | None: ...
     def sums(
-        self, texts: list[str], table: npt.NDArray[np.float32], at_once: int, out: npt.NDArray[np.float32]
+        self,
+        texts: list[str],
+        table: npt.NDArray[np.float32] | npt.NDArray[np.uint16],
+        at_once: int,
+        out: npt.NDArray[np.float32],
     ) -> list[int]: ...
     def chunks(
         self,
@@ -39,7 +41,12 @@ def key_of(name: str, longest: int) -> str | None: ...
 def word_hashes(texts: list[str]) -> list[bytes | None]: ...
 def sentence_starts(texts: list[str]) -> list[list[int]]: ...
 def title_phrases(
-    texts: list[str], none: Collection[str], words: int, small: int, longest_key: int
+    texts: list[str],
+    none: Collection[str],
+    words: int,
+    small: int,
+    longest_key: int,
+    among: Set[str] | None = None,
 ) -> list[dict[str, int] | None]: ...
 def spans(text: str, stretches: Sequence[tuple[int, int]], longest: int) -> list[tuple[int, int]]: ...
 def is_easy(text: str, most: int) -> bool: ...
@@ -82,6 +89,7 @@ class Patterns(Generic[_Mention]):
 
 class AskedWords:
     def __init__(self, words: Sequence[int], weights: Sequence[float]) -> None: ...
+    def held(self, packed: list[bytes], out: npt.NDArray[np.bool_]) -> None: ...
     def beside(
         self, text: str, title_key: str, keys: list[str], where: Sequence[Sequence[int]], starts: Sequence[int]
     ) -> list[tuple[int, float]] | None: ...

@@ -30,8 +30,14 @@ nb::object as_str(const std::u32string &text) {
 
 namespace {
 
-using Table = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class Value> using Table = nb::ndarray<const Value, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Rows = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void make_tokenizer(Tokenizer *place, const nb::bytes &description, std::size_t most_words, std::size_t longest_word) {
+    const std::string_view written(description.c_str(), description.size());
+    nb::gil_scoped_release released;
+    new (place) Tokenizer(written, most_words, longest_word);
+}
 
 std::vector<std::int64_t> count_tokens(Tokenizer &tokenizer, const nb::list &given) {
     const Texts texts(given);
@@ -47,7 +53,8 @@ nb::object token_ids(Tokenizer &tokenizer, const nb::str &text) {
     return nb::cast(ids);
 }
 
-std::vector<std::size_t> sum_tokens(Tokenizer &tokenizer, const nb::list &given, const Table &table, std::size_t at_once, const Rows &out) {
+template <class Value>
+std::vector<std::size_t> sum_tokens(Tokenizer &tokenizer, const nb::list &given, const Table<Value> &table, std::size_t at_once, const Rows &out) {
     const Texts texts(given);
     const std::size_t dimension = table.shape(1);
     if (out.shape(0) != texts.size() || out.shape(1) != dimension || at_once == 0)
@@ -215,11 +222,12 @@ NB_MODULE(_text_pass, module) {
     module.doc() = "One pass over a text, compiled.";
     nb::set_leak_warnings(false);
     nb::class_<Tokenizer>(module, "Tokenizer", "Byte-pair encoding with fallback to bytes.")
-        .def(nb::init<const nb::dict &, const nb::list &, std::size_t, std::size_t>(), nb::arg("vocabulary"), nb::arg("merges"),
-             nb::arg("most_words"), nb::arg("longest_word"))
+        .def("__init__", &make_tokenizer, nb::arg("description"), nb::arg("most_words"), nb::arg("longest_word"))
         .def("count", &count_tokens, nb::arg("texts"), "Tokens of each text; -1 for one that is left to the twin.")
         .def("ids", &token_ids, nb::arg("text"), "The tokens of a text; None for one that is left to the twin.")
-        .def("sums", &sum_tokens, nb::arg("texts"), nb::arg("table").noconvert(), nb::arg("at_once"), nb::arg("out").noconvert(),
+        .def("sums", &sum_tokens<float>, nb::arg("texts"), nb::arg("table").noconvert(), nb::arg("at_once"), nb::arg("out").noconvert(),
+             "Fill ``out`` with the sums of the texts' token vectors; which texts are left to the twin.")
+        .def("sums", &sum_tokens<std::uint16_t>, nb::arg("texts"), nb::arg("table").noconvert(), nb::arg("at_once"), nb::arg("out").noconvert(),
              "Fill ``out`` with the sums of the texts' token vectors; which texts are left to the twin.")
         .def("chunks", &chunks_of, nb::arg("text"), nb::arg("stretches"), nb::arg("headings"), nb::arg("borders"), nb::arg("longest"), nb::arg("room"),
              "(start, start without what is repeated, end) of the chunks of a text; None for one that is left to the twin.")

@@ -1,5 +1,7 @@
 #include "tokens.hpp"
 
+#include "json.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -66,16 +68,26 @@ struct Candidate {
 
 } // namespace
 
-Tokenizer::Tokenizer(const nb::dict &vocabulary, const nb::list &merges, std::size_t most_words, std::size_t longest_word)
+Tokenizer::Tokenizer(std::string_view description, std::size_t most_words, std::size_t longest_word)
     : pieces_(1 << 17), merges_(1 << 17, Merge{NO_PAIR, 0, 0}), most_words_(most_words), longest_word_(longest_word), words_(1 << 15) {
+    std::vector<std::string> merges;
     std::string piece;
-    for (auto [key, value] : vocabulary) {
-        const Text text(nb::cast<nb::str>(key).ptr());
-        const auto id = nb::cast<std::uint32_t>(value);
-        if (id >= MOST_TOKENS) throw std::invalid_argument("a token has a number above 65,534");
-        if (!to_utf8(text, 0, text.size(), piece)) throw std::invalid_argument("a piece is no text");
-        pieces_.put(piece, id, 0);
-    }
+    Json json(description);
+    json.members([&](std::string_view part) {
+        if (part != "model") return json.skip();
+        json.members([&](std::string_view name) {
+            if (name == "merges")
+                json.elements([&] { json.text(merges.emplace_back()); });
+            else if (name == "vocab")
+                json.members([&](std::string_view key) {
+                    const std::uint64_t id = json.whole_number();
+                    if (id >= MOST_TOKENS) throw std::invalid_argument("a token has a number above 65,534");
+                    if (!pieces_.find(key)) pieces_.put(key, static_cast<std::uint32_t>(id), 0);
+                });
+            else
+                json.skip();
+        });
+    });
     const auto id_of = [&](std::string_view key) {
         const auto *found = pieces_.find(key);
         if (!found) throw std::invalid_argument("the vocabulary lacks " + std::string(key));
@@ -94,13 +106,12 @@ Tokenizer::Tokenizer(const nb::dict &vocabulary, const nb::list &merges, std::si
     }
     if (merges.size() > MOST_MERGES) throw std::invalid_argument("there are more than 65,536 merges");
     std::size_t rank = 0;
-    for (nb::handle one : merges) {
-        const Text text(nb::cast<nb::str>(one).ptr());
-        const bool is_text = to_utf8(text, 0, text.size(), piece);
-        const std::size_t gap = piece.find(' ');
-        if (!is_text || gap == std::string::npos) throw std::invalid_argument("a merge is not two pieces");
-        const std::string left = piece.substr(0, gap), right = piece.substr(gap + 1);
-        const Merge merge{pair_of(id_of(left), id_of(right)), static_cast<std::uint16_t>(rank++), static_cast<std::uint16_t>(id_of(left + right))};
+    for (const std::string &one : merges) {
+        const std::size_t gap = one.find(' ');
+        if (gap == std::string::npos) throw std::invalid_argument("a merge is not two pieces");
+        const std::string_view left = std::string_view(one).substr(0, gap), right = std::string_view(one).substr(gap + 1);
+        piece.assign(left).append(right);
+        const Merge merge{pair_of(id_of(left), id_of(right)), static_cast<std::uint16_t>(rank++), static_cast<std::uint16_t>(id_of(piece))};
         std::size_t at = place_of(merge.pair, merges_.size());
         while (merges_[at].pair != NO_PAIR && merges_[at].pair != merge.pair) at = (at + 1) & (merges_.size() - 1);
         merges_[at] = merge; // Of a pair that comes twice the later counts.
@@ -225,20 +236,6 @@ void Tokenizer::learn(const std::vector<std::pair<std::string_view, std::size_t>
 std::size_t Tokenizer::known() const {
     const std::shared_lock reading(lock_, std::try_to_lock);
     return reading.owns_lock() ? words_.size() : 0;
-}
-
-void sum_rows(const float *table, std::size_t dimension, const std::vector<std::uint32_t> &rows, std::size_t at_once,
-              float *part, float *total) {
-    std::fill(total, total + dimension, 0.0f);
-    for (std::size_t first = 0; first < rows.size(); first += at_once) {
-        const std::size_t last = std::min(rows.size(), first + at_once);
-        std::copy_n(table + rows[first] * dimension, dimension, part);
-        for (std::size_t row = first + 1; row < last; ++row) {
-            const float *vector = table + rows[row] * dimension;
-            for (std::size_t at = 0; at < dimension; ++at) part[at] += vector[at];
-        }
-        for (std::size_t at = 0; at < dimension; ++at) total[at] += part[at];
-    }
 }
 
 } // namespace monograph

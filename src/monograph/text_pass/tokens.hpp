@@ -3,6 +3,8 @@
 #include "byte_map.hpp"
 #include "text.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <shared_mutex>
 #include <string>
@@ -14,8 +16,9 @@ namespace monograph {
 
 class Tokenizer {
   public:
-    // Pieces with their numbers; merges as "left right", the first ranks highest.
-    Tokenizer(const nb::dict &vocabulary, const nb::list &merges, std::size_t most_words, std::size_t longest_word);
+    // Of a description as the tokenizers package writes it: pieces with their numbers; merges as "left right", of which
+    // the first ranks highest.
+    Tokenizer(std::string_view description, std::size_t most_words, std::size_t longest_word);
 
     // Append the tokens of a text; false, and nothing told, where it is one that is left to the twin.
     bool encode(const Text &text, std::vector<std::uint32_t> &ids);
@@ -46,8 +49,31 @@ class Tokenizer {
     std::vector<std::uint16_t> ids_of_words_;
 };
 
+inline float as_float(float value) { return value; }
+
+// Of a number of 16 bits, as IEEE 754 has it; without branches, so that several are made at once.
+inline float as_float(std::uint16_t half) {
+    const std::uint32_t bits = (half & 0x7FFFu) << 13;
+    // Those below 2^-14 have no leading one: they are given one, which is then taken off.
+    const std::uint32_t small = -static_cast<std::uint32_t>(bits < 0x00800000u), endless = -static_cast<std::uint32_t>(bits >= 0x0F800000u);
+    const float value = std::bit_cast<float>(bits + (112u << 23) + (small & 1u << 23)) - std::bit_cast<float>(small & 113u << 23);
+    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) | (endless & 0x7F800000u) | (half & 0x8000u) << 16);
+}
+
 // The sum of rows of a table, added up one after the other as numpy does, ``at_once`` rows at a time.
-void sum_rows(const float *table, std::size_t dimension, const std::vector<std::uint32_t> &rows, std::size_t at_once,
-              float *part, float *total);
+template <class Value>
+void sum_rows(const Value *table, std::size_t dimension, const std::vector<std::uint32_t> &rows, std::size_t at_once,
+              float *part, float *total) {
+    std::fill(total, total + dimension, 0.0f);
+    for (std::size_t first = 0; first < rows.size(); first += at_once) {
+        const std::size_t last = std::min(rows.size(), first + at_once);
+        std::fill(part, part + dimension, -0.0f); // Which changes nothing that is added to it.
+        for (std::size_t row = first; row < last; ++row) {
+            const Value *vector = table + rows[row] * dimension;
+            for (std::size_t at = 0; at < dimension; ++at) part[at] += as_float(vector[at]);
+        }
+        for (std::size_t at = 0; at < dimension; ++at) total[at] += part[at];
+    }
+}
 
 } // namespace monograph

@@ -4,9 +4,11 @@
 #include "text.hpp"
 #include "titles.hpp"
 
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <cstring>
 #include <stdexcept>
 #include <vector>
 
@@ -15,7 +17,10 @@ namespace monograph {
 namespace {
 
 // Of each text its phrases that may be a title, by key, with where each stands first; None for one that is left to the twin.
-nb::list phrases_of(const nb::list &given, const nb::object &none, std::size_t words, std::size_t small, std::size_t longest_key) {
+// ``among`` is a set of those that are wanted, or None for all.
+nb::list phrases_of(const nb::list &given, const nb::object &none, std::size_t words, std::size_t small, std::size_t longest_key,
+                    const nb::object &among) {
+    if (!among.is_none() && !PyAnySet_Check(among.ptr())) throw nb::type_error("what is wanted is a set");
     const Texts texts(given);
     std::u32string keys;
     std::vector<Phrase> phrases;
@@ -28,6 +33,11 @@ nb::list phrases_of(const nb::list &given, const nb::object &none, std::size_t w
         nb::dict found;
         for (const auto &[begin, end, offset] : phrases) {
             const nb::object key = as_str(keys.substr(begin, end - begin));
+            if (!among.is_none()) {
+                const int wanted = PySet_Contains(among.ptr(), key.ptr());
+                if (wanted < 0) throw nb::python_error();
+                if (!wanted) continue;
+            }
             const int is_none = PySequence_Contains(none.ptr(), key.ptr());
             if (is_none < 0) throw nb::python_error();
             if (!is_none && !PyDict_SetDefault(found.ptr(), key.ptr(), nb::int_(offset).ptr())) throw nb::python_error();
@@ -53,13 +63,36 @@ nb::object names_beside(const AskedWords &asked, const nb::str &text, const nb::
     return made;
 }
 
+using Held = nb::ndarray<bool, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// Which of the words each chunk has, whose own ascend, as bytes of uint32.
+void words_held(const AskedWords &asked, const nb::list &packed, Held out) {
+    if (out.shape(0) != packed.size() || out.shape(1) != asked.size()) throw std::invalid_argument("give a row for each chunk, and a column for each word");
+    std::vector<std::size_t> counts;
+    std::vector<const char *> chunks;
+    for (const nb::handle one : packed) {
+        if (!PyBytes_Check(one.ptr())) throw nb::type_error("words are bytes");
+        if (PyBytes_GET_SIZE(one.ptr()) % sizeof(std::uint32_t)) throw std::invalid_argument("a word is four bytes");
+        chunks.push_back(PyBytes_AS_STRING(one.ptr()));
+        counts.push_back(static_cast<std::size_t>(PyBytes_GET_SIZE(one.ptr())) / sizeof(std::uint32_t));
+    }
+    const nb::gil_scoped_release released;
+    std::vector<std::uint32_t> words;
+    for (std::size_t at = 0; at < chunks.size(); ++at) {
+        words.resize(counts[at]);
+        std::memcpy(words.data(), chunks[at], counts[at] * sizeof(std::uint32_t));
+        asked.held(words.data(), words.size(), out.data() + at * asked.size());
+    }
+}
+
 } // namespace
 
 void bind_walk(nb::module_ &module) {
-    module.def("title_phrases", &phrases_of, nb::arg("texts"), nb::arg("none"), nb::arg("words"), nb::arg("small"), nb::arg("longest_key"),
+    module.def("title_phrases", &phrases_of, nb::arg("texts"), nb::arg("none"), nb::arg("words"), nb::arg("small"), nb::arg("longest_key"), nb::arg("among") = nb::none(),
                "Of each text the keys of phrases that may be a title, and where each stands first; None for one that is left to the twin.");
     nb::class_<AskedWords>(module, "AskedWords", "The words of a question, and what they weigh.")
         .def(nb::init<std::vector<std::uint32_t>, std::vector<double>>(), nb::arg("words"), nb::arg("weights"))
+        .def("held", &words_held, nb::arg("packed"), nb::arg("out"), "Mark which of the words each chunk has, by its own as bytes of uint32, ascending.")
         .def("beside", &names_beside, nb::arg("text"), nb::arg("title_key"), nb::arg("keys"), nb::arg("where"), nb::arg("starts"),
              "(different words that the title has not, what those of the question beside it weigh) of each name of a text, or None.");
 }

@@ -20,6 +20,8 @@ TOGETHER = 128
 """Queries that go side by side: each keeps scores of all centroids meanwhile."""
 AHEAD = 16
 """Clusters that are announced together before the first of them is read."""
+READ_ON = 4
+"""For so many clusters that a search has loaded, one more is read with the next one."""
 FOREVER = 1 << 62
 Came: TypeAlias = Literal["enough", "all"]
 
@@ -43,6 +45,7 @@ class CompactSearch:
         "_announced",
         "_arena",
         "_connection",
+        "_fetched",
         "_how",
         "_memory",
         "_query",
@@ -62,6 +65,7 @@ class CompactSearch:
         self._space, self.asked = state.space, asked
         self._arena = memory.arena(state)
         self._announced, self._ranked = 0, False
+        self._fetched: dict[int, list[bytes]] = {}
         rule = rule_of(how.stop, query.k)
         self.step = 1 if rule is None else FOREVER
         """Loads after which it is asked whether they are enough; the course asks itself where it can."""
@@ -114,10 +118,15 @@ class CompactSearch:
 
     def _read(self, cluster: int) -> list[bytes] | None:
         """The bodies of a cluster; None where they are in the arena from now on."""
-        if self.course.loads >= self._announced:
-            self._memory.ahead.clusters(self._connection, [cluster, *self.course.ahead(AHEAD)])
-            self._announced = self.course.loads + AHEAD
-        bodies = store.bodies(self._connection, cluster)
+        if cluster not in self._fetched:
+            loads = self.course.loads
+            # A search that has come far goes on for a while: a share of what it has loaded is read at once.
+            following = self.course.ahead(min(AHEAD, loads // READ_ON))
+            if loads + len(following) >= self._announced:
+                self._memory.ahead.clusters(self._connection, [cluster, *self.course.ahead(AHEAD + len(following))])
+                self._announced = loads + AHEAD + len(following)
+            self._fetched = store.bodies_of(self._connection, [cluster, *following])
+        bodies = self._fetched.pop(cluster)
         return None if self._memory.keep(self._arena, cluster, bodies) else bodies
 
     def rank(self) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import functools
+import json
+import struct
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from monograph.derive.tokens import compiled_tokenizer, token_ids, wordllama_file
 from monograph.models import TextKind
@@ -15,13 +18,24 @@ TOKENS_AT_ONCE = 8_192
 """Token vectors of one text that are summed at once: 8 MB."""
 
 
+_FEW = 64
+"""Texts: so many are embedded before all token vectors are made ready, which takes as long as thousands of texts do."""
+
+
+@functools.cache
+def stored_vectors() -> npt.NDArray[np.float16]:
+    """Token vectors as they are stored, of shape (32000, 256): read where they are looked at."""
+    path = wordllama_file("weights", "l2_supercat_256.safetensors")
+    with path.open("rb") as file:
+        (size,) = struct.unpack("<Q", file.read(8))
+        told = json.loads(file.read(size))["embedding.weight"]
+    return np.memmap(path, "<f2", "r", 8 + size + told["data_offsets"][0], tuple(told["shape"]))
+
+
 @functools.cache
 def token_vectors() -> Float32:
     """Token vectors, float32 of shape (32000, 256). Loaded once."""
-    from safetensors.numpy import load_file
-
-    table = load_file(wordllama_file("weights", "l2_supercat_256.safetensors"))["embedding.weight"]
-    return np.ascontiguousarray(table, dtype=np.float32)
+    return np.ascontiguousarray(stored_vectors(), dtype=np.float32)
 
 
 class StaticEmbedder:
@@ -40,7 +54,10 @@ class StaticEmbedder:
         """
         result = np.zeros((len(texts), self.dimension), dtype=np.float32)
         fast = compiled_tokenizer()
-        left = range(len(texts)) if fast is None else fast.sums(list(texts), token_vectors(), TOKENS_AT_ONCE, result)
+        left: Sequence[int] = range(len(texts))
+        if fast is not None:
+            table = stored_vectors().view(np.uint16) if len(texts) <= _FEW else token_vectors()
+            left = fast.sums(list(texts), table, TOKENS_AT_ONCE, result)
         if left:
             result[left] = sums([texts[place] for place in left])
         # Sums, not means: they differ by a factor that unit length takes away.

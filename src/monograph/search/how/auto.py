@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from monograph.graph.build import SEARCHED
 from monograph.search.how.graph import by_walk
-from monograph.search.how.hybrid import Hybrid
+from monograph.search.how.hybrid import Hybrid, by_both
 from monograph.search.question import take_apart
 from monograph.search.strategy import Corpus, Named, Query
 from monograph.store import settings
@@ -28,5 +28,7 @@ class Auto(Named):
             stored = settings.load_model(connection, settings.StoredExtractor)
             if stored is None or stored.graph not in SEARCHED:
                 return [replace(one, note=NOT_MADE) for one in Hybrid().search(corpus, query)]
-            question = take_apart(connection, query.text)
-            return by_walk(corpus, query, question) if question.names else Hybrid().search(corpus, query)
+            question = take_apart(connection, query.text, corpus.memory.of(connection).counted)
+            if question.names:
+                return by_walk(corpus, query, question)
+            return by_both(corpus, query, question.frequencies)

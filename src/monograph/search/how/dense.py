@@ -26,4 +26,4 @@ class Dense(Named):
             vector = corpus.vector_of(query)
             k = max(query.k, LEAST)
             found = nearest.search(connection, corpus.chunks, vector, k, query.allowed, stretch=STRETCH)
-            return hits.load(connection, fusion.cosines(found)[: query.k])
+            return hits.load(connection, corpus.memory.ahead, fusion.cosines(found)[: query.k])

@@ -12,7 +12,7 @@ from monograph.search.ranking import Ranking, pool_size
 from monograph.search.relevance import share
 from monograph.search.strategy import Corpus, Named, Query
 from monograph.search.walked import Walk
-from monograph.store import chunks
+from monograph.store import chunks, readable
 from monograph.store.database import Connection
 from monograph.store.settings import OnDemand
 from monograph.values import Hit, Origin
@@ -39,7 +39,7 @@ class Graph(Named):
         if self.faithful:
             return by_formulas(corpus, query)
         with corpus.read() as connection:
-            return by_walk(corpus, query, take_apart(connection, query.text))
+            return by_walk(corpus, query, take_apart(connection, query.text, corpus.memory.of(connection).counted))
 
 
 def by_walk(corpus: Corpus, query: Query, question: Question) -> list[Hit]:
@@ -57,10 +57,11 @@ def by_walk(corpus: Corpus, query: Query, question: Question) -> list[Hit]:
         ]
         matches = words.matches(connection, query.text, pool, query.allowed)
         weighted = [(one, fusion.WEIGHTS[one.retriever]) for one in rankings]
-        found = walk.walk(connection, question, weighted, clause_vectors, query.allowed)
+        remembered = corpus.memory.of(connection)
+        found = walk.walk(connection, question, weighted, clause_vectors, query.allowed, remembered)
         if not corpus.reads_context():
             return _hits(connection, query.k, found, rankings, matches)
-        in_context = feedback.nearest(connection, query.text, found.total, corpus.embed)
+        in_context = feedback.nearest(connection, query.text, found.chances(), corpus.embed)
         return _hits(connection, query.k, found, rankings, matches, in_context)
 
 
@@ -69,11 +70,12 @@ def by_formulas(corpus: Corpus, query: Query, parameters: minirag.Parameters = m
     types = corpus.answer_types(query.text)
     with corpus.read() as connection:
         vector = corpus.vector_of(query)
-        asked = minirag.Request(take_apart(connection, query.text), vector, types)
+        asked = minirag.Request(take_apart(connection, query.text, corpus.memory.of(connection).counted), vector, types)
         pool = nearest.search(connection, corpus.chunks, vector, pool_size(query.k), query.allowed)
         found = minirag.search(connection, corpus.nearest_names(), asked, pool, query.allowed, parameters)
         fused = fusion.best(connection, fusion.cosines(found.ranking), query.k)
-        return hits.load(connection, fused, minirag.to_chunks(connection, found, (one.row for one in fused)))
+        loaded = readable.chunks(connection, (one.row for one in fused))
+        return hits.of(loaded, fused, minirag.to_chunks(connection, found, (one.row for one in fused)))
 
 
 def _hits(
@@ -95,7 +97,8 @@ def _hits(
     may_be = matched.union(row for row, _ in ordered[: k + len(matched)])
     ids = chunks.ids(connection, matched - ranks.keys()) if matched else {}
     best = sorted(may_be, key=lambda row: (-values[row], ranks.get(row, len(ranks)), ids.get(row, "")))[:k]
-    evidence = {row: found.total.get(row, 0.0) for row in best}
+    chances = {row: found.chance(row) for row in best}
+    evidence = dict(chances)
     for one in matches:
         evidence.update(
             (row, max(score, evidence[row])) for row, score in zip(one.rows, one.scores, strict=True) if row in evidence
@@ -105,9 +108,11 @@ def _hits(
         fusion.Fused(
             row,
             values[row],
-            (Origin("graph", ranks[row], found.total[row]), *origins.get(row, ())) if row in ranks else origins[row],
+            (Origin("graph", ranks[row], chances[row]), *origins.get(row, ())) if row in ranks else origins[row],
             share(evidence[row], evidence[best[0]]),
         )
         for row in best
     ]
-    return hits.load(connection, fused, paths.to_chunks(connection, found, best))
+    found.remembered.ahead.texts(connection, best)
+    loaded, ways = paths.to_chunks(found, best)
+    return hits.of(loaded, fused, ways)

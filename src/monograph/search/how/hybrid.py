@@ -44,14 +44,22 @@ class Hybrid(Named):
             return Lexical().search(corpus, query)
         if self.alpha == 1:
             return Dense().search(corpus, query)
-        pool = pool_size(query.k)
-        weights = fusion.WEIGHTS if self.alpha is None else {"lexical": 1 - self.alpha, "dense": self.alpha}
         with corpus.read() as connection:
-            vector = corpus.vector_of(query)
-            rankings = [
-                words.bm25(connection, query.text, pool, query.allowed),
-                nearest.search(connection, corpus.chunks, vector, pool, query.allowed),
-            ]
-            matches = words.matches(connection, query.text, pool, query.allowed)
-            fused = fusion.fuse(rankings, matches, FUSION, weights)
-            return hits.load(connection, fusion.best(connection, fused, query.k))
+            known = words.of_question(connection, query.text, corpus.memory.of(connection).counted)
+            return by_both(corpus, query, known, self.alpha)
+
+
+def by_both(corpus: Corpus, query: Query, known: words.Frequencies, alpha: float | None = None) -> list[Hit]:
+    """Search by words and by meaning for a query of whose words the frequencies are known already."""
+    pool = pool_size(query.k)
+    weights = fusion.WEIGHTS if alpha is None else {"lexical": 1 - alpha, "dense": alpha}
+    with corpus.read() as connection:
+        vector = corpus.vector_of(query)
+        rankings = [
+            words.bm25(connection, query.text, pool, query.allowed, known),
+            nearest.search(connection, corpus.chunks, vector, pool, query.allowed),
+        ]
+        matches = words.matches(connection, query.text, pool, query.allowed)
+        fused = fusion.fuse(rankings, matches, FUSION, weights, query.k)
+        best = fusion.best(connection, fused, query.k)
+        return hits.load(connection, corpus.memory.ahead, best)

@@ -18,6 +18,8 @@ class Lexical(Named):
         """Scores are BM25's, above 0, and what a match word for word adds."""
         pool = pool_size(query.k)
         with corpus.read() as connection:
-            found = words.bm25(connection, query.text, pool, query.allowed)
+            known = words.of_question(connection, query.text, corpus.memory.of(connection).counted)
+            found = words.bm25(connection, query.text, pool, query.allowed, known)
             matches = words.matches(connection, query.text, pool, query.allowed)
-            return hits.load(connection, fusion.best(connection, fusion.alone(found, matches), query.k))
+            best = fusion.best(connection, fusion.alone(found, matches, query.k), query.k)
+            return hits.load(connection, corpus.memory.ahead, best)

@@ -52,20 +52,21 @@ class Tfidf(Named):
     def search(self, corpus: Corpus, query: Query) -> list[Hit]:
         """Scores lie in [0, alpha + beta]."""
         with corpus.read() as connection:
-            found = self._ranking(connection, query)
-            return hits.load(connection, fusion.best(connection, fusion.alone(found, []), query.k))
+            known = words.of_question(connection, query.text, corpus.memory.of(connection).counted)
+            found = self._ranking(connection, query, known)
+            return hits.load(connection, corpus.memory.ahead, fusion.best(connection, fusion.alone(found, []), query.k))
 
-    def _ranking(self, connection: Connection, query: Query) -> Ranking:
+    def _ranking(self, connection: Connection, query: Query, known: words.Frequencies) -> Ranking:
         pool = max(CANDIDATES, 4 * query.k)
         exact = words.word_for_word(connection, "exact", words.codes(query.text), pool, query.allowed)
         lifted = dict(zip(exact.rows, exact.scores, strict=True))
         for row in words.substring(connection, query.text, pool, query.allowed).rows:
             lifted[row] = 1.0
-        rows = list(dict.fromkeys([*words.bm25(connection, query.text, pool, query.allowed).rows, *lifted]))
+        rows = list(dict.fromkeys([*words.bm25(connection, query.text, pool, query.allowed, known).rows, *lifted]))
         counts = [Counter(terms.words_of("\n".join(titled))) for titled in readable.titled_texts(connection, rows)]
         asked = Counter(terms.words_of(query.text))
         vocabulary = {word for count in [asked, *counts] for word in count}
-        idf = inverse_document_frequency(terms.document_frequency(connection, vocabulary), terms.count(connection))
+        idf = inverse_document_frequency(terms.document_frequency(connection, vocabulary), known.total)
         vector = unit_vector(asked, idf)
         scored = [
             (row, self.alpha * _cosine(vector, unit_vector(count, idf)) + self.beta * lifted.get(row, 0.0))

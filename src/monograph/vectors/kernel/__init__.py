@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from monograph.values import Float32
-from monograph.vectors.kernel import reference, reference_codes, reference_graph
+from monograph.vectors.kernel import reference, reference_codes, reference_graph, reference_signs
 from monograph.vectors.kernel.course import ALL, ENOUGH, PAUSED, Arena, Course, Rule, run_many
 from monograph.vectors.kernel.faults import KERNEL_ERRORS, SEARCHED, DamagedBytes, ours
 from monograph.vectors.kernel.pool import Pool
@@ -21,6 +21,7 @@ from monograph.vectors.kernel.pool import Pool
 _top_k, _scan, _checksum = reference.top_k, reference.scan, reference.checksum
 _walk, _graph_insert, _graph_remove = reference_graph.walk, reference_graph.graph_insert, reference_graph.graph_remove
 _graph_check, _encode = reference_graph.graph_check, reference_codes.encode
+_nearest_signs = reference_signs.nearest_signs
 IMPLEMENTATION: Literal["compiled", "numpy"] = "numpy"
 try:
     from monograph.vectors.kernel import _kernel
@@ -31,6 +32,7 @@ else:
     _top_k, _scan, _checksum = _kernel.top_k, _kernel.scan, _kernel.checksum
     _walk, _graph_insert, _graph_remove = _kernel.walk, _kernel.graph_insert, _kernel.graph_remove
     _graph_check, _encode = _kernel.graph_check, _kernel.encode
+    _nearest_signs = _kernel.nearest_signs
 
 __all__ = [
     "ALL",
@@ -47,6 +49,7 @@ __all__ = [
     "graph_check",
     "graph_insert",
     "graph_remove",
+    "nearest_signs",
     "run_many",
     "scan",
     "top_k",
@@ -98,6 +101,37 @@ def checksum(data: bytes) -> int:
         return _checksum(data)
     except KERNEL_ERRORS as error:
         raise ours(error, "checksum", "bytes", data) from None
+
+
+def nearest_signs(table: Float32, codes: Bits, k: int) -> tuple[Int64, Float32]:
+    """The codes of highest score, highest first, ties by place.
+
+    Parameters
+    ----------
+    table:
+        What every byte of a code adds to its score, float32 (vectors, bytes, 256), C-contiguous.
+    codes:
+        uint8 (codes, bytes), C-contiguous.
+    k:
+        0 or more.
+
+    Returns
+    -------
+    (places, scores): int64 and float32 of shape (vectors, min(k, codes)).
+
+    Raises
+    ------
+    InputError
+        If a shape or type is wrong.
+    """
+    try:
+        shape = len(table), min(k, len(codes))
+        places, scores = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.float32)
+        _nearest_signs(table, codes, places, scores)
+    except KERNEL_ERRORS as error:
+        expected = "a float32 table of shape (vectors, bytes, 256), uint8 codes of shape (codes, bytes), and a whole k"
+        raise ours(error, "nearest_signs", expected, table, codes, k) from None
+    return places, scores
 
 
 def encode(vectors: Float32, centre: Bits, scale: float, planes: int) -> tuple[Bits, Float32]:

@@ -25,6 +25,7 @@
 #include "course.hpp"
 #include "level.hpp"
 #include "pool.hpp"
+#include "signs.hpp"
 
 namespace nb = nanobind;
 
@@ -742,4 +743,5 @@ NB_MODULE(_kernel, module) {
     module.def("graph_check", &graph_check, nb::arg("body"), nb::arg("graph"), "See monograph.vectors.kernel.graph_check.");
     module.def("walk", &walk, nb::arg("body"), nb::arg("graph"), nb::arg("query").noconvert(), nb::arg("scores").noconvert(), nb::arg("ids").noconvert(),
                nb::arg("filled"), nb::arg("k"), nb::arg("ef"), nb::arg("allowed").none(), nb::arg("trusted"), "See monograph.vectors.kernel.walk.");
+    bind_signs(module);
 }

@@ -1,0 +1,232 @@
+// What Python sees of FTS5's pages.
+#include "best.hpp"
+#include "segments.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace monograph {
+
+namespace nb = nanobind;
+
+namespace {
+
+constexpr int PAGE_BITS = 37;             // A page's row is its segment's number, so many bits further up, and its own.
+constexpr std::int64_t NO_LIMIT = std::int64_t{1} << 62;
+constexpr std::uint64_t MOST_PAGES = 1u << 31, PAGE = 4'000, LARGE = 24; // Bytes of a page, and of what a chunk takes there: more than most do.
+
+using Rows = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+Page page_of(nb::handle block) {
+    if (!PyBytes_Check(block.ptr())) throw nb::type_error("a page is bytes");
+    return {reinterpret_cast<const unsigned char *>(PyBytes_AS_STRING(block.ptr())), static_cast<std::size_t>(PyBytes_GET_SIZE(block.ptr()))};
+}
+
+// Pages of a segment that follow each other, by their rows in the table of pages.
+struct Stretch {
+    std::size_t place; // Among those of all words and segments.
+    std::uint64_t first, last;
+};
+
+// The postings of the words of a question, read step by step: which pages are wanted, and what they hold.
+class Words {
+  public:
+    Words(const nb::bytes &layout, std::vector<std::string> asked, std::vector<std::int64_t> limits)
+        : words(std::move(asked)), most(std::move(limits)), counts(words.size(), -1), held(words.size()) {
+        if (most.size() != words.size()) throw std::invalid_argument("give each word a limit");
+        is_known = read_layout(page_of(layout), segments);
+        std::erase_if(segments, [](const Segment &one) { return !one.last; }); // All of it was merged into the next level.
+        for (std::size_t at = 0; at < words.size(); ++at) places[words[at]] = at;
+    }
+
+    bool known() const { return is_known; }
+
+    // The numbers of the segments, as JSON.
+    std::string numbers() const {
+        std::string made = "[";
+        for (const Segment &one : segments) made.append(made.size() > 1 ? "," : "").append(std::to_string(one.number));
+        return made + "]";
+    }
+
+    // Where each word may begin and where the next one does, of each segment, as the table of first words tells it: which pages to read.
+    // None where it tells no pages.
+    std::optional<std::string> begin(const nb::list &first) {
+        if (first.size() != words.size() * segments.size()) throw std::invalid_argument("give two pages of each word and segment");
+        whole.resize(first.size());
+        found.resize(first.size());
+        for (std::size_t at = 0; at < first.size(); ++at) {
+            std::tuple<std::optional<std::uint64_t>, std::optional<std::uint64_t>> told;
+            if (!nb::try_cast(first[at], told)) return std::nullopt;
+            const auto &[here, behind] = told;
+            const Segment &segment = segments[at % segments.size()];
+            const std::uint64_t begin = std::min(std::max(segment.first, here.value_or(0) >> 1), segment.last);
+            // The page that the next word begins on may hold the end of what is known of this one.
+            const std::uint64_t end = std::max(begin, std::min(segment.last, behind ? *behind >> 1 : segment.last));
+            whole[at] = {at, (segment.number << PAGE_BITS) + begin, (segment.number << PAGE_BITS) + end};
+        }
+        if (segments.empty()) std::fill(counts.begin(), counts.end(), 0);
+        return ask(true);
+    }
+
+    // Take in the pages that were wanted, (place among them, page) in order, and tell which others are: none at the end. None where they
+    // do not add up.
+    std::optional<std::string> read(const nb::list &given) {
+        std::vector<std::vector<Page>> pages(stretches.size());
+        for (nb::handle one : given) {
+            const auto row = nb::cast<nb::tuple>(one);
+            const auto place = nb::cast<std::size_t>(row[0]);
+            if (place >= pages.size() || !PyBytes_Check(nb::object(row[1]).ptr())) return std::nullopt;
+            pages[place].push_back(page_of(row[1]));
+        }
+        const nb::gil_scoped_release released;
+        for (std::size_t at = 0; at < pages.size(); ++at) {
+            const auto [place, first, last] = stretches[at];
+            if (pages[at].size() != last - first + 1) return std::nullopt;
+            if (!read_postings(words[place / segments.size()], pages[at], last == whole[place].last, found[place])) return std::nullopt;
+        }
+        for (std::size_t word = 0; word < words.size(); ++word)
+            if (counts[word] < 0) count(word);
+        return ask(false);
+    }
+
+    // In how many chunks each word stands; of one that stands in more than its limit, that.
+    const std::vector<std::int64_t> &counted() const { return counts; }
+
+    // (row, score) of the k best chunks that have any of some words, in the order in which their shares are added up, and of all that tie
+    // with the last of them, highest first; None where a length is not known.
+    std::optional<std::vector<std::pair<std::int64_t, double>>> best(const std::vector<std::string> &some, const nb::list &given,
+                                                                     std::tuple<double, double> totals, std::tuple<double, double> weights,
+                                                                     std::size_t k, std::optional<Rows> among) const {
+        std::vector<const std::vector<Posting> *> postings;
+        for (const std::string &word : some) postings.push_back(&of(word));
+        Lengths lengths;
+        for (nb::handle one : given) {
+            const auto block = nb::cast<nb::tuple>(one);
+            lengths.add(nb::cast<std::int64_t>(block[0]), page_of(block[1]));
+        }
+        std::optional<std::span<const std::int64_t>> rows;
+        if (among) rows.emplace(among->data(), among->size());
+        const nb::gil_scoped_release released;
+        lengths.sort();
+        const auto best = monograph::best(
+            postings, lengths, {std::get<0>(totals), std::get<1>(totals), std::get<0>(weights), std::get<1>(weights), k}, rows);
+        if (!best) return std::nullopt;
+        std::vector<std::pair<std::int64_t, double>> made;
+        for (const Scored &one : *best) made.emplace_back(one.row, one.score);
+        return made;
+    }
+
+    // Blocks of the rows that have any of some words, ascending.
+    std::vector<std::int64_t> blocks(const std::vector<std::string> &some) const {
+        std::vector<std::int64_t> numbers;
+        for (const std::string &word : some) {
+            std::int64_t last = -1;
+            for (const Posting &one : of(word))
+                if (const auto block = one.row / static_cast<std::int64_t>(Lengths::ROWS); block != last) numbers.push_back(last = block);
+        }
+        std::sort(numbers.begin(), numbers.end());
+        numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+        return numbers;
+    }
+
+  private:
+    // The pages of words that are not counted yet. First not all of what may be long: of a word that has a limit only so much of one segment
+    // as may reach it, and of none the page behind the one that a word begins on, where most end.
+    std::string ask(bool is_first) {
+        std::string made;
+        stretches.clear();
+        for (std::size_t word = 0; word < words.size(); ++word) {
+            if (counts[word] >= 0) continue;
+            const auto own = std::span(whole).subspan(word * segments.size(), segments.size());
+            const auto longest = std::max_element(own.begin(), own.end(), [](auto &left, auto &right) { return left.last - left.first < right.last - right.first; });
+            for (std::size_t at = 0; at < own.size(); ++at) {
+                auto [place, first, last] = own[at];
+                if (!is_first && found[place].ended) continue;
+                if (is_first && last == first + 1) last = first;
+                if (is_first && most[word] < NO_LIMIT) last = std::min(last, first + (&own[at] == &*longest ? enough(most[word]) : 0));
+                stretches.push_back({place, first, last});
+                made.append(made.empty() ? "[[" : ",[").append(std::to_string(first)).append(",").append(std::to_string(last)).append("]");
+            }
+        }
+        return made.empty() ? made : made + "]";
+    }
+
+    static std::uint64_t enough(std::int64_t most) { return std::min(static_cast<std::uint64_t>(most), MOST_PAGES * PAGE) * LARGE / PAGE + 2; }
+
+    void count(std::size_t word) {
+        const auto own = std::span(found).subspan(word * segments.size(), segments.size());
+        if (std::all_of(own.begin(), own.end(), [](const Postings &one) { return one.ended; })) {
+            held[word] = merged(own);
+            counts[word] = std::min(static_cast<std::int64_t>(held[word].size()), most[word]);
+        } else if (at_least(own) >= most[word]) {
+            counts[word] = most[word];
+        }
+    }
+
+    // In how many chunks a word stands at least: by the longest of its lists alone, up to where what newer segments tell of it is known,
+    // all of which may be that it was taken out.
+    static std::int64_t at_least(std::span<const Postings> lists) {
+        const auto longest = std::max_element(lists.begin(), lists.end(), [](auto &left, auto &right) { return left.all.size() < right.all.size(); });
+        std::int64_t sure = 0, known = std::numeric_limits<std::int64_t>::max();
+        for (auto newer = lists.begin(); newer != longest; ++newer) {
+            if (!newer->ended) known = std::min(known, newer->all.empty() ? 0 : newer->all.back().row);
+            sure -= static_cast<std::int64_t>(newer->all.size());
+        }
+        for (const Posting &one : longest->all) sure += one.row <= known && one.stands();
+        return sure;
+    }
+
+    const std::vector<Posting> &of(const std::string &word) const {
+        const auto place = places.find(word);
+        if (place == places.end()) throw nb::key_error(word.c_str());
+        return held[place->second];
+    }
+
+    std::vector<std::string> words;
+    std::vector<std::int64_t> most, counts;
+    std::unordered_map<std::string, std::size_t> places;
+    std::vector<Segment> segments;
+    std::vector<Stretch> whole, stretches; // Of each word and segment; what was asked for last.
+    std::vector<Postings> found;           // Of each word and segment.
+    std::vector<std::vector<Posting>> held;
+    bool is_known = false;
+};
+
+} // namespace
+
+} // namespace monograph
+
+NB_MODULE(_inverted, module) {
+    using namespace monograph;
+    module.doc() = "FTS5's pages read in place, and BM25 over them.";
+    nb::set_leak_warnings(false);
+    module.attr("ROWS") = Lengths::ROWS;
+    module.attr("NOT_TOLD") = Lengths::NOT_TOLD;
+    nb::class_<Words>(module, "Words", "The postings of a question's words.")
+        .def(nb::init<const nb::bytes &, std::vector<std::string>, std::vector<std::int64_t>>(), nb::arg("layout"), nb::arg("words"), nb::arg("most"))
+        .def_prop_ro("known", &Words::known, "Whether the record of the layout is of the format that is known here.")
+        .def_prop_ro("segments", &Words::numbers, "The numbers of the segments, as JSON.")
+        .def_prop_ro("count", &Words::counted, "In how many chunks each word stands, counted no further than its limit.")
+        .def("begin", &Words::begin, nb::arg("first"), "Which pages to read, as JSON: [first, last] of each word and segment.")
+        .def("read", &Words::read, nb::arg("pages"), "Take them in; which others to read, nothing at the end, None where they do not add up.")
+        .def("blocks", &Words::blocks, nb::arg("words"), "Blocks of the rows that have any of some words, ascending.")
+        .def("best", &Words::best, nb::arg("words"), nb::arg("lengths"), nb::arg("totals"), nb::arg("weights"), nb::arg("k"),
+             nb::arg("among").none(), "The k best (row, score), and all that tie with the last, highest first; None where a length is not known.");
+}

@@ -1,0 +1,268 @@
+#include "segments.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <string>
+
+namespace monograph {
+
+namespace {
+
+constexpr unsigned char MAIN_INDEX = '0'; // Before every word, where prefixes have indexes of their own.
+constexpr std::size_t HEADER = 4, COOKIE = 4;
+constexpr std::uint64_t HIGH_BITS = 0x8080808080808080, LOW_BITS = HIGH_BITS >> 7, TEXT_FOLLOWS = 0x0101;
+constexpr std::size_t LEAST_BYTES = 5; // Of a row with places in the text.
+constexpr std::uint64_t MOST_ROW = std::numeric_limits<std::int64_t>::max();
+constexpr std::uint64_t MOST_SEGMENTS = 2'000, MOST_SEGMENT = 65'535, MOST_PAGE = (1ull << 31) - 1; // As FTS5 has them.
+
+// Reads SQLite's numbers of one to nine bytes out of a part of a page.
+class Reader {
+  public:
+    Reader(Page page, std::size_t at, std::size_t end) : page(page), place(at), end(std::min(end, page.size())) {}
+
+    bool number(std::uint64_t &value) {
+        if (place < end && page[place] < 0x80) {
+            value = page[place++];
+            return true;
+        }
+        value = 0;
+        for (int byte = 0; byte < 9; ++byte) {
+            if (place >= end) return false;
+            const unsigned char one = page[place++];
+            if (byte == 8) {
+                value = value << 8 | one;
+                return true;
+            }
+            value = value << 7 | (one & 0x7f);
+            if (one < 0x80) return true;
+        }
+        return false;
+    }
+
+    // The next eight bytes of the page, the first the lowest; nothing is taken.
+    bool eight(std::uint64_t &found) const {
+        if (place + sizeof(found) > page.size()) return false;
+        found = 0;
+        for (std::size_t byte = 0; byte < sizeof(found); ++byte) found |= static_cast<std::uint64_t>(page[place + byte]) << 8 * byte;
+        return true;
+    }
+
+    bool bytes(std::uint64_t count, Page &found) {
+        if (count > rest()) return false;
+        found = page.substr(place, count);
+        place += count;
+        return true;
+    }
+
+    std::size_t at() const { return place; }
+    std::size_t rest() const { return place < end ? end - place : 0; }
+    bool ended() const { return place >= end; }
+
+  private:
+    Page page;
+    std::size_t place, end;
+};
+
+struct Leaf {
+    Page page;
+    std::size_t first_row, size, first_word; // 0 where there is none.
+};
+
+std::size_t two_bytes(Page page, std::size_t at) { return static_cast<std::size_t>(page[at]) << 8 | page[at + 1]; }
+
+bool read_leaf(Page page, Leaf &leaf) {
+    if (page.size() < HEADER) return false;
+    leaf = {page, two_bytes(page, 0), two_bytes(page, 2), 0};
+    if (leaf.size < HEADER || leaf.size > page.size()) return false;
+    if (leaf.first_row && (leaf.first_row < HEADER || leaf.first_row >= leaf.size)) return false;
+    std::uint64_t first = 0;
+    Reader places(page, leaf.size, page.size());
+    if (places.ended()) return true;
+    if (!places.number(first) || first < HEADER || first >= leaf.size) return false;
+    leaf.first_word = first;
+    return true;
+}
+
+// Where what is known of a word begins and ends in a page; begins at 0 where the word is not in it.
+struct Extent {
+    std::size_t begin = 0, end = 0;
+    bool goes_on = false;
+};
+
+bool find_word(const Leaf &leaf, std::string_view word, Extent &found) {
+    Reader places(leaf.page, leaf.size, leaf.page.size());
+    std::basic_string<unsigned char> wanted(1, MAIN_INDEX);
+    wanted.append(reinterpret_cast<const unsigned char *>(word.data()), word.size());
+    std::uint64_t at = 0;
+    std::size_t same = 0; // Bytes that the last word, which comes before the one that is looked for, begins with like that.
+    for (bool is_first = true; !places.ended(); is_first = false) {
+        std::uint64_t step = 0, shared = 0, own = 0;
+        Page rest;
+        if (!places.number(step) || step > leaf.size || (at += step) < HEADER || at >= leaf.size) return false;
+        Reader entry(leaf.page, at, leaf.size);
+        if (!is_first && !entry.number(shared)) return false;
+        if (!entry.number(own) || !entry.bytes(own, rest)) return false;
+        if (shared < same) return true; // It comes after.
+        if (shared > same) continue;
+        std::size_t equal = 0;
+        while (equal < rest.size() && same + equal < wanted.size() && rest[equal] == wanted[same + equal]) ++equal;
+        if (equal < rest.size() && (same + equal == wanted.size() || rest[equal] > wanted[same + equal])) return true;
+        same += equal;
+        if (equal < rest.size() || same < wanted.size()) continue;
+        found = {entry.at(), leaf.size, places.ended()};
+        if (!places.ended()) {
+            if (!places.number(step) || step > leaf.size || at + step > leaf.size || at + step < entry.at()) return false;
+            found.end = at + step;
+        }
+        return true;
+    }
+    return true;
+}
+
+// A word's list of rows and places, which goes on from page to page.
+class Rows {
+  public:
+    explicit Rows(std::vector<Posting> &found) : found(found) {}
+
+    // What lies between two places of a page. The first row after a word, or of a page, is told whole.
+    bool read(Page page, std::size_t at, std::size_t end) {
+        Reader reader(page, at, end);
+        for (bool is_whole = true; !reader.ended(); is_whole = false) {
+            std::uint64_t step = 0, size = 0;
+            if (left || !reader.number(step) || !reader.number(size)) return false;
+            const std::uint64_t row = is_whole ? step : static_cast<std::uint64_t>(posting.row) + step;
+            if (row > MOST_ROW || (!found.empty() && static_cast<std::int64_t>(row) <= posting.row)) return false;
+            posting = {static_cast<std::int64_t>(row), 0, 0};
+            in_text = is_column = false;
+            left = size >> 1;
+            if (!places(reader)) return false;
+        }
+        return true;
+    }
+
+    // The places of the last row that stand on the next page.
+    bool go_on(Page page, std::size_t end) {
+        Reader reader(page, HEADER, end);
+        return !left || places(reader);
+    }
+
+    bool is_whole() const { return !left; }
+
+  private:
+    bool places(Reader &reader) {
+        Page some;
+        std::uint64_t eight = 0;
+        const bool is_short = left > 2 && left <= std::min(sizeof(eight), reader.rest()) && !in_text && !is_column;
+        if (is_short && reader.eight(eight) && (eight & 0xffff) == TEXT_FOLLOWS) {
+            // Of a word that stands in the text alone, and in few places. Each number ends with the one byte of it that is below 128.
+            if (!reader.bytes(left, some) || some.back() >= 0x80) return false;
+            const std::uint64_t goes_on = (eight & HIGH_BITS & ~std::uint64_t{0} >> (64 - 8 * left)) >> 7;
+            posting.text = static_cast<std::uint32_t>(left - 2 - (goes_on * LOW_BITS >> 56));
+            left = 0;
+        } else {
+            if (!reader.bytes(std::min<std::uint64_t>(left, reader.rest()), some) || !count(some)) return false;
+            left -= some.size();
+        }
+        if (!left) found.push_back(posting);
+        return left || !is_column;
+    }
+
+    // A place is a number above 1, the step from the last one and 2; before those in the text stand a 1 and its column.
+    bool count(Page some) {
+        const unsigned char *at = some.data(), *const end = at + some.size();
+        while (at < end) {
+            const bool is_long = *at >= 0x80;
+            const unsigned char first = *at;
+            while (at < end && *at >= 0x80) ++at;
+            if (at++ == end) return false;
+            if (is_column) {
+                if (is_long || first != 1 || in_text) return false;
+                in_text = true;
+                is_column = false;
+            } else if (is_long || first > 1) {
+                ++(in_text ? posting.text : posting.title);
+            } else if (!(is_column = first == 1)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    std::vector<Posting> &found;
+    Posting posting{};
+    std::uint64_t left = 0;
+    bool in_text = false, is_column = false;
+};
+
+} // namespace
+
+bool read_layout(Page record, std::vector<Segment> &segments) {
+    Reader reader(record, COOKIE, record.size());
+    std::uint64_t levels = 0, count = 0, written = 0;
+    if (!reader.number(levels) || !reader.number(count) || !reader.number(written) || count > MOST_SEGMENTS) return false;
+    segments.clear();
+    while (levels--) {
+        std::uint64_t merging = 0, here = 0;
+        if (!reader.number(merging) || !reader.number(here) || here > count - segments.size()) return false;
+        const auto begin = static_cast<std::ptrdiff_t>(segments.size());
+        for (; here; --here) {
+            Segment one{};
+            if (!reader.number(one.number) || !reader.number(one.first) || !reader.number(one.last)) return false;
+            if (one.first > one.last || one.last > MOST_PAGE || !one.number || one.number > MOST_SEGMENT) return false;
+            // One without a page has nothing left: all of it was merged into the next level.
+            segments.push_back(one);
+        }
+        std::reverse(segments.begin() + begin, segments.end());
+    }
+    return reader.ended() && segments.size() == count;
+}
+
+bool read_postings(std::string_view word, const std::vector<Page> &pages, bool is_all, Postings &found) {
+    found.all.clear();
+    found.ended = true;
+    Leaf leaf;
+    Extent extent;
+    if (pages.empty() || !read_leaf(pages[0], leaf) || !find_word(leaf, word, extent)) return false;
+    if (!extent.begin) return true;
+    std::size_t bytes = 0;
+    for (const Page page : pages) bytes += page.size();
+    found.all.reserve(pages.size() > 1 ? bytes / LEAST_BYTES : 0);
+    Rows rows(found.all);
+    if (!rows.read(leaf.page, extent.begin, extent.end)) return false;
+    for (std::size_t at = 1; extent.goes_on; ++at) {
+        if (at == pages.size()) {
+            found.ended = is_all;
+            return !is_all || rows.is_whole();
+        }
+        if (!read_leaf(pages[at], leaf)) return false;
+        const std::size_t end = leaf.first_word ? leaf.first_word : leaf.size;
+        const bool has_rows = leaf.first_row && leaf.first_row < end;
+        if (!rows.go_on(leaf.page, has_rows ? leaf.first_row : end)) return false;
+        if (has_rows && (!rows.is_whole() || !rows.read(leaf.page, leaf.first_row, end))) return false;
+        extent.goes_on = !leaf.first_word;
+    }
+    return rows.is_whole();
+}
+
+std::vector<Posting> merged(std::span<Postings> segments) {
+    std::vector<Posting> made;
+    for (auto one = segments.rbegin(); one != segments.rend(); ++one) { // The oldest first.
+        if (made.empty()) {
+            made = std::move(one->all);
+        } else if (!one->all.empty() && made.back().row < one->all.front().row) {
+            made.insert(made.end(), one->all.begin(), one->all.end());
+        } else if (!one->all.empty()) {
+            std::vector<Posting> both;
+            both.reserve(made.size() + one->all.size());
+            // Of two of one row that of the first list comes, and the other is passed over.
+            std::set_union(one->all.begin(), one->all.end(), made.begin(), made.end(), std::back_inserter(both),
+                           [](const Posting &left, const Posting &right) { return left.row < right.row; });
+            made = std::move(both);
+        }
+    }
+    std::erase_if(made, [](const Posting &one) { return !one.stands(); });
+    return made;
+}
+
+} // namespace monograph

@@ -1,0 +1,174 @@
+"""What the inverted index knows of a question's words, read out of FTS5's own pages.
+
+FTS5 goes through the chunks that have a word one by one, at more than a microsecond each; the pages that it reads tell
+the same in a few nanoseconds. Where nothing could be compiled, or pages are not as they are known here, there is
+nothing to be had of this module, and :mod:`monograph.store.terms` asks FTS5 itself, with the same results to the bit.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from monograph.store import filters, lengths
+from monograph.store.database import Connection
+from monograph.store.filters import EVERYTHING, Allowed
+from monograph.store.inverted import compiled
+from monograph.store.prefetch import Prefetcher
+from monograph.store.terms import Weights, is_half
+from monograph.store.varints import varints
+
+if TYPE_CHECKING:
+    from monograph.store.inverted._inverted import Words
+
+_VERSION = 4
+"""Of FTS5's format."""
+_ALL = 1 << 62
+_GROWTH = 8
+_MOST_COUNTED = 16_384
+_MOST_BLOCKS = 1_024
+"""Of lengths of chunks: 4 MB."""
+_IS_ONE_WORD = re.compile("[0-9a-z\u0430-\u044f\u3041-\u3096\u30a1-\u30fa\u3400-\u4db5\u4e00-\u9fa5\uac00-\ud7a3]+")
+"""Folded words that the tokenizer takes as they are; it may cut or change others."""
+
+_HEAD = """SELECT (SELECT v FROM words_config WHERE k = 'version'),
+    (SELECT block FROM words_data WHERE id = 1), (SELECT block FROM words_data WHERE id = 10)"""
+_FIRST_PAGES = """SELECT
+    (SELECT pgno FROM words_idx WHERE segid = s.value AND term <= w.term ORDER BY term DESC LIMIT 1),
+    (SELECT pgno FROM words_idx WHERE segid = s.value AND term > w.term ORDER BY term LIMIT 1)
+    FROM (SELECT key AS place, CAST('0' || value AS BLOB) AS term FROM json_each(?)) AS w
+    CROSS JOIN json_each(?) AS s"""
+_PAGES = """SELECT r.key, d.block FROM json_each(?) AS r CROSS JOIN words_data AS d
+    ON d.id BETWEEN json_extract(r.value, '$[0]') AND json_extract(r.value, '$[1]')"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Postings:
+    """In how many ``chunks`` each of some folded words stands, and for those that were not cut short, in which."""
+
+    chunks: Mapping[str, int]
+    whole: frozenset[str]
+    _words: Words
+    _totals: tuple[int, int]
+    _counted: Counted
+
+    def can_rank(self, words: Sequence[str]) -> bool:
+        """Whether :meth:`bm25` knows all of some words, each of which is one to the tokenizer too."""
+        return self.whole.issuperset(words) and all(_IS_ONE_WORD.fullmatch(one) and not is_half(one) for one in words)
+
+    def bm25(
+        self, connection: Connection, words: Sequence[str], k: int, weights: Weights, allowed: Allowed
+    ) -> list[tuple[int, float]] | None:
+        """What :func:`monograph.store.terms.bm25` gives, of words that it can rank; None if a length is not known."""
+        if k <= 0 or not words:
+            return []
+        held = self._counted.lengths_of(connection, self._words.blocks(words))
+        among = filters.rows(connection, allowed) if allowed.indexed else None
+        asked = k if allowed.indexed or allowed == EVERYTHING else 4 * k
+        kept: list[tuple[int, float]] = []
+        seen = 0
+        while True:
+            best = self._words.best(words, held, self._totals, (weights.title, weights.text), asked, among)
+            if best is None or asked == k:
+                self._counted.ahead.chunks(connection, [row for row, _ in best or ()])
+                return best
+            may_be = filters.among(connection, allowed, [row for row, _ in best[seen:]])
+            kept += [pair for pair in best[seen:] if pair[0] in may_be]
+            if len(kept) >= k or len(best) < asked:
+                return [pair for pair in kept if pair[1] >= kept[min(k, len(kept)) - 1][1]]
+            seen, asked = len(best), asked * _GROWTH
+
+
+class Counted:
+    """What is known of words in one state of a file: in how many chunks they stand, or that they are in too many.
+
+    Safe for use by many threads.
+
+    Parameters
+    ----------
+    ahead:
+        Announces the pages that are about to be read.
+    """
+
+    def __init__(self, ahead: Prefetcher | None = None) -> None:
+        self.ahead = ahead or Prefetcher()
+        self.exact: dict[str, int] = {}
+        self.common: set[str] = set()
+        self._lengths: dict[int, bytes] = {}
+
+    def lengths_of(self, connection: Connection, blocks: Sequence[int]) -> list[tuple[int, bytes]]:
+        """Lengths of chunks as :func:`monograph.store.lengths.of_blocks` tells them."""
+        held = self._lengths
+        missing = [block for block in blocks if block not in held]
+        if len(held) + len(missing) > _MOST_BLOCKS:
+            # Another thread may be reading the old one.
+            self._lengths = held = {}
+            missing = list(blocks)
+        self.ahead.lengths(connection, missing)
+        held.update(lengths.of_blocks(connection, missing))
+        return [(block, held[block]) for block in blocks if block in held]
+
+    def learn(self, exact: Mapping[str, int], common: Collection[str]) -> None:
+        """Words that were counted. When there are too many, all that were there are let go."""
+        if len(self.exact) + len(self.common) > _MOST_COUNTED:
+            self.exact, self.common = {}, set()
+        self.exact.update(exact)
+        self.common.update(common)
+
+
+def read(
+    connection: Connection, words: Collection[str], few: Collection[str], most: int, counted: Counted | None = None
+) -> Postings | None:
+    """What is known of some folded words, in a read transaction.
+
+    Parameters
+    ----------
+    words:
+        Counted to the last chunk.
+    few:
+        Other words, counted no further than ``most``.
+    counted:
+        Of the same state of the file and the same ``most``; what stands in as many chunks by that is not read again.
+
+    Returns
+    -------
+    None where nothing could be compiled, or the pages are not as they are known here.
+    """
+    if compiled is None:
+        return None
+    version, totals, layout = connection.execute(_HEAD).fetchone()
+    sums = _totals(totals) if isinstance(totals, bytes) else None
+    if version != _VERSION or sums is None or not isinstance(layout, bytes):
+        return None
+    held = counted or Counted()
+    chunks = {word: held.exact[word] for word in words if held.exact.get(word, -1) >= most}
+    chunks.update((word, most) for word in few if word not in words and word in held.common)
+    asked = sorted({*words, *few}.difference(chunks))
+    limits = [most if word in few and word not in words else _ALL for word in asked]
+    known = compiled.Words(layout, asked, limits)
+    if not known.known:
+        return None
+    held.ahead.terms(connection, asked, known.segments)
+    first = connection.execute(_FIRST_PAGES, (json.dumps(asked, ensure_ascii=False), known.segments)).fetchall()
+    pages = known.begin(first)
+    while pages:
+        held.ahead.words(connection, pages)
+        pages = known.read(connection.execute(_PAGES, (pages,)).fetchall())
+    if pages is None:
+        return None
+    whole = {word: number for word, number, limit in zip(asked, known.count, limits, strict=True) if number < limit}
+    common = [word for word in asked if word not in whole]
+    held.learn({word: number for word, number in whole.items() if number >= most}, common)
+    chunks.update(whole)
+    chunks.update((word, most) for word in common)
+    chunks = {word: number for word, number in chunks.items() if number}
+    return Postings(chunks, frozenset(whole).intersection(chunks), known, sums, held)
+
+
+def _totals(record: bytes) -> tuple[int, int] | None:
+    """(chunks, words of all of them), of FTS5's record of averages."""
+    chunks, *columns = *varints(record), 0
+    return (chunks, sum(columns)) if chunks > 0 else None

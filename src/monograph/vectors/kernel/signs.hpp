@@ -1,0 +1,9 @@
+// Signs of vectors, a bit a value, held against other vectors. Twin: reference_signs.py.
+#pragma once
+#include <nanobind/nanobind.h>
+
+namespace monograph {
+
+void bind_signs(nanobind::module_ &module);
+
+} // namespace monograph

@@ -1,0 +1,169 @@
+"""What searches along the graph keep in memory: it is that of the file as it is now, and bounded."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from monograph import Document, Hit, Monograph
+from monograph.search import chunk_documents, subject_keys
+from monograph.search.chunk_documents import NONE, ChunkDocuments
+from monograph.search.memory import Kept, Memory
+from monograph.search.subject_keys import SubjectKeys
+from monograph.store import graphs, names
+
+QUESTIONS = (
+    "Who directed the film Blue Harbour?",
+    "Where was the director of Blue Harbour born?",
+    "Which river flows through the town where Mara Lindqvist was born?",
+    "Which film did Otto Brandt direct?",
+)
+FILMS = [
+    Document("Blue Harbour is a film of 1962. It was directed by Mara Lindqvist.", id="a", title="Blue Harbour"),
+    Document("Mara Lindqvist was born in Vellinge. She wrote Blue Harbour.", id="b", title="Mara Lindqvist"),
+    Document("Vellinge is a town. The river Skiva flows through Vellinge.", id="c", title="Vellinge"),
+    Document("Otto Brandt met Mara Lindqvist in Vellinge.", id="d", title="Otto Brandt"),
+]
+LATER = [
+    Document("Blue Harbour is a film that was directed by Otto Brandt.", id="a", title="Blue Harbour"),
+    Document("Skiva is a river. Otto Brandt swam in the Skiva near Vellinge.", id="e", title="Skiva"),
+]
+
+
+def hits(monograph: Monograph) -> list[list[Hit]]:
+    return [monograph.search(question, 10, "graph") for question in QUESTIONS]
+
+
+def anew(path: Path) -> list[list[Hit]]:
+    with Monograph.open(path) as monograph:
+        return hits(monograph)
+
+
+def test_a_search_sees_what_was_written_since_the_last_one(tmp_path: Path) -> None:
+    path = tmp_path / "x.mono"
+    with Monograph.open(path) as monograph:
+        monograph.add(FILMS)
+        first = hits(monograph)
+        assert hits(monograph) == first == anew(path)
+        monograph.add(LATER)
+        second = hits(monograph)
+        assert second == anew(path) != first
+        monograph.remove(["b", "e"])
+        third = hits(monograph)
+        assert third == anew(path) != second
+        assert not {"b", "e"} & {hit.chunk.document_id for some in third for hit in some}
+
+
+def test_a_search_sees_what_another_process_wrote(tmp_path: Path) -> None:
+    path = tmp_path / "x.mono"
+    with Monograph.open(path) as monograph:
+        monograph.add(FILMS)
+        first = hits(monograph)
+        script = "import sys; from monograph import Monograph\nwith Monograph.open(sys.argv[1]) as m: m.remove(['b'])"
+        subprocess.run([sys.executable, "-c", script, str(path)], check=True)
+        assert hits(monograph) == anew(path) != first
+
+
+def test_a_filtered_search_leaves_nothing_that_another_one_sees(tmp_path: Path) -> None:
+    path = tmp_path / "x.mono"
+    some = {"id": {"in": ["a", "c"]}}
+    tagged = [Document(one.text, id=one.id, title=one.title, metadata={"id": one.id}) for one in FILMS]
+    with Monograph.open(path) as monograph:
+        monograph.add(tagged)
+        narrow = [monograph.search(question, 10, "graph", where=some) for question in QUESTIONS]
+        whole = hits(monograph)
+        assert [monograph.search(question, 10, "graph", where=some) for question in QUESTIONS] == narrow
+    assert whole == anew(path)
+    assert {hit.chunk.document_id for one in narrow for hit in one} == {"a", "c"}
+
+
+def test_values_are_read_once_while_there_is_room() -> None:
+    kept = Kept[int](4, lambda value: value != 7)
+    asked: list[list[int]] = []
+
+    def read(rows: list[int]) -> dict[int, int]:
+        asked.append(rows)
+        return {row: row * row for row in rows if row != 9} | {row: 7 for row in rows if row == 5}
+
+    assert kept.get([1, 2], read) == [1, 4]
+    assert kept.get([2, 3, 1], read) == [4, 9, 1]
+    assert kept.get([5, 3], read) == [7, 9]  # Not one to be kept.
+    assert kept.get([3, 5], read) == [9, 7]
+    assert kept.get([9, 1], read) == [1]  # Not there.
+    assert kept.get([6, 8], read) == [36, 64]  # No room: the others are let go.
+    assert kept.get([8, 1], read) == [64, 1]
+    assert asked == [[1, 2], [3], [5], [5], [9], [6, 8], [1]]
+
+
+@pytest.mark.parametrize("most", [0, 100])
+def test_keys_of_subjects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """What is known is the same before the keys are read and after; they are not read where there are too many."""
+    monkeypatch.setattr(subject_keys, "MOST", most)
+    monkeypatch.setattr(subject_keys, "FIRST", 20)
+    with Monograph.open(tmp_path / "x.mono") as monograph:
+        monograph.add(FILMS)
+        with monograph._file.database.read() as connection:
+            subjects = SubjectKeys()
+            keys = {"blue harbour", "vellinge", "nothing", "skiva"}
+            assert subjects.every(connection) is None
+            known = subjects.known(connection, keys)
+            assert known == graphs.known_subjects(connection, keys)
+            assert {"blue harbour", "vellinge"} <= known.keys()
+            for _ in range(10):
+                assert subjects.known(connection, keys) == known
+            every = subjects.every(connection)
+            assert (every is None) == (most == 0)
+            if every is not None:
+                assert known.keys() == {key for key in every if key in keys}
+                assert every == graphs.known_subjects(connection, every).keys()
+
+
+@pytest.mark.parametrize(("most", "kept"), [(0, False), (1 << 20, True)])
+def test_documents_of_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, kept: bool) -> None:
+    """They are the same before all are read and after; they are not read where there are too many."""
+    monkeypatch.setattr(chunk_documents, "MOST", most)
+    with Monograph.open(tmp_path / "x.mono") as monograph:
+        monograph.add(FILMS)
+        monograph.remove(["b"])
+        with monograph._file.database.read() as connection:
+            rows = [row for (row,) in connection.execute("SELECT chunk FROM chunks")]
+            asked = [*reversed(rows), *(row for row in range(1, 8) if row not in rows), 1 << 40]
+            documents = ChunkDocuments()
+            wanted = graphs.documents_of(connection, asked)
+            assert wanted.keys() == set(rows)
+            for some in (asked[:1], asked, asked, asked[:-1], rows, [], asked[-2:-1]):
+                assert documents.of(connection, some).tolist() == [wanted.get(row, NONE) for row in some]
+            assert (documents._held is not None) == kept
+
+
+def test_memory_is_of_one_state_of_the_file(tmp_path: Path) -> None:
+    with Monograph.open(tmp_path / "x.mono") as monograph:
+        monograph.add(FILMS)
+        memory = Memory()
+        with monograph._file.database.read() as connection:
+            held = memory.of(connection)
+            assert memory.of(connection) is held
+        monograph.add(LATER)
+        with monograph._file.database.read() as connection:
+            assert memory.of(connection) is not held
+
+
+def test_members_are_the_same_where_names_were_read_before(tmp_path: Path) -> None:
+    texts = [
+        Document("The World Health Organization (WHO) sits in Geneva.", id="a", title="World Health Organization"),
+        Document("WHO spoke. The World Health Organisation wrote to Dr. Anna Berg and to Anna Berg.", id="b"),
+        Document("Anna Maria Berg lives in Geneva. A. Berg works there.", id="c", title="Anna Maria Berg"),
+    ]
+    with Monograph.open(tmp_path / "x.mono") as monograph:
+        monograph.add(texts)
+        with monograph._file.database.read() as connection:
+            every = [row for (row,) in connection.execute("SELECT name FROM names")]
+            loaded = names.load(connection, every)
+            heads = sorted({one.head for one in loaded.values()})
+            wanted = names.members(connection, heads)
+            assert max(map(len, wanted.values())) > 1
+            for some in (loaded, {row: loaded[row] for row in every[::2]}):
+                assert names.members(connection, heads, some) == wanted
