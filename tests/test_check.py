@@ -286,3 +286,19 @@ def test_settings_are_kept(tmp_path: Path) -> None:
     for tokens, overlap in ((3, 0), (64, 40), (64, -1)):
         with pytest.raises(InputError):
             Settings(tokens, overlap)
+
+
+def test_a_document_with_a_number_that_no_block_of_text_can_have(path: Path) -> None:
+    """It is told of, refuses what would be numbered after it, and can be taken out."""
+    with Monograph.open(path) as monograph:
+        lost = monograph.documents()[0].id
+    with closing(connected(path)) as connection:
+        connection.execute("UPDATE documents SET document = ? WHERE id = ?", (1 << 40, lost))
+    with Monograph.open(path) as monograph:
+        assert {"documents", "texts"} <= {finding.table for finding in monograph.check()}
+        with pytest.raises(DamagedFile, match="higher than rows can be"):
+            monograph.add([Document("The ship sails at noon.", id="ship")])
+        monograph.check(repair=True)
+        monograph.remove([lost])
+        monograph.add([Document("The ship sails at noon.", id="ship")])
+        assert monograph.check() == []

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from monograph.store import checksums, documents, unreadable
-from monograph.store.checksums import BLOCK_BITS
+from monograph.store.checksums import blocks_of
 from monograph.store.database import Connection
 from monograph.values import Finding
 
@@ -86,7 +86,7 @@ def _make_readable(connection: Connection, row: int) -> None:
     for table, column, number, value in list(unreadable.in_document(connection, row)):
         text = value.decode("utf-8", "replace")
         if table == "texts":
-            place = number - (row << BLOCK_BITS)
+            place = number - blocks_of(row)[0]
             text = _of_length(text, min(documents.BLOCK_CHARACTERS, characters - place * documents.BLOCK_CHARACTERS))
         key = {"documents": "document", "chunks": "chunk", "texts": "block"}[table]
         connection.execute(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", (text, number))  # noqa: S608 - constants

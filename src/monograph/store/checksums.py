@@ -18,6 +18,18 @@ from monograph.values import content_hash
 Value: TypeAlias = bytes | str | int | None
 BLOCK_BITS = 24
 """A block of text is numbered by its document's row and, in so many bits, by its place there."""
+MOST_DOCUMENTS = 1 << (63 - BLOCK_BITS)
+"""Rows of documents are below: those of higher ones have no numbers left for blocks."""
+
+
+def blocks_of(row: int) -> tuple[int, int]:
+    """First and last number that a block of a document's text may have.
+
+    Where no document can have the row, as a damaged file may say, they are such as no block has.
+    """
+    if not 0 <= row < MOST_DOCUMENTS:
+        row = -1
+    return row << BLOCK_BITS, (row + 1 << BLOCK_BITS) - 1
 
 
 def checksum(*parts: Value) -> int:
@@ -67,8 +79,8 @@ def of_contents(connection: sqlite3.Connection, row: int, also: Sequence[int] = 
         (row,),
     ).fetchone()
     blocks = connection.execute(
-        "SELECT block, CAST(text AS BLOB) FROM texts WHERE block >= ? AND block < ? ORDER BY block",
-        (row << BLOCK_BITS, (row + 1) << BLOCK_BITS),
+        "SELECT block, CAST(text AS BLOB) FROM texts WHERE block BETWEEN ? AND ? ORDER BY block",
+        blocks_of(row),
     )
     return of_rows(columns, blocks, _chunks(connection, [row, *also]))
 

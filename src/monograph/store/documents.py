@@ -11,7 +11,7 @@ from typing import Any
 
 from monograph.errors import DamagedDocument, InvalidDocument
 from monograph.store import graph_changes, unreadable
-from monograph.store.checksums import BLOCK_BITS
+from monograph.store.checksums import BLOCK_BITS, blocks_of
 from monograph.store.database import Connection, path_of
 from monograph.store.keyed import select
 from monograph.store.places import owner_of
@@ -145,7 +145,7 @@ def columns(row: int, document: Document, sha256: bytes, source: int | None) -> 
         len(text),
     )
     pieces = (text[at : at + BLOCK_CHARACTERS] for at in range(0, max(len(text), 1), BLOCK_CHARACTERS))
-    return Columns(row, source, own, list(enumerate(pieces, row << BLOCK_BITS)))
+    return Columns(row, source, own, list(enumerate(pieces, blocks_of(row)[0])))
 
 
 def is_too_long(document: Document) -> bool:
@@ -170,8 +170,7 @@ def update(connection: Connection, new: Columns) -> None:
         source = ?9 WHERE document = ?8 AND id = ?1""",
         (*new.own, new.row, new.source),
     )
-    last = new.blocks[-1][0]
-    connection.execute("DELETE FROM texts WHERE block > ? AND block < ?", (last, (new.row + 1) << BLOCK_BITS))
+    connection.execute("DELETE FROM texts WHERE block > ? AND block <= ?", (new.blocks[-1][0], blocks_of(new.row)[1]))
     # An unchanged block is not written again: an edit in a long document writes a few pages.
     connection.executemany(
         """INSERT INTO texts VALUES (?, ?) ON CONFLICT (block) DO UPDATE SET text = excluded.text
@@ -182,7 +181,7 @@ def update(connection: Connection, new: Columns) -> None:
 
 def _blocks(row: int, start: int, end: int) -> tuple[int, int]:
     """First and last block that hold text[start:end]."""
-    first = row << BLOCK_BITS
+    first, _ = blocks_of(row)
     return first + start // BLOCK_CHARACTERS, first + max(start, end - 1) // BLOCK_CHARACTERS
 
 
@@ -233,8 +232,8 @@ def titled(connection: Connection, row: int) -> tuple[str, str]:
     """(title, text) of a document; what is no UTF-8 is replaced."""
     (title,) = connection.execute("SELECT CAST(title AS BLOB) FROM documents WHERE document = ?", (row,)).fetchone()
     blocks = connection.execute(
-        "SELECT CAST(text AS BLOB) FROM texts WHERE block >= ? AND block < ? ORDER BY block",
-        (row << BLOCK_BITS, (row + 1) << BLOCK_BITS),
+        "SELECT CAST(text AS BLOB) FROM texts WHERE block BETWEEN ? AND ? ORDER BY block",
+        blocks_of(row),
     )
     return title.decode("utf-8", "replace"), "".join(block.decode("utf-8", "replace") for (block,) in blocks)
 
@@ -278,7 +277,7 @@ def loaded_object(text: str) -> dict[str, Any]:
 def remove(connection: Connection, row: int) -> None:
     """Take out a document whose chunks are gone already."""
     graph_changes.remove_document(connection, row)
-    connection.execute("DELETE FROM texts WHERE block >= ? AND block < ?", (row << BLOCK_BITS, (row + 1) << BLOCK_BITS))
+    connection.execute("DELETE FROM texts WHERE block BETWEEN ? AND ?", blocks_of(row))
     connection.execute("DELETE FROM documents WHERE document = ?", (row,))
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
+from monograph.store.checksums import MOST_DOCUMENTS
 from monograph.store.database import Connection, path_of
 from monograph.store.unreadable import damaged
 
 _COLUMNS = {"documents": "document", "chunks": "chunk", "names": "name", "memo": "memo"}
-_MOST = (1 << 62) - 1
+_MOST = 1 << 62
+_ROOM = 1 << 32
+"""How many documents may be numbered after one that was asked for."""
 
 
 def next_row(connection: Connection, table: Literal["documents", "chunks", "names", "memo"]) -> int:
@@ -21,6 +24,6 @@ def next_row(connection: Connection, table: Literal["documents", "chunks", "name
     """
     column = _COLUMNS[table]
     (highest,) = connection.execute(f"SELECT max({column}) FROM {table}").fetchone()  # noqa: S608 - constants
-    if highest is not None and highest > _MOST:
+    if highest is not None and highest >= (MOST_DOCUMENTS - _ROOM if table == "documents" else _MOST):
         raise damaged(path_of(connection), f"row {highest} of {table} is higher than rows can be")
     return int(highest or 0) + 1
