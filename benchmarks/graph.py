@@ -26,8 +26,10 @@ from monograph.derive.embed import StaticEmbedder
 from monograph.evaluate.run import evaluate
 from monograph.graph import evidence
 from monograph.library import searches
-from monograph.search import follow, leads, minirag, question
-from monograph.search.memory import Memory, Remembered
+from monograph.search import follow, minirag, question
+from monograph.search.leads import Leads
+from monograph.search.one_file import leads
+from monograph.search.one_file.memory import Memory, Remembered
 from monograph.store.graphs import SubjectChunk
 from monograph.values import Document
 
@@ -93,7 +95,7 @@ def _nothing(*_: Any) -> None:
 _USUAL = leads._leads
 
 
-def _to_all_that_name(about: Sequence[SubjectChunk], naming: Sequence[int]) -> leads.Leads:
+def _to_all_that_name(about: Sequence[SubjectChunk], naming: Sequence[int]) -> Leads:
     """Links to the chunks that have a name, those of documents about it included."""
     return replace(_USUAL(about, ()), others=tuple(naming))
 

@@ -25,7 +25,6 @@ from monograph.evaluate.datasets import Question
 from monograph.graph import evidence
 from monograph.library.searches import corpus
 from monograph.search import follow, fusion, nearest, walk, words
-from monograph.search.memory import Remembered
 from monograph.search.question import take_apart
 from monograph.search.ranking import POOL
 from monograph.search.strategy import Corpus
@@ -129,16 +128,16 @@ def watching() -> Iterator[_Seen]:
 
 def walked(searched: Corpus, asked: Question, seen: _Seen) -> Walked:
     """A question as it is known from every start that counts."""
-    with searched.read() as connection:
-        question = take_apart(connection, asked.question)
+    with searched.read() as snapshot:
+        question = take_apart(snapshot, asked.question)
         vector, *_ = made = searched.embed([asked.question, *question.clauses])
         rankings = [
-            words.bm25(connection, asked.question, POOL, EVERYTHING),
-            nearest.search(connection, searched.chunks, vector, POOL, EVERYTHING),
+            words.bm25(snapshot, asked.question, POOL, EVERYTHING, question.frequencies),
+            nearest.search(snapshot, vector, POOL, EVERYTHING),
         ]
         weighted = [(one, fusion.WEIGHTS[one.retriever]) for one in rankings]
-        whole = walk.walk(connection, question, weighted, made[1:], EVERYTHING, Remembered())
-        again = Walk(connection, question, EVERYTHING)
+        whole = walk.walk(snapshot, question, weighted, made[1:], EVERYTHING)
+        again = Walk(snapshot, question, EVERYTHING)
         subjects = walk._subjects_asked(again)
         fused, scores = walk._fused(weighted, subjects)
         walk._start(again, fused, scores, subjects, made[1:])
@@ -149,9 +148,9 @@ def walked(searched: Corpus, asked: Question, seen: _Seen) -> Walked:
         follow.follow(again, list(starts))
         rows = sorted({*fused, *whole.chances(), *(target for _, pairs, _ in seen.links for _, target in pairs)})
         again.know(rows)
-        owners = graphs.documents_of(connection, rows)
-        names = dict(connection.execute("SELECT document, id FROM documents"))
-        matches = words.matches(connection, asked.question, POOL, EVERYTHING)
+        owners = graphs.documents_of(snapshot.connection, rows)
+        names = dict(snapshot.connection.execute("SELECT document, id FROM documents"))
+        matches = words.matches(snapshot, asked.question, POOL, EVERYTHING)
         lifts = fusion.lifted(dict.fromkeys(rows, 0.0), matches)
     place = {row: number for number, row in enumerate(rows)}
     links = sorted(

@@ -55,6 +55,7 @@ HEAVY = (
     "yaml",
 )
 PUBLIC = {"monograph", "monograph.errors", "monograph.values", "monograph.models", "monograph.settings"}
+PAST_THE_PORT = ("monograph.store.database", "monograph.vectors.index", "monograph.search.one_file")
 VAGUE = {"utils", "helpers", "manager", "base", "impl"}
 
 parsed = functools.cache(ast.parse)
@@ -112,6 +113,8 @@ def _faults_of(path: Path, name: str) -> Iterator[str]:
             yield f"imports {first} at the top"
         if first == "sqlite3" and parts[1:2] != ["store"]:
             yield "SQL belongs in the store"
+        if parts[1:2] == ["search"] and parts[2:3] != ["one_file"] and module.startswith(PAST_THE_PORT):
+            yield f"imports {module}, past the port"
         if first == "monograph" and len(parts) > 1 and not _may(parts[1], module.split(".")[1]):
             yield f"imports {module}"
 
@@ -200,6 +203,7 @@ def test_the_map_names_every_folder_in_one_line() -> None:
         ("values/content.py", "import llama_index.core", "imports the framework llama_index"),
         ("library/monograph.py", "import sqlite3", "SQL belongs in the store"),
         ("library/monograph.py", "import torch", "imports torch at the top"),
+        ("search/how/dense.py", "from monograph.store.database import Connection", "past the port"),
     ],
 )
 def test_a_breach_is_caught(tmp_path: Path, module: str, line: str, fault: str) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from embedders import HashEmbedder
 from monograph import Document, Graph, Hybrid, Monograph
 from monograph.graph import evidence
+from monograph.library.searches import corpus
 from monograph.models import TextKind, reads_context
 from monograph.search import feedback
 from monograph.search.ranking import highest
@@ -69,8 +70,9 @@ def test_cosines_are_those_of_brute_force(tmp_path: Path) -> None:
         with monograph._file.database.read() as connection:
             rows = dict(connection.execute("SELECT chunk, chunks.id FROM chunks"))
             chances = {row: 1 / (1 + place) for place, row in enumerate(sorted(rows))}
-            found = feedback.nearest(connection, QUESTION, chances, lambda texts: embedder.embed(texts, "query"))
-            first = highest(connection, chances, feedback.READ)
+        with corpus(monograph._file).read() as snapshot:
+            found = feedback.nearest(snapshot, QUESTION, chances, lambda texts: embedder.embed(texts, "query"))
+            first = highest(snapshot, chances, feedback.READ)
         texts = {hit.id: hit.text for hit in (one.chunk for one in monograph.fetch(list(rows.values())))}
         together = embedder.embed([f"{QUESTION} {texts[rows[row]][: feedback.EXCERPT]}" for row in first], "query")
         titles = {one.id: one.title for one in FILMS}

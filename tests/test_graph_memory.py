@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from monograph import Document, Hit, Monograph
-from monograph.search import chunk_documents, subject_keys
-from monograph.search.chunk_documents import NONE, ChunkDocuments
-from monograph.search.memory import Kept, Memory
-from monograph.search.subject_keys import SubjectKeys
+from monograph.search.one_file import chunk_documents, subject_keys
+from monograph.search.one_file.chunk_documents import ChunkDocuments
+from monograph.search.one_file.memory import Kept, Memory
+from monograph.search.one_file.subject_keys import SubjectKeys
+from monograph.search.snapshot import NO_DOCUMENT
 from monograph.store import graphs, names
 
 QUESTIONS = (
@@ -135,7 +136,7 @@ def test_documents_of_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mo
             wanted = graphs.documents_of(connection, asked)
             assert wanted.keys() == set(rows)
             for some in (asked[:1], asked, asked, asked[:-1], rows, [], asked[-2:-1]):
-                assert documents.of(connection, some).tolist() == [wanted.get(row, NONE) for row in some]
+                assert documents.of(connection, some).tolist() == [wanted.get(row, NO_DOCUMENT) for row in some]
             assert (documents._held is not None) == kept
 
 

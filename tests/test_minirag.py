@@ -23,7 +23,7 @@ from monograph.derive.extract import answer_kinds
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import InputError
 from monograph.graph.paths import Beam, EntityGraph, best_paths, edge_relevance, graph_of, key_edges
-from monograph.search import nearest_names
+from monograph.library.searches import corpus as searched
 from monograph.search.entity_graph import Bounds, around
 from monograph.store import names
 from monograph.store.filters import EVERYTHING
@@ -147,8 +147,9 @@ def test_nearest_names_by_brute_force(
             unknown = names.rows(connection, [words[3].lower(), words[4].lower()])
             names.set_codes(connection, [(bytes(size), words[3].lower()), (b"\xff", words[4].lower())])
         vectors = np.stack([*embedder.embed(words[7:9]), np.zeros(dimension, dtype=np.float32)])
+        with searched(monograph._file).read() as snapshot:
+            found = snapshot.names_like(vectors, k)
         with monograph._file.database.read() as connection:
-            found = nearest_names.NearestNames(embedder).to_vectors(connection, vectors, k)
             codes = dict(names.codes(connection))
         expected: list[dict[int, float]] = [{}, {}, {}]
         for row, code in codes.items():
@@ -167,9 +168,9 @@ def test_nearest_names_by_brute_force(
 def test_the_nearest_name_is_the_name_itself(monograph: Monograph) -> None:
     monograph.add([Document("Anna Seghers wrote to Walter Benjamin, and Hannah Arendt to Gershom Scholem.")])
     vector = monograph.embedder.embed(["walter benjamin"])
-    with monograph._file.database.read() as connection:
-        ((first, *others),) = nearest_names.NearestNames(monograph.embedder).to_vectors(connection, vector, 3)
-        assert names.load(connection, [first.name])[first.name].key == "walter benjamin"
+    with searched(monograph._file).read() as snapshot:
+        ((first, *others),) = snapshot.names_like(vector, 3)
+        assert snapshot.names([first.name])[first.name].key == "walter benjamin"
     assert first.cosine > 0.9 > max(one.cosine for one in others)
 
 
@@ -318,8 +319,9 @@ def test_the_graph_that_is_read_is_that_of_the_sentences(
         with monograph._file.database.read() as connection:
             rows = names.rows(connection, [one.lower() for one in PEOPLE])
             asked = [rows[one.lower()] for one in starts if one.lower() in rows]
-            part = around(connection, asked, hops, (), EVERYTHING, Bounds(100, 100, 100))
-            small = around(connection, asked, hops, (), EVERYTHING, Bounds(3, 1, 1))
+        with searched(monograph._file).read() as snapshot:
+            part = around(snapshot, asked, hops, (), EVERYTHING, Bounds(100, 100, 100))
+            small = around(snapshot, asked, hops, (), EVERYTHING, Bounds(3, 1, 1))
     key = {row: name for name, row in rows.items()}
     distance: dict[str, int] = {}
     for one in starts:
@@ -367,7 +369,8 @@ def test_an_entity_in_every_chunk(tmp_path: Path) -> None:
         assert len(hits) == 5
         with monograph._file.database.read() as connection:
             rows = names.rows(connection, ["hub"])
-            part = around(connection, [rows["hub"]], 3, (), EVERYTHING, Bounds(entities=9, neighbours=5, chunks=50))
+        with searched(monograph._file).read() as snapshot:
+            part = around(snapshot, [rows["hub"]], 3, (), EVERYTHING, Bounds(entities=9, neighbours=5, chunks=50))
         assert len(part.graph.neighbours) == 6
 
 

@@ -20,12 +20,13 @@ from monograph.evaluate.datasets import load_dataset
 from monograph.graph import evidence
 from monograph.graph.paths import Beam
 from monograph.models import TextKind
-from monograph.search import leads, ranking, words
+from monograph.search import ranking, words
 from monograph.search.entity_graph import Bounds
 from monograph.search.how import tfidf
 from monograph.search.how.graph import by_formulas
-from monograph.search.memory import Memory, Remembered
 from monograph.search.minirag import Parameters
+from monograph.search.one_file import leads
+from monograph.search.one_file.memory import Memory, Remembered
 from monograph.search.strategy import Corpus, Query, Strategy
 from monograph.store import terms
 from monograph.values import Float32

@@ -15,9 +15,12 @@ from hypothesis import strategies as st
 
 from monograph import Document, Monograph
 from monograph.search import words
+from monograph.search.one_file.memory import Remembered
+from monograph.search.one_file.snapshot import FileSnapshot
 from monograph.store import lengths, postings, schema, terms
 from monograph.store.filters import EVERYTHING
 from monograph.store.inverted import compiled
+from monograph.vectors.index import EcoVectorIndex
 
 pytestmark = pytest.mark.skipif(compiled is None, reason="nothing was compiled here")
 
@@ -210,5 +213,6 @@ def test_a_chunk_without_a_length_is_left_to_fts5() -> None:
         read = postings.read(connection, ["alpha"], (), 0)
         assert read is not None
         assert read.bm25(connection, ["alpha"], 5, WEIGHTS[0], EVERYTHING) is None
-        ranking = words.bm25(connection, "alpha", 5, EVERYTHING)
+        snapshot = FileSnapshot(connection, Remembered(), EcoVectorIndex(), EcoVectorIndex())
+        ranking = words.bm25(snapshot, "alpha", 5, EVERYTHING, words.of_question(snapshot, "alpha"))
         assert set(ranking.rows) == {1, 2, 5_000}

@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from monograph import Chunk, Document, Hit, Hybrid, Monograph
+from monograph.library.searches import corpus
 from monograph.search import fusion, nearest, words
 from monograph.search.ranking import POOL
 from monograph.search.relevance import settled, share
@@ -93,11 +94,10 @@ def test_by_words_it_is_a_share_of_the_best(archive: Monograph, how: str, query:
 )
 def test_of_both_it_is_counted_from_what_neither_found(archive: Monograph, query: str) -> None:
     """The floor by hand: a chunk that each retriever ranks with its last."""
-    file = archive._file
-    with file.database.read() as connection:
+    with corpus(archive._file).read() as snapshot:
         rankings = [
-            words.bm25(connection, query, POOL, EVERYTHING),
-            nearest.search(connection, file.chunk_index, archive.embedder.embed([query], "query")[0], POOL, EVERYTHING),
+            words.bm25(snapshot, query, POOL, EVERYTHING, words.of_question(snapshot, query)),
+            nearest.search(snapshot, archive.embedder.embed([query], "query")[0], POOL, EVERYTHING),
         ]
     floor = 0.0
     for one in rankings:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from monograph import Document, Monograph, Origin
 from monograph.errors import InputError, InvalidFilter
+from monograph.library.searches import corpus
 from monograph.search import fusion, words
 from monograph.search.ranking import Ranking
 from monograph.store import documents, terms
@@ -232,9 +233,9 @@ def test_folding() -> None:
 
 
 def test_the_whole_query_as_a_substring(filled: Monograph) -> None:
-    with filled._file.database.read() as connection:
-        assert len(words.substring(connection, "ßenbah", 5, EVERYTHING).rows) == 1
-        assert words.substring(connection, "no such text", 5, EVERYTHING).rows == ()
+    with corpus(filled._file).read() as snapshot:
+        assert len(words.substring(snapshot, "ßenbah", 5, EVERYTHING).rows) == 1
+        assert words.substring(snapshot, "no such text", 5, EVERYTHING).rows == ()
     assert [hit.score for hit in filled.search("ßenbahn", how="tfidf")] == [1.0]
 
 
@@ -267,13 +268,13 @@ def test_words_are_counted_no_further_than_asked(filled: Monograph, most: int) -
         st.sampled_from(["the", "of", "boiler", "harbour", "invoice", "a", "paid", "in", "nothing", "zzz"]), max_size=8
     )
 )
-def test_frequencies_that_are_known_change_no_ranking(filled: Monograph, asked: list[str]) -> None:
-    with filled._file.database.read() as connection:
-        known = words.frequencies(
-            connection, [one for one in asked if len(one) > 3], [one for one in asked if len(one) <= 3]
-        )
-        query = " ".join(asked)
-        assert words.bm25(connection, query, 5, EVERYTHING, known) == words.bm25(connection, query, 5, EVERYTHING)
+def test_frequencies_of_other_words_beside_change_no_ranking(filled: Monograph, asked: list[str]) -> None:
+    query = " ".join(asked)
+    with corpus(filled._file).read() as snapshot:
+        expected = words.bm25(snapshot, query, 5, EVERYTHING, words.of_question(snapshot, query))
+        known = snapshot.frequencies([one for one in asked if len(one) > 3], [one for one in asked if len(one) <= 3])
+        snapshot.frequencies(["another"])
+        assert words.bm25(snapshot, query, 5, EVERYTHING, known) == expected
 
 
 def test_texts_are_read_at_once_as_one_by_one(monograph: Monograph) -> None:

@@ -15,9 +15,10 @@ from monograph.derive.extract.function_words import FUNCTION_WORDS
 from monograph.graph.names import LONGEST_KEY, key_of
 from monograph.graph.text import hashes
 from monograph.search import titles
-from monograph.search.beside import Start, beside, plain_beside, start_of
+from monograph.search.beside import beside, plain_beside
+from monograph.search.frequencies import Frequencies
 from monograph.search.question import Question
-from monograph.search.words import Frequencies
+from monograph.search.start_texts import Start, start_of
 from monograph.store.terms import words_of
 from monograph.text_pass import compiled
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from monograph.graph import evidence
 from monograph.graph.text import hashes
+from monograph.search.frequencies import Frequencies
 from monograph.search.links import Links, Pairs
 from monograph.search.question import Question
 from monograph.search.standard import standardised
-from monograph.search.words import Frequencies
 from monograph.search.words_held import plain_words_held, words_held
 from monograph.store.graphs import WORDS
 from monograph.text_pass import compiled

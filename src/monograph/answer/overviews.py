@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from monograph.answer.wholes import is_about_a_whole, may_be_about_a_whole
-from monograph.search import summaries
+from monograph.search.one_file import summaries
 from monograph.store import chunks, documents, filters, readable
 from monograph.store import tree as store
 from monograph.store.database import Connection

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from monograph.explore.nodes import Nodes
 from monograph.explore.surface_forms import Writing, writings
 from monograph.graph.names import key_of
-from monograph.search.paths import names_as_written
+from monograph.search.one_file.written_names import written_names
 from monograph.store import names, neighbours
 from monograph.store.database import Connection
 from monograph.values import Merge, content_id
@@ -92,7 +92,7 @@ def _shown(connection: Connection, keys: Iterable[str]) -> dict[str, str]:
     chunks = neighbours.chunks_naming(connection, itself, 1)
     forms.update(
         (row, form)
-        for row, (_, form) in names_as_written(connection, {row: some[0] for row, some in chunks.items()}).items()
+        for row, (_, form) in written_names(connection, {row: some[0] for row, some in chunks.items()}).items()
     )
     return {key: forms.get(rows[key], key) if key in rows else key for key in asked}
 

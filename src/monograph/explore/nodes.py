@@ -8,7 +8,7 @@ from math import log1p
 
 from monograph.explore import disambiguation
 from monograph.graph.chunk_names import NO_SENTENCE
-from monograph.search.paths import entity_id
+from monograph.graph.names import entity_id
 from monograph.store import graphs, names, neighbours
 from monograph.store.database import Connection
 from monograph.values import ENTITY_KINDS, content_id

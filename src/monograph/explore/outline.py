@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from monograph.errors import NotFound
-from monograph.search import summaries
+from monograph.search.one_file import summaries
 from monograph.store import readable
 from monograph.store import tree as store
 from monograph.store.database import Connection, path_of

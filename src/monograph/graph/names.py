@@ -9,6 +9,7 @@ from functools import lru_cache
 from monograph.graph.dates import days_in
 from monograph.store.terms import fold
 from monograph.text_pass import compiled
+from monograph.values import content_id
 
 LONGEST_KEY = 160
 """Characters; a longer name is compared by its head."""
@@ -91,3 +92,8 @@ def signature(key: str) -> int:
     """
     last = key.rpartition(" ")[2]
     return zlib.crc32(f"{key[:1]} {last[:SIGNED]}".encode())
+
+
+def entity_id(key: str) -> str:
+    """The id of the entity whose head has this key: it stays while the name does."""
+    return content_id("entity", key)

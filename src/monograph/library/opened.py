@@ -10,8 +10,7 @@ from typing import Any
 from monograph.errors import InputError, ModelError, ReadOnlyFile
 from monograph.library import faults
 from monograph.models import Embedder, Extractor, LanguageModel, Summarizer, Trusted
-from monograph.search.memory import Memory
-from monograph.search.nearest_names import NearestNames
+from monograph.search.one_file.memory import Memory
 from monograph.settings import Settings
 from monograph.store import settings
 from monograph.store.clusters import SUMMARIES
@@ -74,7 +73,6 @@ class OpenFile:
         self.given_summarizer: Summarizer | None = None
         self._made: list[Embedder | Extractor | Summarizer] = []
         self.memory = Memory()
-        self._nearest: NearestNames | None = None
         database.diagnose = lambda: faults.diagnosis(database, self.indexes, self.settings)
 
     @classmethod
@@ -173,12 +171,6 @@ class OpenFile:
             self.given_summarizer = configuration.SUMMARIZER.made_again(self.database, self.trusted)
             self._made.append(self.given_summarizer)
         return self.given_summarizer
-
-    def nearest_names(self) -> NearestNames:
-        """What finds names by meaning, by the file's embedder."""
-        if self._nearest is None or self._nearest.embedder is not self.embedder:
-            self._nearest = NearestNames(self.embedder)
-        return self._nearest
 
     def pipeline(
         self, embedder: Embedder | None = None, extractor: Extractor | None = None, summarizer: Summarizer | None = None

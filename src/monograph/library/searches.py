@@ -12,6 +12,7 @@ from monograph.answer.cache import AnswerCache
 from monograph.library.opened import OpenFile
 from monograph.models import reads_context
 from monograph.search.how import strategy
+from monograph.search.one_file import snapshot as one_file
 from monograph.search.relevance import settled
 from monograph.search.strategy import Corpus, Query, Strategy, given_vector
 from monograph.store import chunks
@@ -63,4 +64,5 @@ def corpus(file: OpenFile) -> Corpus:
     def in_context() -> bool:
         return reads_context(file.embedder)
 
-    return Corpus(file.database.read, *file.indexes, embed, in_context, file.memory, file.nearest_names, types)
+    read = one_file.reader(file.database, file.memory, *file.indexes)
+    return Corpus(read, embed, in_context, lambda: file.embedder, types)

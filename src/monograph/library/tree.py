@@ -5,7 +5,7 @@ from __future__ import annotations
 from monograph.explore import outline
 from monograph.library.opened import OpenFile
 from monograph.models import Summarizer
-from monograph.search.summaries import need_tree
+from monograph.search.one_file.summaries import need_tree
 from monograph.values import Cost, OnProgress, OutlineNode, Report, arguments
 from monograph.write import configuration, price_tree
 from monograph.write import tree as summary_tree

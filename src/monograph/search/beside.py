@@ -3,27 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from monograph.graph.names import key_of
-from monograph.graph.text import sentence_starts
 from monograph.search.question import Question
+from monograph.search.start_texts import Start
 from monograph.store.terms import words_of
 from monograph.text_pass import compiled
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """A text that is followed, its title, and where its sentences begin."""
-
-    text: str
-    title: str
-    sentences: Sequence[int]
-
-
-def start_of(title: str, text: str) -> Start:
-    """A text under a title."""
-    return Start(text, title, sentence_starts(text))
 
 
 def beside(

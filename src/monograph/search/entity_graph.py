@@ -12,9 +12,7 @@ from struct import Struct
 
 from monograph.graph.chunk_names import NO_SENTENCE
 from monograph.graph.paths import EntityGraph, graph_of
-from monograph.search.known_names import KnownNames
-from monograph.store import graphs, names
-from monograph.store.database import Connection
+from monograph.search.snapshot import Snapshot
 from monograph.store.filters import Allowed
 from monograph.values import ENTITY_KINDS
 
@@ -85,22 +83,20 @@ class Surroundings:
         return part, number
 
 
-def around(  # noqa: PLR0913 - each is a choice of its own
-    connection: Connection,
+def around(
+    snapshot: Snapshot,
     starts: Iterable[int],
     hops: int,
     favoured: Sequence[int],
     allowed: Allowed,
     bounds: Bounds,
-    *,
-    known: KnownNames | None = None,
 ) -> Surroundings:
     """Read what lies around entities.
 
     Parameters
     ----------
-    connection:
-        A read transaction.
+    snapshot:
+        What is searched.
     starts:
         Rows of entities; one that no allowed chunk names is left out.
     hops:
@@ -111,14 +107,12 @@ def around(  # noqa: PLR0913 - each is a choice of its own
         Which chunks may link.
     bounds:
         How much.
-    known:
-        What is known of the names of this state of the file.
     """
-    reader = _Reader(connection, allowed, bounds, KnownNames() if known is None else known)
+    reader = _Reader(snapshot, allowed, bounds)
     reader.read(favoured)
     reader.favour(favoured)
     starts = set(starts)
-    reader.known.read(connection, starts)
+    reader.meet(starts)
     frontier = sorted(starts, key=reader.key)
     inside = set(frontier)
     edges: list[tuple[int, int]] = []
@@ -176,25 +170,30 @@ class _Chunk:
 class _Reader:
     """What was read so far: ``chunks`` by row, and ``favoured``, by entity, those of them that name it."""
 
-    connection: Connection
+    snapshot: Snapshot
     allowed: Allowed
     bounds: Bounds
-    known: KnownNames
+    heads: Mapping[int, int] = field(default_factory=dict)
+    keys: Mapping[int, str] = field(default_factory=dict)
     chunks: dict[int, _Chunk] = field(default_factory=dict)
     favoured: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
 
     def read(self, wanted: Iterable[int]) -> None:
         """Read chunks that were not."""
-        held = graphs.linked(self.connection, [chunk for chunk in dict.fromkeys(wanted) if chunk not in self.chunks])
+        held = self.snapshot.linked([chunk for chunk in dict.fromkeys(wanted) if chunk not in self.chunks])
         lists = {
             # Many times faster than an array's own way to a list.
             chunk: (list(_NAMED.iter_unpack(records.tobytes())), links.tolist())
             for chunk, (records, links) in held.items()
         }
-        self.known.read(self.connection, {record[0] for records, _ in lists.values() for record in records})
-        heads = self.known.heads
+        self.meet({record[0] for records, _ in lists.values() for record in records})
+        heads = self.heads
         for chunk, (records, links) in lists.items():
             self.chunks[chunk] = _Chunk(records, links, [heads.get(record[0], record[0]) for record in records])
+
+    def meet(self, names: Iterable[int]) -> None:
+        """Find out of which entities names are."""
+        self.heads, self.keys = self.snapshot.entities(names)
 
     def favour(self, favoured: Iterable[int]) -> None:
         """Take some chunks, which were read, for the most telling."""
@@ -204,7 +203,7 @@ class _Reader:
 
     def key(self, entity: int) -> str:
         """The key of an entity."""
-        return self.known.keys.get(entity, "")
+        return self.keys.get(entity, "")
 
     def entities(self, chunk: int) -> Sequence[int]:
         """The entities that a chunk names."""
@@ -214,7 +213,7 @@ class _Reader:
         """(entity, another) for the neighbours that entities bring in; those of most chunks first."""
         wanted = self._chunks_of(entities)
         self.read(chunk for some in wanted.values() for chunk in some)
-        keys = self.known.keys
+        keys = self.keys
         found: list[tuple[int, str, str, int, int]] = []
         for entity, some in wanted.items():
             together: dict[int, int] = {}
@@ -230,17 +229,16 @@ class _Reader:
 
     def _chunks_of(self, entities: Sequence[int]) -> dict[int, list[int]]:
         """The chunks to read of each entity."""
-        members = names.members(self.connection, entities)
+        members = self.snapshot.members(entities)
         rare = [one.row for some in members.values() for one in some if one.uses <= HUB]
-        mentions = graphs.mentions(self.connection, rare, self.allowed)
+        mentions = self.snapshot.mentions(rare, self.allowed)
         found = {entity: self.favoured.get(entity, [])[: self.bounds.chunks] for entity in entities}
         left = {
             entity: {chunk for one in members.get(entity, ()) for chunk in mentions.get(one.row, ())}.difference(some)
             for entity, some in found.items()
             if len(some) < self.bounds.chunks
         }
-        self.known.read_ids(self.connection, set().union(*left.values()))
-        ids = self.known.ids
+        ids = self.snapshot.ids(set().union(*left.values()))
         for entity, some in left.items():
             found[entity] += sorted(some, key=ids.__getitem__)[: self.bounds.chunks - len(found[entity])]
         return found

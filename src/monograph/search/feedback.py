@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from monograph.graph.evidence import COVERED
 from monograph.search.ranking import Ranking, highest, ranking
-from monograph.store import readable, vectors
-from monograph.store.database import Connection
+from monograph.search.snapshot import Snapshot
 from monograph.values import Float32, inner_products
 
 READ = 3
@@ -25,14 +24,14 @@ NOTHING = Ranking("feedback", (), ())
 
 
 def nearest(
-    connection: Connection, question: str, chances: Mapping[int, float], embed: Callable[[Sequence[str]], Float32]
+    snapshot: Snapshot, question: str, chances: Mapping[int, float], embed: Callable[[Sequence[str]], Float32]
 ) -> Ranking:
     """How near the most probable chunks are to the question read together with the first of them.
 
     Parameters
     ----------
-    connection:
-        A read transaction.
+    snapshot:
+        What is searched.
     question:
         As it was asked.
     chances:
@@ -44,12 +43,12 @@ def nearest(
     -------
     The COVERED most probable that have a vector, by the highest of their cosines.
     """
-    best = highest(connection, chances, COVERED)
-    texts = [text[:EXCERPT] for _, text in readable.titled_texts(connection, best[:READ])]
+    best = highest(snapshot, chances, COVERED)
+    texts = [text[:EXCERPT] for _, text in snapshot.titled_texts(best[:READ])]
     cosines: dict[int, float] = {}
     if texts:
         together = embed([f"{question} {text}" for text in texts])
-        rows, held = vectors.of_chunks(connection, best, together.shape[1])
+        rows, held = snapshot.vectors(best, together.shape[1])
         each = [inner_products(held, one) for one in together]
         cosines = {row: float(max(some)) for row, *some in zip(rows.tolist(), *each, strict=True)}
-    return ranking(connection, "feedback", cosines.items(), COVERED)
+    return ranking(snapshot, "feedback", cosines.items(), COVERED)

@@ -10,12 +10,10 @@ import numpy as np
 
 from monograph.graph import evidence
 from monograph.graph.evidence import Float64
-from monograph.search import leads
-from monograph.search.leads import Leads
+from monograph.search.leads import Known, Leads
 from monograph.search.links import Int64, Pairs
 from monograph.search.outlinks import Outlinks, outlinks
 from monograph.search.walked import Walk
-from monograph.store.filters import EVERYTHING
 from monograph.values import inner_products
 
 
@@ -33,21 +31,11 @@ def follow(found: Walk, starts: Sequence[int]) -> None:
     found.know(starts)
     edges = outlinks(found, starts)
     heads, numbers = np.unique(edges.heads, return_inverse=True)
-    entities = _leads(found, heads.tolist())
+    entities = found.snapshot.leads(heads.tolist(), Known(found.names, found.alone), found.allowed)
     found.know(chain.from_iterable((*one.documents, *one.others) for one in entities))
     found.links.follow(starts, len(found.rows))
     _defined(found, edges, entities, _targets(found, [one.documents for one in entities], numbers))
     _mentioned(found, edges, _targets(found, [one.others for one in entities], numbers))
-
-
-def _leads(found: Walk, heads: list[int]) -> list[Leads]:
-    def read(missing: Sequence[int]) -> dict[int, Leads]:
-        found.remembered.ahead.leads(found.connection, missing)
-        return leads.read(found.connection, missing, leads.Known(found.names, found.alone), found.allowed)
-
-    if found.allowed == EVERYTHING:
-        return found.remembered.leads.get(heads, read)
-    return list(read(heads).values())
 
 
 def _targets(found: Walk, chunks: Sequence[tuple[int, ...]], numbers: Int64) -> Targets:

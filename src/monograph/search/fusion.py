@@ -17,7 +17,7 @@ import numpy as np
 
 from monograph.search import relevance, standard
 from monograph.search.ranking import Ranking, highest
-from monograph.store.database import Connection
+from monograph.search.snapshot import Snapshot
 from monograph.values import Origin
 
 Method: TypeAlias = Literal["z_score", "reciprocal_rank"]
@@ -105,10 +105,10 @@ def _fused(totals: Mapping[int, float], rankings: Sequence[Ranking], unfound: fl
     ]
 
 
-def best(connection: Connection, fused: Sequence[Fused], k: int) -> list[Fused]:
+def best(snapshot: Snapshot, fused: Sequence[Fused], k: int) -> list[Fused]:
     """The k of highest score, ties by id."""
     by_row = {one.row: one for one in fused}
-    return [by_row[row] for row in highest(connection, {row: one.score for row, one in by_row.items()}, k)]
+    return [by_row[row] for row in highest(snapshot, {row: one.score for row, one in by_row.items()}, k)]
 
 
 def lifted(totals: Mapping[int, float], lifts: Sequence[Ranking]) -> dict[int, float]:

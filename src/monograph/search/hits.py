@@ -6,22 +6,19 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from monograph.search.fusion import Fused
-from monograph.store import chunks, readable
-from monograph.store.database import Connection
-from monograph.store.prefetch import Prefetcher
+from monograph.search.snapshot import Snapshot
+from monograph.store.chunks import Found
 from monograph.values import Hit, Path
 
 NO_PATHS: Mapping[int, Path] = MappingProxyType({})
 
 
-def load(connection: Connection, ahead: Prefetcher, fused: Sequence[Fused]) -> list[Hit]:
-    """Hits in the order given, without ways, announced to ``ahead``. What cannot be read is left out, and warned of."""
-    rows = [one.row for one in fused]
-    ahead.texts(connection, rows)
-    return of(readable.chunks(connection, rows), fused)
+def load(snapshot: Snapshot, fused: Sequence[Fused]) -> list[Hit]:
+    """Hits in the order given, without ways. What cannot be read is left out, and warned of."""
+    return of(snapshot.chunks(one.row for one in fused), fused)
 
 
-def of(found: Mapping[int, chunks.Found], fused: Sequence[Fused], paths: Mapping[int, Path] = NO_PATHS) -> list[Hit]:
+def of(found: Mapping[int, Found], fused: Sequence[Fused], paths: Mapping[int, Path] = NO_PATHS) -> list[Hit]:
     """Hits in the order given, of chunks that were read; ``paths`` has the ways to those that the graph led to."""
     return [
         Hit(

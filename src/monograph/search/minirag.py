@@ -16,12 +16,10 @@ from monograph.graph.names import key_of
 from monograph.graph.paths import Beam, ScoredPath, best_paths, edge_relevance, key_edges
 from monograph.models import Embedder
 from monograph.search.entity_graph import Bounds, Surroundings, around
-from monograph.search.nearest_names import NearestNames
-from monograph.search.paths import SHOWN, names_as_written
+from monograph.search.paths import SHOWN
 from monograph.search.question import Question
 from monograph.search.ranking import Ranking, ranking
-from monograph.store import graphs, names, readable
-from monograph.store.database import Connection
+from monograph.search.snapshot import Snapshot
 from monograph.store.filters import Allowed
 from monograph.values import Float32, Path, PathNode, inner_products
 
@@ -82,8 +80,8 @@ class Found:
 
 
 def search(
-    connection: Connection,
-    nearest: NearestNames,
+    snapshot: Snapshot,
+    embedder: Embedder,
     asked: Request,
     pool: Ranking,
     allowed: Allowed,
@@ -96,10 +94,10 @@ def search(
 
     Parameters
     ----------
-    connection:
-        A read transaction.
-    nearest:
-        Finds names near to the question's, by the file's embedder.
+    snapshot:
+        What is searched.
+    embedder:
+        That of its vectors.
     asked:
         The question.
     pool:
@@ -109,16 +107,14 @@ def search(
     parameters:
         What the formulas leave open.
     """
-    starts = _starting_nodes(connection, nearest, asked.question, parameters)
+    starts = _starting_nodes(snapshot, embedder, asked.question, parameters)
     if not starts or not pool.rows:
         return Found(pool)
     hops = max(parameters.radius, parameters.beam.length)
     # Paths and edges that tie go by the numbers of their entities.
-    part, number = around(
-        connection, starts, hops, pool.rows, allowed, parameters.bounds, known=nearest.names.at(connection)
-    ).numbered()
+    part, number = around(snapshot, starts, hops, pool.rows, allowed, parameters.bounds).numbered()
     starts = {number[entity]: similarity for entity, similarity in starts.items() if entity in number}
-    kinds = answer_kinds(asked.question.text, asked.types) or nearest_kind(nearest.embedder, asked.vector)
+    kinds = answer_kinds(asked.question.text, asked.types) or nearest_kind(embedder, asked.vector)
     answers = {entity for entity, kind in part.kinds.items() if kind in kinds}
     relevance = edge_relevance(part.graph, starts.keys() | answers, parameters.radius)
     key = key_edges(relevance, parameters.key_edges)
@@ -131,12 +127,12 @@ def search(
     if not ways:
         return Found(pool)
     cosines = dict(zip(pool.rows, pool.scores, strict=True))
-    scores = {row: cosines[row] for row in ways} | _with_descriptions(connection, nearest.embedder, ways, asked.vector)
-    return Found(ranking(connection, "minirag", scores.items(), len(scores)), ways, part.written)
+    scores = {row: cosines[row] for row in ways} | _with_descriptions(snapshot, embedder, ways, asked.vector)
+    return Found(ranking(snapshot, "minirag", scores.items(), len(scores)), ways, part.written)
 
 
 def _starting_nodes(
-    connection: Connection, nearest: NearestNames, question: Question, parameters: Parameters
+    snapshot: Snapshot, embedder: Embedder, question: Question, parameters: Parameters
 ) -> dict[int, float]:
     """Entities by row, and how similar each is to a name of the question; 1 for one that has that name."""
     known = [one.name for one in question.names[:MOST_ASKED]]
@@ -147,10 +143,10 @@ def _starting_nodes(
     if not texts or parameters.alike <= 0:
         return found
     cosines: dict[int, float] = {}
-    for some in nearest.to(connection, texts, parameters.alike):
+    for some in snapshot.names_like(embedder.embed(texts, "document"), parameters.alike):
         for one in some:
             cosines[one.name] = max(one.cosine, cosines.get(one.name, 0.0))
-    for row, name in names.load(connection, cosines).items():
+    for row, name in snapshot.names(cosines).items():
         if cosines[row] >= parameters.least_cosine:
             found[name.head] = max(cosines[row], found.get(name.head, 0.0))
     return found
@@ -170,12 +166,12 @@ def _ways(paths: Iterable[ScoredPath], part: Surroundings) -> dict[int, ScoredPa
     return found
 
 
-def to_chunks(connection: Connection, found: Found, rows: Iterable[int]) -> dict[int, Path]:
+def to_chunks(snapshot: Snapshot, found: Found, rows: Iterable[int]) -> dict[int, Path]:
     """The way from the question to each of some chunks, by row; what the dense search gave has none."""
     ways = {row: found.ways[row] for row in rows if row in found.ways}
     passed = {node: found.written[node] for way in ways.values() for node in way.nodes}
-    shown = names_as_written(connection, dict(passed.values()))
-    loaded = readable.chunks(connection, ways)
+    shown = snapshot.written_names(dict(passed.values()), {}, {})
+    loaded = snapshot.chunks(ways)
     result = {}
     for row, way in ((row, way) for row, way in ways.items() if row in loaded):
         entities = (PathNode("entity", *shown[passed[node][0]]) for node in way.nodes)
@@ -187,17 +183,17 @@ def to_chunks(connection: Connection, found: Found, rows: Iterable[int]) -> dict
 
 
 def _with_descriptions(
-    connection: Connection, embedder: Embedder, rows: Iterable[int], vector: Float32
+    snapshot: Snapshot, embedder: Embedder, rows: Iterable[int], vector: Float32
 ) -> dict[int, float]:
     """Similarity of the query to each chunk that has descriptions, and to these; a chunk's own vector says the rest."""
     described = {}
-    for row, value in graphs.extraction_values(connection, rows).items():
-        said = dict.fromkeys(filter(None, readable.descriptions(connection, row, value)))
+    for row, descriptions in snapshot.descriptions(rows).items():
+        said = dict.fromkeys(filter(None, descriptions))
         if said:
             described[row] = "\n".join(said)
     if not described:
         return {}
-    titled = readable.titled_texts(connection, described)
+    titled = snapshot.titled_texts(described)
     texts = [
         "\n".join(filter(None, (title, text, said)))
         for (title, text), said in zip(titled, described.values(), strict=True)

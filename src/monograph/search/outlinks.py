@@ -9,7 +9,6 @@ from itertools import chain
 import numpy as np
 
 from monograph.graph.evidence import Float64
-from monograph.search import start_texts
 from monograph.search.beside import beside
 from monograph.search.links import Int64
 from monograph.search.walked import Walk
@@ -39,9 +38,7 @@ class Outlinks:
 
 def outlinks(found: Walk, starts: Sequence[int]) -> Outlinks:
     """The names in the texts of some chunks that are known, as far as they can lead on."""
-    remembered = found.remembered
-    remembered.ahead.starts(found.connection, starts)
-    texts = remembered.starts.get(starts, lambda some: start_texts.read(found.connection, some, remembered.subjects))
+    texts = found.snapshot.starts(starts)
     found.texts.update(zip(starts, texts, strict=True))
     each = [name for text in texts for name in text.names]
     found.names.update(zip((name.row for name in each), each, strict=True))

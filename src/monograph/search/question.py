@@ -16,11 +16,9 @@ from monograph.graph.names import key_of, spaced
 from monograph.graph.near_days import yearless_days_in
 from monograph.graph.text import Words, word_hash
 from monograph.search import unspaced
-from monograph.search.words import Frequencies, frequencies
-from monograph.store import graphs, names
-from monograph.store.database import Connection
-from monograph.store.postings import Counted
-from monograph.store.prefetch import Prefetcher
+from monograph.search.frequencies import Frequencies
+from monograph.search.snapshot import Snapshot
+from monograph.store.names import NameRow
 from monograph.store.terms import words_of
 
 LONGEST_NAME = 10
@@ -46,7 +44,7 @@ _CLAUSE = re.compile(
 class NamedEntity:
     """A name in the question: its row, its entity's row, and which share of the question's words it is."""
 
-    name: names.NameRow
+    name: NameRow
     share: float
 
 
@@ -100,26 +98,24 @@ class _Token:
     key: str
 
 
-def take_apart(connection: Connection, text: str, counted: Counted | None = None) -> Question:
-    """Take a question apart; ``counted`` is what is known of words of the same state of the file."""
+def take_apart(snapshot: Snapshot, text: str) -> Question:
+    """Take a question apart."""
     tokens = _tokens(text)
     small = FUNCTION_WORDS[language_of(text)] | ASKING_WORDS
     # A word of Latin writing is one of the index; a run of Chinese is several pairs.
     telling = [word for token in tokens if token.key not in small for word in words_of(token.key)]
     others = words_of(text)
     named = [word for word in others if word not in small]
-    known = frequencies(connection, [*telling, *named], [word for word in others if word in small], counted)
+    known = snapshot.frequencies({*telling, *named}, [word for word in others if word in small])
     weights = _weights(known, telling)
     hashes = {word_hash(key): 0.0 for key in weights}
     for key, weight in weights.items():
         hashes[word_hash(key)] = max(hashes[word_hash(key)], weight)
     total = sum(hashes.values()) or 1.0
     ordered = sorted(hashes)
-    ahead = Prefetcher() if counted is None else counted.ahead
-    found, unknown = _names(connection, tokens, small, ahead)
-    found += _unspaced(connection, text, found)
-    ahead.called(connection, _alone(tokens, small))
-    found += _otherwise_written(connection, text, tokens, small, found)
+    found, unknown = _names(snapshot, tokens, small)
+    found += _unspaced(snapshot, text, found)
+    found += _otherwise_written(snapshot, text, tokens, small, found)
     asked = tuple(
         NamedEntity(row, min(1.0, sum(hashes[word_hash(key)] for key in words_of(row.key) if key in weights) / total))
         for row in found
@@ -158,9 +154,7 @@ def _weights(known: Frequencies, keys: list[str]) -> dict[str, float]:
     }
 
 
-def _names(
-    connection: Connection, tokens: list[_Token], small: Collection[str], ahead: Prefetcher
-) -> tuple[list[names.NameRow], tuple[str, ...]]:
+def _names(snapshot: Snapshot, tokens: list[_Token], small: Collection[str]) -> tuple[list[NameRow], tuple[str, ...]]:
     """(the longest known names, what has capitals and is none of them)."""
     spans = [
         (first, last)
@@ -170,11 +164,10 @@ def _names(
     ]
     keys = [token.key for token in tokens]
     key = {(first, last): " ".join(keys[first:last]) for first, last in spans}
-    ahead.keys(connection, set(key.values()))
-    known = names.known(connection, set(key.values()))
-    about = graphs.are_subjects(connection, [row.row for row in known.values()])
+    known = snapshot.known(set(key.values()))
+    about = snapshot.subjects_among([row.row for row in known.values()])
     taken = [False] * len(tokens)
-    found: dict[str, names.NameRow] = {}
+    found: dict[str, NameRow] = {}
     for first, last in spans:
         row = known.get(key[first, last])
         if row is None or any(taken[first:last]) or not _may_name(tokens[first:last], small, row.row in about):
@@ -189,15 +182,15 @@ def _names(
     return list(found.values()), tuple(dict.fromkeys(unknown))
 
 
-def _unspaced(connection: Connection, text: str, found: Sequence[names.NameRow]) -> list[names.NameRow]:
+def _unspaced(snapshot: Snapshot, text: str, found: Sequence[NameRow]) -> list[NameRow]:
     """The longest names in Chinese that the file knows; of two characters only what a document is about."""
     spans = list(unspaced.spans(text))
     if not spans:
         return []
-    known = names.known(connection, {key for *_, key in spans})
-    about = graphs.are_subjects(connection, [row.row for row in known.values()])
+    known = snapshot.known({key for *_, key in spans})
+    about = snapshot.subjects_among([row.row for row in known.values()])
     held = {row.row for row in found}
-    longest: dict[int, names.NameRow] = {}
+    longest: dict[int, NameRow] = {}
     taken: set[int] = set()
     for start, end, key in sorted(spans, key=lambda span: (span[0] - span[1], span[0])):
         row = known.get(key)
@@ -209,13 +202,13 @@ def _unspaced(connection: Connection, text: str, found: Sequence[names.NameRow])
 
 
 def _otherwise_written(
-    connection: Connection, text: str, tokens: list[_Token], small: Collection[str], found: Sequence[names.NameRow]
-) -> list[names.NameRow]:
+    snapshot: Snapshot, text: str, tokens: list[_Token], small: Collection[str], found: Sequence[NameRow]
+) -> list[NameRow]:
     """Names that the file knows in another form: days, persons written as one word, persons by their first names."""
     handles = [token.written for token in tokens if spaced(token.written) != token.written]
     keys = {key_of(one) for one in (*days_in(text), *map(spaced, handles))}
     first = _alone(tokens, small)
-    known = (*names.known(connection, keys).values(), *_yearless(connection, text), *names.called(connection, first))
+    known = (*snapshot.known(keys).values(), *_yearless(snapshot, text), *snapshot.called(first))
     rows = {row.row: row for row in known}
     held = {row.row for row in found}
     return sorted((row for number, row in rows.items() if number not in held), key=lambda row: row.key)
@@ -229,11 +222,11 @@ def _alone(tokens: list[_Token], small: Collection[str]) -> set[str]:
     return {token.key for token, one in zip(tokens, alone, strict=True) if one}
 
 
-def _yearless(connection: Connection, text: str) -> list[names.NameRow]:
+def _yearless(snapshot: Snapshot, text: str) -> list[NameRow]:
     """The days that a question may mean which names no year; none where the file knows them in many."""
-    found: list[names.NameRow] = []
+    found: list[NameRow] = []
     for month, day in yearless_days_in(text):
-        of_years = names.known(connection, (f"{year} {month:02} {day:02}" for year in YEARS))
+        of_years = snapshot.known([f"{year} {month:02} {day:02}" for year in YEARS])
         found += of_years.values() if len(of_years) <= MOST_YEARS else ()
     return found
 

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from monograph.store import chunks
-from monograph.store.database import Connection
+from monograph.search.snapshot import Snapshot
 from monograph.values import Effort
 
 POOL = 100
@@ -33,7 +32,7 @@ class Ranking:
     effort: Effort | None = None
 
 
-def highest(connection: Connection, scores: Mapping[int, float], k: int | None = None) -> list[int]:
+def highest(snapshot: Snapshot, scores: Mapping[int, float], k: int | None = None) -> list[int]:
     """The k chunks of highest score, or all, by row number; ties by id. Ids are looked up where scores tie alone."""
     best = sorted(scores, key=scores.__getitem__, reverse=True)
     if k is not None and k < len(best):
@@ -42,15 +41,15 @@ def highest(connection: Connection, scores: Mapping[int, float], k: int | None =
         best = [row for row in best if scores[row] >= least]
     tied = {row for pair in pairwise(best) if scores[pair[0]] == scores[pair[1]] for row in pair}
     if tied:
-        ids = chunks.ids(connection, tied)
+        ids = snapshot.ids(tied)
         best.sort(key=lambda row: (-scores[row], ids.get(row, "")))
     return best[:k]
 
 
 def ranking(
-    connection: Connection, retriever: str, scored: Iterable[tuple[int, float]], k: int, effort: Effort | None = None
+    snapshot: Snapshot, retriever: str, scored: Iterable[tuple[int, float]], k: int, effort: Effort | None = None
 ) -> Ranking:
     """The k best of (row, score) pairs, ties by id."""
     scores = dict(scored)
-    rows = highest(connection, scores, k)
+    rows = highest(snapshot, scores, k)
     return Ranking(retriever, tuple(rows), tuple(scores[row] for row in rows), effort)

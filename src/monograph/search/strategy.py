@@ -12,13 +12,11 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from monograph.errors import InputError
-from monograph.search.memory import Memory
-from monograph.search.nearest_names import NearestNames
-from monograph.store.database import Connection
+from monograph.models import Embedder
+from monograph.search.snapshot import Snapshot
 from monograph.store.filters import EVERYTHING, Allowed
 from monograph.store.settings import OnDemand
 from monograph.values import Float32, Hit, arguments
-from monograph.vectors.index import EcoVectorIndex
 
 SMALL = 1e-9
 """A query's vector with no larger value, or with one larger than its inverse, is brought to one of 1."""
@@ -57,34 +55,28 @@ class Query:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Corpus:
-    """What is searched: a file, its vector indexes, and what is plugged in.
+    """What is searched, and what is plugged in.
 
     Parameters
     ----------
     read:
-        Begins a read transaction.
-    chunks, summaries:
-        The vector indexes.
+        Begins to read a state of it, which stays the same until the context ends.
     embed:
-        float32 (n, dimension) of n texts of queries, by the file's embedder. Raises ModelError if there is none here.
+        float32 (n, dimension) of n texts of queries, by the embedder of its vectors. Raises ModelError if there is none
+        here.
     reads_context:
         Whether that embedder reads words in their context: see :func:`monograph.models.reads_context`.
-    memory:
-        What searches have read of the graph.
-    nearest_names:
-        What finds names by meaning, made when it is first wanted.
+    embedder:
+        That embedder, which embeds documents too. Raises ModelError as well.
     answer_types:
         Of which types a model says the answer to a question may be; none without a model. Asked outside of a
         transaction: what the model says is remembered.
     """
 
-    read: Callable[[], AbstractContextManager[Connection]]
-    chunks: EcoVectorIndex
-    summaries: EcoVectorIndex
+    read: Callable[[], AbstractContextManager[Snapshot]]
     embed: Callable[[Sequence[str]], Float32]
     reads_context: Callable[[], bool]
-    memory: Memory
-    nearest_names: Callable[[], NearestNames]
+    embedder: Callable[[], Embedder]
     answer_types: Callable[[str], tuple[str, ...]]
 
     def vector_of(self, query: Query) -> Float32:

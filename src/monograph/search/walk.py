@@ -12,32 +12,29 @@ import numpy as np
 from monograph.graph import evidence
 from monograph.graph.evidence import Float64
 from monograph.search.follow import follow
-from monograph.search.memory import Remembered
 from monograph.search.question import Question
 from monograph.search.ranking import Ranking
+from monograph.search.snapshot import Snapshot
 from monograph.search.standard import standardised
 from monograph.search.walked import Walk
-from monograph.store import graphs, vectors
-from monograph.store.database import Connection
 from monograph.store.filters import Allowed
 from monograph.store.terms import words_of
 from monograph.values import Float32, inner_products
 
 
 def walk(
-    connection: Connection,
+    snapshot: Snapshot,
     question: Question,
     rankings: Sequence[tuple[Ranking, float]],
     clause_vectors: Float32,
     allowed: Allowed,
-    remembered: Remembered,
 ) -> Walk:
     """Start from what rankings and the question's names give, and follow the graph.
 
     Parameters
     ----------
-    connection:
-        A read transaction.
+    snapshot:
+        What is searched.
     question:
         Taken apart.
     rankings:
@@ -46,10 +43,8 @@ def walk(
         float32 (clauses, dimension), of unit length.
     allowed:
         Which chunks may be found, and be passed on the way.
-    remembered:
-        What was read of this state of the file.
     """
-    found = Walk(connection, question, allowed, remembered)
+    found = Walk(snapshot, question, allowed)
     subjects = _subjects_asked(found)
     rows, fused = _fused(rankings, subjects)
     _start(found, rows, fused, subjects, clause_vectors)
@@ -136,7 +131,7 @@ def _subjects_asked(found: Walk) -> dict[int, _About]:
             asked.setdefault(member.row, entity[member.head])
             key[member.row] = member.key
     best: dict[int, _About] = {}
-    for one in sorted(graphs.subject_chunks(found.connection, asked, found.allowed), key=lambda one: key[one.name]):
+    for one in sorted(found.snapshot.subject_chunks(asked, found.allowed), key=lambda one: key[one.name]):
         fit = 0.0
         if one.qualifier:
             words = one.qualifier.split()
@@ -184,7 +179,7 @@ def _naming(found: Walk, rows: Sequence[int]) -> dict[int, float]:
         return {}
     head = {one.row: one.head for some in entities.values() for one in some}
     named: dict[int, set[int]] = {}
-    for name, chunk in graphs.that_name(found.connection, rows, head):
+    for name, chunk in found.snapshot.naming(rows, head):
         named.setdefault(chunk, set()).add(head[name])
     return {chunk: math.fsum(rarity[one] for one in some) / whole for chunk, some in named.items()}
 
@@ -193,8 +188,7 @@ def _best_clause(found: Walk, rows: Sequence[int], clause_vectors: Float32) -> F
     """For each chunk its best score for one clause: words covered and half the cosine, both standardised."""
     question = found.question
     has = found.words_of(rows).astype(np.float64)
-    found.remembered.ahead.vectors(found.connection, rows)
-    held, dense = vectors.of_chunks(found.connection, rows, clause_vectors.shape[1])
+    held, dense = found.snapshot.vectors(rows, clause_vectors.shape[1])
     placed = found.places(held.tolist())
     best = np.full(len(rows), -np.inf)
     for clause, vector in zip(question.clauses, clause_vectors, strict=True):

@@ -8,18 +8,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from monograph.graph.evidence import Bools, Float64
-from monograph.search.chunk_documents import NONE
 from monograph.search.grown import grown
 from monograph.search.links import Int64, Links
-from monograph.search.memory import Remembered
 from monograph.search.question import Question
 from monograph.search.ranking import highest
+from monograph.search.snapshot import NO_DOCUMENT, Snapshot
 from monograph.search.start_texts import StartText
 from monograph.search.words_held import words_held
-from monograph.store import chunks, graphs
-from monograph.store.database import Connection
 from monograph.store.filters import Allowed
-from monograph.store.names import NameRow, members
+from monograph.store.names import NameRow
 
 
 @dataclass(slots=True, eq=False)
@@ -34,10 +31,9 @@ class Walk:
     read of names and of starts on the way, by row; ``alone`` are entities that lead nowhere.
     """
 
-    connection: Connection
+    snapshot: Snapshot
     question: Question
     allowed: Allowed
-    remembered: Remembered = field(default_factory=Remembered)
     rows: list[int] = field(default_factory=list)
     place: dict[int, int] = field(default_factory=dict)
     own: Float64 = field(default_factory=lambda: np.empty(0))
@@ -55,8 +51,7 @@ class Walk:
     _told: dict[int, tuple[int, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.remembered.ahead.leads(self.connection, {one.name.head for one in self.question.names})
-        self.entities = members(self.connection, {one.name.head for one in self.question.names})
+        self.entities = self.snapshot.members({one.name.head for one in self.question.names})
         self.has = np.zeros((0, len(self.question.words)), dtype=bool)
 
     def know(self, wanted: Iterable[int]) -> None:
@@ -70,11 +65,10 @@ class Walk:
         self.own, self.total, self.clause = (grown(one, count) for one in (self.own, self.total, self.clause))
         self.found, self.documents = grown(self.found, count), grown(self.documents, count)
         self.has = grown(self.has, (len(self.rows), len(self.question.words)))
-        self.remembered.ahead.graphs(self.connection, missing)
-        first, documents = count[0] - len(missing), self.remembered.documents.of(self.connection, missing)
-        held = self.remembered.words.get(missing, lambda rows: graphs.words(self.connection, rows))
+        first = count[0] - len(missing)
+        documents, held = self.snapshot.words_in(missing)
         self.documents[first:] = np.maximum(documents, 0)
-        self.has[first:] = words_held(self.question, held) & (documents != NONE)[:, None]
+        self.has[first:] = words_held(self.question, held) & (documents != NO_DOCUMENT)[:, None]
 
     def add_up(self) -> None:
         """Make the chances of chunks anew, after links were added."""
@@ -113,13 +107,12 @@ class Walk:
             # All that tie with the last may be it.
             found = found[chances >= np.partition(chances, -most)[-most]]
         values = self.total[found].tolist()
-        return highest(self.connection, dict(zip([self.rows[at] for at in found.tolist()], values, strict=True)), most)
+        return highest(self.snapshot, dict(zip([self.rows[at] for at in found.tolist()], values, strict=True)), most)
 
     def told_apart(self, best: list[int]) -> tuple[list[int], list[int]]:
         """(the first chunk of each title and text, those that say the same again), each in order."""
         missing = [chunk for chunk in best if chunk not in self._told]
-        self.remembered.ahead.titles(self.connection, missing)
-        told = chunks.titled_extractions(self.connection, missing) if missing else {}
+        told = self.snapshot.titled_extractions(missing) if missing else {}
         self._told.update((chunk, told.get(chunk, (-chunk, ""))) for chunk in missing)
         first: dict[tuple[int, str], int] = {}
         for chunk in best:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from monograph.graph.build import SEARCHED
 from monograph.search.how.graph import by_walk
 from monograph.search.how.hybrid import Hybrid, by_both
 from monograph.search.question import take_apart
 from monograph.search.strategy import Corpus, Named, Query
-from monograph.store import settings
 from monograph.values import Hit
 
 NOT_MADE = "without the graph, which is not made yet"
@@ -24,11 +22,10 @@ class Auto(Named):
 
         A hit of a file whose graph is not made yet says so.
         """
-        with corpus.read() as connection:
-            stored = settings.load_model(connection, settings.StoredExtractor)
-            if stored is None or stored.graph not in SEARCHED:
+        with corpus.read() as snapshot:
+            if not snapshot.has_graph():
                 return [replace(one, note=NOT_MADE) for one in Hybrid().search(corpus, query)]
-            question = take_apart(connection, query.text, corpus.memory.of(connection).counted)
+            question = take_apart(snapshot, query.text)
             if question.names:
-                return by_walk(corpus, query, question)
-            return by_both(corpus, query, question.frequencies)
+                return by_walk(corpus, snapshot, query, question)
+            return by_both(corpus, snapshot, query, question.frequencies)

@@ -22,8 +22,8 @@ class Dense(Named):
 
     def search(self, corpus: Corpus, query: Query) -> list[Hit]:
         """Scores are cosines."""
-        with corpus.read() as connection:
+        with corpus.read() as snapshot:
             vector = corpus.vector_of(query)
             k = max(query.k, LEAST)
-            found = nearest.search(connection, corpus.chunks, vector, k, query.allowed, stretch=STRETCH)
-            return hits.load(connection, corpus.memory.ahead, fusion.cosines(found)[: query.k])
+            found = nearest.search(snapshot, vector, k, query.allowed, stretch=STRETCH)
+            return hits.load(snapshot, fusion.cosines(found)[: query.k])

@@ -10,10 +10,9 @@ from monograph.search import feedback, fusion, hits, minirag, nearest, paths, wa
 from monograph.search.question import Question, take_apart
 from monograph.search.ranking import Ranking, pool_size
 from monograph.search.relevance import share
+from monograph.search.snapshot import Snapshot
 from monograph.search.strategy import Corpus, Named, Query
 from monograph.search.walked import Walk
-from monograph.store import chunks, readable
-from monograph.store.database import Connection
 from monograph.store.settings import OnDemand
 from monograph.values import Hit, Origin
 
@@ -38,48 +37,46 @@ class Graph(Named):
         """Every hit that the graph led to has the path to it; by MiniRAG's formulas there may be fewer than k."""
         if self.faithful:
             return by_formulas(corpus, query)
-        with corpus.read() as connection:
-            return by_walk(corpus, query, take_apart(connection, query.text, corpus.memory.of(connection).counted))
+        with corpus.read() as snapshot:
+            return by_walk(corpus, snapshot, query, take_apart(snapshot, query.text))
 
 
-def by_walk(corpus: Corpus, query: Query, question: Question) -> list[Hit]:
+def by_walk(corpus: Corpus, snapshot: Snapshot, query: Query, question: Question) -> list[Hit]:
     """Search along the graph for a query that is taken apart already."""
     pool = pool_size(query.k)
-    with corpus.read() as connection:
-        if query.vector is None:
-            vector, *_ = made = corpus.embed([query.text, *question.clauses])
-            clause_vectors = made[1:]
-        else:
-            vector, clause_vectors = query.vector, corpus.embed(question.clauses)
-        rankings = [
-            words.bm25(connection, query.text, pool, query.allowed, question.frequencies),
-            nearest.search(connection, corpus.chunks, vector, pool, query.allowed),
-        ]
-        matches = words.matches(connection, query.text, pool, query.allowed)
-        weighted = [(one, fusion.WEIGHTS[one.retriever]) for one in rankings]
-        remembered = corpus.memory.of(connection)
-        found = walk.walk(connection, question, weighted, clause_vectors, query.allowed, remembered)
-        if not corpus.reads_context():
-            return _hits(connection, query.k, found, rankings, matches)
-        in_context = feedback.nearest(connection, query.text, found.chances(), corpus.embed)
-        return _hits(connection, query.k, found, rankings, matches, in_context)
+    if query.vector is None:
+        vector, *_ = made = corpus.embed([query.text, *question.clauses])
+        clause_vectors = made[1:]
+    else:
+        vector, clause_vectors = query.vector, corpus.embed(question.clauses)
+    rankings = [
+        words.bm25(snapshot, query.text, pool, query.allowed, question.frequencies),
+        nearest.search(snapshot, vector, pool, query.allowed),
+    ]
+    matches = words.matches(snapshot, query.text, pool, query.allowed)
+    weighted = [(one, fusion.WEIGHTS[one.retriever]) for one in rankings]
+    found = walk.walk(snapshot, question, weighted, clause_vectors, query.allowed)
+    if not corpus.reads_context():
+        return _hits(snapshot, query.k, found, rankings, matches)
+    in_context = feedback.nearest(snapshot, query.text, found.chances(), corpus.embed)
+    return _hits(snapshot, query.k, found, rankings, matches, in_context)
 
 
 def by_formulas(corpus: Corpus, query: Query, parameters: minirag.Parameters = minirag.DEFAULT_PARAMETERS) -> list[Hit]:
     """Search by MiniRAG's formulas; ``parameters`` are what they leave open."""
     types = corpus.answer_types(query.text)
-    with corpus.read() as connection:
+    with corpus.read() as snapshot:
         vector = corpus.vector_of(query)
-        asked = minirag.Request(take_apart(connection, query.text, corpus.memory.of(connection).counted), vector, types)
-        pool = nearest.search(connection, corpus.chunks, vector, pool_size(query.k), query.allowed)
-        found = minirag.search(connection, corpus.nearest_names(), asked, pool, query.allowed, parameters)
-        fused = fusion.best(connection, fusion.cosines(found.ranking), query.k)
-        loaded = readable.chunks(connection, (one.row for one in fused))
-        return hits.of(loaded, fused, minirag.to_chunks(connection, found, (one.row for one in fused)))
+        asked = minirag.Request(take_apart(snapshot, query.text), vector, types)
+        pool = nearest.search(snapshot, vector, pool_size(query.k), query.allowed)
+        found = minirag.search(snapshot, corpus.embedder(), asked, pool, query.allowed, parameters)
+        fused = fusion.best(snapshot, fusion.cosines(found.ranking), query.k)
+        loaded = snapshot.chunks(one.row for one in fused)
+        return hits.of(loaded, fused, minirag.to_chunks(snapshot, found, (one.row for one in fused)))
 
 
 def _hits(
-    connection: Connection,
+    snapshot: Snapshot,
     k: int,
     found: Walk,
     rankings: Sequence[Ranking],
@@ -95,7 +92,7 @@ def _hits(
     ranks = {row: rank for rank, (row, _) in enumerate(ordered)}
     # What the walk did not come by has a match, and no rank.
     may_be = matched.union(row for row, _ in ordered[: k + len(matched)])
-    ids = chunks.ids(connection, matched - ranks.keys()) if matched else {}
+    ids = snapshot.ids(matched - ranks.keys()) if matched else {}
     best = sorted(may_be, key=lambda row: (-values[row], ranks.get(row, len(ranks)), ids.get(row, "")))[:k]
     chances = {row: found.chance(row) for row in best}
     evidence = dict(chances)
@@ -113,6 +110,5 @@ def _hits(
         )
         for row in best
     ]
-    found.remembered.ahead.texts(connection, best)
     loaded, ways = paths.to_chunks(found, best)
     return hits.of(loaded, fused, ways)

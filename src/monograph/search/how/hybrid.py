@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from monograph.search import fusion, hits, nearest, words
+from monograph.search.frequencies import Frequencies
 from monograph.search.how.dense import Dense
 from monograph.search.how.lexical import Lexical
 from monograph.search.ranking import pool_size
+from monograph.search.snapshot import Snapshot
 from monograph.search.strategy import Corpus, Named, Query
 from monograph.values import Hit, arguments
 
@@ -44,22 +46,22 @@ class Hybrid(Named):
             return Lexical().search(corpus, query)
         if self.alpha == 1:
             return Dense().search(corpus, query)
-        with corpus.read() as connection:
-            known = words.of_question(connection, query.text, corpus.memory.of(connection).counted)
-            return by_both(corpus, query, known, self.alpha)
+        with corpus.read() as snapshot:
+            known = words.of_question(snapshot, query.text)
+            return by_both(corpus, snapshot, query, known, self.alpha)
 
 
-def by_both(corpus: Corpus, query: Query, known: words.Frequencies, alpha: float | None = None) -> list[Hit]:
+def by_both(
+    corpus: Corpus, snapshot: Snapshot, query: Query, known: Frequencies, alpha: float | None = None
+) -> list[Hit]:
     """Search by words and by meaning for a query of whose words the frequencies are known already."""
     pool = pool_size(query.k)
     weights = fusion.WEIGHTS if alpha is None else {"lexical": 1 - alpha, "dense": alpha}
-    with corpus.read() as connection:
-        vector = corpus.vector_of(query)
-        rankings = [
-            words.bm25(connection, query.text, pool, query.allowed, known),
-            nearest.search(connection, corpus.chunks, vector, pool, query.allowed),
-        ]
-        matches = words.matches(connection, query.text, pool, query.allowed)
-        fused = fusion.fuse(rankings, matches, FUSION, weights, query.k)
-        best = fusion.best(connection, fused, query.k)
-        return hits.load(connection, corpus.memory.ahead, best)
+    vector = corpus.vector_of(query)
+    rankings = [
+        words.bm25(snapshot, query.text, pool, query.allowed, known),
+        nearest.search(snapshot, vector, pool, query.allowed),
+    ]
+    matches = words.matches(snapshot, query.text, pool, query.allowed)
+    fused = fusion.fuse(rankings, matches, FUSION, weights, query.k)
+    return hits.load(snapshot, fusion.best(snapshot, fused, query.k))

@@ -17,9 +17,9 @@ class Lexical(Named):
     def search(self, corpus: Corpus, query: Query) -> list[Hit]:
         """Scores are BM25's, above 0, and what a match word for word adds."""
         pool = pool_size(query.k)
-        with corpus.read() as connection:
-            known = words.of_question(connection, query.text, corpus.memory.of(connection).counted)
-            found = words.bm25(connection, query.text, pool, query.allowed, known)
-            matches = words.matches(connection, query.text, pool, query.allowed)
-            best = fusion.best(connection, fusion.alone(found, matches, query.k), query.k)
-            return hits.load(connection, corpus.memory.ahead, best)
+        with corpus.read() as snapshot:
+            known = words.of_question(snapshot, query.text)
+            found = words.bm25(snapshot, query.text, pool, query.allowed, known)
+            matches = words.matches(snapshot, query.text, pool, query.allowed)
+            best = fusion.best(snapshot, fusion.alone(found, matches, query.k), query.k)
+            return hits.load(snapshot, best)

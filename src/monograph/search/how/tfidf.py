@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from monograph.search import fusion, hits, words
+from monograph.search.frequencies import Frequencies
 from monograph.search.ranking import Ranking, ranking
+from monograph.search.snapshot import Snapshot
 from monograph.search.strategy import Corpus, Named, Query
-from monograph.store import readable, terms
-from monograph.store.database import Connection
+from monograph.store import terms
 from monograph.store.settings import OnDemand
 from monograph.values import Hit, arguments
 
@@ -51,28 +52,28 @@ class Tfidf(Named):
 
     def search(self, corpus: Corpus, query: Query) -> list[Hit]:
         """Scores lie in [0, alpha + beta]."""
-        with corpus.read() as connection:
-            known = words.of_question(connection, query.text, corpus.memory.of(connection).counted)
-            found = self._ranking(connection, query, known)
-            return hits.load(connection, corpus.memory.ahead, fusion.best(connection, fusion.alone(found, []), query.k))
+        with corpus.read() as snapshot:
+            known = words.of_question(snapshot, query.text)
+            found = self._ranking(snapshot, query, known)
+            return hits.load(snapshot, fusion.best(snapshot, fusion.alone(found, []), query.k))
 
-    def _ranking(self, connection: Connection, query: Query, known: words.Frequencies) -> Ranking:
+    def _ranking(self, snapshot: Snapshot, query: Query, known: Frequencies) -> Ranking:
         pool = max(CANDIDATES, 4 * query.k)
-        exact = words.word_for_word(connection, "exact", words.codes(query.text), pool, query.allowed)
+        exact = words.word_for_word(snapshot, "exact", words.codes(query.text), pool, query.allowed)
         lifted = dict(zip(exact.rows, exact.scores, strict=True))
-        for row in words.substring(connection, query.text, pool, query.allowed).rows:
+        for row in words.substring(snapshot, query.text, pool, query.allowed).rows:
             lifted[row] = 1.0
-        rows = list(dict.fromkeys([*words.bm25(connection, query.text, pool, query.allowed, known).rows, *lifted]))
-        counts = [Counter(terms.words_of("\n".join(titled))) for titled in readable.titled_texts(connection, rows)]
+        rows = list(dict.fromkeys([*words.bm25(snapshot, query.text, pool, query.allowed, known).rows, *lifted]))
+        counts = [Counter(terms.words_of("\n".join(titled))) for titled in snapshot.titled_texts(rows)]
         asked = Counter(terms.words_of(query.text))
         vocabulary = {word for count in [asked, *counts] for word in count}
-        idf = inverse_document_frequency(terms.document_frequency(connection, vocabulary), known.total)
+        idf = inverse_document_frequency(snapshot.document_frequency(vocabulary), known.total)
         vector = unit_vector(asked, idf)
         scored = [
             (row, self.alpha * _cosine(vector, unit_vector(count, idf)) + self.beta * lifted.get(row, 0.0))
             for row, count in zip(rows, counts, strict=True)
         ]
-        return ranking(connection, "tfidf", scored, query.k)
+        return ranking(snapshot, "tfidf", scored, query.k)
 
 
 def inverse_document_frequency(frequency: Mapping[str, int], total: int) -> dict[str, float]:

@@ -9,17 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from monograph.derive.tokens import count_tokens
-from monograph.search import nearest, summaries
+from monograph.search import nearest
 from monograph.search.ranking import Ranking
 from monograph.search.relevance import of_cosine
+from monograph.search.snapshot import Snapshot
 from monograph.search.strategy import Corpus, Named, Query
-from monograph.store import readable
-from monograph.store import tree as store
-from monograph.store.database import Connection
-from monograph.store.filters import EVERYTHING, Allowed
-from monograph.values import Effort, Float32, Hit, Origin, arguments
-from monograph.vectors.index import EcoVectorIndex
-from monograph.vectors.search import Query as VectorQuery
+from monograph.store.filters import Allowed
+from monograph.values import Float32, Hit, Origin, arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,31 +54,23 @@ class Tree(Named):
         InputError
             If the file has no tree.
         """
-        with corpus.read() as connection:
-            summaries.need_tree(connection)
+        with corpus.read() as snapshot:
+            snapshot.require_tree()
             vector = corpus.vector_of(query)
-            near = nearest.search(connection, corpus.chunks, vector, query.k, query.allowed)
-            over = nearest_summaries(connection, corpus.summaries, vector, query.k, query.allowed)
-            found = _hits(connection, near, over, _chosen(near, over, query.k, self.detail))
+            near = nearest.search(snapshot, vector, query.k, query.allowed)
+            over = nearest_summaries(snapshot, vector, query.k, query.allowed)
+            found = _hits(snapshot, near, over, _chosen(near, over, query.k, self.detail))
         if self.budget is not None:
             found = _within(found, self.budget, self.detail)
         return [replace(one, rank=rank) for rank, one in enumerate(found)]
 
 
-def nearest_summaries(
-    connection: Connection, index: EcoVectorIndex, vector: Float32, k: int, allowed: Allowed
-) -> Ranking:
+def nearest_summaries(snapshot: Snapshot, vector: Float32, k: int, allowed: Allowed) -> Ranking:
     """The k summaries of highest cosine, by node; ties by key, which is a hash of what is summarized."""
     if not vector.any():
         return Ranking("tree", (), ())
-    bits = None if allowed == EVERYTHING else index.allowed(connection, allowed)
-    near = index.search(connection, vector, VectorQuery(k, bits, ties=True))
-    barred = set() if allowed == EVERYTHING else store.barred(connection, allowed)
-    found = store.of_vectors(connection, near.items, barred)
-    scored = [(score, *one) for memo, score in zip(near.items, near.scores, strict=True) for one in found[memo]]
-    best = sorted(scored, key=lambda one: (-one[0], one[2]))[:k]
-    effort = Effort(near.loads, near.compared, near.stopped)
-    return Ranking("tree", tuple(node for _, node, _ in best), tuple(score for score, *_ in best), effort)
+    near = snapshot.nearest_summaries(vector, k, allowed)
+    return Ranking("tree", tuple(node for node, _ in near.scored), tuple(one for _, one in near.scored), near.effort)
 
 
 _Place = tuple[bool, int]
@@ -102,23 +90,24 @@ def _chosen(near: Ranking, over: Ranking, k: int, detail: float | None) -> list[
     return sorted([*places[0], *places[1]], key=lambda one: (-scores[one[0]][one[1]], *one))[:k]
 
 
-def _hits(connection: Connection, near: Ranking, over: Ranking, chosen: list[_Place]) -> list[Hit]:
-    nodes = [over.rows[place] for summary, place in chosen if summary]
-    found = summaries.load(connection, nodes)
-    rows = store.load(connection, nodes)
+def _hits(snapshot: Snapshot, near: Ranking, over: Ranking, chosen: list[_Place]) -> list[Hit]:
+    found = snapshot.summaries([over.rows[place] for summary, place in chosen if summary])
+    wanted = (near.rows[place] for summary, place in chosen if not summary)
+    read = snapshot.chunks(dict.fromkeys([*wanted, *(chunk for _, chunk in found.values())]))
     hits: list[Hit] = []
     for summary, place in chosen:
         ranking = over if summary else near
         row = ranking.rows[place]
-        read = readable.chunks(connection, [rows[row].nearest or 0 if summary else row])
-        if not read or (summary and row not in found):
+        if summary and row not in found:
             continue
-        (one,) = read.values()
+        one = read.get(found[row][1] if summary else row)
+        if one is None:
+            continue
         origin = Origin(ranking.retriever, place, ranking.scores[place], ranking.effort)
         hits.append(
             Hit(
                 one.chunk, ranking.scores[place], len(hits), one.title, one.uri, one.metadata, (origin,),
-                summary=found[row] if summary else None, relevance=of_cosine(ranking.scores[place]),
+                summary=found[row][0] if summary else None, relevance=of_cosine(ranking.scores[place]),
             )
         )  # fmt: skip
     return hits

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from monograph.store import chunks, names, settings
+from monograph.store import chunks, names
 from monograph.store.database import Connection
 
 REMEMBERED = 32_768
-"""Names, and as many chunks, some 200 bytes each; beyond, it starts afresh with the next search."""
+"""Names, and as many chunks, some 200 bytes each; with more, the next search starts afresh."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnownNames:
-    """Of one state of a file: ``heads`` are entities by name, ``keys`` those of names, ``ids`` those of chunks."""
+    """``heads`` are entities by name, ``keys`` those of names, ``ids`` those of chunks."""
 
-    generation: int = -1
     heads: dict[int, int] = field(default_factory=dict)
     keys: dict[int, str] = field(default_factory=dict)
     ids: dict[int, str] = field(default_factory=dict)
@@ -40,16 +39,7 @@ class KnownNames:
         if missing:
             self.ids.update(chunks.ids(connection, missing))
 
-
-class NamesOfFile:
-    """Keeps what is known of a file's names until it changes. Safe for use by many threads."""
-
-    def __init__(self) -> None:
-        self._held = KnownNames()
-
-    def at(self, connection: Connection) -> KnownNames:
-        """What is known of the state that a read transaction sees."""
-        generation, held = settings.generation(connection), self._held
-        if held.generation != generation or max(len(held.keys), len(held.ids)) > REMEMBERED:
-            self._held = held = KnownNames(generation)
-        return held
+    @property
+    def is_full(self) -> bool:
+        """Whether so much is known that it is to be let go."""
+        return max(len(self.keys), len(self.ids)) > REMEMBERED

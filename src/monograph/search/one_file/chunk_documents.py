@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from monograph.search.links import Int64
+from monograph.search.snapshot import NO_DOCUMENT
 from monograph.store import graphs, terms
 from monograph.store.database import Connection
 
@@ -15,9 +16,6 @@ MOST = 1 << 20
 
 LOOKED_UP = 3
 """To look a chunk up takes as long as to read so many in order."""
-
-NONE = -1
-"""In the place of the document of a chunk that is not there."""
 
 
 class ChunkDocuments:
@@ -33,14 +31,14 @@ class ChunkDocuments:
         self._held: Int64 | None = None
 
     def of(self, connection: Connection, rows: Sequence[int]) -> Int64:
-        """The documents of some chunks, (n,); NONE for those that are not there."""
+        """The documents of some chunks, (n,); NO_DOCUMENT for those that are not there."""
         wanted = np.array(rows, dtype=np.int64)
         every = self._every(connection)
         if every is not None and len(wanted) and 0 <= wanted.min() <= wanted.max() < len(every):
             return every[wanted]
         self._asked += len(rows)
         found = graphs.documents_of(connection, rows)
-        return np.array([found.get(row, NONE) for row in rows], dtype=np.int64)
+        return np.array([found.get(row, NO_DOCUMENT) for row in rows], dtype=np.int64)
 
     def _every(self, connection: Connection) -> Int64 | None:
         """The documents of all chunks by row; None as long as they are not read."""
@@ -50,8 +48,8 @@ class ChunkDocuments:
             if self._count <= min(LOOKED_UP * self._asked, MOST):
                 self._count = MOST + 1  # Rows that are far from each other are not read again.
                 rows, documents = (np.array(one, dtype=np.int64) for one in graphs.every_document(connection))
-                if len(rows) and 0 <= rows.min() <= rows.max() < MOST and documents.min() > NONE:
-                    every = np.full(int(rows.max()) + 1, NONE, dtype=np.int64)
+                if len(rows) and 0 <= rows.min() <= rows.max() < MOST and documents.min() > NO_DOCUMENT:
+                    every = np.full(int(rows.max()) + 1, NO_DOCUMENT, dtype=np.int64)
                     every[rows] = documents
                     self._held = every
         return self._held

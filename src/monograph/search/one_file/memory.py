@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
-from monograph.search.chunk_documents import ChunkDocuments
 from monograph.search.leads import Leads
+from monograph.search.one_file.chunk_documents import ChunkDocuments
+from monograph.search.one_file.known_names import KnownNames
+from monograph.search.one_file.name_codes import NameCodes
+from monograph.search.one_file.subject_keys import SubjectKeys
 from monograph.search.start_texts import StartText
-from monograph.search.subject_keys import SubjectKeys
 from monograph.store import settings
 from monograph.store.database import Connection
 from monograph.store.postings import Counted
@@ -76,6 +78,8 @@ class Remembered:
     starts: Kept[StartText] = field(default_factory=lambda: Kept(MOST_STARTS, _is_read))
     subjects: SubjectKeys = field(default_factory=SubjectKeys)
     leads: Kept[Leads] = field(default_factory=lambda: Kept(MOST_ENTITIES))
+    names: KnownNames = field(default_factory=KnownNames)
+    codes: NameCodes = field(default_factory=NameCodes)
 
     @property
     def ahead(self) -> Prefetcher:
@@ -96,4 +100,6 @@ class Memory:
         held = self._held
         if held.generation != generation:
             self._held = held = Remembered(generation, Counted(self.ahead), subjects=SubjectKeys(self.ahead))
+        elif held.names.is_full:
+            self._held = held = replace(held, names=KnownNames())
         return held

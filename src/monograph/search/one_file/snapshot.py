@@ -1,0 +1,210 @@
+"""One file as a search sees it: what is read of it, announced before, and remembered after."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+
+from monograph.graph.build import SEARCHED
+from monograph.search.frequencies import Frequencies, most
+from monograph.search.leads import Known, Leads
+from monograph.search.links import Int64
+from monograph.search.one_file import leads, start_texts, summaries
+from monograph.search.one_file.memory import Memory, Remembered
+from monograph.search.one_file.written_names import written_names
+from monograph.search.snapshot import Nearest, NearName
+from monograph.search.start_texts import StartText
+from monograph.store import graphs, names, postings, readable, settings, terms, vectors
+from monograph.store import tree as stored_tree
+from monograph.store.chunks import Found, titled_extractions
+from monograph.store.database import Connection, Database
+from monograph.store.filters import EVERYTHING, Allowed
+from monograph.store.graphs import Records, SubjectChunk
+from monograph.store.names import NameRow
+from monograph.store.postings import Postings
+from monograph.values import Effort, Float32, Summary
+from monograph.vectors.index import EcoVectorIndex
+from monograph.vectors.search import Bits, Query
+
+_WEIGHTS = terms.Weights(title=1.0, text=1.0)
+
+
+@dataclass(slots=True, eq=False)
+class FileSnapshot:
+    """The state of a file that a read transaction sees: see :class:`monograph.search.snapshot.Snapshot`.
+
+    Parameters
+    ----------
+    connection:
+        In a read transaction.
+    remembered:
+        What was read of this state before.
+    chunk_index, summary_index:
+        The file's vector indexes.
+    """
+
+    connection: Connection
+    remembered: Remembered
+    chunk_index: EcoVectorIndex
+    summary_index: EcoVectorIndex
+    _postings: Postings | None = field(default=None, init=False)
+
+    def frequencies(self, words: Collection[str], small: Collection[str] = ()) -> Frequencies:
+        """Counted in what was read of FTS5's pages, which :meth:`bm25` then ranks by; else by FTS5 itself."""
+        total = terms.count(self.connection)
+        few = {word for word in small if word not in words and word.isascii()}
+        whole = {*words, *small} - few
+        above = int(most(total)) + 1
+        self._postings = postings.read(self.connection, whole, few, above, self.remembered.counted)
+        if self._postings is not None:
+            return Frequencies(total, self._postings.chunks)
+        counted = terms.document_frequency(self.connection, whole)
+        return Frequencies(total, {**counted, **terms.counted(self.connection, few, above)})
+
+    def document_frequency(self, words: Collection[str]) -> dict[str, int]:
+        return terms.document_frequency(self.connection, words)
+
+    def bm25(self, words: Sequence[str], k: int, allowed: Allowed) -> list[tuple[int, float]]:
+        scored = None
+        if self._postings is not None and self._postings.can_rank(words):
+            scored = self._postings.bm25(self.connection, words, k, _WEIGHTS, allowed)
+        return terms.bm25(self.connection, words, k, _WEIGHTS, allowed) if scored is None else scored
+
+    def with_phrase(self, text: str, k: int, allowed: Allowed) -> list[int]:
+        return terms.phrase(self.connection, text, k, allowed)
+
+    def containing(self, text: str, k: int, allowed: Allowed) -> list[int]:
+        return terms.containing(self.connection, text, k, allowed)
+
+    def nearest(self, vector: Float32, k: int, allowed: Allowed, stretch: float = 1.0) -> Nearest:
+        bits = self._bits(self.chunk_index, allowed)
+        near = self.chunk_index.search(self.connection, vector, Query(k, bits, stretch=stretch, ties=True))
+        found = vectors.chunks_of(self.connection, near.items)
+        if bits is not None and any(len(some) > 1 for some in found.values()):
+            # A vector is allowed where one of its chunks is: of several, not all need be.
+            found = vectors.chunks_of(self.connection, near.items, allowed)
+        # Chunks of one text share a vector.
+        pairs = zip(near.items, near.scores, strict=True)
+        scored = [(chunk, score) for memo, score in pairs for chunk in found[memo]]
+        return Nearest(scored, Effort(near.loads, near.compared, near.stopped))
+
+    def vectors(self, chunks: Sequence[int], dimension: int) -> tuple[Int64, Float32]:
+        self.remembered.ahead.vectors(self.connection, chunks)
+        return vectors.of_chunks(self.connection, chunks, dimension)
+
+    def chunks(self, rows: Iterable[int]) -> dict[int, Found]:
+        asked = list(rows)
+        self.remembered.ahead.texts(self.connection, asked)
+        return readable.chunks(self.connection, asked)
+
+    def titled_texts(self, rows: Iterable[int]) -> list[tuple[str, str]]:
+        return readable.titled_texts(self.connection, rows)
+
+    def ids(self, rows: Iterable[int]) -> Mapping[int, str]:
+        self.remembered.names.read_ids(self.connection, rows)
+        return self.remembered.names.ids
+
+    def known(self, keys: Collection[str]) -> dict[str, NameRow]:
+        self.remembered.ahead.keys(self.connection, keys)
+        return names.known(self.connection, keys)
+
+    def called(self, first: Collection[str]) -> list[NameRow]:
+        self.remembered.ahead.called(self.connection, first)
+        return names.called(self.connection, first)
+
+    def subjects_among(self, names: Collection[int]) -> set[int]:
+        return graphs.are_subjects(self.connection, names)
+
+    def names(self, rows: Collection[int]) -> dict[int, NameRow]:
+        return names.load(self.connection, rows)
+
+    def members(self, heads: Collection[int]) -> dict[int, list[NameRow]]:
+        self.remembered.ahead.leads(self.connection, heads)
+        return names.members(self.connection, heads)
+
+    def entities(self, names: Iterable[int]) -> tuple[Mapping[int, int], Mapping[int, str]]:
+        known = self.remembered.names
+        known.read(self.connection, names)
+        return known.heads, known.keys
+
+    def names_like(self, vectors: Float32, k: int) -> list[list[NearName]]:
+        return self.remembered.codes.nearest(self.connection, vectors, k)
+
+    def has_graph(self) -> bool:
+        stored = settings.load_model(self.connection, settings.StoredExtractor)
+        return stored is not None and stored.graph in SEARCHED
+
+    def words_in(self, chunks: Sequence[int]) -> tuple[Int64, list[bytes]]:
+        self.remembered.ahead.graphs(self.connection, chunks)
+        documents = self.remembered.documents.of(self.connection, chunks)
+        return documents, self.remembered.words.get(chunks, lambda rows: graphs.words(self.connection, rows))
+
+    def titled_extractions(self, chunks: Collection[int]) -> dict[int, tuple[int, str]]:
+        self.remembered.ahead.titles(self.connection, chunks)
+        return titled_extractions(self.connection, chunks)
+
+    def starts(self, chunks: Sequence[int]) -> list[StartText]:
+        self.remembered.ahead.starts(self.connection, chunks)
+        subjects = self.remembered.subjects
+        return self.remembered.starts.get(chunks, lambda rows: start_texts.read(self.connection, rows, subjects))
+
+    def leads(self, heads: Sequence[int], known: Known, allowed: Allowed) -> list[Leads]:
+        def read(some: Sequence[int]) -> dict[int, Leads]:
+            self.remembered.ahead.leads(self.connection, some)
+            return leads.read(self.connection, some, known, allowed)
+
+        return self.remembered.leads.get(heads, read) if allowed == EVERYTHING else list(read(heads).values())
+
+    def subject_chunks(self, names: Collection[int], allowed: Allowed) -> list[SubjectChunk]:
+        return graphs.subject_chunks(self.connection, names, allowed)
+
+    def naming(self, chunks: Sequence[int], names: Collection[int]) -> list[tuple[int, int]]:
+        return graphs.that_name(self.connection, chunks, names)
+
+    def mentions(self, names: Collection[int], allowed: Allowed) -> dict[int, list[int]]:
+        return graphs.mentions(self.connection, names, allowed)
+
+    def linked(self, chunks: Collection[int]) -> dict[int, tuple[Records, Records]]:
+        return graphs.linked(self.connection, chunks)
+
+    def descriptions(self, chunks: Iterable[int]) -> dict[int, list[str]]:
+        values = graphs.extraction_values(self.connection, chunks)
+        return {row: readable.descriptions(self.connection, row, value) for row, value in values.items()}
+
+    def written_names(
+        self, where: Mapping[int, int], known: Mapping[int, NameRow], texts: Mapping[int, tuple[str, str]]
+    ) -> dict[int, tuple[str, str]]:
+        return written_names(self.connection, where, known, texts)
+
+    def require_tree(self) -> None:
+        summaries.need_tree(self.connection)
+
+    def nearest_summaries(self, vector: Float32, k: int, allowed: Allowed) -> Nearest:
+        bits = self._bits(self.summary_index, allowed)
+        near = self.summary_index.search(self.connection, vector, Query(k, bits, ties=True))
+        barred = set() if allowed == EVERYTHING else stored_tree.barred(self.connection, allowed)
+        found = stored_tree.of_vectors(self.connection, near.items, barred)
+        scored = [(score, *one) for memo, score in zip(near.items, near.scores, strict=True) for one in found[memo]]
+        best = sorted(scored, key=lambda one: (-one[0], one[2]))[:k]
+        return Nearest([(node, score) for score, node, _ in best], Effort(near.loads, near.compared, near.stopped))
+
+    def summaries(self, nodes: Sequence[int]) -> dict[int, tuple[Summary, int]]:
+        rows = stored_tree.load(self.connection, nodes)
+        return {node: (one, rows[node].nearest or 0) for node, one in summaries.load(self.connection, nodes).items()}
+
+    def _bits(self, index: EcoVectorIndex, allowed: Allowed) -> Bits | None:
+        return None if allowed == EVERYTHING else index.allowed(self.connection, allowed)
+
+
+def reader(
+    database: Database, memory: Memory, chunk_index: EcoVectorIndex, summary_index: EcoVectorIndex
+) -> Callable[[], AbstractContextManager[FileSnapshot]]:
+    """What begins a read transaction of a file, and gives what a search sees in it."""
+
+    @contextmanager
+    def read() -> Iterator[FileSnapshot]:
+        with database.read() as connection:
+            yield FileSnapshot(connection, memory.of(connection), chunk_index, summary_index)
+
+    return read

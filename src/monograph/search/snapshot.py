@@ -1,0 +1,200 @@
+"""What a search reads of the corpus: the port behind which a file stands, or many files that answer as one.
+
+Whatever is looked up is asked for all at once, since it may have a way to go; and it is asked by rows, which are
+numbers that the snapshot gives. What it reads ahead or remembers is its own affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from monograph.search.frequencies import Frequencies
+from monograph.search.leads import Known, Leads
+from monograph.search.links import Int64
+from monograph.search.start_texts import StartText
+from monograph.store.chunks import Found
+from monograph.store.filters import Allowed
+from monograph.store.graphs import Records, SubjectChunk
+from monograph.store.names import NameRow
+from monograph.values import Effort, Float32, Summary
+
+NO_DOCUMENT = -1
+"""In the place of the document of a chunk that is not there."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nearest:
+    """(row, cosine) of what lies nearest to a vector, all that ties with the last too; and what the search took."""
+
+    scored: Sequence[tuple[int, float]]
+    effort: Effort | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NearName:
+    """A name by its row, and the estimated cosine of its embedding, in [-1, 1]."""
+
+    name: int
+    cosine: float
+
+
+class Snapshot(Protocol):
+    """One state of a corpus, as long as a search goes on. Rows that are not there are left out of what is given.
+
+    ``allowed`` tells which chunks may be found, or be passed on the way.
+    """
+
+    # Words: folded ones, as monograph.store.terms.words_of gives them.
+
+    def frequencies(self, words: Collection[str], small: Collection[str] = ()) -> Frequencies:
+        """Of some words, and of others that name nothing, which are counted until they are common."""
+        ...
+
+    def document_frequency(self, words: Collection[str]) -> dict[str, int]:
+        """In how many chunks each of very many words stands; those that stand in none are left out."""
+        ...
+
+    def bm25(self, words: Sequence[str], k: int, allowed: Allowed) -> list[tuple[int, float]]:
+        """(row, score) of the k best chunks that have any of some words, and of all that tie with the last.
+
+        By FTS5's BM25 (k1 = 1.2, b = 0.75) over title and text.
+        """
+        ...
+
+    def with_phrase(self, text: str, k: int, allowed: Allowed) -> list[int]:
+        """At most k chunks that have the words of a text one after the other."""
+        ...
+
+    def containing(self, text: str, k: int, allowed: Allowed) -> list[int]:
+        """At most k chunks that may have a folded text somewhere within."""
+        ...
+
+    # Meaning.
+
+    def nearest(self, vector: Float32, k: int, allowed: Allowed, stretch: float = 1.0) -> Nearest:
+        """The k chunks of highest cosine to a vector (dimension,) that is not zero; more where several share a vector.
+
+        ``stretch`` is a factor on the window of the search's stop condition.
+        """
+        ...
+
+    def vectors(self, chunks: Sequence[int], dimension: int) -> tuple[Int64, Float32]:
+        """(rows of those of some chunks that have a vector, their vectors (n, dimension))."""
+        ...
+
+    # Texts.
+
+    def chunks(self, rows: Iterable[int]) -> dict[int, Found]:
+        """Chunks by row, in the order asked for; what cannot be read is left out, and warned of."""
+        ...
+
+    def titled_texts(self, rows: Iterable[int]) -> list[tuple[str, str]]:
+        """(title of the document, text) of chunks in the order asked for; empty for one that cannot be read."""
+        ...
+
+    def ids(self, rows: Iterable[int]) -> Mapping[int, str]:
+        """The ids of chunks by row, and maybe of others."""
+        ...
+
+    # Names.
+
+    def known(self, keys: Collection[str]) -> dict[str, NameRow]:
+        """The names in use among some keys, by key."""
+        ...
+
+    def called(self, first: Collection[str]) -> list[NameRow]:
+        """Persons that some first names call, where each calls one alone."""
+        ...
+
+    def subjects_among(self, names: Collection[int]) -> set[int]:
+        """Those of some names that a document is about."""
+        ...
+
+    def names(self, rows: Collection[int]) -> dict[int, NameRow]:
+        """Names by row."""
+        ...
+
+    def members(self, heads: Collection[int]) -> dict[int, list[NameRow]]:
+        """All names in use of entities, by the row of their head, which comes first; the others in order of key."""
+        ...
+
+    def entities(self, names: Iterable[int]) -> tuple[Mapping[int, int], Mapping[int, str]]:
+        """(the entity of each of some names, the key of each name and entity) by row, and maybe of others."""
+        ...
+
+    def names_like(self, vectors: Float32, k: int) -> list[list[NearName]]:
+        """The names in use nearest to each of some vectors (n, dimension), at most k, nearest first, ties by key.
+
+        A vector without a direction is near nothing, nor is a name that is not embedded.
+        """
+        ...
+
+    # The graph.
+
+    def has_graph(self) -> bool:
+        """Whether there is a graph to walk along."""
+        ...
+
+    def words_in(self, chunks: Sequence[int]) -> tuple[Int64, list[bytes]]:
+        """(the document of each of some chunks, NO_DOCUMENT where it is not there; hashes of its words, packed)."""
+        ...
+
+    def titled_extractions(self, chunks: Collection[int]) -> dict[int, tuple[int, str]]:
+        """What tells whether chunks say the same, by row: (what was extracted, as a number; the document's title)."""
+        ...
+
+    def starts(self, chunks: Sequence[int]) -> list[StartText]:
+        """The texts of chunks that are there, with the names in them, in an order that hangs on the chunks alone."""
+        ...
+
+    def leads(self, heads: Sequence[int], known: Known, allowed: Allowed) -> list[Leads]:
+        """Where each of some entities leads."""
+        ...
+
+    def subject_chunks(self, names: Collection[int], allowed: Allowed) -> list[SubjectChunk]:
+        """The first chunks of the documents that are about some names, by their place in the document, ties by id."""
+        ...
+
+    def naming(self, chunks: Sequence[int], names: Collection[int]) -> list[tuple[int, int]]:
+        """(name, chunk) for those of some chunks that name any of some names."""
+        ...
+
+    def mentions(self, names: Collection[int], allowed: Allowed) -> dict[int, list[int]]:
+        """The chunks that name each of some names, ascending."""
+        ...
+
+    def linked(self, chunks: Collection[int]) -> dict[int, tuple[Records, Records]]:
+        """(names, links) of chunks, records of monograph.store.graphs.NAMED and LINKED, by row."""
+        ...
+
+    def descriptions(self, chunks: Iterable[int]) -> dict[int, list[str]]:
+        """What a model wrote of what it found in chunks, by row, for those of which anything was found."""
+        ...
+
+    def written_names(
+        self, where: Mapping[int, int], known: Mapping[int, NameRow], texts: Mapping[int, tuple[str, str]]
+    ) -> dict[int, tuple[str, str]]:
+        """(entity id, name as it is written) of names, each looked for in one chunk, by row.
+
+        ``known`` are names, and ``texts`` titles and texts of chunks, that were read before.
+        """
+        ...
+
+    # The tree of summaries.
+
+    def require_tree(self) -> None:
+        """Raise InputError where there is none."""
+        ...
+
+    def nearest_summaries(self, vector: Float32, k: int, allowed: Allowed) -> Nearest:
+        """The k summaries of highest cosine to a vector that is not zero, by node; ties by key, a hash of its sources.
+
+        Only those are there that stand over nothing that is not allowed.
+        """
+        ...
+
+    def summaries(self, nodes: Sequence[int]) -> dict[int, tuple[Summary, int]]:
+        """Summaries by node, each with the chunk under it that lies nearest to it; none that cannot be read."""
+        ...
