@@ -20,6 +20,7 @@ import graph_rivals
 from graph_costs import build, edit, query
 from graph_files import CACHE, SETS, UNTITLED, Faithful, Results, dataset, fresh, made, opened, questions, unresolved
 from graph_languages import languages
+from graph_twins import twins
 from machine import SHARED, console, run_sections
 from monograph import Monograph
 from monograph.derive.embed import StaticEmbedder
@@ -233,7 +234,8 @@ def _our_steps(url: str, documents: Sequence[Document]) -> Iterator[tuple[str, s
 
 
 SECTIONS: dict[str, Callable[[argparse.Namespace], Results]] = {
-    one.__name__: one for one in (recall, languages, ablations, contextual, sensitivity, build, query, edit, model)
+    one.__name__: one
+    for one in (recall, twins, languages, ablations, contextual, sensitivity, build, query, edit, model)
 }
 
 
