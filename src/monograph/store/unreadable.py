@@ -25,6 +25,8 @@ _NOT_AS_MADE = (
     "no column named",
     "already exists",
     "duplicate column",
+    "malformed JSON",
+    "JSON cannot hold BLOB values",
 )
 _SHADOWS = ("words_", "trigrams_", "sqlite_")
 _JSON = (("documents", "metadata"), ("documents", "sections"), ("chunks", "metadata"), ("chunks", "merged"))
@@ -63,7 +65,10 @@ def let_go(error: BaseException) -> None:
 
 
 def is_contradicted(error: Exception) -> bool:
-    """Whether SQLite was asked for what the file does not allow: to store a row twice, to read a table that is not."""
+    """Whether SQLite was asked for what the file does not allow: to store a row twice, to read a table that is not.
+
+    Or to read rows whose numbers, as other rows have them, are none.
+    """
     name = encryption.name_of(error)
     return name.startswith("SQLITE_CONSTRAINT") or any(one in str(error) for one in _NOT_AS_MADE)
 

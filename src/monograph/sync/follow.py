@@ -81,8 +81,8 @@ def plan_failed(database: Database) -> Plan:
         path = text_to_path(known[name].path(uri))
         try:
             state = path.stat()
-        except OSError:
-            continue  # The next sync sees that it is gone.
+        except (OSError, ValueError):
+            continue  # The next sync sees that it is gone, or that its place is none.
         if path.is_file():
             changes.append(Change("changed", uri, name, state.st_size, state.st_mtime_ns))
     used = tuple(known[name] for name in dict.fromkeys(one.root for one in changes))
