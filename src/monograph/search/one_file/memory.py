@@ -20,7 +20,7 @@ from monograph.store.prefetch import Prefetcher
 _Value = TypeVar("_Value")
 
 MOST_CHUNKS = 16_384
-"""Chunks whose words are kept: of passages about 5 MB."""
+"""Chunks whose words are kept, and as many whose titles are: of passages about 7 MB."""
 
 MOST_STARTS = 2_048
 MOST_ENTITIES = 8_192
@@ -69,12 +69,16 @@ def _is_read(text: StartText) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Remembered:
-    """What was read of one state of a file; ``leads`` of entities where nothing is filtered."""
+    """What was read of one state of a file.
+
+    ``told`` is (row, extraction, title) of chunks; ``leads`` are those of entities where nothing is filtered.
+    """
 
     generation: int = -1
     counted: Counted = field(default_factory=Counted)
     documents: ChunkDocuments = field(default_factory=ChunkDocuments)
     words: Kept[bytes] = field(default_factory=lambda: Kept(MOST_CHUNKS))
+    told: Kept[tuple[int, int, str]] = field(default_factory=lambda: Kept(MOST_CHUNKS))
     starts: Kept[StartText] = field(default_factory=lambda: Kept(MOST_STARTS, _is_read))
     subjects: SubjectKeys = field(default_factory=SubjectKeys)
     leads: Kept[Leads] = field(default_factory=lambda: Kept(MOST_ENTITIES))

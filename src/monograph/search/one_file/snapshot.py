@@ -141,8 +141,11 @@ class FileSnapshot:
         return documents, self.remembered.words.get(chunks, lambda rows: graphs.words(self.connection, rows))
 
     def titled_extractions(self, chunks: Collection[int]) -> dict[int, tuple[int, str]]:
-        self.remembered.ahead.titles(self.connection, chunks)
-        return titled_extractions(self.connection, chunks)
+        def read(rows: list[int]) -> dict[int, tuple[int, int, str]]:
+            self.remembered.ahead.titles(self.connection, rows)
+            return {row: (row, *told) for row, told in titled_extractions(self.connection, rows).items()}
+
+        return {row: (memo, title) for row, memo, title in self.remembered.told.get(list(chunks), read)}
 
     def starts(self, chunks: Sequence[int]) -> list[StartText]:
         self.remembered.ahead.starts(self.connection, chunks)
