@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import struct
+import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import suppress
@@ -18,16 +19,8 @@ UNDECODABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticErr
 
 _NOT_UTF8 = re.compile(r"Could not decode to UTF-8 column '(?P<column>[^']*)'")
 _OF_FTS = ("invalid fts5 file format", "vtable constructor failed", "malformed inverted index", "no such fts5 table")
-_NOT_AS_MADE = (
-    "no such rowid",
-    "no such table",
-    "no such column",
-    "no column named",
-    "already exists",
-    "duplicate column",
-    "malformed JSON",
-    "JSON cannot hold BLOB values",
-)
+_CONTRADICTED = ("SQLITE_CONSTRAINT", "SQLITE_ERROR", "SQLITE_MISMATCH", "SQLITE_TOOBIG")
+_CALLED = {*sys.stdlib_module_names, "numpy"}
 _SHADOWS = ("words_", "trigrams_", "sqlite_")
 _JSON = (("documents", "metadata"), ("documents", "sections"), ("chunks", "metadata"), ("chunks", "merged"))
 TEXTS = (
@@ -44,11 +37,12 @@ def damaged(path: Path | str, fault: str) -> DamagedFile:
 
 
 def is_own(error: BaseException) -> bool:
-    """Whether an error comes from this package, and not from what is plugged in."""
-    name = ""
-    for frame, _ in traceback.walk_tb(error.__traceback__):
-        name = str(frame.f_globals.get("__name__", ""))
-    return name.partition(".")[0] in ("monograph", "json", "numpy")
+    """Whether an error comes from this package, or from what it calls, and not from what is plugged in."""
+    names = [
+        str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        for frame, _ in traceback.walk_tb(error.__traceback__)
+    ]
+    return next((name for name in reversed(names) if name not in _CALLED), "") == "monograph"
 
 
 def let_go(error: BaseException) -> None:
@@ -65,12 +59,8 @@ def let_go(error: BaseException) -> None:
 
 
 def is_contradicted(error: Exception) -> bool:
-    """Whether SQLite was asked for what the file does not allow: to store a row twice, to read a table that is not.
-
-    Or to read rows whose numbers, as other rows have them, are none.
-    """
-    name = encryption.name_of(error)
-    return name.startswith("SQLITE_CONSTRAINT") or any(one in str(error) for one in _NOT_AS_MADE)
+    """Whether SQLite was asked for what the file may not allow: a table that is not there, a sum that overflows."""
+    return encryption.name_of(error).startswith(_CONTRADICTED)
 
 
 def is_undecodable(error: Exception) -> bool:
