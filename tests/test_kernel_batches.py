@@ -115,7 +115,7 @@ def test_a_batch_goes_as_each_alone(
             single = Going.begun(one, arena, query, asked)
             while (came := single.course.run(step)) not in {kernel.ENOUGH, kernel.ALL}:
                 if came != kernel.PAUSED:
-                    single.course.load(given_.bodies[came])
+                    single.course.bring({came: given_.bodies[came]})
             alone.append((came, single.found()))
         together = [Going.begun(one, arena, query, asked) for query in vectors]
         ends: dict[int, int] = {}
@@ -126,7 +126,7 @@ def test_a_batch_goes_as_each_alone(
                     ends[place] = came
                 elif came != kernel.PAUSED:
                     assert came not in keep
-                    together[place].course.load(given_.bodies[came])
+                    together[place].course.bring({came: given_.bodies[came]})
         assert [(ends[place], single.found()) for place, single in enumerate(together)] == alone
         told.append(alone)
     assert all(one == told[0] for one in told)
@@ -150,7 +150,7 @@ def test_batches_share_an_arena_that_grows(threads: int | None) -> None:
                 if came >= 0 and came % 2:
                     arena.keep(came, given_.bodies[came])
                 elif came >= 0:
-                    one.load(given_.bodies[came])
+                    one.bring({came: given_.bodies[came]})
             going = [one for one, came in zip(going, states, strict=True) if came >= 0]
         for one in courses:
             missing = one.rank_by_value(10, [])

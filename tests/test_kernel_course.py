@@ -100,6 +100,7 @@ def arena_of(one: Implementation, given_: Made, kept: set[int]) -> Any:
     most=st.sampled_from([1, 6, NEVER]),
     filtered=st.booleans(),
     step=st.sampled_from([1, 3, NEVER]),
+    brought=st.sampled_from([1, 2, 7]),
 )
 def test_all_go_the_same_way(
     seed: int,
@@ -116,6 +117,7 @@ def test_all_go_the_same_way(
     most: int,
     filtered: bool,
     step: int,
+    brought: int,
 ) -> None:
     given_ = made(seed, n, clusters, metric, precision)
     random = np.random.default_rng(seed)
@@ -130,13 +132,17 @@ def test_all_go_the_same_way(
             arena, given_.query, scores, ids, k, np.array(weights, dtype=np.float64), epsilon, window, most, bits
         )
         history: list[Any] = []
+        some: list[int] = []
         while (came := course.run(step)) not in {kernel.ENOUGH, kernel.ALL}:
             if came != kernel.PAUSED:
                 assert came not in keep
-                assert course.ahead(4)[0] == came
-                course.load(given_.bodies[came])
+                assert course.spent() == some  # Each came to its turn before another was wanted.
+                some = course.ahead(brought)
+                assert some[0] == came
+                course.bring({name: given_.bodies[name] for name in reversed(some)})
             history.append((came, course.ranks(), course.firsts(), course.loads, ids[: course.filled].tolist()))
         found = scores[: course.filled].tolist()
+        assert course.spent() == some[: len(course.spent())]
         history.append((came, course.loads, course.compared, ids[: course.filled].tolist(), found))
         lacking = course.rank_by_value(5, [])
         history.append(lacking)
@@ -177,6 +183,22 @@ def test_a_whole_course_finds_what_scans_find(precision: Precision) -> None:
     assert (pool.ids.tolist(), pool.scores.tolist()) == (best.ids.tolist(), best.scores.tolist())
 
 
+def test_what_is_brought_changes_nothing_but_who_waits() -> None:
+    given_ = made(9, 300, 60, "cosine", "bits2")
+    rule = kernel.Rule(np.ones(10), 0.0, 6, NEVER)
+
+    def gone(size: int) -> tuple[list[int], list[float], list[int], int, int]:
+        pool = kernel.Pool(20)
+        course = kernel.Course(kernel.Arena(given_.centroids), given_.query, pool, 10, rule)
+        while (came := course.run()) not in {kernel.ENOUGH, kernel.ALL}:
+            course.bring({name: given_.bodies[name] for name in course.ahead(size)})
+        return pool.ids.tolist(), pool.scores.tolist(), course.firsts, course.compared, came
+
+    alone = gone(1)
+    assert 6 < len(alone[2]) < 60
+    assert all(gone(size) == alone for size in (2, 5, 60))
+
+
 def test_many_threads_go_while_more_is_kept() -> None:
     given_ = made(6, 300, 60, "cosine", "bits2")
     rule = kernel.Rule(np.ones(10), 0.0, 4, NEVER)
@@ -189,7 +211,7 @@ def test_many_threads_go_while_more_is_kept() -> None:
             if place % 2:
                 arena.keep(came, given_.bodies[came])
             else:
-                course.load(given_.bodies[came])
+                course.bring({came: given_.bodies[came]})
         missing = course.rank_by_value(10, [])
         arena.remember([given_.by_value[memo] for memo in missing])
         assert not missing or course.rank_by_value(10, []) == []
@@ -228,6 +250,24 @@ def test_damage_is_told_alike() -> None:
         for piece in (None, [1], bodies[0]):
             with pytest.raises(TypeError):
                 arena.keep(name, piece)
+        scores, ids = np.zeros(4, dtype=np.float32), np.zeros(4, dtype=np.int64)
+        course = one.course(arena, given_.query, scores, ids, 3, np.ones(3), 0.0, NEVER, NEVER, None)
+        first, second, *_ = course.ahead(5)
+        wrongly: list[Any] = [None, [first], {first: None}, {first: [1]}, {first: bodies[0]}]
+        for given_wrongly in wrongly:
+            with pytest.raises(TypeError):
+                course.bring(given_wrongly)
+        with pytest.raises(ValueError, match="there is no cluster 9999"):
+            course.bring({first: given_.bodies[first], 9999: bodies})
+        assert course.run(NEVER) == first
+        # It is looked at when its turn comes.
+        cut = [body[:-1] for body in given_.bodies[second]]
+        course.bring({first: given_.bodies[first], second: cut})
+        with pytest.raises(RuntimeError, match="damaged: "):
+            course.run(NEVER)
+        assert (course.loads, course.spent()) == (1, [first])
+        course.bring({second: given_.bodies[second]})
+        assert course.run(NEVER) not in {first, second}
     with pytest.raises(kernel.DamagedBytes, match="checksum"):
         kernel.Arena(given_.centroids).keep(name, spoiled)
 

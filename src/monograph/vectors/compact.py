@@ -22,6 +22,8 @@ AHEAD = 16
 """Clusters that are announced together before the first of them is read."""
 READ_ON = 4
 """For so many clusters that a search has loaded, one more is read with the next one."""
+TOGETHER_READ = 32
+"""Clusters that are read together, at most."""
 FOREVER = 1 << 62
 Came: TypeAlias = Literal["enough", "all"]
 
@@ -44,8 +46,8 @@ class CompactSearch:
     __slots__ = (
         "_announced",
         "_arena",
+        "_brought",
         "_connection",
-        "_fetched",
         "_how",
         "_memory",
         "_query",
@@ -65,7 +67,7 @@ class CompactSearch:
         self._space, self.asked = state.space, asked
         self._arena = memory.arena(state)
         self._announced, self._ranked = 0, False
-        self._fetched: dict[int, list[bytes]] = {}
+        self._brought: dict[int, list[bytes]] = {}
         rule = rule_of(how.stop, query.k)
         self.step = 1 if rule is None else FOREVER
         """Loads after which it is asked whether they are enough; the course asks itself where it can."""
@@ -90,44 +92,45 @@ class CompactSearch:
             self.rank()
         return self.came
 
-    def proceed(self, state: int, read: dict[int, list[bytes] | None]) -> None:
-        """Do what the course cannot: load the cluster that it wants, ask a condition of one's own.
+    def proceed(self, state: int, read: dict[int, list[bytes]]) -> None:
+        """Do what the course cannot: read the cluster that it wants and some that come next, ask a condition of one's own.
 
         Parameters
         ----------
         state:
             What the course came to.
         read:
-            Clusters that others have read in the same round; what is read is put among them. Those in the arena by now
-            are None.
+            Clusters that others have read in the same round; what is read is put among them.
         """
-        if state in {kernel.ENOUGH, kernel.ALL}:
-            self.came = "enough" if state == kernel.ENOUGH else "all"
-            return
-        if state != kernel.PAUSED:
-            if state not in read:
-                read[state] = self._read(state)
-            bodies = read[state]
-            if bodies is None:
-                return
-            self.course.load(bodies)
-        if self.step != FOREVER:
+        if state == kernel.PAUSED:
             self.search.loads.append(self.course.ranks)
             if self.search.pool.filled >= self._query.k and self._how.stop.after(self.search.loads):
                 self.came = "enough"
+            return
+        self._keep()
+        if state in {kernel.ENOUGH, kernel.ALL}:
+            self.came = "enough" if state == kernel.ENOUGH else "all"
+        else:
+            self._bring(state, read)
 
-    def _read(self, cluster: int) -> list[bytes] | None:
-        """The bodies of a cluster; None where they are in the arena from now on."""
-        if cluster not in self._fetched:
-            loads = self.course.loads
-            # A search that has come far goes on for a while: a share of what it has loaded is read at once.
-            following = self.course.ahead(min(AHEAD, loads // READ_ON))
-            if loads + len(following) >= self._announced:
-                self._memory.ahead.clusters(self._connection, [cluster, *self.course.ahead(AHEAD + len(following))])
-                self._announced = loads + AHEAD + len(following)
-            self._fetched = store.bodies_of(self._connection, [cluster, *following])
-        bodies = self._fetched.pop(cluster)
-        return None if self._memory.keep(self._arena, cluster, bodies) else bodies
+    def _keep(self) -> None:
+        """Keep in memory what was searched of the clusters that were brought, as far as there is room."""
+        if self._brought and self._memory.has_room(self._arena):
+            for name in self.course.spent:
+                self._memory.keep(self._arena, name, self._brought[name])
+        self._brought = {}
+
+    def _bring(self, cluster: int, read: dict[int, list[bytes]]) -> None:
+        """Bring the cluster that is wanted to the course, and some that come next."""
+        loads = self.course.loads
+        # A search that has come far goes on for a while: a share of what it has loaded is read at once.
+        some = self.course.ahead(max(1, min(TOGETHER_READ, loads // READ_ON)))
+        if loads + len(some) > self._announced:
+            self._memory.ahead.clusters(self._connection, self.course.ahead(AHEAD + len(some)))
+            self._announced = loads + AHEAD + len(some)
+        read.update(store.bodies_of(self._connection, [name for name in some if name not in read]))
+        self._brought = {name: read[name] for name in some}
+        self.course.bring(self._brought)
 
     def rank(self) -> None:
         """Tell what it took, and bring what was found into the order of codes by value."""
@@ -188,7 +191,7 @@ def _go_on(searches: Sequence[CompactSearch]) -> list[tuple[CompactSearch, int]]
 def _run(searches: Sequence[CompactSearch], states: Sequence[tuple[CompactSearch, int]]) -> None:
     """Run searches to their ends, from what they came to first."""
     while states:
-        read: dict[int, list[bytes] | None] = {}
+        read: dict[int, list[bytes]] = {}
         for one, state in states:
             one.proceed(state, read)
         states = _go_on(searches)

@@ -127,6 +127,10 @@ class Memory:
                 held = self._arena = (state.version, kernel.Arena(state.centroids.body))
             return held[1]
 
+    def has_room(self, arena: kernel.Arena) -> bool:
+        """Whether anything more may be kept."""
+        return arena.size < self._cache_bytes
+
     def keep(self, arena: kernel.Arena, cluster: int, bodies: list[bytes]) -> bool:
         """Keep a cluster if there is room for it; whether it is in the arena now."""
         some = arena.size + sum(map(len, bodies)) <= self._cache_bytes

@@ -70,7 +70,7 @@ class Followed:
         while (came := course.run(end - course.loads)) not in {kernel.ENOUGH, kernel.ALL, kernel.PAUSED}:
             bodies = store.bodies(self._connection, came)
             if self._arena.size >= KEPT_BYTES or not self._arena.keep(came, bodies, KEPT_BYTES):
-                course.load(bodies)
+                course.bring({came: bodies})
 
 
 def _up_to(ends: Sequence[int], found: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], ...]:

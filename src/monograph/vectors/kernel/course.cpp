@@ -59,10 +59,21 @@ std::int64_t Course::run(std::int64_t most) {
         if (at >= arena_.centroids().n) return ALL;
         if (most-- <= 0) return PAUSED;
         order(at + 2);
-        const Held *held = arena_.cluster(static_cast<std::size_t>(order_[at].row));
-        if (!held) return arena_.centroids().id(static_cast<std::size_t>(order_[at].row));
-        load(*held, at + 1 < order_.size() ? arena_.cluster(static_cast<std::size_t>(order_[at + 1].row)) : nullptr);
+        const auto place = static_cast<std::size_t>(order_[at].row);
+        if (const Held *held = arena_.cluster(place)) {
+            load(*held, at + 1 < order_.size() ? arena_.cluster(static_cast<std::size_t>(order_[at + 1].row)) : nullptr);
+            continue;
+        }
+        const auto brought = brought_.find(place);
+        if (brought == brought_.end()) return arena_.centroids().id(place);
+        load(brought->second);
+        spent.push_back(arena_.centroids().id(place));
     }
+}
+
+void Course::bring(std::unordered_map<std::size_t, Parts> clusters) {
+    brought_ = std::move(clusters);
+    spent.clear();
 }
 
 void Course::load(const Held &held, const Held *next) {
@@ -72,7 +83,7 @@ void Course::load(const Held &held, const Held *next) {
     told();
 }
 
-void Course::load(const std::vector<std::pair<const void *, std::size_t>> &bodies) {
+void Course::load(const Parts &bodies) {
     std::fill(pool.fresh.begin(), pool.fresh.end(), std::uint8_t{0});
     for (const auto &[data, size] : bodies) {
         const Body body(data, size, true);
@@ -118,7 +129,7 @@ std::vector<std::int64_t> Course::ranks() const {
     return found;
 }
 
-std::vector<std::int64_t> Course::rank_by_value(std::size_t most, const std::vector<std::pair<const void *, std::size_t>> &bodies) {
+std::vector<std::int64_t> Course::rank_by_value(std::size_t most, const Parts &bodies) {
     std::vector<float> scores(pool.filled);
     std::vector<std::uint8_t> known(pool.filled);
     std::size_t count = arena_.by_value(query_, pool.ids, pool.filled, scores.data(), known.data());

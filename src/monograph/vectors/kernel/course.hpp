@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "arena.hpp"
@@ -16,26 +18,30 @@ struct Rule {
     std::int64_t window, most;
 };
 
+// A cluster as it is stored, part by part.
+using Parts = std::vector<std::pair<const void *, std::size_t>>;
+
 class Course {
   public:
     enum : std::int64_t { ENOUGH = -1, ALL = -2, PAUSED = -3 };
 
     Course(const Arena &arena, const float *query, const Pool &pool, std::size_t k, Rule rule, const Bitmap &allowed);
 
-    // Goes on for so many loads; returns why it came to an end, or which cluster it wants that the arena does not hold.
+    // Goes on for so many loads; returns why it came to an end, or which cluster it wants that is neither in the arena nor was brought.
     std::int64_t run(std::int64_t loads);
-    // Searches the cluster that was wanted.
-    void load(const std::vector<std::pair<const void *, std::size_t>> &bodies);
+    // Clusters by their places, to be searched when their turn comes. Those that were brought before are let go.
+    void bring(std::unordered_map<std::size_t, Parts> clusters);
     // Which clusters that the arena does not hold come next.
     std::vector<std::int64_t> ahead(std::size_t count);
     std::vector<std::int64_t> ranks() const;
     // Brings the pool into the order of scores by value, of which as many stay as are asked for; what is neither
     // remembered nor among the bodies is told, and nothing is changed then.
-    std::vector<std::int64_t> rank_by_value(std::size_t most, const std::vector<std::pair<const void *, std::size_t>> &bodies);
+    std::vector<std::int64_t> rank_by_value(std::size_t most, const Parts &bodies);
 
     std::int64_t loads = 0;
     std::size_t compared = 0;
     Pool pool;
+    std::vector<std::int64_t> spent;  // Names of what was searched of the clusters that were brought last.
     std::vector<std::int64_t> firsts; // The best rank at which each load brought a new result; k where it brought none.
 
   private:
@@ -43,6 +49,7 @@ class Course {
     void order(std::size_t count);
     void told();
     void load(const Held &held, const Held *next);
+    void load(const Parts &bodies);
 
     const Arena &arena_;
     std::size_t k_;
@@ -51,6 +58,7 @@ class Course {
     Query query_;
     std::vector<float> scores_; // Of all centroids.
     std::vector<Scored> order_; // Places of the nearest centroids, as far as they were asked for.
+    std::unordered_map<std::size_t, Parts> brought_;
     std::int64_t idle_ = 0;
     bool enough_ = false;
 };

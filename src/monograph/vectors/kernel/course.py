@@ -134,19 +134,41 @@ class Course:
 
         Returns
         -------
-        ENOUGH, ALL (every cluster was searched), PAUSED, or which cluster is wanted that the arena does not hold.
+        ENOUGH, ALL (every cluster was searched), PAUSED, or which cluster is wanted that is neither in the arena nor
+        was brought.
+
+        Raises
+        ------
+        DamagedBytes
+            If one that was brought is not what was written. It is looked at when its turn comes.
         """
-        state: int = self._course.run(loads)
+        try:
+            state: int = self._course.run(loads)
+        except KERNEL_ERRORS as error:
+            raise ours(error, "run", SEARCHED) from None
         self._pool.filled = self._course.filled
         return state
 
-    def load(self, bodies: list[bytes]) -> None:
-        """Search the cluster that is wanted, whose parts these are; raises as :meth:`Arena.keep`."""
+    def bring(self, clusters: dict[int, list[bytes]]) -> None:
+        """Clusters by their numbers, all parts of each, to be searched when their turn comes.
+
+        Those that were brought before are let go.
+
+        Raises
+        ------
+        InputError
+            If there is no cluster of that number.
+        """
         try:
-            self._course.load(bodies)
+            self._course.bring(clusters)
         except KERNEL_ERRORS as error:
-            raise ours(error, "load", SEARCHED) from None
-        self._pool.filled = self._course.filled
+            raise ours(error, "bring", "a dict of lists of bytes", clusters) from None
+
+    @property
+    def spent(self) -> list[int]:
+        """Which of the clusters that were brought last were searched, in their order."""
+        found: list[int] = self._course.spent()
+        return found
 
     def ahead(self, count: int) -> list[int]:
         """Which of the next clusters the arena does not hold."""

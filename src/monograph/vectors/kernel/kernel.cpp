@@ -190,13 +190,12 @@ nb::tuple encode(const Matrix &vectors, const Bits &centre, float scale, std::in
 
 // ------------------------------------------------------------------------------------------------------------- arenas
 
-using Pieces = std::vector<std::pair<const void *, std::size_t>>;
 constexpr std::size_t FEW = 64;
 using Weights = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // Bytes of a list, which holds them for as long as they are looked at.
-Pieces pieces_of(const nb::list &given) {
-    Pieces pieces;
+Parts pieces_of(const nb::list &given) {
+    Parts pieces;
     for (nb::handle one : given) {
         const auto held = must<nb::bytes>(one);
         pieces.emplace_back(held.data(), held.size());
@@ -223,6 +222,7 @@ struct HeldCourse {
     Floats scores;
     Ids ids;
     nb::object allowed;
+    std::vector<nb::bytes> brought;
     Course course;
 
     HeldCourse(const nb::object &held, const Vector &query, const Floats &given, const Ids &rows, std::int64_t k, const Weights &weights, double epsilon,
@@ -233,14 +233,23 @@ struct HeldCourse {
         nb::gil_scoped_release released;
         return course.run(loads);
     }
-    void load(const nb::list &bodies) {
-        const Pieces pieces = pieces_of(bodies);
-        nb::gil_scoped_release released;
-        course.load(pieces);
+    void bring(const nb::dict &clusters) {
+        const Arena &held = nb::cast<HeldArena &>(arena).arena;
+        std::unordered_map<std::size_t, Parts> places;
+        std::vector<nb::bytes> bytes;
+        for (auto [name, bodies] : clusters) {
+            Parts &parts = places[held.place_of(must<std::int64_t>(name))];
+            for (nb::handle one : must<nb::list>(bodies)) {
+                const nb::bytes &body = bytes.emplace_back(must<nb::bytes>(one));
+                parts.emplace_back(body.data(), body.size());
+            }
+        }
+        course.bring(std::move(places));
+        brought.swap(bytes);
     }
     std::vector<std::int64_t> rank_by_value(std::int64_t most, const nb::list &bodies) {
         if (most < 0) throw nb::value_error("most is below 0");
-        const Pieces pieces = pieces_of(bodies);
+        const Parts pieces = pieces_of(bodies);
         // A microsecond or two: threads that were woken for it would find the lock taken again.
         std::optional<nb::gil_scoped_release> released;
         if (course.pool.filled > FEW || pieces.size() > FEW) released.emplace();
@@ -713,7 +722,8 @@ void bind_arenas(nb::module_ &module) {
              nb::arg("arena"), nb::arg("query").noconvert(), nb::arg("scores").noconvert(), nb::arg("ids").noconvert(), nb::arg("k"), nb::arg("weights").noconvert(),
              nb::arg("epsilon"), nb::arg("window"), nb::arg("most"), nb::arg("allowed").none())
         .def("run", &HeldCourse::run, nb::arg("loads"), "See monograph.vectors.kernel.Course.")
-        .def("load", &HeldCourse::load, nb::arg("bodies"), "See monograph.vectors.kernel.Course.")
+        .def("bring", &HeldCourse::bring, nb::arg("clusters"), "See monograph.vectors.kernel.Course.")
+        .def("spent", [](const HeldCourse &held) { return held.course.spent; }, "See monograph.vectors.kernel.Course.")
         .def("ahead", [](HeldCourse &held, std::size_t count) { return held.course.ahead(count); }, nb::arg("count"), "See monograph.vectors.kernel.Course.")
         .def("ranks", [](const HeldCourse &held) { return held.course.ranks(); }, "See monograph.vectors.kernel.Course.")
         .def("firsts", [](const HeldCourse &held) { return held.course.firsts; }, "See monograph.vectors.kernel.Course.")

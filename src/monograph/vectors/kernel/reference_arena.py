@@ -40,8 +40,7 @@ class Arena:
 
     def keep(self, cluster: int, bodies: list[bytes], most: int = MOST_BYTES) -> bool:
         """See :meth:`monograph.vectors.kernel.Arena.keep`."""
-        if cluster not in self.centroids.ids:
-            raise ValueError(f"there is no cluster {cluster}")
+        self.require(cluster)
         held = [self.compact(body) for body in _bytes(bodies)]
         if cluster not in self._clusters:
             size = self.size + sum(map(len, bodies))
@@ -49,6 +48,11 @@ class Arena:
                 return False
             self._clusters[cluster], self.size = held, size
         return True
+
+    def require(self, cluster: int) -> None:
+        """There must be a cluster of that number."""
+        if cluster not in self.centroids.ids:
+            raise ValueError(f"there is no cluster {cluster}")
 
     def remember(self, bodies: list[bytes]) -> None:
         """See :meth:`monograph.vectors.kernel.Arena.remember`."""
@@ -107,6 +111,8 @@ class Course:
         self._order: list[int] = arena.centroids.ids[order].tolist()
         self._ranks: tuple[int, ...] = ()
         self._firsts: list[int] = []
+        self._brought: dict[int, list[bytes]] = {}
+        self._spent: list[int] = []
         self._idle = 0
         self._enough = False
         self.filled = self.loads = self.compared = 0
@@ -121,14 +127,27 @@ class Course:
             loads -= 1
             name = self._order[self.loads]
             held = self._arena.cluster(name)
-            if held is None:
+            if held is not None:
+                self._search(held)
+            elif name in self._brought:
+                self._search([self._arena.compact(body) for body in self._brought[name]])
+                self._spent.append(name)
+            else:
                 return name
-            self._search(held)
         return ENOUGH
 
-    def load(self, bodies: list[bytes]) -> None:
-        """See :meth:`monograph.vectors.kernel.Course.load`."""
-        self._search([self._arena.compact(body) for body in _bytes(bodies)])
+    def bring(self, clusters: dict[int, list[bytes]]) -> None:
+        """See :meth:`monograph.vectors.kernel.Course.bring`."""
+        if not isinstance(clusters, dict):
+            raise TypeError("clusters must be a dict of lists of bytes")
+        for name, bodies in clusters.items():
+            self._arena.require(name)
+            _bytes(bodies)
+        self._brought, self._spent = dict(clusters), []
+
+    def spent(self) -> list[int]:
+        """See :meth:`monograph.vectors.kernel.Course.spent`."""
+        return list(self._spent)
 
     def _search(self, bodies: Sequence[Body]) -> None:
         pool = Pool(self._scores, self._ids, self.filled)
