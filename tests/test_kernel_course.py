@@ -133,6 +133,7 @@ def test_all_go_the_same_way(
         )
         history: list[Any] = []
         some: list[int] = []
+        sure: list[int] = []
         while (came := course.run(step)) not in {kernel.ENOUGH, kernel.ALL}:
             if came != kernel.PAUSED:
                 assert came not in keep
@@ -141,6 +142,10 @@ def test_all_go_the_same_way(
                 assert some[0] == came
                 course.bring({name: given_.bodies[name] for name in reversed(some)})
             history.append((came, course.ranks(), course.firsts(), course.loads, ids[: course.filled].tolist()))
+            sure.append(course.loads + course.sure())
+        assert came == kernel.ALL or all(loads <= course.loads for loads in sure)
+        assert course.sure() == 0 or came == kernel.ALL
+        history.append(sure)
         found = scores[: course.filled].tolist()
         assert course.spent() == some[: len(course.spent())]
         history.append((came, course.loads, course.compared, ids[: course.filled].tolist(), found))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -38,6 +39,9 @@ NUMBERS = "(SELECT number FROM vector_indexes)"
 """What rows of the file's indexes have for their space."""
 OF_NONE = f"space NOT IN {NUMBERS}"
 """Whether a row is of no index."""
+
+_BODIES = "SELECT part, body FROM json_each(?) AS j CROSS JOIN parts ON part = j.value"
+"""Row by row as they are asked for. IN sorts first, BETWEEN looks at the row behind: in a page that nobody announced."""
 
 Int64 = npt.NDArray[np.int64]
 
@@ -195,19 +199,15 @@ def resize(connection: Connection, cluster: int, size: Size) -> None:
 
 def bodies(connection: Connection, cluster: int) -> list[bytes]:
     """What a cluster holds: what was folded, then what came since; empty where there is neither."""
-    # Not by BETWEEN, which looks at the row behind them too: it often lies in another page, that nobody announced.
-    found = connection.execute(
-        "SELECT body FROM parts WHERE part IN (?, ?) ORDER BY part", (2 * cluster, 2 * cluster + 1)
-    ).fetchall()
-    return [body for (body,) in found]
+    return [body for _, body in connection.execute(_BODIES, (f"[{2 * cluster},{2 * cluster + 1}]",)).fetchall()]
 
 
 def bodies_of(connection: Connection, some: Sequence[int]) -> dict[int, list[bytes]]:
     """What each of some clusters holds, as :func:`bodies` tells it."""
     found: dict[int, list[bytes]] = {cluster: [] for cluster in some}
-    parts = [2 * cluster + place for cluster in found for place in (0, 1)]
-    for part, body in sorted(select(connection, "SELECT part, body FROM parts WHERE part IN", parts)):
-        found[part // 2].append(body)
+    asked = json.dumps([part for cluster in sorted(found) for part in (2 * cluster, 2 * cluster + 1)])
+    for part, body in connection.execute(_BODIES, (asked,)).fetchall():
+        found[part >> 1].append(body)
     return found
 
 

@@ -22,7 +22,7 @@ AHEAD = 16
 """Clusters that are announced together before the first of them is read."""
 READ_ON = 4
 """For so many clusters that a search has loaded, one more is read with the next one."""
-TOGETHER_READ = 32
+READ_TOGETHER = 64
 """Clusters that are read together, at most."""
 FOREVER = 1 << 62
 Came: TypeAlias = Literal["enough", "all"]
@@ -93,7 +93,7 @@ class CompactSearch:
         return self.came
 
     def proceed(self, state: int, read: dict[int, list[bytes]]) -> None:
-        """Do what the course cannot: read the cluster that it wants and some that come next, ask a condition of one's own.
+        """Do what the course cannot: read the clusters that it wants next; ask a condition of one's own.
 
         Parameters
         ----------
@@ -123,8 +123,10 @@ class CompactSearch:
     def _bring(self, cluster: int, read: dict[int, list[bytes]]) -> None:
         """Bring the cluster that is wanted to the course, and some that come next."""
         loads = self.course.loads
-        # A search that has come far goes on for a while: a share of what it has loaded is read at once.
-        some = self.course.ahead(max(1, min(TOGETHER_READ, loads // READ_ON)))
+        # A search that has come far goes on for a while: a share of what it has loaded is read at once, or all that it
+        # is sure to want.
+        sure = self.course.sure if self.step == FOREVER else 1
+        some = self.course.ahead(min(READ_TOGETHER, max(sure, loads // READ_ON)))
         if loads + len(some) > self._announced:
             self._memory.ahead.clusters(self._connection, self.course.ahead(AHEAD + len(some)))
             self._announced = loads + AHEAD + len(some)

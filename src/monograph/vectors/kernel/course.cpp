@@ -122,6 +122,11 @@ std::vector<std::int64_t> Course::ahead(std::size_t count) {
     return names;
 }
 
+std::int64_t Course::sure() const {
+    if (enough_) return 0;
+    return std::max<std::int64_t>(1, std::min(rule_.window - idle_, rule_.most - loads));
+}
+
 std::vector<std::int64_t> Course::ranks() const {
     std::vector<std::int64_t> found;
     for (std::size_t rank = 0; rank < std::min(k_, pool.filled); ++rank)

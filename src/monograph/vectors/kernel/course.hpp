@@ -34,6 +34,8 @@ class Course {
     // Which clusters that the arena does not hold come next.
     std::vector<std::int64_t> ahead(std::size_t count);
     std::vector<std::int64_t> ranks() const;
+    // So many loads follow at least, whatever they bring, if there are so many clusters.
+    std::int64_t sure() const;
     // Brings the pool into the order of scores by value, of which as many stay as are asked for; what is neither
     // remembered nor among the bodies is told, and nothing is changed then.
     std::vector<std::int64_t> rank_by_value(std::size_t most, const Parts &bodies);

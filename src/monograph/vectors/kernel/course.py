@@ -175,6 +175,11 @@ class Course:
         names: list[int] = self._course.ahead(count)
         return names
 
+    @property
+    def sure(self) -> int:
+        """So many loads follow at least, whatever they bring, if there are so many clusters."""
+        return int(self._course.sure())
+
     def rank_by_value(self, most: int, bodies: list[bytes]) -> list[int]:
         """Put what was found into the order of scores by value, of which the best stay.
 

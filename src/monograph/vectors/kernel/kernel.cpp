@@ -725,6 +725,7 @@ void bind_arenas(nb::module_ &module) {
         .def("bring", &HeldCourse::bring, nb::arg("clusters"), "See monograph.vectors.kernel.Course.")
         .def("spent", [](const HeldCourse &held) { return held.course.spent; }, "See monograph.vectors.kernel.Course.")
         .def("ahead", [](HeldCourse &held, std::size_t count) { return held.course.ahead(count); }, nb::arg("count"), "See monograph.vectors.kernel.Course.")
+        .def("sure", [](const HeldCourse &held) { return held.course.sure(); }, "See monograph.vectors.kernel.Course.")
         .def("ranks", [](const HeldCourse &held) { return held.course.ranks(); }, "See monograph.vectors.kernel.Course.")
         .def("firsts", [](const HeldCourse &held) { return held.course.firsts; }, "See monograph.vectors.kernel.Course.")
         .def("rank_by_value", &HeldCourse::rank_by_value, nb::arg("most"), nb::arg("bodies"), "See monograph.vectors.kernel.Course.")

@@ -168,6 +168,10 @@ class Course:
         """See :meth:`monograph.vectors.kernel.Course.ahead`."""
         return [name for name in self._order[self.loads : self.loads + count] if self._arena.cluster(name) is None]
 
+    def sure(self) -> int:
+        """See :attr:`monograph.vectors.kernel.Course.sure`."""
+        return 0 if self._enough else max(1, min(self._window - self._idle, self._most - self.loads))
+
     def ranks(self) -> list[int]:
         """See :meth:`monograph.vectors.kernel.Course.ranks`."""
         return list(self._ranks)
