@@ -7,6 +7,7 @@ import sqlite3
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,8 @@ pytestmark = pytest.mark.skipif(compiled is None, reason="nothing was compiled h
 
 VOCABULARY = [*"abcdefgh", "alpha", "alphabet", "alps", "бета", "東京", "x" * 40, "12", "2024"]
 WEIGHTS = [terms.Weights(), terms.Weights(title=2.5, text=0.3)]
+
+ALL = 1 << 40
 
 texts = st.one_of(
     st.lists(st.sampled_from(VOCABULARY), max_size=12).map(" ".join),
@@ -131,6 +134,77 @@ def test_the_same_as_fts5_where_words_fill_many_pages() -> None:
         for most in (1, 500, 20_000):
             held_against_fts5(connection, ["a", "alps", "2024"], 10, most)
         assert connection.execute("SELECT count(*) FROM words_data").fetchone()[0] > 500
+
+
+def uneven(rows: int, seed: int) -> Iterator[tuple[int, str, str]]:
+    """Texts of words of which some are in half of all, most in few, and one now and then in one text many times."""
+    chance = random.Random(seed)
+    words = [f"w{at}" for at in range(400)]
+    weights = [1 / (at + 3) for at in range(400)]
+    row = 0
+    for _ in range(rows):
+        row += chance.choice([1, 1, 1, 2, 700 if chance.random() < 0.01 else 1])
+        text = chance.choices(
+            words, weights, k=chance.choice([3, 20, 30, 40, 90, 1_500 if chance.random() < 0.02 else 9])
+        )
+        if chance.random() < 0.05:
+            text += [chance.choice(words)] * chance.choice([5, 14, 15, 16, 40, 300])
+        title = chance.choices(words, weights, k=chance.choice([0, 0, 2, 18]))
+        yield row, " ".join(title), " ".join(text)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_same_as_fts5_where_most_of_what_is_common_is_passed_over(seed: int) -> None:
+    chance = random.Random(seed)
+    with index(4_050, 4) as connection:
+        every = uneven(12_000, seed)
+        while some := list(islice(every, 4_000)):
+            play(connection, [("add", some)])
+        counted = postings.Counted()
+        for asked, k in [
+            ([f"w{at}" for at in chance.sample(range(chance.choice([12, 400])), 5)], k) for k in (1, 7, 60)
+        ]:
+            numbers = terms.document_frequency(connection, asked)
+            rarest_first = sorted(numbers, key=lambda word: numbers[word])
+            for words_asked in (rarest_first, rarest_first[::-1]):
+                for weights in WEIGHTS:
+                    wanted = sorted(terms.bm25(connection, words_asked, k, weights, EVERYTHING))
+                    for known in (None, counted, counted):
+                        read = postings.read(connection, words_asked, (), ALL, known)
+                        assert read is not None
+                        assert read.chunks == numbers
+                        found = read.bm25(connection, words_asked, k, weights, EVERYTHING)
+                        assert found is not None
+                        assert sorted(found) == wanted
+
+
+def test_what_was_read_of_words_is_kept_within_bounds() -> None:
+    with index(4_050, 4) as connection:
+        play(connection, [("add", list(uneven(3_000, 5)))])
+        counted = postings.Counted()
+        assert counted.kept is not None
+        asked = [f"w{at}" for at in range(60)]
+        first = postings.read(connection, asked, (), ALL, counted)
+        assert first is not None
+        connection.execute("UPDATE words_data SET block = x'' WHERE id > 10")
+        again = postings.read(connection, asked[::-1], (), ALL, counted)
+        assert again is not None
+        assert (again.chunks, again.whole) == (first.chunks, first.whole)
+        few = postings.read(connection, [], asked, 5, counted)
+        assert few is not None
+        assert few.chunks == {word: min(number, 5) for word, number in first.chunks.items()}
+        size = counted.kept.size
+        small = postings.Counted()
+        small.kept = compiled.Kept(size // 3)
+        assert postings.read(connection, asked, (), ALL, small) is None  # Of a page there is nothing left.
+        assert small.kept.size == 0
+    with index(4_050, 4) as connection:
+        play(connection, [("add", list(uneven(3_000, 5)))])
+        for begin in (0, 20, 40, 0):
+            some = postings.read(connection, asked[begin : begin + 20], (), ALL, small)
+            assert some is not None
+            assert some.chunks == {word: first.chunks[word] for word in asked[begin : begin + 20]}
+            assert 0 < small.kept.size <= size // 3
 
 
 def test_a_filter_leaves_what_it_allows_in_order(tmp_path: Path) -> None:

@@ -31,6 +31,8 @@ _GROWTH = 8
 _MOST_COUNTED = 16_384
 _MOST_BLOCKS = 1_024
 """Of lengths of chunks: 4 MB."""
+_MOST_KEPT = 32 << 20
+"""Bytes of words' postings: three a chunk that has the word."""
 _IS_ONE_WORD = re.compile("[0-9a-z\u0430-\u044f\u3041-\u3096\u30a1-\u30fa\u3400-\u4db5\u4e00-\u9fa5\uac00-\ud7a3]+")
 """Folded words that the tokenizer takes as they are; it may cut or change others."""
 
@@ -97,10 +99,12 @@ class Counted:
         self.ahead = ahead or Prefetcher()
         self.exact: dict[str, int] = {}
         self.common: set[str] = set()
-        self._lengths: dict[int, bytes] = {}
+        self._lengths: dict[int, tuple[int, bytes, int]] = {}
+        self.kept = None if compiled is None else compiled.Kept(_MOST_KEPT)
+        """Postings of the words that were asked for last."""
 
-    def lengths_of(self, connection: Connection, blocks: Sequence[int]) -> list[tuple[int, bytes]]:
-        """Lengths of chunks as :func:`monograph.store.lengths.of_blocks` tells them."""
+    def lengths_of(self, connection: Connection, blocks: Sequence[int]) -> list[tuple[int, bytes, int]]:
+        """Lengths of chunks as :func:`monograph.store.lengths.of_blocks` tells them, and the least of each block."""
         held = self._lengths
         missing = [block for block in blocks if block not in held]
         if len(held) + len(missing) > _MOST_BLOCKS:
@@ -108,8 +112,10 @@ class Counted:
             self._lengths = held = {}
             missing = list(blocks)
         self.ahead.lengths(connection, missing)
-        held.update(lengths.of_blocks(connection, missing))
-        return [(block, held[block]) for block in blocks if block in held]
+        if compiled is not None:
+            for block, counts in lengths.of_blocks(connection, missing):
+                held[block] = block, counts, compiled.shortest(counts)
+        return [held[block] for block in blocks if block in held]
 
     def learn(self, exact: Mapping[str, int], common: Collection[str]) -> None:
         """Words that were counted. When there are too many, all that were there are let go."""
@@ -137,28 +143,32 @@ def read(
     -------
     None where nothing could be compiled, or the pages are not as they are known here.
     """
-    if compiled is None:
+    held = counted or Counted()
+    if compiled is None or held.kept is None:
         return None
     version, totals, layout = connection.execute(_HEAD).fetchone()
     sums = _totals(totals) if isinstance(totals, bytes) else None
     if version != _VERSION or sums is None or not isinstance(layout, bytes):
         return None
-    held = counted or Counted()
     chunks = {word: held.exact[word] for word in words if held.exact.get(word, -1) >= most}
     chunks.update((word, most) for word in few if word not in words and word in held.common)
     asked = sorted({*words, *few}.difference(chunks))
     limits = [most if word in few and word not in words else _ALL for word in asked]
-    known = compiled.Words(layout, asked, limits)
+    known = compiled.Words(layout, asked, limits, held.kept)
     if not known.known:
         return None
-    held.ahead.terms(connection, asked, known.segments)
-    first = connection.execute(_FIRST_PAGES, (json.dumps(asked, ensure_ascii=False), known.segments)).fetchall()
+    missing = known.missing
+    held.ahead.terms(connection, missing, known.segments)
+    first = []
+    if missing:
+        first = connection.execute(_FIRST_PAGES, (json.dumps(missing, ensure_ascii=False), known.segments)).fetchall()
     pages = known.begin(first)
     while pages:
         held.ahead.words(connection, pages)
         pages = known.read(connection.execute(_PAGES, (pages,)).fetchall())
     if pages is None:
         return None
+    known.keep(held.kept)
     whole = {word: number for word, number, limit in zip(asked, known.count, limits, strict=True) if number < limit}
     common = [word for word in asked if word not in whole]
     held.learn({word: number for word, number in whole.items() if number >= most}, common)

@@ -1,7 +1,10 @@
 #include "best.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
+#include <memory>
 
 namespace monograph {
 
@@ -16,14 +19,6 @@ double inverse_document_frequency(double rows, double with) {
     return value <= 0.0 ? LEAST_IDF : value;
 }
 
-// How often a word stands there, as FTS5 adds it up: one after the other.
-double frequency(const Posting &one, const Asked &asked) {
-    double sum = 0.0;
-    for (std::uint32_t time = 0; time < one.title; ++time) sum += asked.in_title;
-    for (std::uint32_t time = 0; time < one.text; ++time) sum += asked.in_text;
-    return sum;
-}
-
 bool is_better(const Scored &left, const Scored &right) {
     return left.score != right.score ? left.score > right.score : left.row < right.row;
 }
@@ -33,6 +28,7 @@ class Pool {
   public:
     explicit Pool(std::size_t k) : k(k), room(2 * k + SPARE) {}
 
+    double lowest() const { return least; }
     bool may_enter(double score) const { return score >= least; }
 
     void add(Scored one) {
@@ -62,33 +58,136 @@ class Pool {
     std::vector<Scored> held;
 };
 
+// What a word of weight 1 counts by how often it stands in a chunk and by the chunk's length; what comes often is computed once.
+class Shares {
+  public:
+    explicit Shares(const Asked &asked) : asked(asked), is_plain(asked.in_title == 1.0 && asked.in_text == 1.0) {}
+
+    static std::uint16_t words_at(const unsigned char *length) { return static_cast<std::uint16_t>(length[0] | length[1] << 8); }
+
+    // Of a word that stands in the text alone, so often; 0 where that is not known yet.
+    double known(std::uint8_t often, std::uint16_t words) const {
+        const std::size_t number = static_cast<std::uint8_t>(often - 1);
+        return number < OFTEN && words < LONG ? shares[number][words] : 0.0;
+    }
+
+    // Below 0 where the length is not known.
+    double of(Times times, std::uint16_t words) {
+        if (!words || words == Lengths::NOT_TOLD) return -1.0;
+        double often = 0.0; // As FTS5 adds it up: one after the other.
+        for (std::uint16_t time = 0; time < times.title; ++time) often += asked.in_title;
+        for (std::uint16_t time = 0; time < times.text; ++time) often += asked.in_text;
+        const double found = share(often, norm(words));
+        if (is_plain && !times.title && times.text <= OFTEN && words < LONG) shares[times.text - 1][words] = found;
+        return found;
+    }
+
+    // No share of a word that stands so often in a chunk of so many words or more is above this.
+    double at_most(std::uint32_t times, std::uint16_t words) const {
+        return share(static_cast<double>(times) * std::max(asked.in_title, asked.in_text), norm(words));
+    }
+    bool can_bound() const { return asked.in_title >= 0.0 && asked.in_text >= 0.0; }
+
+  private:
+    static constexpr std::size_t OFTEN = 4, LONG = 1'024;
+
+    double norm(std::uint16_t words) const { return K1 * (1 - B + B * static_cast<double>(words) / (asked.words / asked.rows)); }
+    static double share(double often, double norm) { return (often * (K1 + 1.0)) / (often + norm); }
+
+    const Asked &asked;
+    bool is_plain;
+    double shares[OFTEN][LONG] = {};
+};
+
+// What a question's word has in one block.
+struct Span {
+    const ByBlock *word;
+    std::size_t begin, end;
+    std::uint32_t most;
+    double weight;
+};
+
 // The scores of a block's chunks.
 class Block {
   public:
-    bool add(const unsigned char *lengths, std::size_t at, double weight, double often, const Asked &asked) {
-        double &norm = norms[at];
-        if (norm == 0.0) {
-            const std::uint16_t length = static_cast<std::uint16_t>(lengths[2 * at] | lengths[2 * at + 1] << 8);
-            if (!length || length == Lengths::NOT_TOLD) return false;
-            norm = K1 * (1 - B + B * static_cast<double>(length) / (asked.words / asked.rows));
-            scores[at] = 0.0;
-            touched.push_back(static_cast<std::uint16_t>(at));
+    explicit Block(Shares &shares) : shares(shares) {}
+
+    // Adds what a word counts in each of its chunks; false where a length is not known.
+    bool add(const Span &span, const unsigned char *lengths) {
+        const std::uint16_t *const places = span.word->places();
+        const std::uint8_t *const in_text = span.word->in_text();
+        for (std::size_t at = span.begin; at < span.end; ++at) {
+            const std::uint16_t place = places[at], words = Shares::words_at(lengths + 2 * static_cast<std::size_t>(place));
+            const double share = shares.known(in_text[at], words);
+            if (share == 0.0) {
+                if (!add_one(span, lengths, at)) return false;
+                continue;
+            }
+            add_to(place, span.weight * share);
         }
-        scores[at] += weight * ((often * (K1 + 1.0)) / (often + norm));
         return true;
     }
 
-    template <class Take> void give(Take take) {
-        for (const std::uint16_t at : touched) {
-            take(at, scores[at]);
-            norms[at] = 0.0;
+    // The same, of some chunks alone: each is looked up.
+    bool add_to(const std::vector<std::uint16_t> &some, const Span &span, const unsigned char *lengths) {
+        const std::uint16_t *const places = span.word->places();
+        std::size_t at = span.begin;
+        for (const std::uint16_t place : some) {
+            at = static_cast<std::size_t>(std::lower_bound(places + at, places + span.end, place) - places);
+            if (at == span.end) return true;
+            if (places[at] == place && !add_one(span, lengths, at)) return false;
         }
-        touched.clear();
+        return true;
     }
 
+    // Chunks whose score is at least so high, ascending. Which those are nobody foretells: nothing branches on it.
+    void gather(double least, std::vector<std::uint16_t> &found) const {
+        found.resize(Lengths::ROWS);
+        std::size_t count = 0;
+        for (std::size_t word = 0; word < WORDS; ++word)
+            for (std::uint64_t left = seen[word]; left; left &= left - 1) {
+                const std::size_t at = 64 * word + static_cast<std::size_t>(std::countr_zero(left));
+                found[count] = static_cast<std::uint16_t>(at);
+                count += scores[at] >= least;
+            }
+        found.resize(count);
+    }
+
+    // Leaves of some chunks those whose score is at least so high.
+    void leave(double least, std::vector<std::uint16_t> &some) const {
+        std::size_t count = 0;
+        for (const std::uint16_t at : some) {
+            some[count] = at;
+            count += scores[at] >= least;
+        }
+        some.resize(count);
+    }
+
+    double score(std::uint16_t at) const { return scores[at]; }
+
+    void clear() { std::fill_n(seen, WORDS, 0); }
+
   private:
-    double norms[Lengths::ROWS] = {}, scores[Lengths::ROWS];
-    std::vector<std::uint16_t> touched;
+    static constexpr std::size_t WORDS = (Lengths::ROWS + 63) / 64;
+
+    bool add_one(const Span &span, const unsigned char *lengths, std::size_t at) {
+        const std::uint16_t place = span.word->places()[at];
+        const double share = shares.of(span.word->times(at), Shares::words_at(lengths + 2 * static_cast<std::size_t>(place)));
+        if (share < 0.0) return false;
+        add_to(place, span.weight * share);
+        return true;
+    }
+
+    void add_to(std::uint16_t place, double score) {
+        std::uint64_t &some = seen[place / 64];
+        const std::uint64_t one = std::uint64_t{1} << place % 64;
+        scores[place] = (some & one ? scores[place] : 0.0) + score;
+        some |= one;
+    }
+
+    Shares &shares;
+    double scores[64 * WORDS] = {}; // Of what was seen.
+    std::uint64_t seen[WORDS] = {};
 };
 
 } // namespace
@@ -97,43 +196,87 @@ void Lengths::sort() {
     std::sort(blocks.begin(), blocks.end(), [](const Block &left, const Block &right) { return left.number < right.number; });
 }
 
-const unsigned char *Lengths::of_block(std::int64_t block) const {
+const Lengths::Block *Lengths::of_block(std::int64_t block) const {
     const auto found =
         std::lower_bound(blocks.begin(), blocks.end(), block, [](const Block &one, std::int64_t number) { return one.number < number; });
-    return found == blocks.end() || found->number != block || found->each.size() != 2 * ROWS ? nullptr : found->each.data();
+    return found == blocks.end() || found->number != block || found->each.size() != 2 * ROWS ? nullptr : &*found;
 }
 
-std::optional<std::vector<Scored>> best(const std::vector<const std::vector<Posting> *> &words, const Lengths &lengths, const Asked &asked,
+void Lengths::fetch_after(const Block *one) const {
+#if defined(__GNUC__)
+    if (one == &blocks.back()) return;
+    for (std::size_t at = 0; at < 2 * ROWS; at += 64) __builtin_prefetch(one[1].each.data() + at, 0, 2);
+#else
+    (void)one;
+#endif
+}
+
+std::uint16_t Lengths::shortest(Page two_bytes_each) {
+    std::uint16_t least = NOT_TOLD;
+    for (std::size_t at = 0; at + 1 < two_bytes_each.size(); at += 2) {
+        // Of a row that has none it is 0: less one it is more than any.
+        least = std::min(least, static_cast<std::uint16_t>((two_bytes_each[at] | two_bytes_each[at + 1] << 8) - 1));
+    }
+    return static_cast<std::uint16_t>(least + 1);
+}
+
+std::optional<std::vector<Scored>> best(const std::vector<const ByBlock *> &words, const Lengths &lengths, const Asked &asked,
                                         std::optional<std::span<const std::int64_t>> among) {
     struct Cursor {
-        const Posting *at, *end;
+        const ByBlock *word;
+        std::size_t part;
         double weight;
     };
-    constexpr auto ROWS = static_cast<std::int64_t>(Lengths::ROWS);
+    constexpr std::size_t LOOKED_UP = 8; // A chunk is looked up among the postings of a block in the time in which so many are gone over.
     std::vector<Cursor> cursors;
-    for (const auto *one : words) {
-        const double weight = inverse_document_frequency(asked.rows, static_cast<double>(one->size()));
-        cursors.push_back({one->data(), one->data() + one->size(), weight});
-    }
+    for (const auto *one : words) cursors.push_back({one, 0, inverse_document_frequency(asked.rows, static_cast<double>(one->size()))});
     Pool pool(asked.k);
-    Block block;
+    const auto shares = std::make_unique<Shares>(asked);
+    const auto block = std::make_unique<Block>(*shares);
+    std::vector<Span> spans;
+    std::vector<double> rest; // What words may add, from each to the last.
+    std::vector<std::uint16_t> some;
     for (;;) {
-        const Posting *first = nullptr;
+        std::int64_t number = std::numeric_limits<std::int64_t>::max();
         for (const Cursor &one : cursors)
-            if (one.at != one.end && (!first || one.at->row < first->row)) first = one.at;
-        if (!first) return std::move(pool).all();
-        const std::int64_t number = first->row / ROWS;
-        const std::int64_t begin = number * ROWS;
-        const unsigned char *const held = lengths.of_block(number);
-        if (!held) return std::nullopt;
-        for (Cursor &one : cursors)
-            for (; one.at != one.end && one.at->row - begin < ROWS; ++one.at)
-                if (!block.add(held, static_cast<std::size_t>(one.at->row - begin), one.weight, frequency(*one.at, asked), asked))
-                    return std::nullopt;
-        block.give([&](std::size_t at, double score) {
-            const std::int64_t row = begin + static_cast<std::int64_t>(at);
+            if (one.part < one.word->parts().size()) number = std::min(number, one.word->parts()[one.part].number);
+        if (number == std::numeric_limits<std::int64_t>::max()) return std::move(pool).all();
+        spans.clear();
+        for (Cursor &one : cursors) {
+            const auto &parts = one.word->parts();
+            if (one.part == parts.size() || parts[one.part].number != number) continue;
+            spans.push_back({one.word, parts[one.part].begin, one.word->end(one.part), parts[one.part].most, one.weight});
+            ++one.part;
+        }
+        const Lengths::Block *const told = lengths.of_block(number);
+        if (!told) return std::nullopt;
+        const unsigned char *const held = told->each.data();
+        lengths.fetch_after(told);
+        rest.assign(spans.size() + 1, 0.0);
+        // What is below the bar stays below the lowest score, however sums are rounded.
+        const double bar = pool.lowest() * (1.0 - 1e-9);
+        if (bar > 0.0 && shares->can_bound()) {
+            for (std::size_t at = spans.size(); at-- > 0;) rest[at] = rest[at + 1] + spans[at].weight * shares->at_most(spans[at].most, told->least);
+        } else {
+            std::fill(rest.begin(), rest.end(), std::numeric_limits<double>::infinity());
+        }
+        // Words are added up in their order. From where on all together are too little, only what has enough by then is looked at.
+        std::size_t at = 0;
+        for (; at < spans.size() && rest[at] >= bar; ++at)
+            if (!block->add(spans[at], held)) return std::nullopt;
+        if (!at) continue;
+        block->gather(bar - rest[at], some);
+        for (; at < spans.size() && !some.empty(); ++at) {
+            const bool is_little = some.size() * LOOKED_UP < spans[at].end - spans[at].begin;
+            if (!(is_little ? block->add_to(some, spans[at], held) : block->add(spans[at], held))) return std::nullopt;
+            block->leave(bar - rest[at + 1], some);
+        }
+        for (const std::uint16_t one : some) {
+            const std::int64_t row = number * BLOCK_ROWS + one;
+            const double score = block->score(one);
             if (pool.may_enter(score) && (!among || std::binary_search(among->begin(), among->end(), row))) pool.add({score, row});
-        });
+        }
+        block->clear();
     }
 }
 

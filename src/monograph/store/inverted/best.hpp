@@ -1,6 +1,6 @@
 // BM25 over postings, as FTS5's function of that name computes it, to the bit.
 #pragma once
-#include "segments.hpp"
+#include "by_block.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -12,19 +12,26 @@ namespace monograph {
 // Words of chunks, by row: those of a block one after the other.
 class Lengths {
   public:
-    static constexpr std::size_t ROWS = 2'000;          // Of a block.
-    static constexpr std::uint16_t NOT_TOLD = 0xffff;   // So many, or more.
+    static constexpr std::size_t ROWS = BLOCK_ROWS;   // Of a block.
+    static constexpr std::uint16_t NOT_TOLD = 0xffff; // So many, or more.
 
-    void add(std::int64_t block, Page two_bytes_each) { blocks.push_back({block, two_bytes_each}); }
-    void sort();
-    // Where those of a block are; nullptr where they are not.
-    const unsigned char *of_block(std::int64_t block) const;
-
-  private:
     struct Block {
         std::int64_t number;
-        Page each;
+        Page each;           // Two bytes.
+        std::uint16_t least; // No chunk has fewer words, but those of which none are told.
     };
+
+    // Of a block's lengths, the least that is told.
+    static std::uint16_t shortest(Page two_bytes_each);
+
+    void add(Block one) { blocks.push_back(one); }
+    void sort();
+    // Those of a block; nullptr where they are not there.
+    const Block *of_block(std::int64_t block) const;
+    // Brings those of the block after one nearer.
+    void fetch_after(const Block *one) const;
+
+  private:
     std::vector<Block> blocks;
 };
 
@@ -39,9 +46,9 @@ struct Scored {
     std::int64_t row;
 };
 
-// The k chunks of highest score, and all that tie with the last of them, highest first. Nothing where a length is not known.
-// among: the rows that may be found, ascending, unless it is empty.
-std::optional<std::vector<Scored>> best(const std::vector<const std::vector<Posting> *> &words, const Lengths &lengths, const Asked &asked,
+// The k chunks of highest score, and all that tie with the last of them, highest first. Nothing where a length that is needed is not known.
+// among: the rows that may be found, ascending, unless it is empty. It takes least time where the rarest words come first.
+std::optional<std::vector<Scored>> best(const std::vector<const ByBlock *> &words, const Lengths &lengths, const Asked &asked,
                                         std::optional<std::span<const std::int64_t>> among);
 
 } // namespace monograph

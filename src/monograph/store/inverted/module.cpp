@@ -1,5 +1,6 @@
 // What Python sees of FTS5's pages.
 #include "best.hpp"
+#include "kept.hpp"
 #include "segments.hpp"
 
 #include <nanobind/nanobind.h>
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -48,9 +50,17 @@ struct Stretch {
 // The postings of the words of a question, read step by step: which pages are wanted, and what they hold.
 class Words {
   public:
-    Words(const nb::bytes &layout, std::vector<std::string> asked, std::vector<std::int64_t> limits)
+    Words(const nb::bytes &layout, std::vector<std::string> asked, std::vector<std::int64_t> limits, Kept &known)
         : words(std::move(asked)), most(std::move(limits)), counts(words.size(), -1), held(words.size()) {
         if (most.size() != words.size()) throw std::invalid_argument("give each word a limit");
+        for (std::size_t at = 0; at < words.size(); ++at) {
+            if (const auto postings = known.find(words[at]); postings) {
+                held[at] = postings;
+                counts[at] = std::min(static_cast<std::int64_t>(postings->size()), most[at]);
+            } else {
+                unread.push_back(at);
+            }
+        }
         is_known = read_layout(page_of(layout), segments);
         std::erase_if(segments, [](const Segment &one) { return !one.last; }); // All of it was merged into the next level.
         for (std::size_t at = 0; at < words.size(); ++at) places[words[at]] = at;
@@ -65,10 +75,17 @@ class Words {
         return made + "]";
     }
 
-    // Where each word may begin and where the next one does, of each segment, as the table of first words tells it: which pages to read.
-    // None where it tells no pages.
+    // Words that were not kept, of which pages are to be read.
+    std::vector<std::string> missing() const {
+        std::vector<std::string> made;
+        for (const std::size_t at : unread) made.push_back(words[at]);
+        return made;
+    }
+
+    // Where each of these words may begin and where the next one does, of each segment, as the table of first words tells it: which pages
+    // to read. None where it tells no pages.
     std::optional<std::string> begin(const nb::list &first) {
-        if (first.size() != words.size() * segments.size()) throw std::invalid_argument("give two pages of each word and segment");
+        if (first.size() != unread.size() * segments.size()) throw std::invalid_argument("give two pages of each word and segment");
         whole.resize(first.size());
         found.resize(first.size());
         for (std::size_t at = 0; at < first.size(); ++at) {
@@ -81,7 +98,8 @@ class Words {
             const std::uint64_t end = std::max(begin, std::min(segment.last, behind ? *behind >> 1 : segment.last));
             whole[at] = {at, (segment.number << PAGE_BITS) + begin, (segment.number << PAGE_BITS) + end};
         }
-        if (segments.empty()) std::fill(counts.begin(), counts.end(), 0);
+        if (segments.empty())
+            for (const std::size_t at : unread) take(at, {});
         return ask(true);
     }
 
@@ -99,11 +117,17 @@ class Words {
         for (std::size_t at = 0; at < pages.size(); ++at) {
             const auto [place, first, last] = stretches[at];
             if (pages[at].size() != last - first + 1) return std::nullopt;
-            if (!read_postings(words[place / segments.size()], pages[at], last == whole[place].last, found[place])) return std::nullopt;
+            if (!read_postings(words[unread[place / segments.size()]], pages[at], last == whole[place].last, found[place])) return std::nullopt;
         }
-        for (std::size_t word = 0; word < words.size(); ++word)
-            if (counts[word] < 0) count(word);
+        for (std::size_t at = 0; at < unread.size(); ++at)
+            if (counts[unread[at]] < 0) count(at);
         return ask(false);
+    }
+
+    // Keep what was read whole.
+    void keep(Kept &known) const {
+        for (const std::size_t at : unread)
+            if (held[at]) known.keep(words[at], held[at]);
     }
 
     // In how many chunks each word stands; of one that stands in more than its limit, that.
@@ -114,12 +138,12 @@ class Words {
     std::optional<std::vector<std::pair<std::int64_t, double>>> best(const std::vector<std::string> &some, const nb::list &given,
                                                                      std::tuple<double, double> totals, std::tuple<double, double> weights,
                                                                      std::size_t k, std::optional<Rows> among) const {
-        std::vector<const std::vector<Posting> *> postings;
+        std::vector<const ByBlock *> postings;
         for (const std::string &word : some) postings.push_back(&of(word));
         Lengths lengths;
         for (nb::handle one : given) {
             const auto block = nb::cast<nb::tuple>(one);
-            lengths.add(nb::cast<std::int64_t>(block[0]), page_of(block[1]));
+            lengths.add({nb::cast<std::int64_t>(block[0]), page_of(block[1]), nb::cast<std::uint16_t>(block[2])});
         }
         std::optional<std::span<const std::int64_t>> rows;
         if (among) rows.emplace(among->data(), among->size());
@@ -136,11 +160,8 @@ class Words {
     // Blocks of the rows that have any of some words, ascending.
     std::vector<std::int64_t> blocks(const std::vector<std::string> &some) const {
         std::vector<std::int64_t> numbers;
-        for (const std::string &word : some) {
-            std::int64_t last = -1;
-            for (const Posting &one : of(word))
-                if (const auto block = one.row / static_cast<std::int64_t>(Lengths::ROWS); block != last) numbers.push_back(last = block);
-        }
+        for (const std::string &word : some)
+            for (const ByBlock::Part &part : of(word).parts()) numbers.push_back(part.number);
         std::sort(numbers.begin(), numbers.end());
         numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
         return numbers;
@@ -152,9 +173,10 @@ class Words {
     std::string ask(bool is_first) {
         std::string made;
         stretches.clear();
-        for (std::size_t word = 0; word < words.size(); ++word) {
+        for (std::size_t number = 0; number < unread.size(); ++number) {
+            const std::size_t word = unread[number];
             if (counts[word] >= 0) continue;
-            const auto own = std::span(whole).subspan(word * segments.size(), segments.size());
+            const auto own = std::span(whole).subspan(number * segments.size(), segments.size());
             const auto longest = std::max_element(own.begin(), own.end(), [](auto &left, auto &right) { return left.last - left.first < right.last - right.first; });
             for (std::size_t at = 0; at < own.size(); ++at) {
                 auto [place, first, last] = own[at];
@@ -170,14 +192,20 @@ class Words {
 
     static std::uint64_t enough(std::int64_t most) { return std::min(static_cast<std::uint64_t>(most), MOST_PAGES * PAGE) * LARGE / PAGE + 2; }
 
-    void count(std::size_t word) {
-        const auto own = std::span(found).subspan(word * segments.size(), segments.size());
+    void count(std::size_t number) {
+        const std::size_t word = unread[number];
+        const auto own = std::span(found).subspan(number * segments.size(), segments.size());
         if (std::all_of(own.begin(), own.end(), [](const Postings &one) { return one.ended; })) {
-            held[word] = merged(own);
-            counts[word] = std::min(static_cast<std::int64_t>(held[word].size()), most[word]);
+            take(word, own);
+            for (Postings &one : own) one.all = {};
         } else if (at_least(own) >= most[word]) {
             counts[word] = most[word];
         }
+    }
+
+    void take(std::size_t word, std::span<Postings> own) {
+        held[word] = std::make_shared<const ByBlock>(own);
+        counts[word] = std::min(static_cast<std::int64_t>(held[word]->size()), most[word]);
     }
 
     // In how many chunks a word stands at least: by the longest of its lists alone, up to where what newer segments tell of it is known,
@@ -186,26 +214,27 @@ class Words {
         const auto longest = std::max_element(lists.begin(), lists.end(), [](auto &left, auto &right) { return left.all.size() < right.all.size(); });
         std::int64_t sure = 0, known = std::numeric_limits<std::int64_t>::max();
         for (auto newer = lists.begin(); newer != longest; ++newer) {
-            if (!newer->ended) known = std::min(known, newer->all.empty() ? 0 : newer->all.back().row);
+            if (!newer->ended) known = std::min(known, newer->all.empty() ? std::int64_t{0} : std::int64_t{newer->all.back().row});
             sure -= static_cast<std::int64_t>(newer->all.size());
         }
         for (const Posting &one : longest->all) sure += one.row <= known && one.stands();
         return sure;
     }
 
-    const std::vector<Posting> &of(const std::string &word) const {
+    const ByBlock &of(const std::string &word) const {
         const auto place = places.find(word);
-        if (place == places.end()) throw nb::key_error(word.c_str());
-        return held[place->second];
+        if (place == places.end() || !held[place->second]) throw nb::key_error(word.c_str());
+        return *held[place->second];
     }
 
     std::vector<std::string> words;
     std::vector<std::int64_t> most, counts;
     std::unordered_map<std::string, std::size_t> places;
     std::vector<Segment> segments;
-    std::vector<Stretch> whole, stretches; // Of each word and segment; what was asked for last.
-    std::vector<Postings> found;           // Of each word and segment.
-    std::vector<std::vector<Posting>> held;
+    std::vector<Stretch> whole, stretches; // Of each unread word and segment; what was asked for last.
+    std::vector<Postings> found;           // Of each unread word and segment.
+    std::vector<std::size_t> unread;       // Words that were not kept.
+    std::vector<std::shared_ptr<const ByBlock>> held; // Of each word whose postings are known whole.
     bool is_known = false;
 };
 
@@ -219,11 +248,18 @@ NB_MODULE(_inverted, module) {
     nb::set_leak_warnings(false);
     module.attr("ROWS") = Lengths::ROWS;
     module.attr("NOT_TOLD") = Lengths::NOT_TOLD;
+    module.def("shortest", [](const nb::bytes &lengths) { return Lengths::shortest(page_of(lengths)); }, nb::arg("lengths"), "Of a block's lengths, the least that is told.");
+    nb::class_<Kept>(module, "Kept", "Words' postings that stay in memory, within so many bytes.")
+        .def(nb::init<std::size_t>(), nb::arg("most"))
+        .def_prop_ro("size", &Kept::size, "Bytes of what is kept.");
     nb::class_<Words>(module, "Words", "The postings of a question's words.")
-        .def(nb::init<const nb::bytes &, std::vector<std::string>, std::vector<std::int64_t>>(), nb::arg("layout"), nb::arg("words"), nb::arg("most"))
+        .def(nb::init<const nb::bytes &, std::vector<std::string>, std::vector<std::int64_t>, Kept &>(), nb::arg("layout"), nb::arg("words"), nb::arg("most"),
+             nb::arg("kept"))
         .def_prop_ro("known", &Words::known, "Whether the record of the layout is of the format that is known here.")
         .def_prop_ro("segments", &Words::numbers, "The numbers of the segments, as JSON.")
         .def_prop_ro("count", &Words::counted, "In how many chunks each word stands, counted no further than its limit.")
+        .def_prop_ro("missing", &Words::missing, "Words of which pages are to be read.")
+        .def("keep", &Words::keep, nb::arg("kept"), "Keep what was read whole.")
         .def("begin", &Words::begin, nb::arg("first"), "Which pages to read, as JSON: [first, last] of each word and segment.")
         .def("read", &Words::read, nb::arg("pages"), "Take them in; which others to read, nothing at the end, None where they do not add up.")
         .def("blocks", &Words::blocks, nb::arg("words"), "Blocks of the rows that have any of some words, ascending.")

@@ -13,8 +13,17 @@ constexpr unsigned char MAIN_INDEX = '0'; // Before every word, where prefixes h
 constexpr std::size_t HEADER = 4, COOKIE = 4;
 constexpr std::uint64_t HIGH_BITS = 0x8080808080808080, LOW_BITS = HIGH_BITS >> 7, TEXT_FOLLOWS = 0x0101;
 constexpr std::size_t LEAST_BYTES = 5; // Of a row with places in the text.
-constexpr std::uint64_t MOST_ROW = std::numeric_limits<std::int64_t>::max();
+constexpr std::ptrdiff_t WINDOW = 16;  // Bytes that are looked at for one row, at most.
+constexpr std::uint64_t MOST_ROW = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint16_t MOST_TIMES = std::numeric_limits<std::uint16_t>::max();
 constexpr std::uint64_t MOST_SEGMENTS = 2'000, MOST_SEGMENT = 65'535, MOST_PAGE = (1ull << 31) - 1; // As FTS5 has them.
+
+// Eight bytes, the first the lowest.
+std::uint64_t eight_of(const unsigned char *at) {
+    std::uint64_t found = 0;
+    for (std::size_t byte = 0; byte < sizeof(found); ++byte) found |= static_cast<std::uint64_t>(at[byte]) << 8 * byte;
+    return found;
+}
 
 // Reads SQLite's numbers of one to nine bytes out of a part of a page.
 class Reader {
@@ -40,20 +49,16 @@ class Reader {
         return false;
     }
 
-    // The next eight bytes of the page, the first the lowest; nothing is taken.
-    bool eight(std::uint64_t &found) const {
-        if (place + sizeof(found) > page.size()) return false;
-        found = 0;
-        for (std::size_t byte = 0; byte < sizeof(found); ++byte) found |= static_cast<std::uint64_t>(page[place + byte]) << 8 * byte;
-        return true;
-    }
-
     bool bytes(std::uint64_t count, Page &found) {
         if (count > rest()) return false;
         found = page.substr(place, count);
         place += count;
         return true;
     }
+
+    // What has not been read yet, and up to where it is read now.
+    Page rest_of_page() const { return page.substr(place, rest()); }
+    void skip_to(const unsigned char *at) { place = static_cast<std::size_t>(at - page.data()); }
 
     std::size_t at() const { return place; }
     std::size_t rest() const { return place < end ? end - place : 0; }
@@ -131,12 +136,14 @@ class Rows {
         for (bool is_whole = true; !reader.ended(); is_whole = false) {
             std::uint64_t step = 0, size = 0;
             if (left || !reader.number(step) || !reader.number(size)) return false;
-            const std::uint64_t row = is_whole ? step : static_cast<std::uint64_t>(posting.row) + step;
-            if (row > MOST_ROW || (!found.empty() && static_cast<std::int64_t>(row) <= posting.row)) return false;
-            posting = {static_cast<std::int64_t>(row), 0, 0};
+            if (step > MOST_ROW) return false;
+            const std::uint64_t row = is_whole ? step : posting.row + step;
+            if (row > MOST_ROW || (!found.empty() && row <= posting.row)) return false;
+            posting = {static_cast<std::uint32_t>(row), {0, 0}};
             in_text = is_column = false;
             left = size >> 1;
             if (!places(reader)) return false;
+            if (!left) usual(reader);
         }
         return true;
     }
@@ -150,20 +157,40 @@ class Rows {
     bool is_whole() const { return !left; }
 
   private:
+    // Rows that follow, as far as they are as most are: of a word that stands in the text alone, and in few places. The one that is not,
+    // and what lies near the end, is left to be read with care.
+    void usual(Reader &reader) {
+        const Page rest = reader.rest_of_page();
+        const unsigned char *at = rest.data(), *const end = at + rest.size();
+        std::uint64_t row = posting.row;
+        while (end - at >= WINDOW) {
+            std::uint64_t step = at[0];
+            std::size_t head = 2;
+            if (step >= 0x80) {
+                step = (step & 0x7f) << 7 | (at[1] & 0x7f);
+                if (at[head++ - 1] >= 0x80) {
+                    step = step << 7 | (at[2] & 0x7f);
+                    if (at[head++ - 1] >= 0x80) break;
+                }
+            }
+            const std::size_t size = at[head - 1] >> 1; // Of places; a size of two bytes is too much for the window, too.
+            if (size < 3 || size > 8 || !step || row + step > MOST_ROW) break;
+            const std::uint64_t eight = eight_of(at + head);
+            // Each number ends with the one byte of it that is below 128.
+            const std::uint64_t goes_on = eight & HIGH_BITS & ~std::uint64_t{0} >> (64 - 8 * size);
+            if ((eight & 0xffff) != TEXT_FOLLOWS || goes_on >> (8 * size - 1)) break;
+            row += step;
+            found.push_back({static_cast<std::uint32_t>(row), {0, static_cast<std::uint16_t>(size - 2 - ((goes_on >> 7) * LOW_BITS >> 56))}});
+            at += head + size;
+        }
+        posting = found.back();
+        reader.skip_to(at);
+    }
+
     bool places(Reader &reader) {
         Page some;
-        std::uint64_t eight = 0;
-        const bool is_short = left > 2 && left <= std::min(sizeof(eight), reader.rest()) && !in_text && !is_column;
-        if (is_short && reader.eight(eight) && (eight & 0xffff) == TEXT_FOLLOWS) {
-            // Of a word that stands in the text alone, and in few places. Each number ends with the one byte of it that is below 128.
-            if (!reader.bytes(left, some) || some.back() >= 0x80) return false;
-            const std::uint64_t goes_on = (eight & HIGH_BITS & ~std::uint64_t{0} >> (64 - 8 * left)) >> 7;
-            posting.text = static_cast<std::uint32_t>(left - 2 - (goes_on * LOW_BITS >> 56));
-            left = 0;
-        } else {
-            if (!reader.bytes(std::min<std::uint64_t>(left, reader.rest()), some) || !count(some)) return false;
-            left -= some.size();
-        }
+        if (!reader.bytes(std::min<std::uint64_t>(left, reader.rest()), some) || !count(some)) return false;
+        left -= some.size();
         if (!left) found.push_back(posting);
         return left || !is_column;
     }
@@ -181,7 +208,8 @@ class Rows {
                 in_text = true;
                 is_column = false;
             } else if (is_long || first > 1) {
-                ++(in_text ? posting.text : posting.title);
+                std::uint16_t &times = in_text ? posting.times.text : posting.times.title;
+                if (times++ == MOST_TIMES) return false;
             } else if (!(is_column = first == 1)) {
                 return false;
             }
@@ -261,7 +289,6 @@ std::vector<Posting> merged(std::span<Postings> segments) {
             made = std::move(both);
         }
     }
-    std::erase_if(made, [](const Posting &one) { return !one.stands(); });
     return made;
 }
 

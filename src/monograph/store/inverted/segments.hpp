@@ -22,12 +22,17 @@ struct Segment {
 // The segments of an index, those that were written last first. False for a record of another format.
 bool read_layout(Page record, std::vector<Segment> &segments);
 
-// A chunk that has a word: how often in its title and in its text; in neither where a later segment took it out.
-struct Posting {
-    std::int64_t row;
-    std::uint32_t title, text;
+// How often a word stands in a title and in a text.
+struct Times {
+    std::uint16_t title, text;
+};
 
-    bool stands() const { return title + text > 0; }
+// A chunk that has a word; in neither title nor text where a later segment took it out.
+struct Posting {
+    std::uint32_t row;
+    Times times;
+
+    bool stands() const { return times.title + times.text > 0; }
 };
 
 // A word's postings in one segment, rows ascending.
@@ -37,10 +42,10 @@ struct Postings {
 };
 
 // Those of a word in pages of a segment that follow each other; on the first it must begin if it is there, and behind them there is
-// nothing of it where they are all. False where they do not add up.
+// nothing of it where they are all. False where they do not add up, or tell higher numbers than a posting holds.
 bool read_postings(std::string_view word, const std::vector<Page> &pages, bool is_all, Postings &found);
 
-// Those of several segments as one, the last written first: of a row the last counts. What was taken out is left out. They are used up.
+// Those of several segments as one, the last written first: of a row the last counts. They are used up.
 std::vector<Posting> merged(std::span<Postings> segments);
 
 } // namespace monograph

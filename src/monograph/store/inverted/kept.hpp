@@ -1,0 +1,52 @@
+// Words' postings that stay in memory until the file changes: those that were asked for last, within so many bytes.
+#pragma once
+#include "by_block.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+namespace monograph {
+
+class Kept {
+  public:
+    explicit Kept(std::size_t most) : most_(most) {}
+
+    std::size_t size() const { return size_; }
+
+    // Those of a word; nullptr where they are not kept.
+    std::shared_ptr<const ByBlock> find(const std::string &word) {
+        const auto held = held_.find(word);
+        if (held == held_.end()) return nullptr;
+        held->second.asked = ++asked_;
+        return held->second.postings;
+    }
+
+    void keep(const std::string &word, const std::shared_ptr<const ByBlock> &postings) {
+        const std::size_t size = BESIDE + word.size() + postings->bytes();
+        if (size > most_ / LEAST_WORDS || !held_.try_emplace(word, One{postings, size, ++asked_}).second) return;
+        for (size_ += size; size_ > most_;) {
+            const auto oldest = std::min_element(held_.begin(), held_.end(), [](auto &left, auto &right) { return left.second.asked < right.second.asked; });
+            size_ -= oldest->second.size;
+            held_.erase(oldest);
+        }
+    }
+
+  private:
+    static constexpr std::size_t BESIDE = 128;    // About what a word takes in the table.
+    static constexpr std::size_t LEAST_WORDS = 4; // A word that would leave no room for others is not kept.
+    struct One {
+        std::shared_ptr<const ByBlock> postings;
+        std::size_t size;
+        std::uint64_t asked;
+    };
+    std::size_t most_, size_ = 0;
+    std::uint64_t asked_ = 0;
+    std::unordered_map<std::string, One> held_;
+};
+
+} // namespace monograph
