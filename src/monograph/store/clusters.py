@@ -41,7 +41,7 @@ OF_NONE = f"space NOT IN {NUMBERS}"
 """Whether a row is of no index."""
 
 _BODIES = "SELECT part, body FROM json_each(?) AS j CROSS JOIN parts ON part = j.value"
-"""Row by row as they are asked for. IN sorts first, BETWEEN looks at the row behind: in a page that nobody announced."""
+"""Row by row as asked for. IN sorts them first, BETWEEN looks at the row behind: in a page that nobody announced."""
 
 Int64 = npt.NDArray[np.int64]
 

@@ -22,8 +22,8 @@ AHEAD = 16
 """Clusters that are announced together before the first of them is read."""
 READ_ON = 4
 """For so many clusters that a search has loaded, one more is read with the next one."""
-READ_TOGETHER = 64
-"""Clusters that are read together, at most."""
+READ_TOGETHER = 16
+"""Clusters that are read together, at most: what a processor's own cache holds until they are searched."""
 FOREVER = 1 << 62
 Came: TypeAlias = Literal["enough", "all"]
 
