@@ -1,32 +1,40 @@
-"""The command that serves a file to agents."""
+"""The commands that serve files: to a browser and programs, and to agents."""
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import sys
+import webbrowser
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from monograph.app import output
-from monograph.app.command import FileArgument, JsonOption, TrustOption, outcome
+from monograph.app.ask_commands import ModelOption, load
+from monograph.app.command import ApiKeyOption, FileArgument, JsonOption, TrustOption, outcome
 from monograph.app.trust import opened
+
+PortOption = Annotated[int, typer.Option("--port", help="0 takes a free one.", min=0, max=65_535)]
+HostOption = Annotated[str, typer.Option("--host", help="A loopback address.")]
+TokenOption = Annotated[
+    str,
+    typer.Option(
+        "--token",
+        envvar="MONOGRAPH_TOKEN",
+        help="What those who ask over HTTP must know; made up if it is not given.",
+        show_default=False,
+    ),
+]
 
 
 def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
     file: FileArgument,
     http: Annotated[bool, typer.Option("--http", help="Serve HTTP on this machine instead of standard input.")] = False,
-    host: Annotated[str, typer.Option("--host", help="A loopback address.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", help="0 takes a free one.", min=0, max=65_535)] = 0,
-    token: Annotated[
-        str,
-        typer.Option(
-            "--token",
-            envvar="MONOGRAPH_TOKEN",
-            help="What clients of --http must know; made up if it is not given.",
-            show_default=False,
-        ),
-    ] = "",
+    host: HostOption = "127.0.0.1",
+    port: PortOption = 0,
+    token: TokenOption = "",
     notes: Annotated[bool, typer.Option("--notes", help="Let agents add notes; else FILE is only read.")] = False,
     trust: TrustOption = False,
     json_output: JsonOption = False,
@@ -57,3 +65,53 @@ def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
                 sys.stdout.flush()
 
             serve_http(monograph, chosen, host=host, port=port, notes=notes, ready=ready)
+
+
+def serve(  # noqa: PLR0913, PLR0917 - options are arguments
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="The .mono files.", show_default=False)],
+    write: Annotated[bool, typer.Option("--write", help="Let the page change the files; else they are read.")] = False,
+    model: ModelOption = "",
+    api_key: ApiKeyOption = "",
+    host: HostOption = "127.0.0.1",
+    port: PortOption = 0,
+    token: TokenOption = "",
+    open_browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    trust: TrustOption = False,
+    json_output: JsonOption = False,
+) -> None:
+    r"""Show FILE in the browser, and answer programs over HTTP.
+
+    It needs the extra serve. It is for this machine alone, and for those who have the token, which the printed address
+    holds. With --write, a file that is not there is made.
+
+      monograph serve notes.mono --open
+      monograph serve notes.mono letters.mono --write --port 8765
+      monograph serve notes.mono \
+          --model "openai:http://localhost:11434/v1#qwen3:1.7b"
+    """
+    with outcome(as_json=json_output), contextlib.ExitStack() as stack:
+        from monograph.app.serve import server
+        from monograph.app.serve.served import Served, names_of
+        from monograph.loopback import listen
+
+        answering = load(model, api_key)
+        opening = {"trust": trust, "create": write, "read_only": not write, "model": answering}
+        named = {
+            name: stack.enter_context(opened(file, **opening))
+            for name, file in zip(names_of(files), files, strict=True)
+        }
+        chosen = token or secrets.token_urlsafe(24)
+
+        def ready(address: str) -> None:
+            page = f"{address}/#token={chosen}"
+            if json_output:
+                output.print_json({"address": address, "token": chosen, "page": page})
+            else:
+                output.console().print(page)
+            sys.stdout.flush()
+            if open_browser:
+                webbrowser.open(page)
+
+        listening = stack.enter_context(listen(host, port))
+        served = Served(named, write=write, model="" if answering is None else answering.key)
+        server.serve(served, chosen, listening, ready=ready)

@@ -1,0 +1,73 @@
+"""The files that are served, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from monograph.app.serve.faults import NotWritable
+from monograph.errors import NotFound
+from monograph.library import Monograph
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What a server answers from.
+
+    Parameters
+    ----------
+    files:
+        Open files by name, the first one first.
+    write:
+        Whether they may be changed.
+    model:
+        Key of the language model that answers; empty without one.
+    agents:
+        Whether agents are served at ``/mcp``.
+    """
+
+    files: dict[str, Monograph] = field(repr=False)
+    write: bool = False
+    model: str = ""
+    agents: bool = False
+
+    def named(self, name: str) -> tuple[str, Monograph]:
+        """A file and its name; the first one for an empty name.
+
+        Raises
+        ------
+        NotFound
+            If none has that name.
+        """
+        chosen = name or next(iter(self.files))
+        if chosen not in self.files:
+            raise NotFound(f"no file named {chosen!r} is served", f"name one of {', '.join(self.files)}")
+        return chosen, self.files[chosen]
+
+    def file(self, name: str) -> Monograph:
+        """A file. Raises as :meth:`named`."""
+        return self.named(name)[1]
+
+    def writable(self, name: str) -> tuple[str, Monograph]:
+        """A file that may be changed.
+
+        Raises
+        ------
+        NotWritable
+            If the server was started without ``--write``.
+        """
+        if not self.write:
+            raise NotWritable("files are only read here", "monograph serve FILE --write")
+        return self.named(name)
+
+
+def names_of(paths: Sequence[Path]) -> list[str]:
+    """A name for each path, made unique: ``notes`` for ``/home/ann/notes.mono``, then ``notes 2``."""
+    made: list[str] = []
+    for path in paths:
+        name, number = path.stem or path.name, 1
+        while (chosen := name if number == 1 else f"{name} {number}") in made:
+            number += 1
+        made.append(chosen)
+    return made
