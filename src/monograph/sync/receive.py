@@ -56,7 +56,7 @@ class Incoming:
             raise _taken(name)
         self._part = place / f".{secrets.token_hex(8)}.part"
         try:
-            self._file: BinaryIO = self._part.open("xb")  # noqa: SIM115 - closed when it is whole, or left
+            self._file: BinaryIO = self._part.open("xb")
         except OSError as error:
             raise SourceUnreadable(f"{place} cannot be written: {error.strerror}", "check its permissions") from error
 
