@@ -15,11 +15,11 @@ pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 jsonschema = pytest.importorskip("jsonschema", reason="what answers are held against is not installed")
 
 from forks import COMMAND_LINE, Forks
+from model_server import ModelServer
 from monograph import Monograph
 from monograph.app.serve.routes import ROUTES
 from monograph.derive.openai_compatible import load_model
 from monograph.derive.summarize import load_summarizer
-from model_server import ModelServer
 from serving import BASE, Client, Reply, serving
 
 COMMANDS = Forks(COMMAND_LINE, "main()")
@@ -301,7 +301,7 @@ def test_a_document_is_read_in_parts(client: Client) -> None:
     for block in seen:
         for piece in block["pieces"]:
             assert whole[piece["start"] : piece["end"]] == piece["text"]
-    assert "".join("".join(piece["text"] for piece in block["pieces"]) for block in seen).replace("#", "").split() == (
+    assert " ".join("".join(piece["text"] for piece in block["pieces"]) for block in seen).replace("#", "").split() == (
         whole.replace("#", "").split()
     )
 

@@ -30,6 +30,7 @@ from monograph.app.serve.workers import Workers
 from monograph.errors import InputError, MonographError
 from monograph.loopback import Application, Credentials, Guarded
 from monograph.read import path_to_text
+from monograph.read.limits import DEFAULT_LIMITS
 
 MOST_BODY = 1_000_000
 """Bytes of a JSON body."""
@@ -154,6 +155,9 @@ async def _piecewise(pieces: Generator[bytes]) -> AsyncIterator[bytes]:
 
 async def _received(route: Route, served: Served, asked: Any, workers: Workers, request: Request) -> Response:
     """Take a body into the file that the route opens for it."""
+    length = request.headers.get("content-length", "")
+    if length.isascii() and length.isdigit() and int(length[:20]) > DEFAULT_LIMITS.max_bytes:
+        raise TooLarge(f"it has more than {DEFAULT_LIMITS.max_bytes:,} bytes", "copy it into the folder by hand")
     if workers.uploads.locked():
         raise TooMany("too many files are being taken", "send them one after the other")
     async with workers.uploads:
