@@ -15,7 +15,7 @@ MOST_LISTED = 1_000
 """Documents of one answer."""
 MOST_READ = 1_000_000
 """Characters of one answer."""
-MOST_MARKS = 1_000
+MOST_MARKS = 200
 
 _SPAN = re.compile(r"(\d{1,12})-(\d{1,12})")
 
