@@ -20,7 +20,7 @@ FLOORS = (
     {"sync", "write", "search", "explore", "answer"},
     {"derive", "vectors", "graph", "tree"},
     {"store", "read"},
-    {"values", "models", "settings", "errors", "where", "text_pass"},
+    {"values", "models", "settings", "errors", "where", "loopback", "text_pass"},
 )
 LEAVES = FLOORS[-1]
 ALLOWED_SIDEWAYS = {
@@ -54,7 +54,16 @@ HEAVY = (
     "watchfiles",
     "yaml",
 )
-PUBLIC = {"monograph", "monograph.errors", "monograph.values", "monograph.models", "monograph.settings"}
+SERVING = ("starlette", "uvicorn")
+"""What only the server may import at the top of a module."""
+PUBLIC = {
+    "monograph",
+    "monograph.errors",
+    "monograph.values",
+    "monograph.models",
+    "monograph.settings",
+    "monograph.loopback",
+}
 PAST_THE_PORT = ("monograph.store.database", "monograph.vectors.index", "monograph.search.one_file")
 VAGUE = {"utils", "helpers", "manager", "base", "impl"}
 
@@ -110,6 +119,8 @@ def _faults_of(path: Path, name: str) -> Iterator[str]:
         if first in FRAMEWORKS:
             yield f"imports the framework {first}"
         if first in HEAVY and top:
+            yield f"imports {first} at the top"
+        if first in SERVING and top and parts[1:3] != ["app", "serve"]:
             yield f"imports {first} at the top"
         if first == "sqlite3" and parts[1:2] != ["store"]:
             yield "SQL belongs in the store"
@@ -204,6 +215,7 @@ def test_the_map_names_every_folder_in_one_line() -> None:
         ("library/monograph.py", "import sqlite3", "SQL belongs in the store"),
         ("library/monograph.py", "import torch", "imports torch at the top"),
         ("search/how/dense.py", "from monograph.store.database import Connection", "past the port"),
+        ("app/serve_commands.py", "import uvicorn", "imports uvicorn at the top"),
     ],
 )
 def test_a_breach_is_caught(tmp_path: Path, module: str, line: str, fault: str) -> None:
@@ -218,4 +230,4 @@ def test_importing_monograph_loads_nothing_heavy() -> None:
     code = "import sys, monograph; print(*sorted({name.split('.')[0] for name in sys.modules}))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "monograph" in loaded
-    assert not set(loaded) & {*FRAMEWORKS, *HEAVY, "tokenizers", "typer", "wordllama"}
+    assert not set(loaded) & {*FRAMEWORKS, *HEAVY, *SERVING, "tokenizers", "typer", "wordllama"}

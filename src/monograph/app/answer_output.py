@@ -17,12 +17,18 @@ NEAREST = 3
 
 def print_doubt(found: Context, *, stderr: bool = False) -> None:
     """What is to be said ahead of passages that may have nothing to do with the question; nothing where they have."""
-    if not found.hits:
-        return
-    if found.relevance < LEAST_FOR_A_MODEL:
-        output.console(stderr=stderr).print(f"{NOTHING_RELEVANT}\n")
-    elif not shares_words(found.question, found.hits):
-        output.console(stderr=stderr).print(f"{OTHER_WORDS}\n")
+    said = doubt_of(found)
+    if said:
+        output.console(stderr=stderr).print(f"{said}\n")
+
+
+def doubt_of(found: Context) -> str:
+    """The same as a text; empty where there is no doubt."""
+    if found.hits and found.relevance < LEAST_FOR_A_MODEL:
+        return NOTHING_RELEVANT
+    if found.hits and not shares_words(found.question, found.hits):
+        return OTHER_WORDS
+    return ""
 
 
 def print_piece(text: str) -> None:

@@ -1,32 +1,45 @@
-"""The command that serves a file to agents."""
+"""The commands that serve files: to a browser and programs, and to agents."""
 
 from __future__ import annotations
 
+import contextlib
+import re
 import secrets
 import sys
-from typing import Annotated
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from monograph.app import output
-from monograph.app.command import FileArgument, JsonOption, TrustOption, outcome
+from monograph.app.ask_commands import ModelOption, load
+from monograph.app.command import ApiKeyOption, FileArgument, JsonOption, TrustOption, outcome
 from monograph.app.trust import opened
+from monograph.library import Monograph
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+PortOption = Annotated[int, typer.Option("--port", help="0 takes a free one.", min=0, max=65_535)]
+HostOption = Annotated[str, typer.Option("--host", help="A loopback address.")]
+TokenOption = Annotated[
+    str,
+    typer.Option(
+        "--token",
+        envvar="MONOGRAPH_TOKEN",
+        help="What those who ask over HTTP must know; made up if it is not given.",
+        show_default=False,
+    ),
+]
 
 
 def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
     file: FileArgument,
     http: Annotated[bool, typer.Option("--http", help="Serve HTTP on this machine instead of standard input.")] = False,
-    host: Annotated[str, typer.Option("--host", help="A loopback address.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", help="0 takes a free one.", min=0, max=65_535)] = 0,
-    token: Annotated[
-        str,
-        typer.Option(
-            "--token",
-            envvar="MONOGRAPH_TOKEN",
-            help="What clients of --http must know; made up if it is not given.",
-            show_default=False,
-        ),
-    ] = "",
+    host: HostOption = "127.0.0.1",
+    port: PortOption = 0,
+    token: TokenOption = "",
     notes: Annotated[bool, typer.Option("--notes", help="Let agents add notes; else FILE is only read.")] = False,
     trust: TrustOption = False,
     json_output: JsonOption = False,
@@ -57,3 +70,69 @@ def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
                 sys.stdout.flush()
 
             serve_http(monograph, chosen, host=host, port=port, notes=notes, ready=ready)
+
+
+def serve(  # noqa: PLR0913, PLR0917 - options are arguments
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="The .mono files.", show_default=False)],
+    write: Annotated[bool, typer.Option("--write", help="Let the page change the files; else they are read.")] = False,
+    model: ModelOption = "",
+    api_key: ApiKeyOption = "",
+    host: HostOption = "127.0.0.1",
+    port: PortOption = 0,
+    token: TokenOption = "",
+    agents: Annotated[
+        bool, typer.Option("--mcp", help="Serve agents at /mcp as well (extra mcp); with --write they may add notes.")
+    ] = False,
+    open_browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    trust: TrustOption = False,
+    json_output: JsonOption = False,
+) -> None:
+    r"""Show FILE in the browser, and answer programs over HTTP.
+
+    It needs the extra serve. It is for this machine alone, and for those who have the token, which the printed address
+    holds. With --write, a file that is not there is made.
+
+      monograph serve notes.mono --open
+      monograph serve notes.mono letters.mono --write --port 8765
+      monograph serve notes.mono \
+          --model "openai:http://localhost:11434/v1#qwen3:1.7b"
+    """
+    with outcome(as_json=json_output), contextlib.ExitStack() as stack:
+        from monograph.app.serve.served import Served, names_of
+        from monograph.app.serve.server import server
+        from monograph.loopback import address_of, listen
+
+        answering = load(model, api_key)
+        named = {
+            name: stack.enter_context(opened(file, trust=trust, create=write, read_only=not write, model=answering))
+            for name, file in zip(names_of(files), files, strict=True)
+        }
+        chosen = token or secrets.token_urlsafe(24)
+
+        def ready(address: str) -> None:
+            page = f"{address}/#token={chosen}"
+            if json_output:
+                output.print_json({"address": address, "token": chosen, "page": page})
+            else:
+                output.console().print(page)
+            sys.stdout.flush()
+            if open_browser:
+                webbrowser.open(page)
+
+        listening = stack.enter_context(listen(host, port))
+        beside = _for_agents(named, notes=write) if agents else []
+        served = Served(named, write=write, model="" if answering is None else answering.key, agents=agents)
+        made = server(served, chosen, listening, beside=beside)
+        ready(address_of(listening))
+        made.run(sockets=[listening])
+
+
+def _for_agents(files: dict[str, Monograph], *, notes: bool) -> list[Starlette]:
+    """What serves agents: the first file at ``/mcp``, the others at ``/mcp/NAME``."""
+    from monograph_mcp import make_server
+
+    made = []
+    for number, (name, file) in enumerate(files.items()):
+        path = "/mcp/" + re.sub(r"[^\w.-]+", "-", name) if number else "/mcp"
+        made.append(make_server(file, notes=notes).streamable_http_app(host="127.0.0.1", streamable_http_path=path))
+    return made

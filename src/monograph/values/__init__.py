@@ -35,6 +35,7 @@ from monograph.values.content import (
 from monograph.values.found import (
     Effort,
     Hit,
+    Listed,
     Origin,
     StoredChunk,
 )
@@ -53,6 +54,7 @@ from monograph.values.graph import (
     Route,
 )
 from monograph.values.state import (
+    Brief,
     Finding,
     IndexStats,
     Owed,
@@ -67,11 +69,15 @@ from monograph.values.tree import (
     SummaryText,
 )
 from monograph.values.work import (
+    Box,
+    Boxes,
     Change,
     ChangeKind,
     Cost,
     Move,
     OnProgress,
+    Original,
+    OriginalState,
     Plan,
     Problem,
     Progress,
@@ -90,6 +96,9 @@ __all__ = [
     "PASSAGE_SEPARATOR",
     "Answer",
     "BestSentence",
+    "Box",
+    "Boxes",
+    "Brief",
     "Change",
     "ChangeKind",
     "Chunk",
@@ -105,6 +114,7 @@ __all__ = [
     "Hit",
     "IndexStats",
     "Link",
+    "Listed",
     "Mention",
     "Merge",
     "Message",
@@ -113,6 +123,8 @@ __all__ = [
     "Neighbourhood",
     "OnProgress",
     "Origin",
+    "Original",
+    "OriginalState",
     "OutlineNode",
     "Owed",
     "Passage",

@@ -1,0 +1,9 @@
+"""The page and its API: files served over HTTP to this machine alone (extra ``serve``)."""
+
+from monograph.errors import MissingExtra
+
+try:
+    import starlette  # noqa: F401
+    import uvicorn  # noqa: F401
+except ImportError as error:
+    raise MissingExtra("monograph serve needs starlette and uvicorn", 'pip install "monograph[serve]"') from error

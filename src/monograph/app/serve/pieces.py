@@ -1,0 +1,213 @@
+"""Texts cut into pieces to be shown: where they are marked, paragraph by paragraph.
+
+Offsets count characters, as Python's slices do. JavaScript's count otherwise: so what is marked is cut out here.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from monograph.app.serve.rows import Table, table_at
+from monograph.app.serve.words import Words
+from monograph.values import Section
+
+_BREAK = re.compile(r"\n[^\S\n]*(?:\n[^\S\n]*)+")
+_HASHES = re.compile(r"[^\S\n]*#{1,6}[^\S\n]+")
+_TABLE_LINE = re.compile(r"\s*\|.*\|\s*$")
+_RULE = re.compile(r"\s*\|?[\s:|-]*-[\s:|-]*\|?\s*$")
+_CELL = re.compile(r"(?:\\.|[^|\\])+")
+_LONGEST = 4_000
+"""Characters of a paragraph of a window that begins or ends within it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of a document's text.
+
+    Parameters
+    ----------
+    start, end:
+        Offsets into the text of the document; of what is no document's, into that itself.
+    text:
+        The stretch.
+    marks:
+        Numbers, from 0, of the marked spans that it is part of.
+    word:
+        Whether it is a word of the question.
+    """
+
+    start: int
+    end: int
+    text: str
+    marks: tuple[int, ...] = ()
+    word: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A paragraph, a heading or a table.
+
+    Parameters
+    ----------
+    kind:
+        Which of them.
+    start, end:
+        Offsets into the document's text.
+    level:
+        Of a heading, from 1; else 0.
+    pieces:
+        Its text, without the signs that mark a heading; empty for a table.
+    rows:
+        Of a table: its rows of cells of pieces, the first the header.
+    """
+
+    kind: Literal["heading", "text", "table"]
+    start: int
+    end: int
+    level: int = 0
+    pieces: tuple[Piece, ...] = ()
+    rows: tuple[tuple[tuple[Piece, ...], ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What is marked in a text: spans of it, and the words of a question."""
+
+    spans: tuple[tuple[int, int], ...] = ()
+    words: Words | None = None
+
+    def cut(self, text: str, start: int, end: int) -> tuple[Piece, ...]:
+        """``text[start:end]`` in pieces."""
+        if start >= end:
+            return ()
+        stretch = text[start:end]
+        words = [(start + a, start + b) for a, b in self.words.spans(stretch)] if self.words is not None else []
+        inner = [(number, a, b) for number, (a, b) in enumerate(self.spans) if a < end and b > start and a < b]
+        edges = {start, end, *(at for _, a, b in inner for at in (a, b)), *(at for one in words for at in one)}
+        edges_in_order = sorted(at for at in edges if start <= at <= end)
+        begins = [a for a, _ in words]
+        made = []
+        for a, b in pairwise(edges_in_order):
+            marks = tuple(number for number, first, last in inner if first <= a and b <= last)
+            at = bisect_right(begins, a) - 1
+            made.append(Piece(a, b, text[a:b], marks, at >= 0 and b <= words[at][1]))
+        return tuple(made)
+
+
+def window(text: str, start: int, length: int) -> tuple[int, int]:
+    """About ``text[start:start + length]``, wider so that no paragraph of common length is cut."""
+    start = min(max(start, 0), len(text))
+    end = min(start + max(length, 1), len(text))
+    before = text.rfind("\n\n", max(0, start - _LONGEST), start)
+    after = text.find("\n\n", end, end + _LONGEST)
+    first = start if start == 0 else before + 2 if before >= 0 else 0 if start <= _LONGEST else start
+    last = after + 2 if after >= 0 else len(text) if len(text) - end <= _LONGEST else end
+    return first, last
+
+
+def blocks(text: str, start: int, end: int, sections: Sequence[Section], marks: Marks) -> list[Block]:
+    """``text[start:end]`` paragraph by paragraph; ``sections`` are those of the whole text."""
+    levels = [(section.start, len(section.path)) for section in sections]
+    made: list[Block] = []
+    waiting = list(_paragraphs(text, start, end))
+    at = 0
+    while at < len(waiting):
+        table, count = table_at(text, waiting, at)
+        if count:
+            made.append(_of_rows(text, waiting[at][0], waiting[at + count - 1][1], table, marks))
+        else:
+            made += _of_paragraph(text, *waiting[at], levels, marks)
+        at += count or 1
+    return made
+
+
+def _of_rows(text: str, start: int, end: int, table: Table, marks: Marks) -> Block:
+    header = tuple(marks.cut(text, *place) for place in table.names.values())
+    rows = (tuple(marks.cut(text, *row[name]) if name in row else () for name in table.names) for row in table.rows)
+    return Block("table", start, end, rows=(header, *rows))
+
+
+def _paragraphs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    at = start
+    for gap in _BREAK.finditer(text, start, end):
+        if gap.start() > at:
+            yield at, gap.start()
+        at = gap.end()
+    if at < end and text[at:end].strip():
+        yield at, end
+
+
+def _of_paragraph(text: str, start: int, end: int, levels: Sequence[tuple[int, int]], marks: Marks) -> Iterator[Block]:
+    """A paragraph, in which lines may be headings or a table."""
+    waiting = start
+    lines = list(_lines(text, start, end))
+    number = 0
+    while number < len(lines):
+        first, last = lines[number]
+        level = _level(text, first, last, levels)
+        rows = _table(text, lines[number:])
+        if level or rows:
+            yield from _text(text, waiting, first, marks)
+        if level:
+            hashes = _HASHES.match(text, first, last)
+            yield Block("heading", first, last, level, marks.cut(text, hashes.end() if hashes else first, last))
+        elif rows:
+            last = rows[-1][1]
+            cells = [_cells(text, a, b, marks) for a, b in rows if not _RULE.match(text[a:b])]
+            yield Block("table", first, last, rows=tuple(cells))
+            number += len(rows) - 1
+        if level or rows:
+            waiting = min(last + 1, end)
+        number += 1
+    yield from _text(text, waiting, end, marks)
+
+
+def _level(text: str, start: int, end: int, levels: Sequence[tuple[int, int]]) -> int:
+    """The level of the heading that a line is; 0 where it is none. A number may stand before a heading's words."""
+    at = bisect_left(levels, (start, 0))
+    if at == len(levels) or levels[at][0] >= end:
+        return 0
+    return 0 if any(one.isalpha() for one in text[start : levels[at][0]]) else levels[at][1]
+
+
+def _text(text: str, start: int, end: int, marks: Marks) -> Iterator[Block]:
+    if text[start:end].strip():
+        end = start + len(text[start:end].rstrip("\n"))
+        yield Block("text", start, end, 0, marks.cut(text, start, end))
+
+
+def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    at = start
+    while at < end:
+        stop = text.find("\n", at, end)
+        stop = end if stop < 0 else stop
+        yield at, stop
+        at = stop + 1
+
+
+def _table(text: str, lines: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The lines that are a table of Markdown, if the first one begins one."""
+    if len(lines) < 2 or not _TABLE_LINE.match(text[slice(*lines[0])]) or not _RULE.match(text[slice(*lines[1])]):
+        return []
+    rows = []
+    for line in lines:
+        if not _TABLE_LINE.match(text[slice(*line)]):
+            break
+        rows.append(line)
+    return rows
+
+
+def _cells(text: str, start: int, end: int, marks: Marks) -> tuple[tuple[Piece, ...], ...]:
+    made = []
+    for cell in _CELL.finditer(text, start, end):
+        inner = cell.group()
+        first = cell.start() + len(inner) - len(inner.lstrip())
+        last = cell.start() + len(inner.rstrip())
+        if first < last or (start < cell.start() and cell.end() < end):
+            made.append(marks.cut(text, first, max(first, last)))
+    return tuple(made)
