@@ -1,0 +1,84 @@
+// The source beside a list: the document that a hit or a citation is from, opened at what is marked.
+
+import { fill, h, heading, link, own, say } from "./dom.js";
+import { trouble } from "./fault.js";
+import { changed, here, to } from "./place.js";
+import { readerOf } from "./reader.js";
+import { words } from "./words.js";
+
+const WIDE = matchMedia("(min-width: 900px)");
+
+// Whether there is room for two things beside each other.
+export const isWide = () => WIDE.matches;
+
+// What of an address says which source is open.
+export const CLOSED = { in: undefined, source: undefined, mark: undefined };
+
+export function openedAt(place) {
+  return place.source ? { file: place.in, id: place.source, mark: place.mark || [] } : null;
+}
+
+export function besideOf(pick = "") {
+  const head = h("header", { class: "beside-head" });
+  const scroller = h("div", { class: "scroller", tabindex: "0", role: "region", "aria-label": words.source.title });
+  const element = h("aside", { class: "beside", "aria-label": words.source.title }, head, scroller);
+  let reader = null;
+  let key = "";
+  leave();
+
+  // asked: {file, id, mark, q}, or null; `chosen` says that a person opened it, so that it can be closed.
+  async function show(asked, { chosen = true, focus = false } = {}) {
+    const wanted = JSON.stringify([asked, chosen]);
+    if (wanted === key) return;
+    key = wanted;
+    reader?.leave();
+    reader = null;
+    if (!asked) return leave();
+    const box = getComputedStyle(scroller).overflowY === "visible" ? null : scroller;
+    reader = readerOf(asked, box);
+    try {
+      const found = await reader.load();
+      if (key !== wanted) return;
+      showHead(found, asked, chosen);
+      fill(scroller, reader.element);
+      reader.reveal();
+      if (focus) head.querySelector("h2").focus({ preventScroll: true });
+      if (asked.mark.length) say(`${found.title || found.uri}: ${words.source.marked(asked.mark.length)}`);
+    } catch (error) {
+      if (key === wanted) fill(scroller, trouble(error));
+    }
+  }
+
+  function showHead(found, { file, id, mark }, chosen) {
+    const whole = to("/document", { file, id, mark });
+    fill(
+      head,
+      heading(2, found.title || found.uri || id),
+      h(
+        "p",
+        { class: "tools" },
+        link(whole, {}, words.source.whole),
+        chosen ? link(changed(CLOSED), { "data-close": "" }, isWide() ? words.source.close : words.source.back) : null,
+      ),
+      found.uri && found.uri !== found.title ? h("p", { class: "note" }, own(found.uri)) : null,
+    );
+  }
+
+  function leave() {
+    key = "";
+    fill(head);
+    fill(scroller, pick ? h("p", { class: "note pick" }, pick) : null);
+  }
+
+  return { element, show, leave: () => reader?.leave() };
+}
+
+// The address at which a source is open beside what is shown now.
+export function opening(file, id, mark) {
+  return to(here().path, { ...parametersHere(), in: file, source: id, mark });
+}
+
+function parametersHere() {
+  const { path: _, ...parameters } = here();
+  return parameters;
+}
