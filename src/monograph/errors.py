@@ -26,6 +26,7 @@ The tree::
     ├── InputError           a value handed over by the caller
     │   ├── InvalidFilter    a `where` that cannot be understood
     │   ├── InvalidDocument  a document, passage or vector that cannot be stored
+    │   ├── NameTaken        a file of that name is there already
     │   └── NotFound         an id that the file does not hold
     ├── OutOfMemory          what was asked needs more memory than there is
     └── ModelError           something plugged in
@@ -174,6 +175,10 @@ class InvalidFilter(InputError):
 
 class InvalidDocument(InputError):
     """A document, passage or vector that cannot be stored."""
+
+
+class NameTaken(InputError):
+    """A file of that name is there already."""
 
 
 class NotFound(InputError):

@@ -154,6 +154,7 @@ class Guarded:
         self._hosts = {host.encode() for host in credentials.hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or say why not."""
         if scope["type"] == "lifespan":
             await self._inner(scope, receive, send)
         elif scope["type"] != "http":

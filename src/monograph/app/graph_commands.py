@@ -14,7 +14,7 @@ from monograph.app.command import ApiKeyOption, FileArgument, HtmlOption, JsonOp
 from monograph.app.trust import opened
 from monograph.errors import InputError
 from monograph.library import Monograph
-from monograph.values import Cost, Document, Hit, Neighbourhood, OnProgress, Report, StoredChunk
+from monograph.values import Cost, Hit, Neighbourhood, OnProgress, Report
 from monograph.values import Path as Way
 
 
@@ -146,28 +146,9 @@ def _build(monograph: Monograph, on_progress: OnProgress | None) -> Report:
 
 def draw_answers(monograph: Monograph, query: str, hits: Sequence[Hit], path: Path, *, quiet: bool) -> None:
     """Draw the ways from a question to its hits, with the chunks on them."""
-    ways = [
-        replace(
-            hit.path,
-            nodes=tuple(replace(node, name=query) if node.kind == "question" else node for node in hit.path.nodes),
-        )
-        for hit in hits
-        if hit.path is not None
-    ]
-    shown: dict[str, Hit | StoredChunk] = {hit.chunk.id: hit for hit in hits}
-    passed = dict.fromkeys(node.id for way in ways for node in way.nodes if node.kind == "chunk")
-    shown.update((one.chunk.id, one) for one in monograph.fetch([name for name in passed if name not in shown]))
-    documents = {
-        one.chunk.document_id: Document(id=one.chunk.document_id, title=one.title, uri=one.uri)
-        for one in shown.values()
-    }
-    found = Neighbourhood(
-        centre=(),
-        entities=tuple(monograph.graph.on_paths(ways)),
-        links=(),
-        chunks=tuple(one.chunk for one in shown.values()),
-        documents=tuple(documents.values()),
-    )
+    from monograph.app.picture.ways import ways_to
+
+    found, ways = ways_to(monograph, query, hits)
     _write_page(found, ways, query, path, quiet=quiet)
 
 

@@ -95,9 +95,8 @@ def serve(  # noqa: PLR0913, PLR0917 - options are arguments
         from monograph.loopback import listen
 
         answering = load(model, api_key)
-        opening = {"trust": trust, "create": write, "read_only": not write, "model": answering}
         named = {
-            name: stack.enter_context(opened(file, **opening))
+            name: stack.enter_context(opened(file, trust=trust, create=write, read_only=not write, model=answering))
             for name, file in zip(names_of(files), files, strict=True)
         }
         chosen = token or secrets.token_urlsafe(24)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
 from monograph.errors import NotFound
+from monograph.explore.lookup import only
 from monograph.explore.nodes import Node, Nodes
 from monograph.explore.surface_forms import MOST_LOOKED_AT, entities
 from monograph.graph.names import asked_keys, key_of, signature, title_of
-from monograph.store import names, neighbours
+from monograph.store import chunks, names, neighbours
 from monograph.store.database import Connection, path_of
 from monograph.values import Entity, Path, arguments
 
@@ -70,6 +72,24 @@ def most_named(connection: Connection, k: int, like: str = "") -> list[Entity]:
     nodes.read_entities(heads, MOST_LOOKED_AT)
     found = entities(nodes, [node for head in heads for node in nodes.nodes_of(head)])
     return sorted(found, key=lambda one: (-one.chunks, one.name, one.id))[:k]
+
+
+def of_document(connection: Connection, name: str, k: int) -> list[Entity]:
+    """At most k entities that a document names, those that most of its chunks name first, then as they stand there.
+
+    Raises
+    ------
+    NotFound
+        If there is no such document.
+    """
+    k = arguments.whole_number(k, "k", 0)
+    rows = chunks.rows_of_document(connection, only(connection, name).row)
+    nodes = Nodes(connection)
+    nodes.read(rows)
+    named = Counter(node for row in rows for node in dict.fromkeys(one.node for one in nodes.seen.get(row, ())))
+    shown = [node for node, _ in named.most_common(k)]
+    nodes.read_entities({node.head for node in shown}, MOST_LOOKED_AT)
+    return list(entities(nodes, shown))
 
 
 def on_paths(connection: Connection, paths: Iterable[Path]) -> list[Entity]:

@@ -40,7 +40,7 @@ def fetch(
 
 def document(connection: Connection, name: str) -> Document:
     """A document by id or uri, with its text. Raises NotFound if there is none, or several came from that uri."""
-    return documents.load(connection, _only(connection, name))
+    return documents.load(connection, only(connection, name))
 
 
 def every_document(connection: Connection) -> list[Document]:
@@ -51,10 +51,11 @@ def every_document(connection: Connection) -> list[Document]:
 
 def chunks_of(connection: Connection, name: str) -> list[Chunk]:
     """The chunks of a document in reading order. Raises as :func:`document`."""
-    return [found.chunk for found in chunks.of_document(connection, _only(connection, name).row, strict=True)]
+    return [found.chunk for found in chunks.of_document(connection, only(connection, name).row, strict=True)]
 
 
-def _only(connection: Connection, name: str) -> documents.Row:
+def only(connection: Connection, name: str) -> documents.Row:
+    """The row of the one document of an id or uri. Raises as :func:`document`."""
     found, _ = documents.resolve(connection, arguments.names([path_to_text(name)], "an id"))
     if not found:
         path = path_of(connection)

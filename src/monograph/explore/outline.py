@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from monograph.errors import NotFound
+from monograph.explore.lookup import only
 from monograph.search import summaries
-from monograph.store import readable
+from monograph.store import chunks, readable
 from monograph.store import tree as store
 from monograph.store.database import Connection, path_of
-from monograph.values import OutlineNode, arguments
+from monograph.values import OutlineNode, Summary, arguments
 
 LEAST_DIGITS = 4
 """Of an id, as many as are asked for to name a summary by its beginning."""
@@ -24,6 +25,28 @@ def outline(connection: Connection, name: str, layers: int) -> list[OutlineNode]
         If no summary has that id, or several begin so.
     """
     return branches(connection, [_named(connection, name)] if name else store.roots(connection), layers)
+
+
+def summary(connection: Connection, name: str) -> Summary:
+    """A summary by its id. Raises as :func:`outline`."""
+    node = _named(connection, name)
+    found = summaries.load(connection, [node])
+    if node not in found:
+        raise NotFound(f"summary {name!r} cannot be read", f"monograph check {path_of(connection)}")
+    return found[node]
+
+
+def over(connection: Connection, document: str) -> list[Summary]:
+    """The summaries over the chunks of a document, from the lowest layer up, each once.
+
+    Raises
+    ------
+    NotFound
+        If there is no such document.
+    """
+    rows = chunks.rows_of_document(connection, only(connection, document).row)
+    nodes = list(dict.fromkeys(node for some in store.ancestors(connection, rows).values() for node in some))
+    return sorted(summaries.load(connection, nodes).values(), key=lambda one: one.layer)
 
 
 def _named(connection: Connection, name: str) -> int:

@@ -7,14 +7,19 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import BinaryIO
 
-from monograph.errors import InputError
+from monograph.errors import InputError, SourceMissing
+from monograph.explore import originals
 from monograph.library.opened import OpenFile
+from monograph.library.pages import Pages
+from monograph.read import open_under
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.store import settings
 from monograph.sync import follow, roots, watch
 from monograph.sync import plan as planning
-from monograph.values import Move, OnProgress, Plan, Report, SyncedSource, WatchEvent, arguments
+from monograph.sync.receive import Incoming
+from monograph.values import Move, OnProgress, Original, Plan, Report, SyncedSource, WatchEvent, arguments
 from monograph.write import apply, on_demand
 from monograph.write import price as pricing
 from monograph.write import remove as removal
@@ -164,6 +169,66 @@ class Files:
         return file.forgetting(
             lambda: file.followed(removal.remove_root(file.database, file.indexes, name)), forget, strict=True
         )
+
+    def original(self, name: str) -> Original:
+        """What became of the file that a document, by its id or uri, was read from.
+
+        Raises
+        ------
+        NotFound
+            If there is no such document, or several came from that uri.
+        """
+        with self._file.database.read() as connection:
+            return originals.original(connection, name)
+
+    def open_original(self, name: str) -> BinaryIO:
+        """The file that a document was read from, open for reading, as it is now.
+
+        Raises
+        ------
+        NotFound
+            As for :meth:`original`.
+        SourceError
+            If it was read from none, the file is gone, or a link now leads out of the folder.
+        """
+        with self._file.database.read() as connection:
+            found = originals.place(connection, name)
+        if found is None:
+            raise SourceMissing(f"document {name!r} was read from no file", "its text is all there is")
+        return open_under(*found)
+
+    def receive(self, root: str, name: str, folder: str = "", *, limits: Limits = DEFAULT_LIMITS) -> Incoming:
+        """Begin to take a file, byte by byte, into a folder that is followed; the next sync reads it.
+
+        Parameters
+        ----------
+        root:
+            The folder's name, or its place.
+        name:
+            The file's own name: never a path.
+        folder:
+            Below the root, as ``letters/1963``; it must be there.
+        limits:
+            ``max_bytes`` bounds it.
+
+        Returns
+        -------
+        A context manager, see :class:`monograph.sync.receive.Incoming`: ``write`` it, then ``keep`` it.
+
+        Raises
+        ------
+        NotFound
+            If the root is not followed.
+        InputError
+            If a name will not do; NameTaken, if a file of that name is there.
+        SourceUnreadable
+            If nothing can be written there.
+        """
+        return Incoming(roots.named(self._file.database, root), name, folder, limits.max_bytes)
+
+    def pages(self) -> Pages:
+        """What draws pages of documents as their files show them; to be closed (extra ``documents``)."""
+        return Pages(self._file)
 
     def watch(
         self,

@@ -58,6 +58,17 @@ class EntityGraph:
         with self._read() as connection:
             return entities.most_named(connection, limit, like)
 
+    def of_document(self, name: str, limit: int = 50) -> list[Entity]:
+        """What a document, by its id or uri, names: the things that most of its chunks name first, at most ``limit``.
+
+        Raises
+        ------
+        NotFound
+            If there is no such document, or several came from that uri.
+        """
+        with self._read() as connection:
+            return entities.of_document(connection, name, limit)
+
     def on_paths(self, paths: Iterable[Way]) -> list[Entity]:
         """The entities that the ways to hits lead over (``hit.path``), each once, in order."""
         with self._file.database.read() as connection:

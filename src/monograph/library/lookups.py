@@ -9,6 +9,7 @@ from monograph.explore import lookup
 from monograph.library import contents
 from monograph.library.opened import OpenFile
 from monograph.library.searches import allowed
+from monograph.store import settings
 from monograph.values import Chunk, Document, Finding, Stats, StoredChunk
 from monograph.write import configuration
 
@@ -45,6 +46,11 @@ class Lookups:
         stored = configuration.EMBEDDER.known(self._file.database) if vectors else None
         with self._file.database.read() as connection:
             return lookup.fetch(connection, ids, allowed(where), None if stored is None else stored.dimension)
+
+    def generation(self) -> int:
+        """A number that every write raises, of whatever process: the same number, the same file."""
+        with self._file.database.read() as connection:
+            return settings.generation(connection)
 
     def stats(self) -> Stats:
         """Count and weigh what the file holds."""

@@ -6,7 +6,7 @@ from monograph.explore import outline
 from monograph.library.opened import OpenFile
 from monograph.models import Summarizer
 from monograph.search.summaries import need_tree
-from monograph.values import Cost, OnProgress, OutlineNode, Report, arguments
+from monograph.values import Cost, OnProgress, OutlineNode, Report, Summary, arguments
 from monograph.write import configuration, price_tree
 from monograph.write import tree as summary_tree
 
@@ -47,6 +47,31 @@ class SummaryTree:
         with self._file.database.read() as connection:
             need_tree(connection)
             return outline.outline(connection, node, layers)
+
+    def summary(self, node: str) -> Summary:
+        """A summary, by its id or the first four digits of it or more, with where its sentences stand.
+
+        Raises
+        ------
+        NotFound
+            If no summary has that id, or several begin so.
+        InputError
+            If the file has no tree.
+        """
+        with self._file.database.read() as connection:
+            need_tree(connection)
+            return outline.summary(connection, node)
+
+    def over(self, document: str) -> list[Summary]:
+        """The summaries over the chunks of a document, by its id or uri, from the lowest layer up; none without a tree.
+
+        Raises
+        ------
+        NotFound
+            If there is no such document, or several came from that uri.
+        """
+        with self._file.database.read() as connection:
+            return outline.over(connection, document)
 
     def rebuild(self, summarizer: Summarizer | None = None, *, progress: OnProgress | None = None) -> Report:
         """Make the tree of summaries, or make it anew with another summarizer; without one, with the file's own.

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from monograph.errors import (
     SourceChanging,
@@ -91,12 +93,7 @@ def read_file(path: Path, root: Root, limits: Limits = DEFAULT_LIMITS) -> Iterat
     SourceError
         If nothing of it can be read, saying why. What fails after a part was read is in the last part.
     """
-    for _ in range(_TRIES):
-        data, state = _bytes(path, root, limits.max_bytes)
-        if data is not None:
-            break
-    else:
-        raise SourceChanging(f"it changed each of the {_TRIES} times it was read", "sync again when it is at rest")
+    data, state = whole(path, root, limits.max_bytes)
     uri = root.uri(path_to_text(path))
     below = uri[len(root.name) + 1 :] or path_to_text(path.name)
     address = Address(uri, below, root.identity(uri))
@@ -122,6 +119,39 @@ def read_file(path: Path, root: Root, limits: Limits = DEFAULT_LIMITS) -> Iterat
             raise
         error = found
     yield Part(*of_file, tuple(documents), tuple(problems), last=True, error=error)
+
+
+def whole(path: Path, root: Root, max_bytes: int) -> tuple[bytes, os.stat_result]:
+    """All bytes of a file that lies under a root, and its state. Raises SourceError as :func:`read_file`."""
+    for _ in range(_TRIES):
+        data, state = _bytes(path, root, max_bytes)
+        if data is not None:
+            return data, state
+    raise SourceChanging(f"it changed each of the {_TRIES} times it was read", "sync again when it is at rest")
+
+
+def open_under(path: Path, root: Root) -> BinaryIO:
+    """A file that lies under a root, open for reading.
+
+    Raises
+    ------
+    SourceError
+        If it is not there, is no file, or a link leads out of the root.
+    """
+    try:
+        file = open(path, "rb", opener=_opener)  # noqa: SIM115 - the caller's to close
+    except FileNotFoundError as error:
+        raise SourceMissing("it is not there any more", "sync again") from error
+    except OSError as error:
+        raise SourceUnreadable(f"cannot be read: {error.strerror}", "check its permissions") from error
+    try:
+        _refuse(os.fstat(file.fileno()), sys.maxsize)
+        if not _is_inside(path, root, file.fileno()):
+            raise SourceChanging("it was replaced while it was opened", "try again")
+    except BaseException:
+        file.close()
+        raise
+    return file
 
 
 def small_text(path: Path, most: int) -> str:

@@ -138,7 +138,7 @@ class ReaderPool:
         code = worker.end()
         self._workers.remove(worker)
         if worker.slot is not None:
-            worker.slot.parts.append(_failed(_death(code, worker.slot.task.limits)))
+            worker.slot.parts.append(_failed(death(code, worker.slot.task.limits)))
 
 
 def _weight(part: Part) -> int:
@@ -149,7 +149,8 @@ def _failed(error: SourceError) -> Part:
     return Part(b"", 0, 0, (), (), last=True, error=error)
 
 
-def _death(code: int, limits: Limits) -> SourceError:
+def death(code: int, limits: Limits) -> SourceError:
+    """The error of a file over which a process ended with this exit code."""
     if code == -signal.SIGALRM:
         return SourceTooSlow(f"reading it took more than {limits.max_seconds:g} s", "divide it, or give --max-seconds")
     if code == -signal.SIGKILL:

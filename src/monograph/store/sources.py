@@ -51,6 +51,17 @@ def find(connection: Connection, uri: str) -> Source | None:
     return None if row is None else Source(*row)
 
 
+def of_document(connection: Connection, document: int) -> tuple[Source, int] | None:
+    """The file that a document was read from, as it was then, and how many documents are from it."""
+    row = connection.execute(
+        """SELECT s.uri, s.root, s.sha256, s.size, s.modified_ns,
+            (SELECT count(*) FROM documents o WHERE o.source = s.source)
+        FROM documents d CROSS JOIN sources s ON s.source = d.source WHERE d.document = ?""",
+        (document,),
+    ).fetchone()
+    return None if row is None else (Source(*row[:5]), int(row[5]))
+
+
 def put(connection: Connection, source: Source) -> int:
     """Store the state of a file, new or known; returns its row number."""
     (row,) = connection.execute(

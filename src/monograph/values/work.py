@@ -178,6 +178,68 @@ class SyncedSource:
     failures: tuple[Problem, ...]
 
 
+OriginalState: TypeAlias = Literal["same", "changed", "gone", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """The file on disk that a document was read from.
+
+    Parameters
+    ----------
+    state:
+        ``same`` as it was when it was read; ``changed``; ``gone``, or not to be read; ``none`` for a document that came
+        from no synced file.
+    path, name:
+        Where it lies, and its own name; empty for ``none``.
+    size:
+        Bytes on disk now; 0 where it is not there.
+    format:
+        What the reader took it for, ``pdf`` or ``image`` say; empty where that is not known.
+    pages:
+        Of a PDF, else 0.
+    part:
+        Whether the document is only a part of it, as a file in an archive is.
+    """
+
+    state: OriginalState
+    path: str = ""
+    name: str = ""
+    size: int = 0
+    format: str = ""
+    pages: int = 0
+    part: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle on a page, in shares of its width and height, from its upper left corner."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    """Where a stretch of a document stands on a page.
+
+    Parameters
+    ----------
+    page:
+        From 1; 0 where the document has no pages.
+    found:
+        Whether its words were found there.
+    boxes:
+        A line each, in the order of the text; empty where it was not found.
+    """
+
+    page: int
+    found: bool
+    boxes: tuple[Box, ...] = ()
+
+
 WatchEventKind: TypeAlias = Literal["new", "changed", "gone", "renamed", "failed", "away", "back"]
 
 

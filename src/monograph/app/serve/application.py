@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Generator
 from typing import Any
 from urllib.parse import quote
 
@@ -19,18 +19,21 @@ from starlette.types import Receive, Scope, Send
 
 from monograph.app.serve import pages
 from monograph.app.serve.events import SILENCE, SILENT_SECONDS, Event, as_bytes
-from monograph.app.serve.faults import NoSuchAddress, TooLarge, said, status_of
+from monograph.app.serve.faults import NoSuchAddress, TooLarge, TooMany, fault_of, status_of
 from monograph.app.serve.openapi import described
 from monograph.app.serve.parameters import from_json, from_query
-from monograph.app.serve.route import BASE, Bytes, Route
+from monograph.app.serve.route import BASE, Bytes, Route, Streamed
 from monograph.app.serve.routes import ROUTES
-from monograph.app.serve.served import Served
+from monograph.app.serve.served import LAST_SECONDS, Served
+from monograph.app.serve.uploads import Uploaded
 from monograph.app.serve.workers import Workers
 from monograph.errors import InputError, MonographError
 from monograph.loopback import Application, Credentials, Guarded
+from monograph.read import path_to_text
 
 MOST_BODY = 1_000_000
 """Bytes of a JSON body."""
+_PIECE = 1 << 16
 _JSON = "application/json"
 _EVENTS = "text/event-stream"
 _LOG = logging.getLogger(__name__)
@@ -74,7 +77,8 @@ def application(served: Served, credentials: Credentials, inner: tuple[BaseRoute
                 if lifespan is not None:
                     await stack.enter_async_context(lifespan.lifespan_context(lifespan))
             yield
-        workers.close()
+        workers.close(LAST_SECONDS)
+        served.close()
 
     made = Starlette(routes=routes, lifespan=life, exception_handlers={404: _nowhere, 405: _nowhere, 500: _broken})
     return Guarded(made, credentials, cookies=True, is_open=pages.is_open)
@@ -85,10 +89,11 @@ def _address(route: Route, served: Served, workers: Workers) -> Address:
         try:
             asked = await _asked(route, request)
             if route.streams:
-                return await _streamed(
-                    route, served, asked, workers, events=_EVENTS in request.headers.get("accept", "")
-                )
-            return await workers.run(lambda: _replied(route, route.answer(served, asked)))
+                events = _EVENTS in request.headers.get("accept", "")
+                return await _streamed(route, served, asked, workers, events=events)
+            if route.body:
+                return await _received(route, served, asked, workers, request)
+            return await workers.run(lambda: _replied(route, route.answer(served, asked)), slow=route.slow)
         except MonographError as error:
             return failed(error)
 
@@ -97,7 +102,7 @@ def _address(route: Route, served: Served, workers: Workers) -> Address:
 
 async def _asked(route: Route, request: Request) -> Any:
     """What a request asks, as a value."""
-    if route.method != "POST":
+    if route.method != "POST" or route.body:
         return from_query(route.asks, request.query_params.multi_items())
     if request.headers.get("content-type", "").partition(";")[0].strip() != _JSON:
         raise InputError("the body is no JSON", f"send it with Content-Type: {_JSON}")
@@ -115,14 +120,47 @@ async def _asked(route: Route, request: Request) -> Any:
 def _replied(route: Route, value: Any) -> Response:
     if isinstance(value, Bytes):
         return _bytes(value)
+    if isinstance(value, Streamed):
+        return _sent(value)
     return Response(as_bytes(value), route.status, _headers(), _JSON)
 
 
 def _bytes(value: Bytes) -> Response:
-    headers = _headers(value.policy or NOTHING)
-    if value.name:
-        headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{quote(value.name, safe='')}"
-    return Response(value.data, 200, headers, value.kind)
+    return Response(value.data, 200, _headers(value.policy or NOTHING), value.kind)
+
+
+def _sent(value: Streamed) -> Response:
+    """A file, piece by piece: however large it is, little of it is held."""
+
+    def pieces() -> Generator[bytes]:
+        with value.file as file:
+            while part := file.read(_PIECE):
+                yield part
+
+    name = quote(value.name.encode("utf-8", "replace"), safe="")
+    headers = {**_headers(), "Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
+    return StreamingResponse(_piecewise(pieces()), 200, headers, value.kind)
+
+
+async def _piecewise(pieces: Generator[bytes]) -> AsyncIterator[bytes]:
+    try:
+        for piece in pieces:
+            yield piece
+    finally:
+        pieces.close()
+
+
+async def _received(route: Route, served: Served, asked: Any, workers: Workers, request: Request) -> Response:
+    """Take a body into the file that the route opens for it."""
+    if workers.uploads.locked():
+        raise TooMany("too many files are being taken", "send them one after the other")
+    async with workers.uploads:
+        with await workers.run(lambda: route.answer(served, asked)) as incoming:
+            async for part in request.stream():
+                incoming.write(part)
+            path = await workers.run(incoming.keep, slow=True)
+            made = Uploaded(path_to_text(path), incoming.uri, incoming.size)
+    return Response(as_bytes(made), route.status, _headers(), _JSON)
 
 
 def _headers(policy: str = NOTHING) -> dict[str, str]:
@@ -131,7 +169,7 @@ def _headers(policy: str = NOTHING) -> dict[str, str]:
 
 def failed(error: MonographError) -> Response:
     """An error of ours as a response."""
-    return Response(json.dumps(said(error), ensure_ascii=False), status_of(error), _headers(), _JSON)
+    return Response(as_bytes(fault_of(error)), status_of(error), _headers(), _JSON)
 
 
 async def _streamed(route: Route, served: Served, asked: Any, workers: Workers, *, events: bool) -> Response:
@@ -163,7 +201,7 @@ async def _events(first: Event | None, rest: AsyncIterator[Event]) -> AsyncItera
             except StopAsyncIteration:
                 return
             except MonographError as error:
-                yield Event("error", said(error)).encoded()
+                yield Event("error", fault_of(error)).encoded()
                 return
     finally:
         if waiting is not None:

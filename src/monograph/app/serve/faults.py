@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 from monograph.errors import (
     BusyFile,
@@ -12,6 +12,7 @@ from monograph.errors import (
     ModelError,
     ModelUntrusted,
     MonographError,
+    NameTaken,
     NotFound,
     OutOfMemory,
     ReadOnlyFile,
@@ -22,12 +23,17 @@ from monograph.errors import (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What went wrong, what to do about it, and its kind."""
+
+    error: str
+    mend: str
+    kind: str
+
+
 class NoSuchAddress(NotFound):
     """Nothing is at this address."""
-
-
-class Taken(InputError):
-    """A file of that name is there already."""
 
 
 class TooLarge(InputError):
@@ -44,7 +50,7 @@ class NotWritable(InputError):
 
 _STATUS: tuple[tuple[type[MonographError], int], ...] = (
     (NotFound, 404),
-    (Taken, 409),
+    (NameTaken, 409),
     (TooLarge, 413),
     (TooMany, 429),
     (NotWritable, 403),
@@ -69,6 +75,6 @@ def status_of(error: MonographError) -> int:
     return next(status for kind, status in _STATUS if isinstance(error, kind))
 
 
-def said(error: MonographError) -> dict[str, Any]:
-    """An error as JSON."""
-    return {"error": error.message, "mend": error.mend, "kind": type(error).__name__}
+def fault_of(error: MonographError) -> Fault:
+    """An error as it is told."""
+    return Fault(error.message, error.mend, type(error).__name__)

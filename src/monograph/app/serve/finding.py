@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from monograph.answer.pack import BUDGET
 from monograph.app import answer_output, output
 from monograph.app.command import where_of
-from monograph.app.serve.faults import said
+from monograph.app.serve.faults import Fault, fault_of
 from monograph.app.serve.pieces import Marks, Piece
 from monograph.app.serve.served import Served
 from monograph.app.serve.words import Words
@@ -40,15 +40,6 @@ class Query:
     how: str = "auto"
     where: tuple[str, ...] = ()
     file: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """What went wrong, what to do about it, and its kind."""
-
-    error: str
-    mend: str
-    kind: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +117,7 @@ def _in_file(name: str, file: Monograph, asked: Query, *, alone: bool) -> FoundI
     except MonographError as error:
         if alone:
             raise
-        return FoundInFile(name, error=Fault(**said(error)))
+        return FoundInFile(name, error=fault_of(error))
     words = Words(asked.q)
     hits = tuple(_shown(hit, words) for hit in found.hits)
     return FoundInFile(name, found.relevance, answer_output.doubt_of(found), hits)

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from monograph.app.command import where_of
+from monograph.app.picture import picture_of
+from monograph.app.picture.data import data_of
+from monograph.app.picture.ways import ways_to
+from monograph.app.serve.reading import OneDocument
+from monograph.app.serve.route import Bytes
 from monograph.app.serve.served import Served
-from monograph.values import Entity, Merge, Neighbourhood, Route
+from monograph.errors import InputError
+from monograph.values import Entity, Merge, Neighbourhood, Path, Route
+
+FRAMED = "frame-ancestors 'self'; sandbox allow-scripts"
+"""The policy of a picture, beside that which stands in it: it may be shown in a frame of this server's page."""
 
 MOST_ENTITIES = 1_000
 
@@ -100,3 +110,57 @@ class Between:
 def routes(served: Served, asked: Between) -> list[Route]:
     """The ways from one entity to another."""
     return served.file(asked.file).graph.routes(asked.name, asked.other, asked.hops, asked.limit)
+
+
+def names(served: Served, asked: OneDocument) -> list[Entity]:
+    """What a document names, what most of its passages name first."""
+    return served.file(asked.file).graph.of_document(asked.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What is drawn: the neighbourhood of an entity, or the ways from a question to its hits.
+
+    Parameters
+    ----------
+    name:
+        Of an entity, as a text writes it.
+    hops, limit:
+        As for ``neighbourhood``.
+    q:
+        A question, instead of a name.
+    k, how, where:
+        As for ``search``.
+    file:
+        The file's name.
+    """
+
+    name: str = ""
+    hops: int = 1
+    limit: int = 60
+    q: str = ""
+    k: int = 5
+    how: str = "auto"
+    where: tuple[str, ...] = ()
+    file: str = ""
+
+
+def picture(served: Served, asked: Drawn) -> Bytes:
+    """A part of the graph drawn as one HTML page, as ``--html`` writes it."""
+    found, ways = _drawn(served, asked)
+    made = picture_of(found, ways, title=asked.name or asked.q)
+    return Bytes(made.encode("utf-8", "replace"), "text/html; charset=utf-8", FRAMED)
+
+
+def picture_data(served: Served, asked: Drawn) -> Bytes:
+    """What that page is drawn from."""
+    return Bytes(data_of(*_drawn(served, asked)).encode("utf-8", "replace"), "application/json")
+
+
+def _drawn(served: Served, asked: Drawn) -> tuple[Neighbourhood, list[Path]]:
+    if bool(asked.name) == bool(asked.q):
+        raise InputError("a name or a question says what is drawn", "give name or q")
+    file = served.file(asked.file)
+    if asked.name:
+        return file.graph.neighbourhood(asked.name, asked.hops, min(asked.limit, MOST_ENTITIES)), []
+    return ways_to(file, asked.q, file.search(asked.q, asked.k, asked.how, where_of(list(asked.where))))

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from monograph import __version__
-from monograph.app.serve.finding import Fault
+from monograph.app.serve.faults import Fault
 from monograph.app.serve.parameters import fields_of, without_none
-from monograph.app.serve.route import BASE, Bytes, Route
+from monograph.app.serve.route import BASE, Bytes, Route, Streamed
 from monograph.values import Answer, BestSentence, Context
 
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean"}
@@ -127,7 +127,9 @@ def described(routes: Sequence[Route]) -> dict[str, Any]:
 
 def _operation(route: Route, schemas: Schemas) -> dict[str, Any]:
     made: dict[str, Any] = {"operationId": route.answer.__name__, "summary": route.summary}
-    if route.method == "POST":
+    if route.body:
+        made["requestBody"] = {"required": True, "content": {"application/octet-stream": {}}}
+    if route.method == "POST" and not route.body:
         made["requestBody"] = {"required": True, "content": {"application/json": {"schema": schemas.of(route.asks)}}}
         schemas.made[route.asks.__name__]["required"] = [
             name for name, (_, must) in fields_of(route.asks).items() if must
@@ -158,11 +160,13 @@ def _with_default(schema: dict[str, Any], default: Any) -> dict[str, Any]:
 
 
 def _content(route: Route, schemas: Schemas) -> dict[str, Any]:
-    if route.gives is Bytes:
+    if route.gives in (Bytes, Streamed):
         return {kind: {} for kind in route.kinds}
     if route.streams:
         events = {"text/event-stream": {"schema": {"type": "string"}}}
         if route.last is None:
             return events
         return {"application/json": {"schema": schemas.of(route.last)}, **events}
+    if route.body:
+        return {"application/json": {"schema": schemas.of(route.last)}}
     return {"application/json": {"schema": schemas.of(route.gives)}}

@@ -17,9 +17,13 @@ Asked = TypeVar("Asked")
 _TRUTHS = {"true": True, "1": True, "yes": True, "": True, "false": False, "0": False, "no": False}
 
 
-@cache
-def fields_of(kind: type) -> dict[str, tuple[Any, bool]]:
+def fields_of(kind: Any) -> dict[str, tuple[Any, bool]]:
     """(type, whether it must be given) of each field of a dataclass, by name, in order."""
+    return _fields(kind)
+
+
+@cache
+def _fields(kind: type) -> dict[str, tuple[Any, bool]]:
     hints = get_type_hints(kind)
     return {
         one.name: (

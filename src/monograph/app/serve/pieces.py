@@ -6,16 +6,17 @@ Offsets count characters, as Python's slices do. JavaScript's count otherwise: s
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from monograph.app.serve.words import Words
 from monograph.values import Section
 
 _BREAK = re.compile(r"\n[^\S\n]*(?:\n[^\S\n]*)+")
-_HASHES = re.compile(r"#{1,6}[^\S\n]+")
+_HASHES = re.compile(r"[^\S\n]*#{1,6}[^\S\n]+")
 _TABLE_LINE = re.compile(r"\s*\|.*\|\s*$")
 _RULE = re.compile(r"\s*\|?[\s:|-]*-[\s:|-]*\|?\s*$")
 _CELL = re.compile(r"(?:\\.|[^|\\])+")
@@ -90,7 +91,7 @@ class Marks:
         edges_in_order = sorted(at for at in edges if start <= at <= end)
         begins = [a for a, _ in words]
         made = []
-        for a, b in zip(edges_in_order, edges_in_order[1:], strict=False):
+        for a, b in pairwise(edges_in_order):
             marks = tuple(number for number, first, last in inner if first <= a and b <= last)
             at = bisect_right(begins, a) - 1
             made.append(Piece(a, b, text[a:b], marks, at >= 0 and b <= words[at][1]))
@@ -110,7 +111,7 @@ def window(text: str, start: int, length: int) -> tuple[int, int]:
 
 def blocks(text: str, start: int, end: int, sections: Sequence[Section], marks: Marks) -> list[Block]:
     """``text[start:end]`` paragraph by paragraph; ``sections`` are those of the whole text."""
-    levels = {section.start: len(section.path) for section in sections}
+    levels = [(section.start, len(section.path)) for section in sections]
     made: list[Block] = []
     for first, last in _paragraphs(text, start, end):
         made += _of_paragraph(text, first, last, levels, marks)
@@ -127,20 +128,19 @@ def _paragraphs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         yield at, end
 
 
-def _of_paragraph(text: str, start: int, end: int, levels: dict[int, int], marks: Marks) -> Iterator[Block]:
+def _of_paragraph(text: str, start: int, end: int, levels: Sequence[tuple[int, int]], marks: Marks) -> Iterator[Block]:
     """A paragraph, in which lines may be headings or a table."""
     waiting = start
     lines = list(_lines(text, start, end))
     number = 0
     while number < len(lines):
         first, last = lines[number]
-        indented = first + len(text[first:last]) - len(text[first:last].lstrip())
-        level = levels.get(first, levels.get(indented, 0))
+        level = _level(text, first, last, levels)
         rows = _table(text, lines[number:])
         if level or rows:
             yield from _text(text, waiting, first, marks)
         if level:
-            hashes = _HASHES.match(text, indented, last)
+            hashes = _HASHES.match(text, first, last)
             yield Block("heading", first, last, level, marks.cut(text, hashes.end() if hashes else first, last))
         elif rows:
             last = rows[-1][1]
@@ -151,6 +151,14 @@ def _of_paragraph(text: str, start: int, end: int, levels: dict[int, int], marks
             waiting = min(last + 1, end)
         number += 1
     yield from _text(text, waiting, end, marks)
+
+
+def _level(text: str, start: int, end: int, levels: Sequence[tuple[int, int]]) -> int:
+    """The level of the heading that a line is; 0 where it is none. A number may stand before a heading's words."""
+    at = bisect_left(levels, (start, 0))
+    if at == len(levels) or levels[at][0] >= end:
+        return 0
+    return 0 if any(one.isalpha() for one in text[start : levels[at][0]]) else levels[at][1]
 
 
 def _text(text: str, start: int, end: int, marks: Marks) -> Iterator[Block]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_origin, get_type_hints
+from typing import Any, BinaryIO, Literal, TypeAlias, get_origin, get_type_hints
 
 from monograph.app.serve.served import Served
 
@@ -36,6 +36,25 @@ class Bytes:
 
 
 @dataclass(frozen=True, slots=True)
+class Streamed:
+    """A reply that is an open file, which is closed once it is sent.
+
+    Parameters
+    ----------
+    file:
+        Open for reading, at its beginning.
+    kind:
+        Its media type.
+    name:
+        Under which a browser is to save it.
+    """
+
+    file: BinaryIO
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Route:
     """An address, and the function that answers there.
 
@@ -52,6 +71,12 @@ class Route:
         Of events that a program may have at once, as JSON: what the last event holds.
     kinds:
         Media types of bytes.
+    slow:
+        Whether it may take long, so that what is quick is not to wait for it.
+    body:
+        Whether the body is a file's bytes, and the parameters stand in the query.
+    writes:
+        Whether it needs ``--write``.
     status:
         Of HTTP, where all goes well.
     """
@@ -61,6 +86,9 @@ class Route:
     answer: Callable[[Served, Any], Any]
     last: Any = None
     kinds: tuple[str, ...] = ()
+    slow: bool = False
+    body: bool = False
+    writes: bool = False
     status: int = 200
 
     @property

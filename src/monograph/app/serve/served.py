@@ -6,9 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from monograph.app.serve.changes import Changes
 from monograph.app.serve.faults import NotWritable
+from monograph.app.serve.jobs import Jobs
 from monograph.errors import NotFound
 from monograph.library import Monograph
+from monograph.library.pages import Pages
+
+LAST_SECONDS = 3.0
+"""For what is at work when a server ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +31,29 @@ class Served:
         Key of the language model that answers; empty without one.
     agents:
         Whether agents are served at ``/mcp``.
+    pages, jobs, changes:
+        What draws pages of each file, what works by itself, and what looks for changes.
     """
 
     files: dict[str, Monograph] = field(repr=False)
     write: bool = False
     model: str = ""
     agents: bool = False
+    pages: dict[str, Pages] = field(init=False, repr=False)
+    jobs: Jobs = field(init=False, repr=False)
+    changes: Changes = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pages", {name: file.files.pages() for name, file in self.files.items()})
+        object.__setattr__(self, "jobs", Jobs())
+        object.__setattr__(self, "changes", Changes(self.files))
+
+    def close(self) -> None:
+        """End what works by itself; the files stay the caller's to close."""
+        self.jobs.close(LAST_SECONDS)
+        self.changes.close()
+        for pages in self.pages.values():
+            pages.close()
 
     def named(self, name: str) -> tuple[str, Monograph]:
         """A file and its name; the first one for an empty name.

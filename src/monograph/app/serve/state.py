@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from monograph import __version__
+from monograph.app.serve.reading import OneDocument
 from monograph.app.serve.served import Served
 from monograph.library import Monograph
 from monograph.read.limits import DEFAULT_LIMITS
 from monograph.search.how import strategies
 from monograph.settings import Settings
-from monograph.values import Finding, OutlineNode, Problem, Stats, SyncedSource
+from monograph.values import Finding, OutlineNode, Problem, Stats, Summary, SyncedSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,3 +156,29 @@ class Opened:
 def outline(served: Served, asked: Opened) -> list[OutlineNode]:
     """The tree of summaries as a table of contents, as ``monograph outline --json`` prints it."""
     return served.file(asked.file).tree.outline(asked.node, asked.layers)
+
+
+@dataclass(frozen=True, slots=True)
+class OneSummary:
+    """A summary.
+
+    Parameters
+    ----------
+    id:
+        Its id, or the first four digits.
+    file:
+        The file's name.
+    """
+
+    id: str
+    file: str = ""
+
+
+def summary(served: Served, asked: OneSummary) -> Summary:
+    """A summary, and where its sentences stand."""
+    return served.file(asked.file).tree.summary(asked.id)
+
+
+def summaries(served: Served, asked: OneDocument) -> list[Summary]:
+    """The summaries over the passages of a document, from the lowest layer up."""
+    return served.file(asked.file).tree.over(asked.id)

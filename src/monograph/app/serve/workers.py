@@ -1,99 +1,156 @@
-"""The threads that answer: few, and as many at most as wait for them, since each has a connection of its own."""
+"""The threads that answer: few, since each has connections of its own, and they stay."""
 
 from __future__ import annotations
 
 import asyncio
+import queue
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from monograph.app.serve.faults import TooMany
 
 Made = TypeVar("Made")
 
-THREADS = 4
-"""Requests that are answered at one time."""
+QUICK, SLOW = 4, 8
+"""Requests that are answered at one time: what takes moments, and what may take minutes, as what a model writes."""
 WAITING = 200
-"""Requests that wait for a thread; more are refused."""
-STREAMS = 8
-"""Answers that are streamed at one time."""
+"""Requests that wait for a thread of either kind; more are refused."""
+
+UPLOADS = 4
+"""Files that are taken at one time; more are refused."""
+
+
+class Threads:
+    """So many threads at most, which do one thing after the other. A program may end while they work."""
+
+    def __init__(self, most: int, name: str) -> None:
+        self._most, self._name = most, name
+        self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._waiting = 0
+        self._lock = threading.Lock()
+
+    @property
+    def waiting(self) -> int:
+        """How many things are to be done, or being done."""
+        return self._waiting
+
+    def do(self, work: Callable[[], None]) -> None:
+        """Do something on the next thread that is free. It is to raise nothing."""
+        with self._lock:
+            self._waiting += 1
+            if self._waiting > len(self._threads) and len(self._threads) < self._most:
+                self._threads.append(threading.Thread(target=self._run, name=self._name, daemon=True))
+                self._threads[-1].start()
+        self._work.put(work)
+
+    def close(self, seconds: float) -> None:
+        """Take no more, and wait for what is being done."""
+        for _ in self._threads:
+            self._work.put(None)
+        for thread in self._threads:
+            thread.join(seconds)
+
+    def _run(self) -> None:
+        while (work := self._work.get()) is not None:
+            try:
+                work()
+            finally:
+                with self._lock:
+                    self._waiting -= 1
 
 
 class Workers:
-    """Two sets of threads: for what is answered at once, and for answers that a model writes for minutes."""
+    """Two sets of threads, for what is quick and for what is slow."""
 
-    def __init__(self, threads: int = THREADS, waiting: int = WAITING, streams: int = STREAMS) -> None:
-        self._quick = ThreadPoolExecutor(threads, "monograph-serve")
-        self._slow = ThreadPoolExecutor(streams, "monograph-stream")
-        self._most_quick, self._most_slow = threads + waiting, streams
-        self._asked = self._streamed = 0
+    def __init__(self, quick: int = QUICK, slow: int = SLOW, waiting: int = WAITING, uploads: int = UPLOADS) -> None:
+        self._quick, self._slow = Threads(quick, "monograph-serve"), Threads(slow, "monograph-serve-slow")
+        self._most_waiting = waiting
+        self.uploads = asyncio.Semaphore(uploads)
 
-    async def run(self, work: Callable[[], Made]) -> Made:
-        """Do something on a thread, and wait for it.
+    async def run(self, work: Callable[[], Made], *, slow: bool = False) -> Made:
+        """Do something on a thread, and wait for it. Whoever goes away leaves the work to its end.
 
         Raises
         ------
         TooMany
             If too many wait already.
         """
-        if self._asked >= self._most_quick:
-            raise TooMany("too many requests wait for an answer", "ask again in a moment")
-        self._asked += 1
-        done = asyncio.get_running_loop().run_in_executor(self._quick, work)
-        done.add_done_callback(self._answered)
-        # Whoever goes away leaves the work to its end: a thread is not interrupted, and stays counted.
-        return await asyncio.shield(done)
+        threads, loop = self._free(slow=slow), asyncio.get_running_loop()
+        done: asyncio.Future[Made] = loop.create_future()
 
-    def _answered(self, done: asyncio.Future[Any]) -> None:
-        self._asked -= 1
-        if not done.cancelled():
-            done.exception()  # It is known, even where nobody waits for it any more.
+        def worked() -> None:
+            try:
+                made = work()
+            except BaseException as error:  # it is raised where it is waited for
+                _tell(loop, _fail, done, error)
+            else:
+                _tell(loop, _give, done, made)
+
+        threads.do(worked)
+        return await done
 
     async def stream(self, pieces: Callable[[], Iterator[Made]]) -> AsyncIterator[Made]:
-        """What an iterator gives that works on a thread of its own. Closed early, it ends at its next piece.
+        """What an iterator gives that works on a slow thread. Closed early, it ends at its next piece.
 
         Raises
         ------
         TooMany
-            If as many are at work as may be.
+            If too many wait already.
         """
-        if self._streamed >= self._most_slow:
-            raise TooMany("too many answers are being written", "ask again when one of them is done")
-        self._streamed += 1
-        loop = asyncio.get_running_loop()
+        threads, loop = self._free(slow=True), asyncio.get_running_loop()
         given: asyncio.Queue[Made | BaseException | None] = asyncio.Queue()
-        left = False
+        left = threading.Event()
 
-        def work() -> None:
-            made = pieces()
+        def worked() -> None:
+            end: BaseException | None = None
+            made = iter(pieces())
             try:
                 for piece in made:
-                    if left:
+                    if left.is_set():
                         break
-                    loop.call_soon_threadsafe(given.put_nowait, piece)
-                end: BaseException | None = None
-            except BaseException as error:  # It is raised again where the pieces are taken.
+                    _tell(loop, given.put_nowait, piece)
+            except BaseException as error:  # it is raised where the pieces are taken
                 end = error
-            finally:
-                close = getattr(made, "close", None)
-                if close is not None:
-                    close()
-            loop.call_soon_threadsafe(finished, end)
+            close = getattr(made, "close", None)
+            if close is not None:
+                close()
+            _tell(loop, given.put_nowait, end)
 
-        def finished(end: BaseException | None) -> None:
-            self._streamed -= 1
-            given.put_nowait(end)
-
-        loop.run_in_executor(self._slow, work)
+        threads.do(worked)
         try:
             while (piece := await given.get()) is not None:
                 if isinstance(piece, BaseException):
                     raise piece
                 yield piece
         finally:
-            left = True
+            left.set()
 
-    def close(self) -> None:
-        """Take no more; what is being done ends by itself."""
-        self._quick.shutdown(wait=False, cancel_futures=True)
-        self._slow.shutdown(wait=False, cancel_futures=True)
+    def close(self, seconds: float) -> None:
+        """Take no more, and wait for what is being done."""
+        self._quick.close(seconds)
+        self._slow.close(seconds)
+
+    def _free(self, *, slow: bool) -> Threads:
+        threads = self._slow if slow else self._quick
+        if threads.waiting >= self._most_waiting:
+            raise TooMany("too many requests wait for an answer", "ask again in a moment")
+        return threads
+
+
+def _tell(loop: asyncio.AbstractEventLoop, told: Callable[..., None], *values: Any) -> None:
+    try:
+        loop.call_soon_threadsafe(told, *values)
+    except RuntimeError:  # The server has ended meanwhile: nobody waits.
+        return
+
+
+def _give(done: asyncio.Future[Made], made: Made) -> None:
+    if not done.done():
+        done.set_result(made)
+
+
+def _fail(done: asyncio.Future[Any], error: BaseException) -> None:
+    if not done.done():
+        done.set_exception(error)

@@ -1,0 +1,167 @@
+"""Work that goes on by itself: begun by one request, looked at by others, one job of a file after the other."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import secrets
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from monograph.app.serve.events import Event
+from monograph.app.serve.faults import Fault, TooMany, fault_of
+from monograph.app.serve.workers import Threads
+from monograph.errors import MonographError, NotFound
+from monograph.values import OnProgress, Plan, Progress, Report
+
+JobKind: TypeAlias = Literal["sync", "plan", "retry", "remove", "unfollow"]
+JobState: TypeAlias = Literal["waiting", "running", "done", "failed", "stopped"]
+Work: TypeAlias = Callable[[OnProgress], Plan | Report]
+
+KEPT = 50
+"""Jobs that have ended, the last ones."""
+WAITING = 20
+"""Jobs of one file that wait or run; more are refused."""
+LOOKED = 0.2
+"""Seconds between two looks at a job, while its events are read."""
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Work, and how far it has come.
+
+    Parameters
+    ----------
+    id:
+        Of its own.
+    file:
+        The file's name.
+    kind, state:
+        What is done, and whether it is done.
+    progress:
+        How far it is; null before it begins.
+    plan, report:
+        What came of it; null until it is done, and in a list of jobs.
+    error:
+        Why it failed; else null.
+    created, ended:
+        Seconds since 1970; 0 where it has not ended.
+    """
+
+    id: str
+    file: str
+    kind: JobKind
+    state: JobState
+    progress: Progress | None = None
+    plan: Plan | None = None
+    report: Report | None = None
+    error: Fault | None = None
+    created: float = 0.0
+    ended: float = 0.0
+
+
+class _Stopped(Exception):
+    """The job is to end at its next step."""
+
+
+class Jobs:
+    """All jobs of a server. Those that have ended are kept for a while, and none longer than the server runs."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._jobs: dict[str, Job] = {}
+        self._stopping: set[str] = set()
+        self._threads: dict[str, Threads] = {}
+
+    def begin(self, file: str, kind: JobKind, work: Work) -> Job:
+        """Begin something, once what was begun before on the same file is done.
+
+        Raises
+        ------
+        TooMany
+            If too many jobs wait already.
+        """
+        job = Job(secrets.token_hex(8), file, kind, "waiting", created=time.time())
+        with self._lock:
+            if sum(not one.ended for one in self._jobs.values() if one.file == file) >= WAITING:
+                raise TooMany(f"{WAITING} jobs of {file} wait already", "begin it when they are done, or stop some")
+            self._jobs[job.id] = job
+            ended = [one.id for one in self._jobs.values() if one.ended]
+            for one in ended[: max(0, len(ended) - KEPT)]:
+                del self._jobs[one]
+            threads = self._threads.setdefault(file, Threads(1, "monograph-job"))
+        threads.do(lambda: self._run(job.id, work))
+        return job
+
+    def all(self, file: str) -> list[Job]:
+        """The jobs of a file, the newest first, without what came of them."""
+        with self._lock:
+            found = [one for one in self._jobs.values() if one.file == file]
+        return [replace(one, plan=None, report=None) for one in reversed(found)]
+
+    def named(self, identifier: str) -> Job:
+        """A job. Raises NotFound if there is none of that id."""
+        with self._lock:
+            if identifier not in self._jobs:
+                raise NotFound(f"there is no job {identifier!r}", "jobs end with the server; GET /jobs lists them")
+            return self._jobs[identifier]
+
+    def stop(self, identifier: str) -> Job:
+        """Let a job end at its next step; what was stored stays. Raises as :meth:`named`."""
+        job = self.named(identifier)
+        with self._lock:
+            self._stopping.add(identifier)
+        return job
+
+    async def events(self, identifier: str) -> AsyncIterator[Event]:
+        """A job as it is, and again whenever it has changed, until it has ended. Raises as :meth:`named`."""
+        seen = None
+        while True:
+            job = self.named(identifier)
+            if job is not seen:
+                yield Event("job", job)
+            if job.ended:
+                return
+            seen = job
+            await asyncio.sleep(LOOKED)
+
+    def close(self, seconds: float) -> None:
+        """Stop all jobs, and wait for them so long."""
+        with self._lock:
+            self._stopping.update(self._jobs)
+        for threads in self._threads.values():
+            threads.close(seconds)
+
+    def _run(self, identifier: str, work: Work) -> None:
+        def watch(progress: Progress) -> None:
+            if identifier in self._stopping:
+                raise _Stopped
+            self._set(identifier, progress=progress)
+
+        try:
+            if identifier in self._stopping:
+                raise _Stopped
+            self._set(identifier, state="running")
+            made = work(watch)
+            named = {"plan": made} if isinstance(made, Plan) else {"report": made}
+            self._set(identifier, state="done", ended=time.time(), **named)
+        except _Stopped:
+            self._set(identifier, state="stopped", ended=time.time())
+        except MonographError as error:
+            self._set(identifier, state="failed", error=fault_of(error), ended=time.time())
+        except Exception as error:
+            _LOG.exception("a fault of ours in a job")
+            fault = Fault(
+                f"a fault of ours: {type(error).__name__}", "the terminal has more; please report it", "Fault"
+            )
+            self._set(identifier, state="failed", error=fault, ended=time.time())
+
+    def _set(self, identifier: str, **changed: object) -> None:
+        with self._lock, contextlib.suppress(KeyError):
+            self._jobs[identifier] = replace(self._jobs[identifier], **changed)  # type: ignore[arg-type]

@@ -1,0 +1,115 @@
+"""The pages of documents as their files show them: ``archive.files.pages()``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from monograph.errors import InputError, SourceMissing
+from monograph.explore import lookup, originals
+from monograph.library.opened import OpenFile
+from monograph.read.painter import Painter
+from monograph.read.painting import letters
+from monograph.values import Boxes, Chunk, Root, arguments
+
+LEAST_WIDTH, MOST_WIDTH = 50, 3_000
+"""Pixels."""
+
+
+class Pages:
+    """Draws pages of PDFs, in a process of its own; a context manager. Safe for use by many threads.
+
+    Made by :meth:`monograph.library.files.Files.pages`.
+    """
+
+    def __init__(self, file: OpenFile) -> None:
+        self._file = file
+        self._painter = Painter()
+
+    def __enter__(self) -> Pages:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process."""
+        self._painter.close()
+
+    def picture(self, name: str, page: int = 1, width: int = 1_000) -> bytes:
+        """A page of a document's PDF as a PNG file.
+
+        Parameters
+        ----------
+        name:
+            The document's id or uri.
+        page:
+            From 1.
+        width:
+            Pixels, 50 to 3,000; how high it is follows.
+
+        Raises
+        ------
+        NotFound
+            If there is no such document, or no such page.
+        SourceError
+            If the file is gone, is no PDF, or cannot be drawn.
+        InputError
+            If the width is out of range.
+        """
+        if not LEAST_WIDTH <= arguments.whole_number(width, "width") <= MOST_WIDTH:
+            raise InputError(f"width is {width}", f"give {LEAST_WIDTH} to {MOST_WIDTH:,}")
+        return self._painter.picture(*self._place(name), arguments.whole_number(page, "page"), width)
+
+    def boxes(self, name: str, start: int, end: int, page: int = 0) -> Boxes:
+        """Where ``document.text[start:end]`` stands on a page of its PDF.
+
+        It is looked for by its words, in the file as it is now: where they are not found, that is said.
+
+        Parameters
+        ----------
+        name:
+            The document's id or uri.
+        start, end:
+            Offsets into its text.
+        page:
+            One of the pages that the span goes over; 0 for the first.
+
+        Raises
+        ------
+        NotFound, SourceError
+            As for :meth:`picture`.
+        """
+        with self._file.database.read() as connection:
+            document = lookup.document(connection, name)
+            chunks = lookup.chunks_of(connection, document.id)
+        page = page or _page_at(chunks, start)
+        first, last = _stretch_of(chunks, page)
+        start, end = max(start, first), min(end, last)
+        if not page or start >= end:
+            return Boxes(page, found=False)
+        before = len(letters(document.text[first:start]))
+        return self._painter.boxes(*self._place(document.id), page, document.text[start:end], before)
+
+    def _place(self, name: str) -> tuple[Path, Root]:
+        with self._file.database.read() as connection:
+            found = originals.place(connection, name)
+        if found is None:
+            raise SourceMissing(f"document {name!r} was read from no file", "its text is all there is")
+        return found
+
+
+def _page_at(chunks: list[Chunk], start: int) -> int:
+    """The page of the first chunk that ends behind a place; 0 where that has none."""
+    chunk = next((one for one in chunks if one.end > start), None)
+    return 0 if chunk is None else _page(chunk)
+
+
+def _stretch_of(chunks: list[Chunk], page: int) -> tuple[int, int]:
+    """What of the text a page holds: no chunk goes across its edges."""
+    on_page = [one for one in chunks if _page(one) == page]
+    return min((one.start for one in on_page), default=0), max((one.end for one in on_page), default=0)
+
+
+def _page(chunk: Chunk) -> int:
+    found = chunk.metadata.get("page", 0)
+    return found if isinstance(found, int) else 0

@@ -1,0 +1,173 @@
+"""A process that draws pages of PDFs for another, and may be killed over any of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from monograph.errors import NotFound, SourceDamaged, SourceError, SourceLocked, SourceTooSlow
+from monograph.read import whole
+from monograph.read.limits import Limits
+from monograph.read.png import png
+from monograph.read.process import GRACE_SECONDS, limit_memory
+from monograph.read.source import missing
+from monograph.read.worker import writer
+from monograph.values import Box, Boxes, Root
+
+if TYPE_CHECKING:
+    import pypdfium2
+
+_DEVICE = 1_000_000
+"""What a page is wide and high while places on it are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A page of a PDF, from 1, that is to be drawn ``width`` pixels wide, or on which words are looked for.
+
+    ``before`` tells about how many letters and digits of the page's text stand before ``words``.
+    """
+
+    path: Path
+    root: Root
+    limits: Limits
+    page: int
+    width: int = 0
+    words: str = ""
+    before: int = 0
+
+
+def main() -> None:
+    """Draw what is asked for, until the one who asks is gone."""
+    asked, answers = writer()
+    held: dict[tuple[str, int, int], pypdfium2.PdfDocument] = {}
+    try:
+        while True:
+            task: Task = asked.recv()
+            limit_memory(task.limits.max_memory)
+            signal.setitimer(signal.ITIMER_REAL, task.limits.max_seconds + GRACE_SECONDS)
+            try:
+                made: bytes | Boxes | Exception = _done(task, held)
+            except (SourceError, NotFound) as error:
+                made = error
+            except MemoryError:
+                made = SourceTooSlow(f"drawing it took more than {task.limits.max_memory:,} bytes of memory")
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            answers.send(made)
+    except (EOFError, BrokenPipeError):
+        return
+    finally:
+        sys.stdout.flush()
+        os._exit(0)
+
+
+def letters(text: str) -> str:
+    """The letters and digits of a text as they are compared: without case, accents and all that stands between."""
+    return "".join(one for one in unicodedata.normalize("NFKD", text).casefold() if one.isalnum())
+
+
+def _done(task: Task, held: dict[tuple[str, int, int], pypdfium2.PdfDocument]) -> bytes | Boxes:
+    file = _opened(task, held)
+    if not 1 <= task.page <= len(file):
+        raise NotFound(f"there is no page {task.page}", f"give 1 to {len(file)}")
+    page = file[task.page - 1]
+    try:
+        return _drawn(page, task) if task.width else _found(page, task)
+    finally:
+        page.close()
+
+
+def _opened(task: Task, held: dict[tuple[str, int, int], pypdfium2.PdfDocument]) -> pypdfium2.PdfDocument:
+    """The PDF, which is kept open for the next page of it."""
+    try:
+        import pypdfium2
+    except ImportError as error:
+        raise missing("a PDF", "documents", error) from error
+    try:
+        now = task.path.stat()
+        key = (str(task.path), now.st_size, now.st_mtime_ns)
+    except OSError:
+        key = (str(task.path), -1, -1)
+    if key in held:
+        return held[key]
+    data, _ = whole(task.path, task.root, task.limits.max_bytes)
+    for one in held.values():
+        one.close()
+    held.clear()
+    try:
+        held[key] = pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as error:
+        if "password" in str(error).lower():
+            raise SourceLocked("it needs a password", "save it without one") from error
+        raise SourceDamaged(f"a broken PDF: {error}", "save it anew") from error
+    return held[key]
+
+
+def _drawn(page: pypdfium2.PdfPage, task: Task) -> bytes:
+    from monograph.read.image import refuse_size
+
+    wide, high = (max(1.0, side) for side in page.get_size())
+    scale = task.width / wide
+    refuse_size(task.width, round(high * scale), task.limits)
+    bitmap = page.render(scale=scale, rev_byteorder=True)
+    try:
+        return png(bitmap.to_numpy()[..., :3])
+    finally:
+        bitmap.close()
+
+
+def _found(page: pypdfium2.PdfPage, task: Task) -> Boxes:
+    text = page.get_textpage()
+    try:
+        stretch = _stretch(text, letters(task.words), task.before)
+        if stretch is None:
+            return Boxes(task.page, found=False)
+        boxes = [_box(page, text.get_rect(number)) for number in range(text.count_rects(*stretch))]
+        return Boxes(task.page, bool(boxes), tuple(boxes))
+    finally:
+        text.close()
+
+
+def _stretch(text: pypdfium2.PdfTextPage, wanted: str, before: int) -> tuple[int, int] | None:
+    """Where words stand in the characters of a page, (first, how many); of several places the nearest to ``before``."""
+    from pypdfium2 import raw
+
+    flat, places = [], []
+    for number in range(text.count_chars()):
+        code = raw.FPDFText_GetUnicode(text, number)
+        folded = letters(chr(code)) if code < 0x110000 and not 0xD800 <= code < 0xE000 else ""
+        flat.append(folded)
+        places += [number] * len(folded)
+    whole_text = "".join(flat)
+    starts, at = [], whole_text.find(wanted) if wanted else -1
+    while at >= 0:
+        starts.append(at)
+        at = whole_text.find(wanted, at + 1)
+    if not starts:
+        return None
+    best = min(starts, key=lambda start: abs(start - before))
+    first, last = places[best], places[best + len(wanted) - 1]
+    return first, last - first + 1
+
+
+def _box(page: pypdfium2.PdfPage, corners: tuple[float, float, float, float]) -> Box:
+    """A rectangle of a page's own coordinates in shares of the page as it is shown, turned or not."""
+    left, bottom, right, top = corners
+    shown = [_shown(page, x, y) for x, y in ((left, top), (right, bottom))]
+    across, down = (sorted(min(max(one[axis], 0.0), 1.0) for one in shown) for axis in (0, 1))
+    return Box(across[0], down[0], across[1], down[1])
+
+
+def _shown(page: pypdfium2.PdfPage, x: float, y: float) -> tuple[float, float]:
+    from ctypes import byref, c_int
+
+    from pypdfium2 import raw
+
+    across, down = c_int(), c_int()
+    raw.FPDF_PageToDevice(page, 0, 0, _DEVICE, _DEVICE, 0, x, y, byref(across), byref(down))
+    return across.value / _DEVICE, down.value / _DEVICE

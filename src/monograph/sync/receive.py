@@ -1,0 +1,162 @@
+"""A file that is handed over byte by byte becomes one in a folder that is followed."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO
+
+from monograph.errors import InputError, NameTaken, SourceTooLarge, SourceUnreadable, StorageFull
+from monograph.read import leads_out, path_to_text, text_to_path
+from monograph.sync.ignore import Rules
+from monograph.values import Root, arguments
+
+LONGEST_NAME = 200
+"""Bytes of a file's name."""
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class Incoming:
+    """A file on its way, under a name that no sync looks at until it is whole. A context manager: left, it is gone.
+
+    Parameters
+    ----------
+    root:
+        The folder that is followed.
+    name:
+        The file's own name: never a path.
+    folder:
+        Below the root, as ``letters/1963``; empty for the root itself.
+    max_bytes:
+        Above which it is refused.
+
+    Raises
+    ------
+    InputError
+        If the name or the folder will not do, or a sync would pass the file over.
+    NameTaken
+        If a file of that name is there.
+    SourceUnreadable
+        If nothing can be written there.
+    """
+
+    def __init__(self, root: Root, name: str, folder: str, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._root = root
+        place = _folder(root, folder)
+        self.path = place / _name(name)
+        self.size = 0
+        if passed_over(self.path, root):
+            raise InputError(f"a sync passes over a file named {name!r} there", "give it another name")
+        if os.path.lexists(self.path):
+            raise _taken(name)
+        self._part = place / f".{secrets.token_hex(8)}.part"
+        try:
+            self._file: BinaryIO = self._part.open("xb")  # noqa: SIM115 - closed when it is whole, or left
+        except OSError as error:
+            raise SourceUnreadable(f"{place} cannot be written: {error.strerror}", "check its permissions") from error
+
+    @property
+    def uri(self) -> str:
+        """The uri that its document will have."""
+        return self._root.uri(path_to_text(self.path))
+
+    def __enter__(self) -> Incoming:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+        self._part.unlink(missing_ok=True)
+
+    def write(self, data: bytes) -> None:
+        """Add bytes.
+
+        Raises
+        ------
+        SourceTooLarge
+            If there are too many.
+        StorageFull
+            If there is no room.
+        """
+        self.size += len(data)
+        if self.size > self._max_bytes:
+            raise SourceTooLarge(f"it has more than {self._max_bytes:,} bytes", "copy it into the folder by hand")
+        try:
+            self._file.write(data)
+        except OSError as error:
+            raise _unwritten(self.path, error) from error
+
+    def keep(self) -> Path:
+        """Give the file its name, now that it is whole.
+
+        Raises
+        ------
+        NameTaken
+            If another file has taken it meanwhile.
+        StorageFull
+            If there is no room.
+        """
+        try:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            # The name is taken first, by a file without bytes, and never one that is there.
+            self.path.open("xb").close()
+            self._part.replace(self.path)
+        except FileExistsError:
+            raise _taken(self.path.name) from None
+        except OSError as error:
+            raise _unwritten(self.path, error) from error
+        return self.path
+
+
+def _taken(name: str) -> NameTaken:
+    return NameTaken(f"a file named {name!r} is there already", "give it another name")
+
+
+def _unwritten(path: Path, error: OSError) -> Exception:
+    if error.errno in _FULL:
+        return StorageFull(f"{path} has no room: {error.strerror}", "free some space, then send it again")
+    return SourceUnreadable(f"{path} cannot be written: {error.strerror}", "check the permissions of its folder")
+
+
+def _name(name: str) -> str:
+    arguments.text(name, "the name")
+    if not name or name in (".", "..") or any(one in "/\\" or not one.isprintable() for one in name):
+        raise InputError(f"the name is {arguments.shown(name)}", "give a file's name, without a path")
+    if len(name.encode()) > LONGEST_NAME:
+        raise InputError(f"the name has {len(name.encode())} bytes", f"give at most {LONGEST_NAME}")
+    return name
+
+
+def _folder(root: Root, below: str) -> Path:
+    """The folder below a root, which is there, and within it."""
+    place = text_to_path(root.place)
+    parts = arguments.text(below, "the folder").split("/") if below else []
+    if any(not one or one in (".", "..") or "\0" in one or "\\" in one for one in parts):
+        raise InputError(f"the folder is {arguments.shown(below)}", f"give one below {root.name}: letters/1963")
+    found = place.joinpath(*parts)
+    if not found.is_dir():
+        raise InputError(f"{path_to_text(found)} is no folder", "make it, or choose another")
+    if not root.follow_links and leads_out(str(found), os.path.realpath(place)) is not None:
+        raise InputError(f"{path_to_text(found)} leads out of {root.name}", "choose a folder within")
+    return found
+
+
+def passed_over(path: Path, root: Root) -> bool:
+    """Whether a sync would pass over a file, by its name or by the ignore files above it."""
+    place = text_to_path(root.place)
+    rules, folder = Rules(), place
+    for name in path.relative_to(place).parts:
+        rules = rules.at(str(folder)) if (folder / ".monographignore").is_file() else rules
+        is_folder = folder / name != path
+        if rules.pass_over(str(folder), name, is_folder=is_folder):
+            return True
+        folder = folder / name
+    return False
