@@ -13,7 +13,13 @@ const said = words.document;
 const SHOWN = 100;
 const PAUSE = 200;
 
-export function show(box, asked) {
+export async function show(box, asked) {
+  const { chunk, file } = asked.place;
+  if (chunk) {
+    const [one] = await get("/chunk", { id: chunk, around: 0, file: asked.file.name });
+    go(to("/document", { file, id: one.document_id, mark: markOf(one.start, one.end) }), { replace: true });
+    return {};
+  }
   return asked.place.id ? showOne(box, asked) : showList(box, asked);
 }
 
@@ -102,17 +108,20 @@ function originalOf(source, asked) {
 
 const VIEWS = { "": showText, page: pageOf, chunks: showChunks, names: showNames, summaries: showSummaries };
 
-async function showText(box, { place, asked, first }) {
+async function showText(box, { place, asked, first, source, title }) {
   const reader = readerOf({ ...asked, mark: place.mark, q: place.q, at: place.at === undefined ? null : Number(place.at) });
   await reader.load();
-  fill(box, h("div", { class: "with-contents" }, contentsOf(first.sections), reader.element));
+  fill(box, imageOf(source, asked, title), contentsOf(first.sections), reader.element);
   const marked = (place.mark || []).length;
-  if (marked) {
-    say(words.source.marked(marked));
-  }
+  if (marked) say(words.source.marked(marked));
   const placed = Boolean(marked || place.at);
   if (placed) requestAnimationFrame(reader.reveal);
   return { own: placed, leave: reader.leave };
+}
+
+function imageOf(source, asked, title) {
+  if (source?.format !== "image" || source.state === "gone") return null;
+  return h("figure", { class: "leaf" }, h("img", { src: address("/document/original", asked), alt: title }));
 }
 
 function contentsOf(sections) {
@@ -144,7 +153,7 @@ async function showChunks(box, { place, asked }) {
 }
 
 async function showNames(box, { place, asked }) {
-  const names = await get("/document/names", { ...asked, k: 200 });
+  const names = await get("/document/names", asked);
   const row = (one) => h("li", {}, link(to("/entity", { file: place.file, name: one.name }), { class: "row", "data-stop": "" }, h("span", { class: "name", dir: "auto" }, one.name), h("span", { class: "note" }, `${one.kind} · ${said.inChunks(one.chunks)}`)));
   fill(box, names.length ? h("ul", { class: "rows" }, names.map(row)) : h("p", { class: "note" }, said.noNames));
   return {};
