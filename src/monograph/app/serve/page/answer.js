@@ -1,6 +1,6 @@
 // An answer as it is shown: its text with links for numbers, its sources, and what the model was given.
 
-import { opening } from "./beside.js";
+import { sourceLink } from "./beside.js";
 import { h, link, own } from "./dom.js";
 import { markOf } from "./pieces.js";
 import { many, seconds, words } from "./words.js";
@@ -32,12 +32,11 @@ export function nameOf(citation) {
 }
 
 // A link that opens a citation's source at exactly its spans; text alone where no document has it.
-function sourceLink(file, spans, attributes, ...children) {
+function spansLink(file, spans, attributes, ...children) {
   const [first] = spans;
   if (!first) return h("span", attributes, children);
   const mark = spans.filter((span) => span.document_id === first.document_id).map((span) => markOf(span.start, span.end));
-  const source = JSON.stringify({ in: file, source: first.document_id, mark });
-  return link(opening(file, first.document_id, mark), { ...attributes, "data-source": source }, children);
+  return sourceLink(file, { id: first.document_id, mark }, attributes, children);
 }
 
 // The text, in which [1] and [1, 2] are links.
@@ -48,7 +47,7 @@ function cited(text, citations, file) {
     return part.split(/\s*,\s*/).map((number) => {
       const one = known.get(Number(number));
       if (!one) return `[${number}]`;
-      return sourceLink(file, one.spans, { class: "cite", "aria-label": said.open(number, nameOf(one)) }, `[${number}]`);
+      return spansLink(file, one.spans, { class: "cite", "aria-label": said.open(number, nameOf(one)) }, `[${number}]`);
     });
   });
 }
@@ -75,7 +74,7 @@ function passagesOf(answer, file) {
   const { best } = answer.context;
   const sentence = best && [
     h("h3", { class: "label" }, said.best),
-    h("p", { class: "answer", dir: "auto" }, sourceLink(file, [best.span], { class: "best" }, withWithin(best))),
+    h("p", { class: "answer", dir: "auto" }, spansLink(file, [best.span], { class: "best" }, withWithin(best))),
     h("p", { class: "note" }, own(best.title || best.uri)),
   ];
   const passages = answer.citations.length ? [h("h3", { class: "label" }, said.passages), citationList(answer.citations, file, true)] : [];
@@ -98,7 +97,7 @@ function citationList(citations, file, quoted) {
     return h(
       "li",
       {},
-      sourceLink(file, one.spans, { "data-stop": "" }, title),
+      spansLink(file, one.spans, { "data-stop": "" }, title),
       quoted ? h("p", { class: "quote", dir: "auto" }, Array.from(one.text).slice(0, QUOTED).join(""), Array.from(one.text).length > QUOTED ? " …" : null) : null,
     );
   });

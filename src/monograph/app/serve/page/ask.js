@@ -2,7 +2,7 @@
 
 import { events, Fault } from "./api.js";
 import { answerOf, beginAnswer } from "./answer.js";
-import { besideOf, isWide, openedAt } from "./beside.js";
+import { besideOf, isWide, openedAt, relink } from "./beside.js";
 import { button, fill, h, heading, link, say } from "./dom.js";
 import { trouble } from "./fault.js";
 import { changed, go, here, to } from "./place.js";
@@ -129,7 +129,7 @@ export async function show(box, { place, serving, file }) {
     if (shown !== keyOf(where.q ? where : {})) open(where);
     const chosen = openedAt(where);
     box.classList.toggle("source-open", Boolean(chosen));
-    relink(list);
+    relink(list, chosen);
     await beside.show(chosen, { focus: focus && Boolean(chosen) });
   }
 
@@ -158,14 +158,6 @@ async function streamed(body, signal, add) {
   }
   if (!whole) throw new Fault({ error: said.cut }, 0);
   return whole;
-}
-
-// Citations keep their own source, and take over whatever else the address says now.
-function relink(list) {
-  for (const one of list.querySelectorAll("a[data-source]")) {
-    const { in: file, source, mark } = JSON.parse(one.dataset.source);
-    one.setAttribute("href", changed({ in: file, source, mark }));
-  }
 }
 
 function questionForm(submit, stop) {

@@ -2,7 +2,7 @@
 
 import { fill, h, heading, link, own, say } from "./dom.js";
 import { trouble } from "./fault.js";
-import { changed, here, to } from "./place.js";
+import { changed, to } from "./place.js";
 import { readerOf } from "./reader.js";
 import { words } from "./words.js";
 
@@ -36,6 +36,7 @@ export function besideOf(pick = "") {
     if (!asked) return leave();
     const box = getComputedStyle(scroller).overflowY === "visible" ? null : scroller;
     reader = readerOf(asked, box);
+    if (chosen && !head.firstChild) fill(head, closing()); // it can be closed before it is there
     try {
       const found = await reader.load();
       if (key !== wanted) return;
@@ -49,6 +50,8 @@ export function besideOf(pick = "") {
     }
   }
 
+  const closing = () => link(changed(CLOSED), { "data-close": "" }, isWide() ? words.source.close : words.source.back);
+
   function showHead(found, { file, id, mark }, chosen) {
     const whole = to("/document", { file, id, mark });
     fill(
@@ -58,7 +61,7 @@ export function besideOf(pick = "") {
         "p",
         { class: "tools" },
         link(whole, {}, words.source.whole),
-        chosen ? link(changed(CLOSED), { "data-close": "" }, isWide() ? words.source.close : words.source.back) : null,
+        chosen ? closing() : null,
       ),
       found.uri && found.uri !== found.title ? h("p", { class: "note" }, own(found.uri)) : null,
     );
@@ -73,12 +76,18 @@ export function besideOf(pick = "") {
   return { element, show, leave: () => reader?.leave() };
 }
 
-// The address at which a source is open beside what is shown now.
-export function opening(file, id, mark) {
-  return to(here().path, { ...parametersHere(), in: file, source: id, mark });
+// A link that opens a source beside what is shown now.
+export function sourceLink(file, { id, mark }, attributes, ...children) {
+  const source = { in: file, source: id, mark };
+  return link(changed(source), { ...attributes, "data-source": JSON.stringify(source) }, children);
 }
 
-function parametersHere() {
-  const { path: _, ...parameters } = here();
-  return parameters;
+// Links keep their own source, and take over whatever else the address says now. What is open is the current one.
+export function relink(list, open) {
+  const now = open && JSON.stringify({ in: open.file, source: open.id, mark: open.mark });
+  for (const one of list.querySelectorAll("a[data-source]")) {
+    one.setAttribute("href", changed(JSON.parse(one.dataset.source)));
+    if (one.dataset.source === now) one.setAttribute("aria-current", "true");
+    else one.removeAttribute("aria-current");
+  }
 }

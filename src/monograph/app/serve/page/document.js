@@ -3,6 +3,7 @@
 import { address, get, post } from "./api.js";
 import { button, fill, h, heading, link, own, say } from "./dom.js";
 import { trouble } from "./fault.js";
+import { finder, nameRow, row } from "./finder.js";
 import { pageOf } from "./leaf.js";
 import { markOf } from "./pieces.js";
 import { changed, go, here, to } from "./place.js";
@@ -11,7 +12,6 @@ import { bytes, count, many, words } from "./words.js";
 
 const said = words.document;
 const SHOWN = 100;
-const PAUSE = 200;
 
 export async function show(box, asked) {
   const { chunk, file } = asked.place;
@@ -23,39 +23,13 @@ export async function show(box, asked) {
   return asked.place.id ? showOne(box, asked) : showList(box, asked);
 }
 
-async function showList(box, { place, file }) {
-  const list = h("ul", { class: "rows" });
-  const number = h("p", { class: "note", role: "status" });
-  const more = button(said.more, () => load(list.children.length), { hidden: true });
-  const filter = h("input", { type: "search", "data-first": "", "aria-label": said.filter, placeholder: said.filterHint, dir: "auto", autocomplete: "off" });
-  let waiting = 0;
-  filter.value = place.like || "";
-  filter.addEventListener("input", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(() => go(changed({ like: filter.value }), { replace: true }), PAUSE);
+function showList(box, { place, file }) {
+  return finder(box, place, "id", said, async (like, start) => {
+    const { documents, count: all } = await get("/documents", { file: file.name, like, start, limit: SHOWN });
+    const address = (one) => to("/document", { file: place.file, id: one.id });
+    const rows = documents.map((one) => row(address(one), one.title || one.uri || one.id, one.uri ? own(one.uri, { class: "note" }) : null));
+    return { rows, count: all, said: (shown) => said.count(shown, all) };
   });
-  fill(box, heading(1, said.list), h("p", {}, filter), number, list, more);
-
-  async function load(start) {
-    const like = filter.value.trim();
-    const found = await get("/documents", { file: file.name, like, start, limit: SHOWN });
-    if (like !== filter.value.trim()) return;
-    const rows = found.documents.map((one) => h("li", {}, link(to("/document", { file: place.file, id: one.id }), { "data-stop": "", class: "row" }, h("span", { class: "name", dir: "auto" }, one.title || one.uri || one.id), one.uri ? own(one.uri, { class: "note" }) : null)));
-    if (start) list.append(...rows);
-    else fill(list, rows);
-    number.textContent = found.count ? said.count(list.children.length, found.count) : said.none;
-    more.hidden = list.children.length >= found.count;
-  }
-
-  await load(0);
-  return {
-    update(where) {
-      if (where.id || where.file !== place.file) return false;
-      if (filter !== document.activeElement) filter.value = where.like || "";
-      load(0);
-      return true;
-    },
-  };
 }
 
 async function showOne(box, { place, file, serving }) {
@@ -154,8 +128,7 @@ async function showChunks(box, { place, asked }) {
 
 async function showNames(box, { place, asked }) {
   const names = await get("/document/names", asked);
-  const row = (one) => h("li", {}, link(to("/entity", { file: place.file, name: one.name }), { class: "row", "data-stop": "" }, h("span", { class: "name", dir: "auto" }, one.name), h("span", { class: "note" }, `${one.kind} · ${said.inChunks(one.chunks)}`)));
-  fill(box, names.length ? h("ul", { class: "rows" }, names.map(row)) : h("p", { class: "note" }, said.noNames));
+  fill(box, names.length ? h("ul", { class: "rows" }, names.map((one) => nameRow(one, place.file))) : h("p", { class: "note" }, said.noNames));
   return {};
 }
 

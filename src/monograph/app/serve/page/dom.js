@@ -3,13 +3,15 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
+const there = (children) => children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
+
 function filled(made, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
     else made.setAttribute(name, value === true ? "" : value);
   }
-  made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  made.append(...there(children));
   return made;
 }
 
@@ -40,17 +42,11 @@ export function heading(level, text, attributes = {}) {
 }
 
 export function fill(box, ...children) {
-  box.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  box.replaceChildren(...there(children));
   return box;
 }
 
-export function between(parts, mark) {
-  return parts.filter(Boolean).flatMap((part, at) => (at ? [mark, part] : [part]));
-}
-
-const said = () => document.getElementById("said");
-
 // Tells those who do not see it what has happened.
 export function say(text) {
-  said().textContent = text;
+  document.getElementById("said").textContent = text;
 }

@@ -4,6 +4,7 @@ import { get, post } from "./api.js";
 import { drawing } from "./drawing.js";
 import { button, fill, h, heading, link, own, say } from "./dom.js";
 import { trouble } from "./fault.js";
+import { finder, nameRow } from "./finder.js";
 import { pathPicture } from "./path.js";
 import { markOf } from "./pieces.js";
 import { changed, go, to } from "./place.js";
@@ -13,40 +14,16 @@ const said = words.entity;
 const LISTED = 200;
 const NEIGHBOURS = [60, 150, 300];
 const PASSAGES = 12;
-const PAUSE = 200;
 
 export function show(box, asked) {
   return asked.place.name ? showOne(box, asked) : showList(box, asked);
 }
 
-async function showList(box, { place, file }) {
-  const list = h("ul", { class: "rows" });
-  const filter = h("input", { type: "search", "data-first": "", "aria-label": said.filter, placeholder: said.filterHint, dir: "auto", autocomplete: "off" });
-  let waiting = 0;
-  filter.value = place.like || "";
-  filter.addEventListener("input", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(() => go(changed({ like: filter.value }), { replace: true }), PAUSE);
+function showList(box, { place, file }) {
+  return finder(box, place, "name", said, async (name) => {
+    const { entities } = await get("/entities", { file: file.name, name, k: LISTED });
+    return { rows: entities.map((one) => nameRow(one, place.file)), count: entities.length, said: said.listed };
   });
-  fill(box, heading(1, said.list), h("p", {}, filter), list);
-
-  async function load() {
-    const like = filter.value.trim();
-    const { entities } = await get("/entities", { file: file.name, name: like, k: LISTED });
-    if (like !== filter.value.trim()) return;
-    const row = (one) => h("li", {}, link(to("/entity", { file: place.file, name: one.name }), { "data-stop": "", class: "row" }, h("span", { class: "name", dir: "auto" }, one.name), h("span", { class: "note" }, `${one.kind} · ${words.document.inChunks(one.chunks)}`)));
-    fill(list, entities.length ? entities.map(row) : h("li", { class: "note" }, said.none));
-  }
-
-  await load();
-  return {
-    update(where) {
-      if (where.name || where.file !== place.file) return false;
-      if (filter !== document.activeElement) filter.value = where.like || "";
-      load();
-      return true;
-    },
-  };
 }
 
 async function showOne(box, { place, file, serving }) {
@@ -116,7 +93,7 @@ function passages({ centre, chunks, mentions, documents }, file) {
   const titles = new Map(documents.map((document) => [document.id, document.title || document.uri]));
   const row = (chunk) => h("li", {}, h("h3", {}, link(to("/document", { file, id: chunk.document_id, mark: markOf(chunk.start, chunk.end) }), { "data-stop": "", dir: "auto" }, titles.get(chunk.document_id) || chunk.document_id)), h("p", { class: "excerpt", dir: "auto" }, chunk.text));
   const more = mine.length - PASSAGES;
-  return h("section", { class: "part" }, h("h2", {}, `${said.passages} (${many(mine.length, "passage")})`), h("ol", { class: "passages" }, mine.slice(0, PASSAGES).map(row)), more > 0 ? h("p", { class: "note" }, said.more(more)) : null);
+  return h("section", { class: "part" }, h("h2", {}, `${said.passages} (${many(mine.length, "passage")})`), h("ol", { class: "passages" }, mine.slice(0, PASSAGES).map(row)), more > 0 ? h("p", { class: "note" }, said.morePassages(more)) : null);
 }
 
 // Names that were taken to mean this one, with the reason; they can be set apart and united again.

@@ -1,10 +1,11 @@
 // A hit: where it stands, what it says, and why it was found.
 
+import { sourceLink } from "./beside.js";
 import { button, h, link, own } from "./dom.js";
 import { pathPicture } from "./path.js";
 import { markOf } from "./pieces.js";
 import { to } from "./place.js";
-import { many, percent, score, words } from "./words.js";
+import { many, score, words } from "./words.js";
 
 const EXCERPT = 420; // characters of a hit in the list
 const LEAD = 110; // of them before the first word of the question
@@ -87,9 +88,9 @@ function why(found, addFilter) {
 
 // A hit as an item of a list.
 //   file       the file that it is from
-//   address    where it is opened
+//   source     what it opens: {id, mark}
 //   width      pixels that its picture may take
-export function hitItem(found, { file, address, addFilter, width }) {
+export function hitItem(found, { file, source, addFilter, width }) {
   const { hit, way, place, section } = found;
   const name = hit.title || hit.uri || hit.chunk.document_id;
   const where = [hit.uri !== hit.title ? hit.uri : "", place, section].filter(Boolean);
@@ -97,11 +98,10 @@ export function hitItem(found, { file, address, addFilter, width }) {
   return h(
     "li",
     { class: "hit", "data-key": `${file}/${hit.summary ? hit.summary.id : hit.chunk.id}` },
-    h("h3", {}, link(address, { "data-stop": "", dir: "auto" }, name), tag),
+    h("h3", {}, sourceLink(file, source, { "data-stop": "", dir: "auto" }, name), tag),
     where.length ? h("p", { class: "note where" }, where.flatMap((one, at) => (at ? [" · ", own(one)] : [own(one)]))) : null,
     h("p", { class: "excerpt", dir: "auto" }, excerpt(found.pieces)),
     hit.path ? pathPicture(hit.path.nodes, way, width) : null,
     why(found, addFilter),
-    h("span", { class: "unseen" }, percent(hit.relevance)),
   );
 }

@@ -63,6 +63,7 @@ function fileChoice(place) {
 // Shows what the address says. A view that is shown already is told of the new place, and keeps what it can.
 async function arrive({ back }) {
   const place = here();
+  const was = scrolled();
   if (place.path === "/") return go("/search" + location.search, { replace: true });
   const focused = document.activeElement?.id;
   showTop(place);
@@ -71,6 +72,7 @@ async function arrive({ back }) {
   shown?.leave?.();
   const mine = { path: place.path };
   shown = mine;
+  main.setAttribute("aria-busy", "true");
   try {
     const view = await VIEWS[place.path]();
     if (shown !== mine) return undefined;
@@ -78,20 +80,21 @@ async function arrive({ back }) {
     fill(main, box);
     Object.assign(mine, await view.show(box, { place, serving, file: fileOf(place) }));
     if (shown !== mine) return mine.leave?.();
-    settle(back, mine);
+    settle(mine, back ? was : 0);
   } catch (error) {
     if (shown === mine) fill(main, trouble(error, () => arrive({ back })));
   }
+  if (shown === mine) main.removeAttribute("aria-busy");
   return undefined;
 }
 
-function settle(back, view) {
+function settle(view, height) {
   const name = main.querySelector("h1")?.textContent;
   document.title = name ? `${name} · Monograph` : "Monograph";
   if (view.own) return; // it stands where the view has put it
-  window.scrollTo(0, back ? scrolled() : 0);
+  window.scrollTo(0, height);
   const box = main.querySelector("[data-first]");
-  if (box && !back) box.focus({ preventScroll: true });
+  if (box && !height) box.focus({ preventScroll: true });
   else main.querySelector("h1")?.focus({ preventScroll: true });
 }
 
@@ -102,6 +105,7 @@ async function begin() {
     serving = await get("/settings");
   } catch (error) {
     fill(main, trouble(error, () => location.reload()));
+    main.removeAttribute("aria-busy");
     return;
   }
   listen(serving);

@@ -1,7 +1,7 @@
 // Search: one box, the hits of each file, and the source of the chosen one beside them.
 
 import { get } from "./api.js";
-import { CLOSED, besideOf, isWide, openedAt, opening } from "./beside.js";
+import { CLOSED, besideOf, isWide, openedAt, relink } from "./beside.js";
 import { button, fill, h, heading, say } from "./dom.js";
 import { trouble } from "./fault.js";
 import { hitItem, sourceOf } from "./hit.js";
@@ -61,10 +61,7 @@ export async function show(box, { place, serving }) {
   }
 
   function inFile(one, several, width) {
-    const items = one.hits.map((hit) => {
-      const { id, mark } = sourceOf(hit);
-      return hitItem(hit, { file: one.file, address: opening(one.file, id, mark), addFilter: form.add, width });
-    });
+    const items = one.hits.map((hit) => hitItem(hit, { file: one.file, source: sourceOf(hit), addFilter: form.add, width }));
     if (several && !items.length && !one.error) return null;
     return h(
       "section",
@@ -80,12 +77,7 @@ export async function show(box, { place, serving }) {
     const chosen = openedAt(where);
     const wanted = chosen || (isWide() ? first : null);
     box.classList.toggle("source-open", Boolean(chosen));
-    for (const item of results.querySelectorAll("a[data-stop]")) {
-      const { source, mark, in: file } = parametersOf(item.href);
-      const same = wanted && source === wanted.id && file === wanted.file && String(mark) === String(wanted.mark);
-      item.toggleAttribute("aria-current", Boolean(same));
-      if (same) item.setAttribute("aria-current", "true");
-    }
+    relink(results, wanted);
     const asking = wanted ? { ...wanted, q: where.q || "" } : null;
     await beside.show(asking, { chosen: Boolean(chosen), focus: focus && Boolean(chosen) && !isWide() });
   }
@@ -104,7 +96,6 @@ export async function show(box, { place, serving }) {
   await follow(place, false);
   return {
     update(where) {
-      relink(results);
       follow(where, true);
       return true;
     },
@@ -113,19 +104,6 @@ export async function show(box, { place, serving }) {
       beside.leave();
     },
   };
-}
-
-function parametersOf(address) {
-  const query = new URL(address, location.href).searchParams;
-  return { in: query.get("in"), source: query.get("source"), mark: query.getAll("mark") };
-}
-
-// Hits keep their own source, and take over whatever else the address says now.
-function relink(results) {
-  for (const item of results.querySelectorAll("a[data-stop]")) {
-    const { in: file, source, mark } = parametersOf(item.href);
-    item.setAttribute("href", opening(file, source, mark));
-  }
 }
 
 function searchForm(place, serving) {
