@@ -36,7 +36,11 @@ $(VENV)/docs: $(BUILT_FROM) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -e ".[docs]"
 	@touch $@
 
-demo: $(VENV)/core ## Turn the texts in examples/ into one file and search it
+$(VENV)/serve: $(BUILT_FROM) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e ".[serve]"
+	@touch $(VENV)/core $@
+
+demo: $(VENV)/serve ## Turn the texts in examples/ into one file and search it
 	$(BIN)/python examples/demo.py
 
 # Workers keep to neighbouring tests, which share what is made once for a module.

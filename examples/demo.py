@@ -51,3 +51,5 @@ for command in (
     "--help",
 ):
     console.print(f"  {program()} {command}")
+console.print('And look at it in the browser (pip install "monograph[serve]"):', style="bold")
+console.print(f"  {program()} serve demo.mono --open")

@@ -63,7 +63,9 @@ def is_component(page: Path) -> bool:
 
 
 OF_ITS_OWN = pytest.mark.plain("the client starts the server with an environment of its own")
-SINGLE = [one for one in pages_with("python") if not is_component(one)]
+OF_A_SERVER = ("http.md",)
+"""Their examples ask a server: see test_serve_docs.py."""
+SINGLE = [one for one in pages_with("python") if not is_component(one) and one.name not in OF_A_SERVER]
 
 
 @pytest.mark.parametrize(

@@ -224,7 +224,8 @@ def test_demo_and_what_it_says_to_type_next(copied: Path, empty: Path) -> None:
     assert answers["Was INV-2031 paid?"] == "1. invoices-1968"
     assert answers["Wie oft wird die Kuppel geschmiert?"] == "1. anleitung-kuppel"
     assert len(answers) == 4
-    commands = [line.strip() for line in said.partition("Next, type:\n")[2].splitlines()]
+    typed, _, looked = said.partition("Next, type:\n")[2].partition("And look at it in the browser")
+    commands = [line.strip() for line in typed.splitlines()]
     assert len(commands) >= 5
     for command in commands:
         done = subprocess.run(command, shell=True, cwd=empty, capture_output=True, text=True, check=False)
@@ -239,6 +240,14 @@ def test_demo_and_what_it_says_to_type_next(copied: Path, empty: Path) -> None:
     )  # fmt: skip
     again = run(copied / "demo.py", empty)
     assert " 0 embedded in " in again
+    pytest.importorskip("starlette", reason="the extra serve is not installed")
+    page = shlex.split(looked.splitlines()[1].removesuffix("--open"))
+    with subprocess.Popen(page, stdout=subprocess.PIPE, text=True, cwd=empty) as served:
+        try:
+            assert served.stdout is not None
+            assert served.stdout.readline().startswith("http://127.0.0.1:")
+        finally:
+            served.kill()
 
 
 def test_the_texts_are_what_the_examples_need() -> None:

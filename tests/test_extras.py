@@ -77,13 +77,17 @@ def test_every_integration_is_tried() -> None:
     assert sorted(path.parent.name for path in space.glob("*/monograph")) == LLAMA_INDEX
 
 
-def test_the_command_names_it_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("command", "missing"), [("mcp", "mcp"), ("serve", "starlette"), ("serve", "uvicorn")])
+def test_the_command_names_it_too(tmp_path: Path, command: str, missing: str) -> None:
     code = """
 import sys
-sys.modules["mcp"] = None
+sys.modules[sys.argv[2]] = None
 from monograph.app.cli import app
-app(["mcp", sys.argv[1]], standalone_mode=False)
+app([sys.argv[1], sys.argv[3]], standalone_mode=False)
 """
     path = str(tmp_path / "x.mono")
-    done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=False)
-    assert 'pip install "monograph[mcp]"' in done.stderr
+    done = subprocess.run(
+        [sys.executable, "-c", code, command, missing, path], capture_output=True, text=True, check=False
+    )
+    assert f'pip install "monograph[{command}]"' in done.stderr
+    assert "Traceback" not in done.stderr

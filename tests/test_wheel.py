@@ -47,6 +47,8 @@ def test_the_three_packages_are_in_it(names: list[str]) -> None:
         "monograph/vectors/kernel/reference.py",
         "monograph/app/picture/page.html",
         "monograph/app/picture/vendor/d3-force.min.js",
+        "monograph/app/serve/page/index.html",
+        "monograph/app/serve/page/main.js",
         *(path.relative_to(SPACE.parent).as_posix() for path in SPACE.glob("*/monograph/*.py")),
         "langchain_monograph/__init__.py",
         "monograph_mcp/__init__.py",

@@ -16,6 +16,7 @@ MANUAL = """Graph RAG in one file: point it at a folder, then ask.
   monograph show notes.mono ID            read a document, or a passage of it
   monograph graph notes.mono "Mrs Grubb"  see what is named together with her
   monograph outline notes.mono            see what it is all about
+  monograph serve notes.mono --open       look at it in the browser
 
 The file is one SQLite database; nothing leaves this machine. Every command takes --json. Exit codes: 0 done; 1
 failed; 2 wrong usage; 3 done, but some sources could not be taken in, or faults were found; 130 interrupted.

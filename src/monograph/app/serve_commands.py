@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import secrets
 import sys
 import webbrowser
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +16,10 @@ from monograph.app import output
 from monograph.app.ask_commands import ModelOption, load
 from monograph.app.command import ApiKeyOption, FileArgument, JsonOption, TrustOption, outcome
 from monograph.app.trust import opened
+from monograph.library import Monograph
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
 
 PortOption = Annotated[int, typer.Option("--port", help="0 takes a free one.", min=0, max=65_535)]
 HostOption = Annotated[str, typer.Option("--host", help="A loopback address.")]
@@ -75,6 +80,9 @@ def serve(  # noqa: PLR0913, PLR0917 - options are arguments
     host: HostOption = "127.0.0.1",
     port: PortOption = 0,
     token: TokenOption = "",
+    agents: Annotated[
+        bool, typer.Option("--mcp", help="Serve agents at /mcp as well (extra mcp); with --write they may add notes.")
+    ] = False,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     trust: TrustOption = False,
     json_output: JsonOption = False,
@@ -90,9 +98,9 @@ def serve(  # noqa: PLR0913, PLR0917 - options are arguments
           --model "openai:http://localhost:11434/v1#qwen3:1.7b"
     """
     with outcome(as_json=json_output), contextlib.ExitStack() as stack:
-        from monograph.app.serve import server
         from monograph.app.serve.served import Served, names_of
-        from monograph.loopback import listen
+        from monograph.app.serve.server import server
+        from monograph.loopback import address_of, listen
 
         answering = load(model, api_key)
         named = {
@@ -112,5 +120,19 @@ def serve(  # noqa: PLR0913, PLR0917 - options are arguments
                 webbrowser.open(page)
 
         listening = stack.enter_context(listen(host, port))
-        served = Served(named, write=write, model="" if answering is None else answering.key)
-        server.serve(served, chosen, listening, ready=ready)
+        beside = _for_agents(named, notes=write) if agents else []
+        served = Served(named, write=write, model="" if answering is None else answering.key, agents=agents)
+        made = server(served, chosen, listening, beside=beside)
+        ready(address_of(listening))
+        made.run(sockets=[listening])
+
+
+def _for_agents(files: dict[str, Monograph], *, notes: bool) -> list[Starlette]:
+    """What serves agents: the first file at ``/mcp``, the others at ``/mcp/NAME``."""
+    from monograph_mcp import make_server
+
+    made = []
+    for number, (name, file) in enumerate(files.items()):
+        path = "/mcp/" + re.sub(r"[^\w.-]+", "-", name) if number else "/mcp"
+        made.append(make_server(file, notes=notes).streamable_http_app(host="127.0.0.1", streamable_http_path=path))
+    return made

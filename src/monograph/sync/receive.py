@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from monograph.errors import InputError, NameTaken, SourceTooLarge, SourceUnreadable, StorageFull
 from monograph.read import leads_out, path_to_text, text_to_path
-from monograph.sync.ignore import Rules
+from monograph.sync.ignore import IGNORE_FILE, Rules
 from monograph.values import Root, arguments
 
 LONGEST_NAME = 200
@@ -56,7 +56,7 @@ class Incoming:
             raise _taken(name)
         self._part = place / f".{secrets.token_hex(8)}.part"
         try:
-            self._file: BinaryIO = self._part.open("xb")  # noqa: SIM115 - closed when it is whole, or left
+            self._file: BinaryIO = self._part.open("xb")
         except OSError as error:
             raise SourceUnreadable(f"{place} cannot be written: {error.strerror}", "check its permissions") from error
 
@@ -154,9 +154,8 @@ def passed_over(path: Path, root: Root) -> bool:
     place = text_to_path(root.place)
     rules, folder = Rules(), place
     for name in path.relative_to(place).parts:
-        rules = rules.at(str(folder)) if (folder / ".monographignore").is_file() else rules
-        is_folder = folder / name != path
-        if rules.pass_over(str(folder), name, is_folder=is_folder):
-            return True
+        rules = rules.at(str(folder)) if (folder / IGNORE_FILE).is_file() else rules
         folder = folder / name
+        if rules.pass_over(str(folder), name, is_folder=folder != path):
+            return True
     return False

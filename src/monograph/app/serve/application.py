@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import AsyncIterator, Callable, Generator
+from collections.abc import AsyncIterator, Callable, Generator, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -30,9 +30,12 @@ from monograph.app.serve.workers import Workers
 from monograph.errors import InputError, MonographError
 from monograph.loopback import Application, Credentials, Guarded
 from monograph.read import path_to_text
+from monograph.read.limits import DEFAULT_LIMITS
 
 MOST_BODY = 1_000_000
 """Bytes of a JSON body."""
+_GONE = 499
+"""The status of a response that nobody is there to take."""
 _PIECE = 1 << 16
 _JSON = "application/json"
 _EVENTS = "text/event-stream"
@@ -48,7 +51,7 @@ NOTHING = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-act
 """The policy of what is no page: even where a browser is made to show it as one, it can do nothing."""
 
 
-def application(served: Served, credentials: Credentials, inner: tuple[BaseRoute, ...] = ()) -> Application:
+def application(served: Served, credentials: Credentials, beside: Sequence[Starlette] = ()) -> Application:
     """All that is answered, guarded.
 
     Parameters
@@ -57,25 +60,23 @@ def application(served: Served, credentials: Credentials, inner: tuple[BaseRoute
         The files.
     credentials:
         What one must know who asks.
-    inner:
-        Routes of other applications, as that for agents.
+    beside:
+        Other applications, as those for agents, which are asked at addresses of their own.
     """
     workers = Workers()
     routes: list[BaseRoute] = [_address(route, served, workers) for route in ROUTES]
     routes += [
         Address(f"{BASE}/openapi.json", _described(), methods=["GET"]),
         Address(f"{BASE}/session", _Session(credentials)),
-        *inner,
+        *(route for one in beside for route in one.routes),
         *pages.addresses(),
     ]
 
     @contextlib.asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
         async with contextlib.AsyncExitStack() as stack:
-            for one in inner:
-                lifespan = getattr(getattr(one, "app", None), "router", None)
-                if lifespan is not None:
-                    await stack.enter_async_context(lifespan.lifespan_context(lifespan))
+            for one in beside:
+                await stack.enter_async_context(one.router.lifespan_context(one))
             yield
         workers.close(LAST_SECONDS)
         served.close()
@@ -96,6 +97,8 @@ def _address(route: Route, served: Served, workers: Workers) -> Address:
             return await workers.run(lambda: _replied(route, route.answer(served, asked)), slow=route.slow)
         except MonographError as error:
             return failed(error)
+        except ClientDisconnect:
+            return Response(None, _GONE)
 
     return Address(BASE + route.path, answer, methods=[route.method], name=route.answer.__name__)
 
@@ -152,6 +155,9 @@ async def _piecewise(pieces: Generator[bytes]) -> AsyncIterator[bytes]:
 
 async def _received(route: Route, served: Served, asked: Any, workers: Workers, request: Request) -> Response:
     """Take a body into the file that the route opens for it."""
+    length = request.headers.get("content-length", "")
+    if length.isascii() and length.isdigit() and int(length[:20]) > DEFAULT_LIMITS.max_bytes:
+        raise TooLarge(f"it has more than {DEFAULT_LIMITS.max_bytes:,} bytes", "copy it into the folder by hand")
     if workers.uploads.locked():
         raise TooMany("too many files are being taken", "send them one after the other")
     async with workers.uploads:
@@ -247,6 +253,5 @@ async def _nowhere(request: Request, _: Exception) -> Response:
 
 
 async def _broken(request: Request, error: Exception) -> Response:
-    if not isinstance(error, ClientDisconnect):
-        _LOG.error("a fault of ours at %s %s", request.method, request.url.path)
+    _LOG.error("a fault of ours at %s %s", request.method, request.url.path)
     return failed(MonographError(f"a fault of ours: {type(error).__name__}", "the terminal has more; please report it"))

@@ -50,10 +50,13 @@ class Changes:
             with self._lock:
                 self._waiting -= 1
 
-    def close(self) -> None:
-        """End the thread, and all events."""
+    def end(self) -> None:
+        """End all events."""
         self._closed = True
         self._wake.set()
+
+    def close(self) -> None:
+        """Wait for the thread."""
         if self._thread is not None:
             self._thread.join(1)
 

@@ -131,10 +131,12 @@ class Jobs:
             seen = job
             await asyncio.sleep(LOOKED)
 
+    def end(self) -> None:
+        """Stop all jobs at their next step."""
+        self._stopping.update(list(self._jobs))
+
     def close(self, seconds: float) -> None:
-        """Stop all jobs, and wait for them so long."""
-        with self._lock:
-            self._stopping.update(self._jobs)
+        """Wait so long for what is being done."""
         for threads in self._threads.values():
             threads.close(seconds)
 

@@ -48,8 +48,14 @@ class Served:
         object.__setattr__(self, "jobs", Jobs())
         object.__setattr__(self, "changes", Changes(self.files))
 
+    def end(self) -> None:
+        """Say that the end has come: jobs stop at their next step, and nobody waits for changes any more."""
+        self.jobs.end()
+        self.changes.end()
+
     def close(self) -> None:
         """End what works by itself; the files stay the caller's to close."""
+        self.end()
         self.jobs.close(LAST_SECONDS)
         self.changes.close()
         for pages in self.pages.values():

@@ -1,28 +1,34 @@
-"""The server: the application on a socket of this machine, until it is interrupted."""
+"""The server: the application on a socket of this machine, ready to be run."""
 
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
+from collections.abc import Sequence
+from types import FrameType
 
 import uvicorn
+from starlette.applications import Starlette
 
 from monograph.app.serve.application import application
-from monograph.app.serve.served import Served
-from monograph.loopback import Credentials, address_of
+from monograph.app.serve.patience import PATIENCE, Patience, patient
+from monograph.app.serve.served import LAST_SECONDS, Served
+from monograph.loopback import Credentials
 
-CONNECTIONS = 500
+CONNECTIONS = 400
 """At one time; more are told to come back."""
 IDLE_SECONDS = 30
 """After which a connection is closed on which nothing is asked."""
-LAST_SECONDS = 3
-"""For answers that are being written when the server ends."""
 
 
-def serve(
-    served: Served, token: str, listening: socket.socket, *, ready: Callable[[str], None] = lambda address: None
-) -> None:
-    """Answer on a socket, until interrupted.
+def server(
+    served: Served,
+    token: str,
+    listening: socket.socket,
+    *,
+    beside: Sequence[Starlette] = (),
+    patience: Patience = PATIENCE,
+) -> uvicorn.Server:
+    """What answers on a socket once it is run, with that socket.
 
     Parameters
     ----------
@@ -32,8 +38,10 @@ def serve(
         What those who ask must know, at least 16 characters.
     listening:
         On a loopback address; it stays the caller's to close.
-    ready:
-        Told the address once it answers.
+    beside:
+        Other applications, as those for agents, which are asked at addresses of their own.
+    patience:
+        How long the other end is waited for.
 
     Raises
     ------
@@ -42,15 +50,27 @@ def serve(
     """
     credentials = Credentials(token, listening.getsockname()[1])
     config = uvicorn.Config(
-        application(served, credentials),
-        http="h11",
+        application(served, credentials, beside),
+        http=patient(patience),
         ws="none",
         log_level="warning",
         lifespan="on",
         server_header=False,
         limit_concurrency=CONNECTIONS,
         timeout_keep_alive=IDLE_SECONDS,
-        timeout_graceful_shutdown=LAST_SECONDS,
+        timeout_graceful_shutdown=int(LAST_SECONDS),
     )
-    ready(address_of(listening))
-    uvicorn.Server(config).run(sockets=[listening])
+    return _Server(config, served)
+
+
+class _Server(uvicorn.Server):
+    """A server that tells what works by itself that the end has come, so that no stream waits for it."""
+
+    def __init__(self, config: uvicorn.Config, served: Served) -> None:
+        super().__init__(config)
+        self._served = served
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to end."""
+        self._served.end()
+        super().handle_exit(sig, frame)

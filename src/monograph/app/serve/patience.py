@@ -1,0 +1,107 @@
+"""A connection that is cut where its other end is too slow: to ask, to send, or to take what it asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Seconds that are waited for the other end.
+
+    Parameters
+    ----------
+    head:
+        From the first byte of a request, or the connection, to the end of its headers.
+    silence:
+        Between two pieces of a body.
+    body:
+        For all of a body.
+    taking:
+        Until some of what waits to be sent is taken.
+    """
+
+    head: float = 10.0
+    silence: float = 30.0
+    body: float = 600.0
+    taking: float = 30.0
+
+
+PATIENCE = Patience()
+
+
+def patient(patience: Patience) -> type[PatientProtocol]:
+    """The protocol, with so much patience."""
+    return type("PatientProtocol", (PatientProtocol,), {"patience": patience})
+
+
+class PatientProtocol(H11Protocol):
+    """HTTP as uvicorn speaks it, to those who are quick enough."""
+
+    patience = PATIENCE
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A connection has come: it is to ask for something."""
+        super().connection_made(transport)
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._within("head", self.patience.head)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It has gone."""
+        for timer in self._timers.values():
+            timer.cancel()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Some of a request has come."""
+        if not self._is_asked() and "head" not in self._timers:
+            self._within("head", self.patience.head)
+        before = self.cycle
+        super().data_received(data)
+        if self.transport.is_closing() or not self._is_asked():
+            return
+        self._done("head")
+        if not self.cycle.more_body:
+            self._done("silence", "body")
+            return
+        self._within("silence", self.patience.silence)
+        if self.cycle is not before:
+            self._within("body", self.patience.body)
+
+    def on_response_complete(self) -> None:
+        """All was answered: the next request, if one comes, is waited for anew."""
+        self._done("silence", "body")
+        super().on_response_complete()
+
+    def pause_writing(self) -> None:
+        """The other end does not take what waits for it."""
+        super().pause_writing()
+        self._within("taking", self.patience.taking)
+
+    def resume_writing(self) -> None:
+        """It has taken some."""
+        self._done("taking")
+        super().resume_writing()
+
+    def _is_asked(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _within(self, what: str, seconds: float) -> None:
+        self._done(what)
+        self._timers[what] = self.loop.call_later(seconds, self._late, what, seconds)
+
+    def _done(self, *what: str) -> None:
+        for one in what:
+            timer = self._timers.pop(one, None)
+            if timer is not None:
+                timer.cancel()
+
+    def _late(self, what: str, seconds: float) -> None:
+        # What we ourselves do not read is not late.
+        if what == "silence" and self.flow.read_paused:
+            self._within(what, seconds)
+        elif what != "head" or not self._is_asked():
+            self.transport.abort()

@@ -1,0 +1,129 @@
+"""A server of files on a real socket, and one who asks it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from monograph import Monograph
+from monograph.app.serve.patience import PATIENCE, Patience
+from monograph.app.serve.served import Served
+from monograph.app.serve.server import server
+from monograph.loopback import listen
+
+TOKEN = "a token that only the tests know"
+BASE = "/api/v1"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What was answered."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def events(self) -> list[tuple[str, Any]]:
+        """(name, data) of each event."""
+        return list(events(self.body.decode().splitlines()))
+
+
+def events(lines: Any) -> Iterator[tuple[str, Any]]:
+    name = ""
+    for line in lines:
+        if line.startswith("event: "):
+            name = line[7:]
+        elif line.startswith("data: "):
+            yield name, json.loads(line[6:])
+
+
+@dataclass(frozen=True)
+class Client:
+    """One who asks a server on a port of this machine, with the token unless it is told otherwise."""
+
+    port: int
+    token: str = TOKEN
+
+    def ask(self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> Reply:
+        """One request on a connection of its own; a header of an empty value is left out."""
+        given = {"Authorization": f"Bearer {self.token}", **(headers or {})}
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            connection.putrequest(method, path, skip_host="Host" in given, skip_accept_encoding=True)
+            for name, value in given.items():
+                if value:
+                    connection.putheader(name, value)
+            if body is not None:
+                connection.putheader("Content-Length", str(len(body)))
+            connection.endheaders(body)
+            answer = connection.getresponse()
+            return Reply(answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read())
+        finally:
+            connection.close()
+
+    def get(self, path: str, /, **parameters: Any) -> Reply:
+        return self.ask("GET", address(path, **parameters))
+
+    def stream(self, path: str, /, **parameters: Any) -> Reply:
+        """All events, of a stream that ends."""
+        return self.ask("GET", address(path, **parameters), headers={"Accept": "text/event-stream"})
+
+    def post(self, path: str, /, **values: Any) -> Reply:
+        return self.ask("POST", BASE + path, json.dumps(values).encode(), {"Content-Type": "application/json"})
+
+    def done(self, job: Reply) -> dict[str, Any]:
+        """A job that has ended."""
+        assert job.status == 202, job.body
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline:
+            found = self.get("/job", id=job.json["id"]).json
+            if found["ended"]:
+                return dict(found)
+            time.sleep(0.02)
+        raise AssertionError("the job does not end")
+
+
+def address(path: str, **parameters: Any) -> str:
+    """An address of the API with its parameters, without those that are None."""
+    given = {key: value for key, value in parameters.items() if value is not None}
+    return f"{BASE}{path}?{urlencode(given, doseq=True)}" if given else BASE + path
+
+
+@contextmanager
+def serving(
+    files: Mapping[str, Monograph],
+    *,
+    write: bool = False,
+    model: str = "",
+    patience: Patience = PATIENCE,
+    beside: Any = (),
+) -> Iterator[Client]:
+    """A server on a thread, until the end of the block."""
+    with listen("127.0.0.1", 0) as listening:
+        served = Served(dict(files), write=write, model=model)
+        made = server(served, TOKEN, listening, beside=beside, patience=patience)
+        thread = threading.Thread(target=made.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        try:
+            deadline = time.monotonic() + 30
+            while not made.started:
+                assert time.monotonic() < deadline and thread.is_alive(), "the server does not start"
+                time.sleep(0.01)
+            yield Client(listening.getsockname()[1])
+        finally:
+            served.end()
+            made.should_exit = True
+            thread.join(30)
+            assert not thread.is_alive()
