@@ -95,6 +95,17 @@ class Heard:
             self.strangers.append(url)
 
 
+def entered(browser: Any, site: Site) -> Any:
+    """What a browser keeps once it has opened the address that the server prints."""
+    context = browser.new_context()
+    tab = context.new_page()
+    tab.goto(site.entrance)
+    tab.wait_for_selector("#top nav")
+    kept = context.storage_state()
+    context.close()
+    return kept
+
+
 def show(page: Any, path: str, **parameters: Any) -> None:
     """Go to an address, and wait until it is shown."""
     page.goto(f"{path}?{urlencode(parameters, doseq=True)}" if parameters else path)

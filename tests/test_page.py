@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
-from importlib import resources
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -16,15 +15,14 @@ pytest.importorskip("starlette", reason="the extra serve is not installed")
 pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-from browsing import CHROMIUM, QUIET, VIOLATIONS, Heard, Site, show, site, until
+from browsing import CHROMIUM, QUIET, VIOLATIONS, Heard, Site, entered, show, site, until
 from model_server import ModelServer
 from monograph import Document, Monograph
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")
+pytestmark = [pytest.mark.long, pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")]
 
 TEXTS = Path(__file__).resolve().parents[1] / "examples" / "texts"
 VIEWS = ("/search", "/ask", "/document", "/entity", "/outline", "/sources", "/state")
-MOST_SCRIPT = 150_000
 # Characters of two UTF-16 units, of several code points, and of another direction stand before what is cited.
 SIGNS = "👩‍🚀🪐 𝒜𝓃 हिन्दी में लिखा हुआ, שלום العالم. "
 NEEDLE = "The zephyrometer of Altamura was broken by a goat in 1871."
@@ -91,21 +89,24 @@ def browser() -> Iterator[Any]:
         running.close()
 
 
+@pytest.fixture(scope="module")
+def key(browser: Any, served: Site) -> Any:
+    return entered(browser, served)
+
+
 @pytest.fixture
 def heard(served: Site) -> Heard:
     return Heard(urlsplit(served.address).netloc)
 
 
 @pytest.fixture
-def page(browser: Any, served: Site, heard: Heard) -> Iterator[Any]:
+def page(browser: Any, served: Site, heard: Heard, key: Any) -> Iterator[Any]:
     """A tab of its own, let in; when it is closed, nothing has gone wrong that the browser tells of."""
-    context = browser.new_context(viewport={"width": 1280, "height": 800}, base_url=served.address)
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, base_url=served.address, storage_state=key)
     context.add_init_script(VIOLATIONS)
     context.set_default_timeout(10_000)
     tab = context.new_page()
     heard.listen(tab)
-    tab.goto(served.entrance)
-    tab.wait_for_selector("#top nav")
     yield tab
     violations = tab.evaluate("globalThis.violations")
     context.close()
@@ -156,7 +157,8 @@ def text_of(served: Site, page: Any) -> str:
     )
 
 
-def test_the_token_leaves_the_address(page: Any) -> None:
+def test_the_token_leaves_the_address(page: Any, served: Site) -> None:
+    page.goto(served.entrance)
     page.wait_for_url("**/search")
     assert "token" not in page.url
     assert page.evaluate("document.cookie") == ""
@@ -506,11 +508,8 @@ FAULTS = r"""
 """
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
-def test_a_tour_of_all_pages(page: Any, served: Site, scheme: str, width: int) -> None:
+def test_a_tour_of_all_pages(page: Any, served: Site) -> None:
     """Labels, contrast, no sideways scroll; and, as after every test, nothing refused, nothing asked of others."""
-    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-    page.set_viewport_size({"width": width, "height": 740})
     (hit,) = served.get("/search", q="comet", k=1, file="archive")["files"][0]["hits"]
     document, mark = hit["hit"]["chunk"]["document_id"], f"{hit['hit']['chunk']['start']}-{hit['hit']['chunk']['end']}"
     tour: list[tuple[str, dict[str, Any]]] = [(view, {"file": "archive"}) for view in VIEWS]
@@ -529,24 +528,8 @@ def test_a_tour_of_all_pages(page: Any, served: Site, scheme: str, width: int) -
     for path, parameters in tour:
         show(page, path, **parameters)
         page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
-        assert page.evaluate(FAULTS) == [], (path, parameters)
-        assert not sideways(page), (path, parameters)
-
-
-def test_all_scripts_together_are_small() -> None:
-    ours = resources.files("monograph.app.serve").joinpath("page")
-    picture = resources.files("monograph.app.picture")
-    named = re.findall(r'"((?:vendor/)?[\w.-]+\.js)"', ours.joinpath("drawing.js").read_text("utf-8"))
-    drawn = [picture.joinpath(*name.split("/")) for name in named if not ours.joinpath(name).is_file()]
-    assert len(drawn) == 8
-    scripts = [one for one in ours.iterdir() if one.name.endswith(".js")]
-    assert sum(len(one.read_bytes()) for one in [*scripts, *drawn]) <= MOST_SCRIPT
-
-
-def test_no_script_makes_html_of_texts() -> None:
-    for one in resources.files("monograph.app.serve").joinpath("page").iterdir():
-        if one.name.endswith(".js"):
-            found = re.search(
-                r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function", one.read_text("utf-8")
-            )
-            assert found is None, (one.name, found)
+        for scheme, width in (("light", 1280), ("dark", 360)):
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            page.set_viewport_size({"width": width, "height": 740})
+            assert page.evaluate(FAULTS) == [], (path, parameters, scheme)
+            assert not sideways(page), (path, parameters, width)

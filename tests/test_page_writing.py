@@ -15,11 +15,12 @@ pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 pytest.importorskip("pypdfium2", reason="the extra documents is not installed")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-from browsing import CHROMIUM, QUIET, VIOLATIONS, Site, show, site, until
+from browsing import CHROMIUM, QUIET, VIOLATIONS, Site, entered, show, site, until
 from monograph import Monograph
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")
+pytestmark = [pytest.mark.long, pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")]
 
+TEXTS = Path(__file__).resolve().parents[1] / "examples" / "texts"
 LINES = ("The ferry to Skellig leaves at dawn.", "Captain Nolan keeps the brass key.", "No dogs are taken aboard.")
 SCRIPT = "<img src=x onerror=alert(1)>.txt"
 
@@ -71,16 +72,21 @@ def browser() -> Iterator[Any]:
         running.close()
 
 
+@pytest.fixture(scope="module")
+def key(browser: Any, served: Site) -> Any:
+    return entered(browser, served)
+
+
 @pytest.fixture
-def page(browser: Any, served: Site) -> Iterator[Any]:
-    context = browser.new_context(viewport={"width": 1280, "height": 800}, base_url=served.address)
+def page(browser: Any, served: Site, key: Any) -> Iterator[Any]:
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 800}, base_url=served.address, storage_state=key, accept_downloads=True
+    )
     context.add_init_script(VIOLATIONS)
     context.set_default_timeout(20_000)
     tab = context.new_page()
     faults: list[str] = []
     tab.on("pageerror", lambda error: faults.append(str(error)))
-    tab.goto(served.entrance)
-    tab.wait_for_selector("#top nav")
     yield tab
     violations = tab.evaluate("globalThis.violations")
     context.close()
@@ -152,12 +158,14 @@ def test_progress_survives_a_reload(page: Any, served: Site, place: Path) -> Non
 
 
 def test_files_that_are_dropped_lie_in_the_folder_of_ones_choice(page: Any, served: Site, place: Path) -> None:
+    (place / "notes" / "dropped").mkdir()
     show(page, "/sources")
     page.select_option("#drop-root", "notes")
     page.fill("#drop-below", "dropped")
     text = b"A dropped file tells of an albatross."
     page.set_input_files("#drop-files", [{"name": SCRIPT, "mimeType": "text/plain", "buffer": text}])
-    page.wait_for_selector(".job .state.done")
+    page.wait_for_selector(".dropping li")
+    assert page.text_content(".dropping li") == f"{SCRIPT} is in {place / 'notes' / 'dropped' / SCRIPT}"
     assert (place / "notes" / "dropped" / SCRIPT).read_bytes() == text
     until(page, "document.querySelector('.job').textContent.includes('1 added')")
     show(page, "/search", q="albatross")
@@ -192,15 +200,9 @@ def test_forgetting_is_asked_twice_and_leaves_no_trace(page: Any, served: Site, 
         assert not re.search(rb"walrus", (place / "notes.mono").read_bytes())
 
 
-def test_names_are_set_apart_and_united_again(page: Any, tmp_path: Path, browser: Any) -> None:
-    texts = tmp_path / "names"
-    texts.mkdir()
-    for number in range(4):
-        (texts / f"{number}.txt").write_text(
-            f"Dr. Edith Amsel measured stars. Later Edith Amsel wrote {number} letters to Vienna. Dr. Amsel slept."
-        )
+def test_names_are_set_apart_and_united_again(tmp_path: Path, browser: Any) -> None:
     with Monograph.open(tmp_path / "names.mono") as file:
-        file.sync(texts)
+        file.sync(TEXTS)
         merges = file.graph.merges()
     assert merges
     with site([tmp_path / "names.mono"], "--write") as running:

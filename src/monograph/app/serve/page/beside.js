@@ -36,7 +36,7 @@ export function besideOf(pick = "") {
     if (!asked) return leave();
     const box = getComputedStyle(scroller).overflowY === "visible" ? null : scroller;
     reader = readerOf(asked, box);
-    if (chosen && !head.firstChild) fill(head, closing()); // it can be closed before it is there
+    if (chosen && !head.querySelector("[data-close]")) head.append(closing()); // it can be closed before it is there
     try {
       const found = await reader.load();
       if (key !== wanted) return;
