@@ -17,6 +17,8 @@ LINES = st.sampled_from(
     (
         "",
         "plain words",
+        "name: Ann; price: 3; of: 😀",
+        "name: Ben; price: 4",
         "# Heading",
         "| a | b |",
         "|---|---|",
@@ -105,6 +107,15 @@ def test_tables_and_headings() -> None:
     rows = [["".join(piece.text for piece in cell) for cell in row] for row in found[2].rows]
     assert rows == [["what", "price"], ["lamp \\| oil", "3"], ["", "4"]]
     assert [piece.text for piece in found[0].pieces] == ["Prices"]
+
+
+def test_rows_as_readers_write_them() -> None:
+    text = "Prices\n\nname: Ann; price: 3; note: a: b; c\n\nprice: 4; name: Ben\n\nname: Cy; price: 5\n\nAnd: so on; they: say"
+    found = blocks(text, 0, len(text), [], Marks(((text.index("Ben"), text.index("Ben") + 3),)))
+    assert [block.kind for block in found] == ["text", "table", "text"]
+    rows = [["".join(piece.text for piece in cell) for cell in row] for row in found[1].rows]
+    assert rows == [["name", "price", "note"], ["Ann", "3", "a: b; c"], ["Ben", "4", ""], ["Cy", "5", ""]]
+    assert [piece.text for piece in leaves(found) if piece.marks] == ["Ben"]
 
 
 def test_marks_that_overlap() -> None:

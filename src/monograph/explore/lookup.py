@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from monograph.errors import NotFound
+from monograph.errors import DamagedDocument, NotFound
 from monograph.read import path_to_text
 from monograph.store import chunks, documents, readable, vectors
 from monograph.store.database import Connection, path_of
 from monograph.store.filters import Allowed
-from monograph.values import Chunk, Document, StoredChunk, arguments
+from monograph.values import Chunk, Document, Listed, StoredChunk, arguments
 
 
 def fetch(
@@ -45,8 +45,27 @@ def document(connection: Connection, name: str) -> Document:
 
 def every_document(connection: Connection) -> list[Document]:
     """All documents without their texts, in order of uri, then id; what cannot be read is left out, with a warning."""
-    listed = [Document(id=row.id, title=row.title, uri=row.uri) for row in readable.documents(connection)]
-    return sorted(listed, key=lambda one: (one.uri, one.id))
+    return sorted(map(_untold, readable.documents(connection)), key=lambda one: (one.uri, one.id))
+
+
+def listed(connection: Connection, like: str, start: int, limit: int) -> Listed:
+    """A part of the list of documents: see :meth:`monograph.Monograph.listed`."""
+    start, limit = arguments.whole_number(start, "start", 0), arguments.whole_number(limit, "limit", 0)
+    if not like:
+        try:
+            some = documents.listed(connection, start, limit)
+            return Listed(documents.count(connection), start, tuple(map(_untold, some)))
+        except DamagedDocument:
+            pass  # It is left out of the whole list.
+    wanted = like.casefold()
+    every = [one for one in readable.documents(connection) if wanted in f"{one.title}\0{one.uri}\0{one.id}".casefold()]
+    chosen = sorted(every, key=lambda one: (one.uri, one.id))[start : start + limit]
+    return Listed(len(every), start, tuple(map(_untold, chosen)))
+
+
+def _untold(row: documents.Row) -> Document:
+    """A document without its text."""
+    return Document(id=row.id, title=row.title, uri=row.uri)
 
 
 def chunks_of(connection: Connection, name: str) -> list[Chunk]:

@@ -7,10 +7,12 @@ from pathlib import Path
 from monograph.errors import DamagedFile
 from monograph.library import faults
 from monograph.library.opened import Given, OpenFile
-from monograph.store import check, check_notes, check_schema, stats
+from monograph.store import check, check_notes, check_schema, documents, schema, stats
+from monograph.store import tree as summaries
+from monograph.store.database import Connection
 from monograph.store.encryption import RawKey
 from monograph.tree.measure import measure
-from monograph.values import Finding, Stats
+from monograph.values import Brief, Finding, Stats
 from monograph.write import configuration, forget, on_demand
 from monograph.write import repair as mending
 
@@ -57,6 +59,11 @@ def stats_of(file: OpenFile) -> Stats:
         addresses=configuration.addresses_named(file.database),
         owed=owed,
     )
+
+
+def brief(connection: Connection) -> Brief:
+    """See :meth:`monograph.Monograph.brief`."""
+    return Brief(schema.format_of(connection), documents.count(connection), summaries.exists(connection))
 
 
 def findings(file: OpenFile, *, repair: bool) -> list[Finding]:

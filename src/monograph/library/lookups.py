@@ -10,7 +10,7 @@ from monograph.library import contents
 from monograph.library.opened import OpenFile
 from monograph.library.searches import allowed
 from monograph.store import settings
-from monograph.values import Chunk, Document, Finding, Stats, StoredChunk
+from monograph.values import Brief, Chunk, Document, Finding, Listed, Stats, StoredChunk
 from monograph.write import configuration
 
 
@@ -29,6 +29,24 @@ class Lookups:
         """All stored documents without their texts, in order of uri, then id."""
         with self._file.database.read() as connection:
             return lookup.every_document(connection)
+
+    def listed(self, like: str = "", start: int = 0, limit: int = 100) -> Listed:
+        """A part of :meth:`documents`, however many there are.
+
+        Parameters
+        ----------
+        like:
+            Only those whose title, uri or id contains this, whatever its case.
+        start, limit:
+            The first one, from 0, and how many.
+
+        Raises
+        ------
+        InputError
+            If a number is negative.
+        """
+        with self._file.database.read() as connection:
+            return lookup.listed(connection, like, start, limit)
 
     def chunks(self, name: str) -> list[Chunk]:
         """The chunks of a document, by its id or uri, in reading order. Raises as :meth:`document`."""
@@ -51,6 +69,11 @@ class Lookups:
         """A number that every write raises, of whatever process: the same number, the same file."""
         with self._file.database.read() as connection:
             return settings.generation(connection)
+
+    def brief(self) -> Brief:
+        """What is quickly told of the file."""
+        with self._file.database.read() as connection:
+            return contents.brief(connection)
 
     def stats(self) -> Stats:
         """Count and weigh what the file holds."""

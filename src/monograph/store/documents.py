@@ -68,6 +68,18 @@ def every(connection: Connection) -> list[Row]:
     return _rows(connection, "ORDER BY document")
 
 
+def count(connection: Connection) -> int:
+    """How many documents there are."""
+    return int(connection.execute("SELECT count(*) FROM documents").fetchone()[0])
+
+
+def listed(connection: Connection, start: int, limit: int) -> list[Row]:
+    """A part of the list of all documents, in order of uri, then id."""
+    # SQLite finds the order of uris in an index, and looks at no row before those that are asked for.
+    which = "WHERE document IN (SELECT document FROM documents ORDER BY uri, id LIMIT ? OFFSET ?) ORDER BY uri, id"
+    return _rows(connection, which, limit, start)
+
+
 def numbers(connection: Connection) -> list[int]:
     """Row numbers of all documents, ascending."""
     return [int(row) for (row,) in connection.execute("SELECT document FROM documents ORDER BY document")]

@@ -27,6 +27,11 @@ def migration(step: Migration) -> Migration:
     return step
 
 
+def format_of(connection: sqlite3.Connection) -> int:
+    """The format of a file."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
 def newest_format() -> int:
     """The format that this version of Monograph writes."""
     return len(MIGRATIONS)

@@ -35,6 +35,7 @@ from monograph.values.content import (
 from monograph.values.found import (
     Effort,
     Hit,
+    Listed,
     Origin,
     StoredChunk,
 )
@@ -53,6 +54,7 @@ from monograph.values.graph import (
     Route,
 )
 from monograph.values.state import (
+    Brief,
     Finding,
     IndexStats,
     Owed,
@@ -96,6 +98,7 @@ __all__ = [
     "BestSentence",
     "Box",
     "Boxes",
+    "Brief",
     "Change",
     "ChangeKind",
     "Chunk",
@@ -111,6 +114,7 @@ __all__ = [
     "Hit",
     "IndexStats",
     "Link",
+    "Listed",
     "Mention",
     "Merge",
     "Message",

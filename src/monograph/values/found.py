@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from monograph.values.arrays import Float32
-from monograph.values.content import Chunk, Metadata
+from monograph.values.content import Chunk, Document, Metadata
 from monograph.values.graph import Path
 from monograph.values.tree import Summary
 
@@ -61,6 +61,15 @@ class StoredChunk:
     uri: str
     metadata: Metadata
     vector: Float32 | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A part of a list: ``count`` documents there are; these, from ``start`` on, come without their texts."""
+
+    count: int
+    start: int
+    documents: tuple[Document, ...]
 
 
 @dataclass(frozen=True, slots=True)

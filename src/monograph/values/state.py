@@ -143,6 +143,15 @@ class Stats:
 
 
 @dataclass(frozen=True, slots=True)
+class Brief:
+    """What is quickly told of a file: its format, how many documents it holds, and whether it has a tree."""
+
+    format: int
+    documents: int
+    has_tree: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One fault that a check found: in which table, what, and whether a repair can mend it, or what else does."""
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
+from monograph.app.serve.rows import Table, table_at
 from monograph.app.serve.words import Words
 from monograph.values import Section
 
@@ -113,9 +114,22 @@ def blocks(text: str, start: int, end: int, sections: Sequence[Section], marks: 
     """``text[start:end]`` paragraph by paragraph; ``sections`` are those of the whole text."""
     levels = [(section.start, len(section.path)) for section in sections]
     made: list[Block] = []
-    for first, last in _paragraphs(text, start, end):
-        made += _of_paragraph(text, first, last, levels, marks)
+    waiting = list(_paragraphs(text, start, end))
+    at = 0
+    while at < len(waiting):
+        table, count = table_at(text, waiting, at)
+        if count:
+            made.append(_of_rows(text, waiting[at][0], waiting[at + count - 1][1], table, marks))
+        else:
+            made += _of_paragraph(text, *waiting[at], levels, marks)
+        at += count or 1
     return made
+
+
+def _of_rows(text: str, start: int, end: int, table: Table, marks: Marks) -> Block:
+    header = tuple(marks.cut(text, *place) for place in table.names.values())
+    rows = (tuple(marks.cut(text, *row[name]) if name in row else () for name in table.names) for row in table.rows)
+    return Block("table", start, end, rows=(header, *rows))
 
 
 def _paragraphs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -9,13 +9,13 @@ from monograph.app.serve.pieces import Block, Marks, blocks, window
 from monograph.app.serve.served import Served
 from monograph.app.serve.words import Words
 from monograph.errors import InputError, NotFound
-from monograph.values import Chunk, Document, Section
+from monograph.values import Chunk, Document, Listed, Section
 
 MOST_LISTED = 1_000
 """Documents of one answer."""
 MOST_READ = 1_000_000
 """Characters of one answer."""
-MOST_MARKS = 1_000
+MOST_MARKS = 200
 
 _SPAN = re.compile(r"(\d{1,12})-(\d{1,12})")
 
@@ -40,25 +40,9 @@ class Listing:
     file: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Documents:
-    """A part of a list: ``count`` documents there are; these, from ``start`` on, come without their texts."""
-
-    count: int
-    start: int
-    documents: tuple[Document, ...]
-
-
-def documents(served: Served, asked: Listing) -> Documents:
+def documents(served: Served, asked: Listing) -> Listed:
     """List documents, in order of uri."""
-    like = asked.like.casefold()
-    found = [
-        one
-        for one in served.file(asked.file).documents()
-        if not like or any(like in text.casefold() for text in (one.title, one.uri, one.id))
-    ]
-    start = max(0, asked.start)
-    return Documents(len(found), start, tuple(found[start : start + min(max(asked.limit, 0), MOST_LISTED)]))
+    return served.file(asked.file).listed(asked.like, asked.start, min(asked.limit, MOST_LISTED))
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,13 +102,13 @@ def settings(served: Served, asked: Nothing) -> Serving:
 
 
 def _served_file(name: str, file: Monograph) -> ServedFile:
-    found = file.stats()
+    found = file.brief()
     return ServedFile(
         name,
         str(file.path.absolute()),
         found.format,
         found.documents,
-        found.tree is not None,
+        found.has_tree,
         file.files.always_forget,
         file.settings,
     )

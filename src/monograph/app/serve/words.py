@@ -20,6 +20,7 @@ class Words:
     """The telling words of a question, in whatever form they stand in a text."""
 
     def __init__(self, question: str) -> None:
+        self._judged: dict[str, bool] = {}
         self._stems = set(map(stem, telling_words(question))) if question.strip() else set()
 
     def spans(self, text: str) -> list[tuple[int, int]]:
@@ -35,8 +36,10 @@ class Words:
         return found
 
     def _has(self, word: str) -> bool:
-        parts = words_of(word)
-        return bool(parts) and all(stem(one) in self._stems for one in parts)
+        if word not in self._judged:
+            parts = words_of(word)
+            self._judged[word] = bool(parts) and all(stem(one) in self._stems for one in parts)
+        return self._judged[word]
 
     def _pairs(self, run: str, start: int) -> list[tuple[int, int]]:
         """Pairs of characters of writing without blanks; those that touch are one."""

@@ -1,0 +1,46 @@
+"""A part of the list of documents, and what is quickly told of a file."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import pytest
+
+import by_sql
+from monograph import Document, Monograph
+from monograph.derive.summarize import load_summarizer
+from monograph.errors import DamageWarning, InputError
+
+NAMES = ("b/2", "a/Ähre", "a/ÄHRE", "c", "b/10", "a/😀")
+
+
+def test_a_part_is_a_part_of_the_whole(monograph: Monograph) -> None:
+    monograph.add(
+        Document(f"Text {n}.", id=f"id{n % 7}-{n}", uri=uri, title=f"T{n}") for n, uri in enumerate(NAMES * 3)
+    )
+    whole = monograph.documents()
+    for like in ("", "ähre", "T1", "id3", "nothing"):
+        wanted = [one for one in whole if like.casefold() in f"{one.title}\0{one.uri}\0{one.id}".casefold()]
+        for start, limit in ((0, 100), (0, 0), (3, 4), (17, 5), (40, 5)):
+            found = monograph.listed(like, start, limit)
+            assert (found.count, found.start) == (len(wanted), start)
+            assert list(found.documents) == wanted[start : start + limit]
+    with pytest.raises(InputError):
+        monograph.listed(start=-1)
+    assert monograph.brief().documents == len(whole) == 18
+    assert monograph.brief().format == monograph.stats().format
+    assert not monograph.brief().has_tree
+    before = monograph.generation()
+    monograph.tree.rebuild(load_summarizer("extractive"))
+    assert monograph.brief().has_tree
+    assert monograph.generation() > before
+
+
+def test_what_cannot_be_read_is_left_out(monograph: Monograph) -> None:
+    monograph.add(Document(f"Text {n}.", id=f"{n}", uri=f"{n}") for n in range(3))
+    with closing(by_sql.connected(monograph.path)) as connection, connection:
+        connection.execute("UPDATE documents SET title = CAST(x'ff' AS TEXT) WHERE id = '1'")
+    with pytest.warns(DamageWarning):
+        found = monograph.listed(limit=10)
+    assert [one.id for one in found.documents] == ["0", "2"]
+    assert found.count == 2
