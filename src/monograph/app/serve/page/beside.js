@@ -61,6 +61,7 @@ export function besideOf(pick = "") {
         "p",
         { class: "tools" },
         link(whole, {}, words.source.whole),
+        /\.pdf$/i.test(found.uri) ? link(to("/document", { file, id, mark, view: "page" }), {}, words.source.page) : null,
         chosen ? closing() : null,
       ),
       found.uri && found.uri !== found.title ? h("p", { class: "note" }, own(found.uri)) : null,

@@ -93,7 +93,7 @@ function passages({ centre, chunks, mentions, documents }, file) {
   const titles = new Map(documents.map((document) => [document.id, document.title || document.uri]));
   const row = (chunk) => h("li", {}, h("h3", {}, link(to("/document", { file, id: chunk.document_id, mark: markOf(chunk.start, chunk.end) }), { "data-stop": "", dir: "auto" }, titles.get(chunk.document_id) || chunk.document_id)), h("p", { class: "excerpt", dir: "auto" }, chunk.text));
   const more = mine.length - PASSAGES;
-  return h("section", { class: "part" }, h("h2", {}, `${said.passages} (${many(mine.length, "passage")})`), h("ol", { class: "passages" }, mine.slice(0, PASSAGES).map(row)), more > 0 ? h("p", { class: "note" }, said.morePassages(more)) : null);
+  return h("section", { class: "part" }, h("h2", {}, many(mine.length, "passage")), h("ol", { class: "passages" }, mine.slice(0, PASSAGES).map(row)), more > 0 ? h("p", { class: "note" }, said.morePassages(more)) : null);
 }
 
 // Names that were taken to mean this one, with the reason; they can be set apart and united again.

@@ -99,9 +99,9 @@ export async function show(box, { file, serving }) {
     serving.write ? null : h("p", { class: "doubt" }, said.readOnly),
     folders,
     fault,
-    serving.write ? [adding(begin), drop.element] : null,
-    failures,
     h("section", { "aria-labelledby": "work" }, h("h2", { id: "work" }, said.jobs), work),
+    failures,
+    serving.write ? [adding(begin), drop.element] : null,
   );
   await Promise.all([load(), showJobs()]);
   const stop = watch(name, news, () => Promise.all([load(), showJobs()]));
