@@ -229,10 +229,14 @@ def test_every_citation_of_an_answer_is_exact(page: Any, served: Site) -> None:
     show(page, "/ask", file="letters", q="Who wrote about the comet to nobody?")
     show(page, "/ask", file="archive", q="Who discovered the comet, and what did lightning damage?")
     page.wait_for_selector(".citations a")
+    answer = served.get("/ask", q="Who discovered the comet, and what did lightning damage?", file="archive")
+    wanted = [[(one["start"], one["end"]) for one in citation["spans"]] for citation in answer["citations"]]
+    assert page.locator(".citations a").count() == len(wanted)
     for number in range(page.locator(".citations a").count()):
         page.locator(".citations a").nth(number).click()
         page.wait_for_selector("mark.cited")
         until(page, OPEN_IS_ASKED_FOR)
+        assert spans_of(page) == wanted[number]
         are_cited(page, text_of(served, page), spans_of(page))
 
 

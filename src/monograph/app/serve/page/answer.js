@@ -98,7 +98,7 @@ function citationList(citations, file, quoted) {
       "li",
       {},
       spansLink(file, one.spans, { "data-stop": "" }, title),
-      quoted ? h("p", { class: "quote", dir: "auto" }, Array.from(one.text).slice(0, QUOTED).join(""), Array.from(one.text).length > QUOTED ? " …" : null) : null,
+      quoted ? h("p", { class: "quote", dir: "auto" }, Array.from(one.text).slice(0, QUOTED).join(""), one.text.length > QUOTED ? " …" : null) : null,
     );
   });
   return h("ul", { class: `citations ${quoted ? "quoted" : "short"}`, "aria-label": said.citations }, items);

@@ -23,42 +23,40 @@ export function address(path, parameters) {
   return withParameters(BASE + path, parameters);
 }
 
-async function checked(response) {
-  if (response.ok) return response;
-  throw new Fault(await response.json().catch(() => ({})), response.status);
-}
-
 async function sent(where, options) {
+  let response = null;
   try {
-    return await fetch(where, options);
+    response = await fetch(where, options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Fault({ kind: "Unreachable" }, 0);
   }
+  if (response.ok) return response;
+  throw new Fault(await response.json().catch(() => ({})), response.status);
 }
 
 export async function get(path, parameters, signal) {
-  return (await checked(await sent(address(path, parameters), { signal }))).json();
+  return (await sent(address(path, parameters), { signal })).json();
 }
 
 export async function post(path, body) {
   const headers = { "Content-Type": "application/json" };
-  const response = await checked(await sent(BASE + path, { method: "POST", headers, body: JSON.stringify(body) }));
+  const response = await sent(BASE + path, { method: "POST", headers, body: JSON.stringify(body) });
   return response.status === 204 ? null : response.json();
 }
 
 export async function remove(path, parameters) {
-  return (await checked(await sent(address(path, parameters), { method: "DELETE" }))).json();
+  return (await sent(address(path, parameters), { method: "DELETE" })).json();
 }
 
 export async function upload(file, parameters) {
   const headers = { "Content-Type": "application/octet-stream" };
-  return (await checked(await sent(address("/upload", parameters), { method: "POST", headers, body: file }))).json();
+  return (await sent(address("/upload", parameters), { method: "POST", headers, body: file })).json();
 }
 
 export async function session(token) {
   const headers = { Authorization: `Bearer ${token}` };
-  await checked(await sent(`${BASE}/session`, { method: "POST", headers }));
+  await sent(`${BASE}/session`, { method: "POST", headers });
 }
 
 // Events of a stream, as {event, data}, until it ends. A POST has a body, a GET none.
@@ -66,7 +64,7 @@ export async function* events(path, { parameters, body, signal } = {}) {
   const headers = { Accept: "text/event-stream" };
   if (body) headers["Content-Type"] = "application/json";
   const options = body ? { method: "POST", body: JSON.stringify(body), headers, signal } : { headers, signal };
-  const response = await checked(await sent(address(path, parameters), options));
+  const response = await sent(address(path, parameters), options);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let waiting = "";
   for (;;) {

@@ -24,6 +24,7 @@ export function besideOf(pick = "") {
   const element = h("aside", { class: "beside", "aria-label": words.source.title }, head, scroller);
   let reader = null;
   let key = "";
+  let opener = null; // what had the focus before it was opened
   leave();
 
   // asked: {file, id, mark, q}, or null; `chosen` says that a person opened it, so that it can be closed.
@@ -31,6 +32,10 @@ export function besideOf(pick = "") {
     const wanted = JSON.stringify([asked, chosen]);
     if (wanted === key) return;
     key = wanted;
+    const focused = document.activeElement;
+    if (chosen && asked) {
+      if (!element.contains(focused)) opener = focused;
+    } else if (opener && (focused === document.body || element.contains(focused))) opener.focus({ preventScroll: true });
     reader?.leave();
     reader = null;
     if (!asked) return leave();

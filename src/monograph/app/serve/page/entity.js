@@ -61,9 +61,8 @@ function aboutOf(one, documents, file) {
 }
 
 function choices(hops, limit) {
-  const step = (value) => link(changed({ hops: value === 1 ? undefined : value }), { class: "chip", "aria-current": value === hops ? "true" : null }, count(value));
-  const most = (value) => link(changed({ limit: value === NEIGHBOURS[0] ? undefined : value }), { class: "chip", "aria-current": value === limit ? "true" : null }, count(value));
-  return h("p", { class: "choices" }, h("span", { class: "note" }, said.hops), [1, 2, 3].map(step), h("span", { class: "note" }, said.most), NEIGHBOURS.map(most));
+  const chips = (name, values, now) => values.map((value, at) => link(changed({ [name]: at ? value : undefined }), { class: "chip", "aria-current": value === now ? "true" : null }, count(value)));
+  return h("p", { class: "choices" }, h("span", { class: "note" }, said.hops), chips("hops", [1, 2, 3], hops), h("span", { class: "note" }, said.most), chips("limit", NEIGHBOURS, limit));
 }
 
 function neighbourList({ centre, entities, links, cut }, picture, address) {

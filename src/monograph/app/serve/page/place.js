@@ -25,11 +25,11 @@ export function changed(changes) {
   return to(path, { ...parameters, ...changes });
 }
 
-export function go(where, { replace = false, quiet = false } = {}) {
+export function go(where, { replace = false } = {}) {
   keepScroll();
   const state = { key: replace && history.state?.key ? history.state.key : crypto.randomUUID() };
   history[replace ? "replaceState" : "pushState"](state, "", where);
-  if (!quiet) arrive({ back: false });
+  arrive({ back: false });
 }
 
 function keepScroll() {
@@ -42,17 +42,15 @@ export function scrolled() {
 
 // Calls back when one arrives somewhere, by a link, by the browser's buttons or at first.
 export function follow(callback) {
-  arrive = callback;
+  let shown = "";
+  arrive = (how) => {
+    shown = location.pathname + location.search;
+    callback(how);
+  };
   history.scrollRestoration = "manual";
   if (!history.state?.key) history.replaceState({ key: crypto.randomUUID() }, "", location.href);
-  let shown = location.pathname + location.search;
-  const current = () => {
-    shown = location.pathname + location.search;
-  };
   window.addEventListener("popstate", () => {
-    if (location.pathname + location.search === shown) return; // only the fragment has changed
-    current();
-    arrive({ back: true });
+    if (location.pathname + location.search !== shown) arrive({ back: true }); // else only the fragment has changed
   });
   window.addEventListener("pagehide", keepScroll);
   let waiting = 0;
@@ -67,10 +65,5 @@ export function follow(callback) {
     event.preventDefault();
     go(link.getAttribute("href"));
   });
-  const wrapped = arrive;
-  arrive = (how) => {
-    current();
-    wrapped(how);
-  };
   arrive({ back: true });
 }
