@@ -6,9 +6,11 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import threading
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -109,6 +111,18 @@ def test_several_files_and_agents(place: Path) -> None:
             assert client.ask("POST", path, body.encode(), {**given, "Authorization": ""}).status == 401
             assert client.ask("POST", path, body.encode(), {**given, "Origin": "http://evil.example"}).status == 403
         assert client.ask("POST", "/mcp/none", body.encode(), given).status == 404
+
+
+def test_the_other_loopback_address(place: Path) -> None:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    with served(place, "archive.mono", "--host", "::1") as address:
+        assert address.startswith("http://[::1]:")
+        asked = urllib.request.Request(f"{address}/api/v1/stats", headers={"Authorization": f"Bearer {TOKEN}"})
+        with urllib.request.urlopen(asked, timeout=60) as answer:
+            assert json.load(answer)["documents"] == 28
 
 
 def test_what_will_not_do_is_said(place: Path) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import socket
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +23,9 @@ from monograph import Monograph
 from monograph.app.serve.routes import ROUTES
 from monograph.derive.openai_compatible import load_model
 from monograph.derive.summarize import load_summarizer
-from serving import BASE, Client, Reply, serving
+from monograph.errors import ModelUnavailable
+from monograph.models import Completion
+from serving import BASE, Client, Reply, address, serving
 
 COMMANDS = Forks(COMMAND_LINE, "main()")
 TEXTS = Path(__file__).resolve().parents[1] / "examples" / "texts"
@@ -77,7 +82,7 @@ def test_what_the_command_line_prints(client: Client, path: Path) -> None:
     said = printed(path, "search", QUESTION, "-k", "3", "--where", "year >= 1963")
     assert [one["hit"] for one in found["files"][0]["hits"]] == said
     assert len(said) == 3
-    for address, parameters, command in (
+    for place, parameters, command in (
         ("/context", {"q": QUESTION, "budget": 200}, ["context", QUESTION, "--budget", "200"]),
         ("/ask", {"q": QUESTION}, ["ask", QUESTION]),
         ("/document", {"id": document}, ["show", document]),
@@ -89,7 +94,7 @@ def test_what_the_command_line_prints(client: Client, path: Path) -> None:
         ("/check", {}, ["check"]),
         ("/stats", {}, ["stats"]),
     ):
-        same(client.get(address, **parameters).json, printed(path, *command))
+        same(client.get(place, **parameters).json, printed(path, *command))
 
 
 def asked(client: Client) -> list[tuple[str, str, Reply]]:
@@ -264,13 +269,60 @@ def test_answers_come_piece_by_piece(path: Path) -> None:
             assert follow.json["query"]
 
 
+class Scripted:
+    """A model that writes word by word, as far as it is let."""
+
+    key = "scripted"
+
+    def __init__(self, words: int, let: threading.Event) -> None:
+        self.words, self.let, self.left = words, let, threading.Event()
+
+    def complete(self, prompt: str, max_tokens: int) -> Completion:
+        raise ModelUnavailable("the model is gone", "start it")
+
+    def stream(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
+        try:
+            for number in range(self.words):
+                yield f"word{number} [1] "
+                self.let.wait(60)
+        finally:
+            self.left.set()
+        raise ModelUnavailable("the model is gone", "start it")
+
+
 def test_a_model_that_dies_is_an_event(path: Path) -> None:
-    with ModelServer() as models:
-        model = load_model(f"openai:{models.url}#scripted", "")
+    let = threading.Event()
+    let.set()
+    for words in (0, 3):
+        model = Scripted(words, let)
+        with Monograph.open(path, read_only=True, model=model) as archive, serving({"archive": archive}) as client:
+            assert client.get("/ask", q="Who found the comet?").status == 502
+            streamed = client.stream("/ask", q="Who found the comet?")
+            if not words:
+                assert streamed.status == 502
+                continue
+            assert [name for name, _ in streamed.events] == ["piece"] * words + ["error"]
+            assert streamed.events[-1][1] == {
+                "error": "the model is gone",
+                "mend": "start it",
+                "kind": "ModelUnavailable",
+            }
+
+
+def test_who_leaves_ends_the_answer(path: Path) -> None:
+    let = threading.Event()
+    model = Scripted(10**9, let)
     with Monograph.open(path, read_only=True, model=model) as archive, serving({"archive": archive}) as client:
-        assert client.get("/ask", q="Who found the comet?").status == 502
-        streamed = client.stream("/ask", q="Who found the comet?")
-        assert streamed.status == 502 or streamed.events[-1][0] == "error"
+        asked = address("/ask", q="Who found the comet?")
+        head = f"Host: 127.0.0.1:{client.port}\r\nAuthorization: Bearer {client.token}\r\nAccept: text/event-stream"
+        with socket.create_connection(("127.0.0.1", client.port), timeout=60) as raw:
+            raw.sendall(f"GET {asked} HTTP/1.1\r\n{head}\r\n\r\n".encode())
+            assert any("word0" in line for line in raw.makefile("r", encoding="utf-8"))
+        # The others are answered while it waits, and it ends at its next word.
+        assert client.get("/search", q="comet").status == 200
+        time.sleep(0.5)
+        let.set()
+        assert model.left.wait(30)
 
 
 def test_what_is_found_is_marked(client: Client) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from monograph.answer.pack import BUDGET
 from monograph.app.command import where_of
 from monograph.app.serve.events import Event
+from monograph.app.serve.finding import MOST_HITS
 from monograph.app.serve.served import Served
 from monograph.library.answers import FOUND
 from monograph.values import Answer, Citation, Context, Turn
@@ -83,7 +84,7 @@ def _answered(served: Served, asked: Question | Chatted, history: tuple[Said, ..
         asked.q,
         asked.budget,
         history=[one.turn() for one in history],
-        k=asked.k,
+        k=min(asked.k, MOST_HITS),
         how=asked.how,
         where=where_of(list(asked.where)),
         threshold=asked.threshold,

@@ -16,6 +16,9 @@ from monograph.library import Monograph
 from monograph.library.answers import FOUND
 from monograph.values import DEFAULT_CUT, Context, Hit, PassageOrder, cite
 
+MOST_HITS = 1_000
+"""Of one answer."""
+
 
 @dataclass(frozen=True, slots=True)
 class Query:
@@ -26,7 +29,7 @@ class Query:
     q:
         A question, words, or a code.
     k:
-        Most hits of each file.
+        Most hits of each file, at most 1,000.
     how:
         How to search, as the command line has it: ``auto``, ``tree:detail=0.5``.
     where:
@@ -113,7 +116,7 @@ def search(served: Served, asked: Query) -> Found:
 
 def _in_file(name: str, file: Monograph, asked: Query, *, alone: bool) -> FoundInFile:
     try:
-        found = file.context(asked.q, k=asked.k, how=asked.how, where=where_of(list(asked.where)))
+        found = file.context(asked.q, k=min(asked.k, MOST_HITS), how=asked.how, where=where_of(list(asked.where)))
     except MonographError as error:
         if alone:
             raise
@@ -156,7 +159,7 @@ def context(served: Served, asked: ContextQuestion) -> Context:
     return served.file(asked.file).context(
         asked.q,
         asked.budget,
-        k=asked.k,
+        k=min(asked.k, MOST_HITS),
         how=asked.how,
         where=where_of(list(asked.where)),
         cut=asked.cut,

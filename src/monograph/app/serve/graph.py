@@ -8,6 +8,7 @@ from monograph.app.command import where_of
 from monograph.app.picture import picture_of
 from monograph.app.picture.data import data_of
 from monograph.app.picture.ways import ways_to
+from monograph.app.serve.finding import MOST_HITS
 from monograph.app.serve.reading import OneDocument
 from monograph.app.serve.route import Bytes
 from monograph.app.serve.served import Served
@@ -163,4 +164,4 @@ def _drawn(served: Served, asked: Drawn) -> tuple[Neighbourhood, list[Path]]:
     file = served.file(asked.file)
     if asked.name:
         return file.graph.neighbourhood(asked.name, asked.hops, min(asked.limit, MOST_ENTITIES)), []
-    return ways_to(file, asked.q, file.search(asked.q, asked.k, asked.how, where_of(list(asked.where))))
+    return ways_to(file, asked.q, file.search(asked.q, min(asked.k, MOST_HITS), asked.how, where_of(list(asked.where))))

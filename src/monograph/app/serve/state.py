@@ -13,6 +13,9 @@ from monograph.search.how import strategies
 from monograph.settings import Settings
 from monograph.values import Finding, OutlineNode, Problem, Stats, Summary, SyncedSource
 
+MOST_LAYERS = 3
+"""Of one answer: each layer has some ten times as many summaries as the one above it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
@@ -143,7 +146,7 @@ class Opened:
     node:
         A summary's id, or its first four digits; empty for the top.
     layers:
-        How many layers are opened below it.
+        How many layers are opened below it, at most 3.
     file:
         The file's name.
     """
@@ -155,7 +158,7 @@ class Opened:
 
 def outline(served: Served, asked: Opened) -> list[OutlineNode]:
     """The tree of summaries as a table of contents, as ``monograph outline --json`` prints it."""
-    return served.file(asked.file).tree.outline(asked.node, asked.layers)
+    return served.file(asked.file).tree.outline(asked.node, min(asked.layers, MOST_LAYERS))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, TypeVar
 
@@ -47,10 +48,11 @@ class Threads:
 
     def close(self, seconds: float) -> None:
         """Take no more, and wait for what is being done."""
+        end = time.monotonic() + seconds
         for _ in self._threads:
             self._work.put(None)
         for thread in self._threads:
-            thread.join(seconds)
+            thread.join(max(0.0, end - time.monotonic()))
 
     def _run(self) -> None:
         while (work := self._work.get()) is not None:
