@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml CMakeLists.txt $(foreach room,vectors/kernel text_pass store/inverted,$(wildcard src/monograph/$(room)/*.?pp src/monograph/$(room)/*.inc))
 
-.PHONY: help demo test test-all test-encrypted alone check lint docs wheel bench bench-vectors bench-graph bench-weights bench-tree bench-reduce bench-answers bench-reading bench-frameworks bench-writing bench-search fuzz soak soak-tenth sanitize clean
+.PHONY: help demo test test-all test-page test-encrypted alone check lint docs wheel bench bench-vectors bench-graph bench-weights bench-tree bench-reduce bench-answers bench-reading bench-frameworks bench-writing bench-search fuzz soak soak-tenth sanitize clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -51,6 +51,9 @@ test: $(VENV)/test ## Run the tests but the long ones (two or three minutes)
 
 test-all: $(VENV)/test-all ## Run all tests, those of words in images as well (six minutes)
 	$(PYTEST)
+
+test-page: $(VENV)/test ## Run the tests of the page, in chromium (a minute or two)
+	$(BIN)/python -m pytest -q tests/test_page*.py
 
 $(VENV)/encrypt: $(BUILT_FROM) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -e ".[test,encrypt]"

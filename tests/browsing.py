@@ -1,0 +1,121 @@
+"""A real browser before a real server: Debian's chromium, driven by playwright."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+from urllib.request import Request, urlopen
+
+TOKEN = "only-for-the-tests-of-the-page"
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+# Told of by the browser itself, whatever the page does.
+VIOLATIONS = """
+globalThis.violations = [];
+document.addEventListener("securitypolicyviolation", (event) => violations.push(event.violatedDirective));
+"""
+
+
+@dataclass(frozen=True)
+class Site:
+    """A server of files in a process of its own."""
+
+    address: str
+
+    @property
+    def entrance(self) -> str:
+        """The address that the server prints."""
+        return f"{self.address}/#token={TOKEN}"
+
+    def get(self, path: str, **parameters: Any) -> Any:
+        """What the API answers."""
+        query = urlencode({key: value for key, value in parameters.items() if value is not None}, doseq=True)
+        asked = Request(f"{self.address}/api/v1{path}?{query}", headers={"Authorization": f"Bearer {TOKEN}"})
+        with urlopen(asked, timeout=60) as reply:
+            return json.load(reply)
+
+
+@contextmanager
+def site(files: Sequence[Path], *options: str) -> Iterator[Site]:
+    """``monograph serve`` of files on a free port, until the end of the block."""
+    program = [sys.executable, "-c", "from monograph.app.cli import main; main()"]
+    command = [*program, "serve", *map(str, files), "--token", TOKEN, "--port", "0", "--json"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, env=environment, text=True) as process:
+        assert process.stdout is not None
+        said = ""
+        try:
+            while not said.rstrip().endswith("}"):
+                line = process.stdout.readline()
+                assert line, f"the server said {said!r}, and ended"
+                said += line
+            yield Site(json.loads(said)["address"])
+        finally:
+            process.terminate()
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+@dataclass
+class Heard:
+    """What a browser told beside what it showed."""
+
+    host: str
+    errors: list[str] = field(default_factory=list)
+    strangers: list[str] = field(default_factory=list)
+
+    def listen(self, page: Any) -> None:
+        """Note errors in the console, and requests to any other host."""
+        page.on("console", lambda one: self.errors.append(one.text) if one.type == "error" else None)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("request", lambda one: self._note(one.url))
+
+    def _note(self, url: str) -> None:
+        if urlsplit(url).scheme not in ("data", "blob") and urlsplit(url).netloc != self.host:
+            self.strangers.append(url)
+
+
+def entered(browser: Any, site: Site) -> Any:
+    """What a browser keeps once it has opened the address that the server prints."""
+    context = browser.new_context()
+    tab = context.new_page()
+    tab.goto(site.entrance)
+    tab.wait_for_selector("#top nav")
+    kept = context.storage_state()
+    context.close()
+    return kept
+
+
+def show(page: Any, path: str, **parameters: Any) -> None:
+    """Go to an address, and wait until it is shown."""
+    page.goto(f"{path}?{urlencode(parameters, doseq=True)}" if parameters else path)
+    page.wait_for_selector("main h1", state="attached")
+    page.wait_for_selector("[aria-busy]", state="detached")
+
+
+def until(page: Any, script: str, argument: Any = None) -> None:
+    """Wait until a script says yes. What playwright offers for it evaluates texts, which the page's policy forbids."""
+    deadline = time.monotonic() + 10
+    while not page.evaluate(script, argument):
+        assert time.monotonic() < deadline, script
+        page.wait_for_timeout(20)
