@@ -54,14 +54,6 @@ bool AskedWords::places(const Text &text, std::uint64_t &out) const {
     return true;
 }
 
-void AskedWords::held(const std::uint32_t *words, std::size_t count, bool *out) const {
-    const std::uint32_t *from = words, *end = words + count;
-    for (std::size_t place = 0; place < words_.size(); ++place) {
-        from = std::lower_bound(from, end, words_[place]);
-        out[place] = from != end && *from == words_[place];
-    }
-}
-
 double AskedWords::weight(std::uint64_t places) const {
     double sum = 0.0; // It hangs on its order.
     for (std::size_t place = 0; place < weights_.size(); ++place)

@@ -20,11 +20,6 @@ class AskedWords {
     // Which of them stand in a text, as bits by their places; false where it holds a character that the tables do not know.
     bool places(const Text &text, std::uint64_t &out) const;
 
-    // Which of them stand among the words of a chunk, which ascend; ``out`` has room for one of each.
-    void held(const std::uint32_t *words, std::size_t count, bool *out) const;
-
-    std::size_t size() const { return words_.size(); }
-
     // What some weigh together, added up by their places.
     double weight(std::uint64_t places) const;
 
