@@ -71,9 +71,9 @@ def compare(pair: Pair, corpus: Corpus) -> None:
             pair.do(name, row)
     best = sorted(chances.values(), reverse=True)
     for most in (None, 0, 1, 2, len(chances), len(chances) + 3):
-        rows, tied = pair.do("highest", most)
+        rows, values, tied = pair.do("highest", most)
         least = best[most - 1] if most and most <= len(best) else -1.0
-        assert [chances[row] for row in rows] == [one for one in best if one >= least]
+        assert [chances[row] for row in rows] == values == [one for one in best if one >= least]
         assert set(tied) == {row for row in rows if best.count(chances[row]) > 1}
     ordered = pair.do("in_order", rows, pair.do("logarithms", rows))
     assert sorted(row for row, _ in ordered) == sorted(rows)
@@ -90,9 +90,9 @@ def hop(pair: Pair, corpus: Corpus, starts: list[int], texts: list[StartText], t
     heads = pair.do("begin", starts, texts, tells)
     assert heads == sorted({name.head for text in texts for name in text.names})
     leads = [corpus.leads[head - FIRST_NAME] for head in heads]
-    learn(pair, corpus, pair.do("unknown_led", leads))
-    assert pair.do("unknown_led", leads) == []
-    pair.do("follow", leads)
+    learn(pair, corpus, pair.do("lead", leads))
+    assert pair.do("lead", leads) == []
+    pair.do("follow")
 
 
 @dataclass(frozen=True)
@@ -217,13 +217,13 @@ def test_a_walk_by_hand(make: Make) -> None:
     # Of two values the higher lies one deviation above their mean, and the lower one below.
     own = sigmoid(-6.3 + 0.58 + 0.4 * 1.5 + 3.15 + 0.4 * 0.5 + 1.72), sigmoid(-6.3 - 0.58 - 0.4 * 1.5 + 1.05 * 0.5)
     assert (made.own(5), made.own(6)) == pytest.approx(own)
-    assert made.highest() == ([5, 6], [])
+    assert made.highest() == ([5, 6], [made.own(5), made.own(6)], [])
     text = StartText(start_of("", "Anna."), (NameRow(71, "anna", 3, 70),), ((0,),), (False,), frozenset())
     assert made.begin([5], [text], [[(1, 0.25)]]) == [70]
     leads = [Leads((8,), (True,), (0.5,), (6, 5))]
-    assert made.unknown_led(leads) == [8]
+    assert made.lead(leads) == [8]
     made.learn([8], np.array([3]), [pack([1, 2])])
-    made.follow(leads)
+    made.follow()
     defined = own[0] * sigmoid(
         0.35 - 3.38 + 0.75 / 2 - 1.9 * math.log(4) + 0.1 + 8.12 * 0.75 + 0.78 + 3.1 / 4 + 4.35 / 4
     )
@@ -254,7 +254,8 @@ def test_odd_numbers_are_endured(make: Make) -> None:
             made.start([(rows, scores, 1.0)], [[0]], near, [(2, True, scores[0], 1e300, -1e300)], {})
             text = StartText(start_of("", "A."), (NameRow(7, "a", -3, 7),), ((),), (False,), frozenset())
             assert made.begin([1], [text], [[(0, 0.0)]]) == [7]
-            made.follow([Leads((2,), (True,), (scores[1],), (3, 4))])
+            assert made.lead([Leads((2,), (True,), (scores[1],), (3, 4))]) == []
+            made.follow()
             assert sorted(made.highest(None)[0]) == rows
             assert len(made.highest(2)[0]) >= 2
             assert all(0.0 <= chance <= 1.0 for chance in made.chances().values())
@@ -275,7 +276,12 @@ def test_what_does_not_fit_is_refused(make: Make) -> None:
         with pytest.raises(KeyError, match="6"):
             getattr(made, name)(*given_values)
     with pytest.raises(ValueError, match="where each of the entities leads"):
-        made.follow([NOWHERE])
+        made.lead([NOWHERE])
+    text = StartText(start_of("", "A."), (NameRow(7, "a", 1, 7),), ((),), (False,), frozenset())
+    made.begin([5], [text], [[(0, 0.0)]])
+    made.lead([Leads((6,), (True,), (1.0,), ())])
+    with pytest.raises(KeyError):
+        made.follow()
 
 
 def test_what_the_compiled_cannot_take_is_refused() -> None:
@@ -319,6 +325,6 @@ def test_what_the_compiled_cannot_take_is_refused() -> None:
     with pytest.raises(ValueError, match="tell of each document"):
         whole = StartText(text.start, text.names, text.sentences, (True,), frozenset())
         made.begin([5], [whole], [[(0, 0.0)]])
-        made.follow([Leads((5,), (), (), ())])
+        made.lead([Leads((5,), (), (), ())])
     with pytest.raises(ValueError, match="logarithm of each chunk"):
         made.in_order([5], [])

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 from monograph.search.beside import beside
 from monograph.search.leads import Known
 from monograph.search.walked import Walk
+
+_ROW, _KEY = attrgetter("row"), attrgetter("key")
 
 
 def follow(found: Walk, starts: Sequence[int]) -> None:
@@ -14,11 +17,11 @@ def follow(found: Walk, starts: Sequence[int]) -> None:
     texts = found.snapshot.starts(starts)
     found.texts.update(zip(starts, texts, strict=True))
     for text in texts:
-        found.names.update((name.row, name) for name in text.names)
+        found.names.update(zip(map(_ROW, text.names), text.names, strict=True))
         found.alone.update(text.alone)
-    keys = [([name.key for name in text.names], text.sentences) for text in texts]
+    keys = [(list(map(_KEY, text.names)), text.sentences) for text in texts]
     tells = beside(found.question, [text.start for text in texts], keys)
     heads = found.reckoning.begin(starts, texts, tells)
     leads = found.snapshot.leads(heads, Known(found.names, found.alone), found.allowed)
-    found.learn(found.reckoning.unknown_led(leads))
-    found.reckoning.follow(leads)
+    found.learn(found.reckoning.lead(leads))
+    found.reckoning.follow()

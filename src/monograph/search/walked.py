@@ -49,11 +49,11 @@ class Walk:
 
     def highest(self, most: int | None = None) -> list[int]:
         """The most probable chunks, at most so many; ties by id."""
-        best, tied = self.reckoning.highest(most)
+        best, chances, tied = self.reckoning.highest(most)
         if tied:
             ids = self.snapshot.ids(tied)
-            chances = {row: self.reckoning.chance(row) for row in best}
-            best.sort(key=lambda row: (-chances[row], ids.get(row, "")))
+            ranked = sorted(zip(best, chances, strict=True), key=lambda one: (-one[1], ids.get(one[0], "")))
+            best = [row for row, _ in ranked]
         return best[:most]
 
     def told_apart(self, best: list[int]) -> tuple[list[int], list[int]]:

@@ -39,10 +39,6 @@ class Reckoning(Protocol):
         """Those of some chunks that are not known, in order, once each."""
         ...
 
-    def unknown_led(self, leads: list[Leads]) -> list[int]:
-        """Those chunks that entities lead to which are not known, in order, once each."""
-        ...
-
     def learn(self, rows: Sequence[int], documents: Int64, packed: list[bytes]) -> None:
         """Chunks that were not known: their documents (n,), below 0 where they are not there, and words, packed."""
         ...
@@ -79,7 +75,11 @@ class Reckoning(Protocol):
         """
         ...
 
-    def follow(self, leads: list[Leads]) -> None:
+    def lead(self, leads: list[Leads]) -> list[int]:
+        """The chunks that these entities lead to which are not known, in order, once each: they are to be learnt."""
+        ...
+
+    def follow(self) -> None:
         """Add the links to where these entities lead, and make the chances of chunks anew."""
         ...
 
@@ -102,8 +102,13 @@ class Reckoning(Protocol):
         """Those of all that was found, by row."""
         ...
 
-    def highest(self, most: int | None = None) -> tuple[list[int], list[int]]:
-        """(the most probable chunks, at most so many and all that tie with the last, best first; which of them tie)."""
+    def highest(self, most: int | None = None) -> tuple[list[int], list[float], list[int]]:
+        """The most probable chunks, at most so many and all that tie with the last, best first.
+
+        Returns
+        -------
+        (rows, chances, the rows of those that tie with another).
+        """
         ...
 
     def logarithms(self, rows: Sequence[int]) -> list[float]:

@@ -68,7 +68,21 @@ class Values {
     nb::object held_;
 };
 
-Values values_of(nb::handle of, const char *name) { return Values(of.attr(name)); }
+// An attribute of many objects: its name is made once.
+class Attribute {
+  public:
+    explicit Attribute(const char *name) : name_(name) {}
+    Values of(nb::handle one) const { return Values(nb::getattr(one, name_)); }
+
+  private:
+    nb::str name_;
+};
+
+std::vector<std::int64_t> numbers(const Values &values) {
+    std::vector<std::int64_t> made(values.size());
+    for (std::size_t at = 0; at < made.size(); ++at) made[at] = number(values[at]);
+    return made;
+}
 
 class Reckoning {
   public:
@@ -79,18 +93,11 @@ class Reckoning {
         std::sort(heads.begin(), heads.end());
     }
 
-    std::vector<std::int64_t> unknown(nb::handle rows) const {
+    std::vector<std::int64_t> unknown(nb::handle given) const {
+        const Values rows(given);
         Places missing;
-        look(Values(rows), missing);
-        return missing.rows();
-    }
-
-    std::vector<std::int64_t> unknown_led(const nb::list &leads) const {
-        Places missing;
-        for (nb::handle one : leads) {
-            look(values_of(one, "documents"), missing);
-            look(values_of(one, "others"), missing);
-        }
+        for (std::size_t at = 0; at < rows.size(); ++at)
+            if (const std::int64_t row = number(rows[at]); walk.places().of(row) == Places::NONE) missing.add(row);
         return missing.rows();
     }
 
@@ -151,13 +158,14 @@ class Reckoning {
     std::vector<std::int64_t> begin(nb::handle given, const nb::list &texts, const nb::list &tells) {
         const Values some(given);
         if (texts.size() != some.size() || tells.size() != some.size()) throw std::invalid_argument("give the text of each start, and what there is to tell of its names");
+        const Attribute named("names"), places("sentences"), owns("own");
         std::vector<Edge> edges;
         begun.clear();
         for (std::size_t at = 0; at < some.size(); ++at) {
             const Place start = place(some[at]);
             begun.push_back(number(some[at]));
             const nb::object text = texts[at];
-            const Values names = values_of(text, "names"), sentences = values_of(text, "sentences"), own = values_of(text, "own"), told(tells[at]);
+            const Values names = named.of(text), sentences = places.of(text), own = owns.of(text), told(tells[at]);
             if (sentences.size() != names.size() || own.size() != names.size() || told.size() != names.size())
                 throw std::invalid_argument("give the sentences of each name, and what there is to tell of it");
             for (std::size_t name = 0; name < names.size(); ++name) {
@@ -172,22 +180,28 @@ class Reckoning {
         return walk.begin(some.size(), std::move(edges));
     }
 
-    void follow(const nb::list &given) {
+    std::vector<std::int64_t> lead(const nb::list &given) {
+        const Attribute documents("documents"), others("others"), by_beginnings("by_beginning"), rarities("rarity");
         std::vector<Leads> leads;
+        leads.reserve(given.size());
         for (nb::handle one : given) {
-            Leads to;
-            const Values documents = values_of(one, "documents"), others = values_of(one, "others");
-            const Values by_beginning = values_of(one, "by_beginning"), rarity = values_of(one, "rarity");
-            if (by_beginning.size() != documents.size() || rarity.size() != documents.size()) throw std::invalid_argument("give what there is to tell of each document");
-            for (std::size_t at = 0; at < documents.size(); ++at) {
-                to.documents.push_back(place(documents[at]));
-                to.by_beginning.push_back(truth(by_beginning[at]) ? 1.0 : 0.0);
-                to.rarity.push_back(real(rarity[at]));
+            Leads to{numbers(documents.of(one)), numbers(others.of(one)), {}, {}};
+            if (!to.documents.empty()) { // Few are about a name.
+                const Values by_beginning = by_beginnings.of(one), rarity = rarities.of(one);
+                if (by_beginning.size() != to.documents.size() || rarity.size() != to.documents.size())
+                    throw std::invalid_argument("give what there is to tell of each document");
+                for (std::size_t at = 0; at < rarity.size(); ++at) {
+                    to.by_beginning.push_back(truth(by_beginning[at]) ? 1.0 : 0.0);
+                    to.rarity.push_back(real(rarity[at]));
+                }
             }
-            for (std::size_t at = 0; at < others.size(); ++at) to.others.push_back(place(others[at]));
             leads.push_back(std::move(to));
         }
-        walk.follow(leads);
+        return walk.lead(std::move(leads));
+    }
+
+    void follow() {
+        if (!walk.follow()) throw nb::key_error("a chunk that an entity leads to is not known");
         starts.insert(starts.end(), begun.begin(), begun.end());
         begun.clear();
     }
@@ -219,9 +233,11 @@ class Reckoning {
         return made;
     }
 
-    std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>> highest(std::optional<std::size_t> most) const {
+    std::tuple<std::vector<std::int64_t>, std::vector<double>, std::vector<std::int64_t>> highest(std::optional<std::size_t> most) const {
         const Best best = walk.highest(most);
-        return {rows_of(best.places), rows_of(best.tied)};
+        std::vector<double> chances;
+        for (const Place one : best.places) chances.push_back(walk.total(one));
+        return {rows_of(best.places), std::move(chances), rows_of(best.tied)};
     }
 
     std::vector<std::pair<std::int64_t, double>> in_order(nb::handle given, const std::vector<double> &logarithms, std::optional<std::size_t> most) const {
@@ -239,11 +255,6 @@ class Reckoning {
     }
 
   private:
-    void look(const Values &rows, Places &missing) const {
-        for (std::size_t at = 0; at < rows.size(); ++at)
-            if (const std::int64_t row = number(rows[at]); walk.places().of(row) == Places::NONE) missing.add(row);
-    }
-
     Place place(PyObject *row) const { return place(number(row)); }
     Place place(std::int64_t row) const {
         const Place found = walk.places().of(row);
@@ -283,17 +294,17 @@ NB_MODULE(_reckoning, module) {
         .def(nb::init<std::vector<std::uint32_t>, std::vector<double>, std::vector<std::int64_t>, const std::tuple<Given<8>, Given<8>, Given<7>> &, double>(),
              nb::arg("words"), nb::arg("weights"), nb::arg("asked"), nb::arg("models"), nb::arg("coverage"))
         .def("unknown", &Reckoning::unknown, nb::arg("rows"), "Those of some chunks that are not known, in order, once each.")
-        .def("unknown_led", &Reckoning::unknown_led, nb::arg("leads"), "Those chunks that entities lead to which are not known.")
         .def("learn", &Reckoning::learn, nb::arg("rows"), nb::arg("documents"), nb::arg("packed"), "Chunks that were not known.")
         .def("start", &Reckoning::start, nb::arg("rankings"), nb::arg("said"), nb::arg("near"), nb::arg("subjects"), nb::arg("naming"),
              "All that is known is found by itself.")
         .def("begin", &Reckoning::begin, nb::arg("starts"), nb::arg("texts"), nb::arg("tells"), "The entities that the names in some starts lead to.")
-        .def("follow", &Reckoning::follow, nb::arg("leads"), "Add the links to where these lead.")
+        .def("lead", &Reckoning::lead, nb::arg("leads"), "The chunks that these lead to which are not known.")
+        .def("follow", &Reckoning::follow, "Add the links to where they lead.")
         .def("to", &Reckoning::to, nb::arg("row"), "The chances of the links to a chunk, and the names that lead there.")
         .def("own", &Reckoning::own, nb::arg("row"), "The chance of a chunk by itself.")
         .def("chance", &Reckoning::chance, nb::arg("row"), "The chance of a chunk.")
         .def("chances", &Reckoning::chances, "Those of all that was found.")
-        .def("highest", &Reckoning::highest, nb::arg("most") = nb::none(), "The most probable chunks, and those of them that tie.")
+        .def("highest", &Reckoning::highest, nb::arg("most") = nb::none(), "The most probable chunks, their chances, and those of them that tie.")
         .def("logarithms", &Reckoning::logarithms, nb::arg("rows"), "Of the chances of chunks.")
         .def("in_order", &Reckoning::in_order, nb::arg("rows"), nb::arg("logarithms"), nb::arg("most") = nb::none(), "Chunks put in order so that each adds most.");
 }

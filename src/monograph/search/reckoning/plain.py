@@ -44,15 +44,12 @@ class PlainReckoning:
         self._has = np.empty((0, len(words)), dtype=bool)
         self._links = Links()
         self._starts: list[int] = []
+        self._leads: list[Leads] = []
         self._edges = outlinks(np.empty(0, dtype=np.int64), (), (), ())
 
     def unknown(self, rows: Iterable[int]) -> list[int]:
         """Those of some chunks that are not known, in order, once each."""
         return [row for row in dict.fromkeys(rows) if row not in self._place]
-
-    def unknown_led(self, leads: list[Leads]) -> list[int]:
-        """Those chunks that entities lead to which are not known, in order, once each."""
-        return self.unknown(chain.from_iterable((*one.documents, *one.others) for one in leads))
 
     def learn(self, rows: Sequence[int], documents: Int64, packed: list[bytes]) -> None:
         """Chunks that were not known: their documents (n,), below 0 where they are not there, and words, packed."""
@@ -99,15 +96,23 @@ class PlainReckoning:
         heads: list[int] = np.unique(self._edges.heads).tolist()
         return heads
 
-    def follow(self, leads: list[Leads]) -> None:
-        """Add the links to where these entities lead, and make the chances of chunks anew."""
-        heads, numbers = np.unique(self._edges.heads, return_inverse=True)
-        if len(heads) != len(leads):
+    def lead(self, leads: list[Leads]) -> list[int]:
+        """The chunks that these entities lead to which are not known, in order, once each: they are to be learnt."""
+        if len(leads) != len(np.unique(self._edges.heads)):
             raise ValueError("give where each of the entities leads")
+        self._leads = leads
+        return self.unknown(chain.from_iterable((*one.documents, *one.others) for one in leads))
+
+    def follow(self) -> None:
+        """Add the links to where these entities lead, and make the chances of chunks anew."""
+        leads = self._leads
+        _, numbers = np.unique(self._edges.heads, return_inverse=True)
+        documents = self._targets([one.documents for one in leads], numbers)
+        others = self._targets([one.others for one in leads], numbers)
         self._links.follow(self._starts, len(self._rows))
         reached = Reached(self._weights, self._has, self._documents, self._total, self._clause, self._links)
-        defined(reached, self._edges, leads, self._targets([one.documents for one in leads], numbers))
-        mentioned(reached, self._edges, self._targets([one.others for one in leads], numbers))
+        defined(reached, self._edges, leads, documents)
+        mentioned(reached, self._edges, others)
         self._total = self._links.combined(self._own)
         self._found |= self._links.reached()
 
@@ -130,14 +135,14 @@ class PlainReckoning:
         found = np.flatnonzero(self._found)
         return dict(zip([self._rows[place] for place in found.tolist()], self._total[found].tolist(), strict=True))
 
-    def highest(self, most: int | None = None) -> tuple[list[int], list[int]]:
-        """(the most probable chunks, at most so many and all that tie with the last, best first; which of them tie)."""
+    def highest(self, most: int | None = None) -> tuple[list[int], list[float], list[int]]:
+        """The most probable chunks, at most so many and all that tie with the last, best first."""
         chances = self.chances()
         best = sorted(chances, key=chances.__getitem__, reverse=True)
         if most is not None and 0 < most < len(best):
             best = [row for row in best if chances[row] >= chances[best[most - 1]]]
         tied = {row for pair in pairwise(best) if chances[pair[0]] == chances[pair[1]] for row in pair}
-        return best, [row for row in best if row in tied]
+        return best, [chances[row] for row in best], [row for row in best if row in tied]
 
     def logarithms(self, rows: Sequence[int]) -> list[float]:
         """Of the chances of some chunks, which are taken for no nearer to 0 than :data:`evidence.LOWEST`."""

@@ -82,6 +82,7 @@ void Walk::start(const std::vector<Ranking> &rankings, const std::vector<Clause>
 const std::vector<std::int64_t> &Walk::begin(std::size_t starts, std::vector<Edge> edges) {
     starts_ = starts;
     edges_ = std::move(edges);
+    leads_.clear();
     heads_.clear();
     for (const Edge &one : edges_) heads_.push_back(one.head);
     std::sort(heads_.begin(), heads_.end());
@@ -89,36 +90,62 @@ const std::vector<std::int64_t> &Walk::begin(std::size_t starts, std::vector<Edg
     return heads_;
 }
 
-void Walk::follow(const std::vector<Leads> &leads) {
+std::vector<std::int64_t> Walk::lead(std::vector<Leads> leads) {
     if (leads.size() != heads_.size()) throw std::invalid_argument("give where each of the entities leads");
+    leads_ = std::move(leads);
+    Places missing;
+    const auto look = [&](const std::vector<std::int64_t> &rows) {
+        for (const std::int64_t row : rows)
+            if (places_.of(row) == Places::NONE) missing.add(row);
+    };
+    for (const Leads &one : leads_) {
+        look(one.documents);
+        look(one.others);
+    }
+    return missing.rows();
+}
+
+bool Walk::follow() {
+    std::vector<Targets> targets(leads_.size());
+    for (std::size_t at = 0; at < leads_.size(); ++at)
+        if (!find(leads_[at].documents, targets[at].documents) || !find(leads_[at].others, targets[at].others)) return false;
+    std::vector<std::size_t> heads; // Of each edge, its number.
+    for (const Edge &one : edges_) heads.push_back(static_cast<std::size_t>(std::lower_bound(heads_.begin(), heads_.end(), one.head) - heads_.begin()));
+    if (leads_.size() != heads_.size()) return false;
     links_.begin(starts_, places_.size());
-    std::vector<const Leads *> to;
-    for (const Edge &one : edges_) to.push_back(&leads[static_cast<std::size_t>(std::lower_bound(heads_.begin(), heads_.end(), one.head) - heads_.begin())]);
-    for (std::size_t at = 0; at < edges_.size(); ++at) define(edges_[at], *to[at]);
-    for (std::size_t at = 0; at < edges_.size(); ++at) mention(edges_[at], *to[at]);
+    for (std::size_t at = 0; at < edges_.size(); ++at) define(edges_[at], leads_[heads[at]], targets[heads[at]].documents);
+    for (std::size_t at = 0; at < edges_.size(); ++at) mention(edges_[at], targets[heads[at]].others);
     while (missed_.size() < places_.size()) missed_.push_back(1.0 - own_[missed_.size()]);
     for (const Place target : links_.add_up(missed_)) {
         total_[target] = 1.0 - missed_[target];
         found_[target] = 1;
     }
-    edges_.clear();
-    heads_.clear();
-    starts_ = 0;
+    begin(0, {}); // Nothing is left to follow.
+    return true;
 }
 
-void Walk::define(const Edge &edge, const Leads &to) {
+bool Walk::find(const std::vector<std::int64_t> &rows, std::vector<Place> &places) const {
+    places.reserve(rows.size());
+    for (const std::int64_t row : rows) {
+        places.push_back(places_.of(row));
+        if (places.back() == Places::NONE) return false;
+    }
+    return true;
+}
+
+void Walk::define(const Edge &edge, const Leads &leads, const std::vector<Place> &targets) {
     if (edge.own > 0.0) return; // A document that is about the name itself leads to no other.
-    for (std::size_t at = 0; at < to.documents.size(); ++at) {
-        const Place target = to.documents[at];
+    for (std::size_t at = 0; at < targets.size(); ++at) {
+        const Place target = targets[at];
         if (documents_[target] == documents_[edge.start]) continue;
         const double chance = models_.defines.probability(
-            {to.by_beginning[at], to.rarity[at], edge.uses, edge.asked, added(edge, target), edge.first, edge.words, edge.beside});
+            {leads.by_beginning[at], leads.rarity[at], edge.uses, edge.asked, added(edge, target), edge.first, edge.words, edge.beside});
         links_.add(edge.number, target, edge.name, total_[edge.start] * chance);
     }
 }
 
-void Walk::mention(const Edge &edge, const Leads &to) {
-    for (const Place target : to.others) {
+void Walk::mention(const Edge &edge, const std::vector<Place> &targets) {
+    for (const Place target : targets) {
         if (documents_[target] == documents_[edge.start]) continue;
         const double chance =
             models_.mentions.probability({edge.uses, edge.own, edge.asked, added(edge, target), edge.words, edge.beside, clause_[target]});

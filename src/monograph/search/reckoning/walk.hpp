@@ -73,10 +73,10 @@ struct Edge {
     double uses, asked, own, first, words, beside;
 };
 
-// Where an entity leads: see monograph.search.leads.
+// Where an entity leads, by row: see monograph.search.leads.
 struct Leads {
-    std::vector<Place> documents, others;
-    std::vector<double> by_beginning, rarity;
+    std::vector<std::int64_t> documents, others;
+    std::vector<double> by_beginning, rarity; // Of the documents.
 };
 
 struct Best {
@@ -102,8 +102,11 @@ class Walk {
     // The names in so many starts, start by start; the entities that they lead to, ascending.
     const std::vector<std::int64_t> &begin(std::size_t starts, std::vector<Edge> edges);
 
-    // Add the links to where these entities lead, and make the chances of chunks anew.
-    void follow(const std::vector<Leads> &leads);
+    // Where these entities lead; the chunks that are not known, which are to be learnt.
+    std::vector<std::int64_t> lead(std::vector<Leads> leads);
+
+    // Add the links to where they lead, and make the chances of chunks anew. False, and nothing is done, where one is not known.
+    bool follow();
 
     std::vector<Link> to(Place target) const { return links_.to(target); }
     std::vector<Place> found() const;
@@ -115,8 +118,14 @@ class Walk {
     std::vector<std::pair<std::size_t, double>> in_order(const std::vector<Place> &places, const std::vector<double> &logarithms, std::size_t most) const;
 
   private:
-    void define(const Edge &edge, const Leads &to);
-    void mention(const Edge &edge, const Leads &to);
+    // Of an entity: the places of the chunks that it leads to.
+    struct Targets {
+        std::vector<Place> documents, others;
+    };
+
+    bool find(const std::vector<std::int64_t> &rows, std::vector<Place> &places) const;
+    void define(const Edge &edge, const Leads &leads, const std::vector<Place> &targets);
+    void mention(const Edge &edge, const std::vector<Place> &targets);
     // The share of the question's words that only the target has.
     double added(const Edge &edge, Place target) const { return words_.weight(held_[target] & ~held_[edge.start]); }
 
@@ -131,6 +140,7 @@ class Walk {
     Links links_;
     std::vector<Edge> edges_;
     std::vector<std::int64_t> heads_;
+    std::vector<Leads> leads_; // Of each of the heads.
     std::size_t starts_ = 0;
 };
 
