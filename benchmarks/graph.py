@@ -27,10 +27,11 @@ from monograph.derive.embed import StaticEmbedder
 from monograph.evaluate.run import evaluate
 from monograph.graph import evidence
 from monograph.library import searches
-from monograph.search import follow, minirag, question
+from monograph.search import minirag, question, reckoning
 from monograph.search.leads import Leads
 from monograph.search.one_file import leads
 from monograph.search.one_file.memory import Memory, Remembered
+from monograph.search.reckoning import plain
 from monograph.store.graphs import SubjectChunk
 from monograph.values import Document
 
@@ -110,11 +111,12 @@ def ablated() -> dict[str, Changes]:
     rows: dict[str, Changes] = {
         "default": (),
         "no definition links": (
-            (follow, "_defined", _nothing),
+            (reckoning, "compiled", None),
+            (plain, "defined", _nothing),
             (leads, "_leads", _to_all_that_name),
             (Memory, "of", _forgetful),
         ),
-        "no mention links": ((follow, "_mentioned", _nothing),),
+        "no mention links": ((reckoning, "compiled", None), (plain, "mentioned", _nothing)),
         "no clauses": ((question, "clauses", lambda text: (text,)),),
         "no coverage order": ((evidence, "COVERAGE", 0.0),),
         "no hop": ((evidence, "HOPS", 0),),

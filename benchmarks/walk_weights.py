@@ -24,9 +24,11 @@ from machine import console, machine
 from monograph.evaluate.datasets import Question
 from monograph.graph import evidence
 from monograph.library.searches import corpus
-from monograph.search import follow, fusion, nearest, walk, words
+from monograph.search import follow, fusion, nearest, reckoning, walk, words
 from monograph.search.question import take_apart
 from monograph.search.ranking import POOL
+from monograph.search.reckoning import following
+from monograph.search.reckoning.plain import PlainReckoning
 from monograph.search.strategy import Corpus
 from monograph.search.walked import Walk
 from monograph.store import graphs
@@ -89,7 +91,7 @@ class Walked:
 
 @dataclass
 class _Seen:
-    """What passes through the walk's models and links while a question is walked."""
+    """What passes through the walk's models and links while a question is walked; chunks by their places."""
 
     features: Floats
     links: list[tuple[int, list[tuple[int, int]], Floats]]
@@ -108,22 +110,22 @@ class _Watched:
 
 @contextmanager
 def watching() -> Iterator[_Seen]:
-    """Walks within are watched."""
+    """Walks within are watched: they are reckoned in numpy."""
     seen = _Seen(np.zeros((0, 0)), [])
-    before = evidence.FOUND, evidence.DEFINES, evidence.MENTIONS, follow._add
+    before = evidence.FOUND, evidence.DEFINES, evidence.MENTIONS, following.add, reckoning.compiled
     evidence.FOUND, evidence.DEFINES, evidence.MENTIONS = (_Watched(one, seen) for one in before[:3])  # type: ignore[assignment,misc]
 
-    def add(found: Walk, pairs: follow.Pairs, chances: Floats) -> None:
+    def add(found: following.Reached, pairs: following.Pairs, chances: Floats) -> None:
         mention = int(seen.features.shape[1] == SIZES[2])
-        ends = ([found.rows[place] for place in some.tolist()] for some in (pairs.starts, pairs.targets))
-        seen.links.append((mention, list(zip(*ends, strict=True)), seen.features))
+        ends = zip(pairs.starts.tolist(), pairs.targets.tolist(), strict=True)
+        seen.links.append((mention, list(ends), seen.features))
         before[3](found, pairs, chances)
 
-    follow._add = add
+    following.add, reckoning.compiled = add, None  # type: ignore[assignment]
     try:
         yield seen
     finally:
-        evidence.FOUND, evidence.DEFINES, evidence.MENTIONS, follow._add = before
+        evidence.FOUND, evidence.DEFINES, evidence.MENTIONS, following.add, reckoning.compiled = before
 
 
 def walked(searched: Corpus, asked: Question, seen: _Seen) -> Walked:
@@ -138,15 +140,17 @@ def walked(searched: Corpus, asked: Question, seen: _Seen) -> Walked:
         weighted = [(one, fusion.WEIGHTS[one.retriever]) for one in rankings]
         whole = walk.walk(snapshot, question, weighted, made[1:], EVERYTHING)
         again = Walk(snapshot, question, EVERYTHING)
-        subjects = walk._subjects_asked(again)
-        fused, scores = walk._fused(weighted, subjects)
-        walk._start(again, fused, scores, subjects, made[1:])
-        found = seen.features
-        starts = dict.fromkeys([*whole.highest(STARTS), *again.highest(10)])
+        walk._start(again, weighted, walk._subjects_asked(again), made[1:])
+        known = again.reckoning
+        assert isinstance(known, PlainReckoning)
+        fused = [*known._rows]
+        found = seen.features if fused else np.zeros((0, SIZES[0]))
+        starts = list(dict.fromkeys([*whole.highest(STARTS), *again.highest(10)]))
         again.know(starts)
         seen.links.clear()
-        follow.follow(again, list(starts))
-        rows = sorted({*fused, *whole.chances(), *(target for _, pairs, _ in seen.links for _, target in pairs)})
+        follow.follow(again, starts)
+        targets = {known._rows[target] for _, pairs, _ in seen.links for _, target in pairs}
+        rows = sorted({*fused, *whole.reckoning.chances(), *targets})
         again.know(rows)
         owners = graphs.documents_of(snapshot.connection, rows)
         names = dict(snapshot.connection.execute("SELECT document, id FROM documents"))
@@ -154,7 +158,13 @@ def walked(searched: Corpus, asked: Question, seen: _Seen) -> Walked:
         lifts = fusion.lifted(dict.fromkeys(rows, 0.0), matches)
     place = {row: number for number, row in enumerate(rows)}
     links = sorted(
-        (place[start], place[target], mention, *features, *([0.0] * (SIZES[1] - len(features))))
+        (
+            place[known._rows[start]],
+            place[known._rows[target]],
+            mention,
+            *features,
+            *([0.0] * (SIZES[1] - len(features))),
+        )
         for mention, pairs, some in seen.links
         for (start, target), features in zip(pairs, some.tolist(), strict=True)
     )
@@ -170,7 +180,7 @@ def walked(searched: Corpus, asked: Question, seen: _Seen) -> Walked:
         target=columns[:, 1].astype(np.int64),
         mention=columns[:, 2].astype(np.int64),
         links=np.ascontiguousarray(columns[:, 3:]),
-        covers=again.words_of(rows) * question.weights,
+        covers=known._has[known._places(rows)] * question.weights,
         document=np.array([numbers[name] for name in ids], dtype=np.int64),
         gold=gold,
         wanted=float(len(set(asked.evidence_ids))),

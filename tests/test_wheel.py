@@ -63,6 +63,7 @@ def test_the_three_packages_are_in_it(names: list[str]) -> None:
         "monograph/vectors/kernel/_kernel.",
         "monograph/text_pass/_text_pass.",
         "monograph/store/inverted/_inverted.",
+        "monograph/search/reckoning/_reckoning.",
     ):
         assert any(name.startswith(module) and name.endswith((".so", ".pyd")) for name in names)
     assert any(name.endswith("LICENSE") for name in names)

@@ -7,15 +7,15 @@ leads to is evidence, given that what it starts from is. Evidence adds up as ind
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from monograph.values import inner_products
-
 Float64: TypeAlias = npt.NDArray[np.float64]
+Int64: TypeAlias = npt.NDArray[np.int64]
 Bools: TypeAlias = npt.NDArray[np.bool_]
 
 STARTS = 6
@@ -32,8 +32,12 @@ COVERED = 40
 IN_CONTEXT = 6.5
 """What a cosine of 1 with the question read together with a probable chunk adds to the logarithm of a chunk's odds."""
 
-_LOWEST, _HIGHEST = 1e-9, 1.0 - 1e-6
+LOWEST, _HIGHEST = 1e-9, 1.0 - 1e-6
 """Chances are taken for no nearer to 0 and to 1."""
+
+
+_LEAST_LOGARITHM = -709.0
+"""Of odds: of a lower one the power has no number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +49,17 @@ class Model:
 
     def probability(self, features: Float64) -> Float64:
         """Probabilities (n,) of rows of features (n, len(weights)); equal rows have equal ones."""
-        result: Float64 = 1.0 / (1.0 + np.exp(-(inner_products(features, np.array(self.weights)) + self.bias)))
-        return result
+        sums = np.maximum(weighted_sums(features, np.array(self.weights)) + self.bias, _LEAST_LOGARITHM)
+        # As the C library has it: numpy's own differs from it, and between processors, in its last bit.
+        result: Float64 = 1.0 / (1.0 + np.array(list(map(math.exp, (-sums).tolist()))))
+        return np.nan_to_num(result)
+
+
+def weighted_sums(rows: Float64, weights: Float64) -> Float64:
+    """What each of some rows (n, m) weighs (n,), added up from its first value on: its last bits hang on the order."""
+    if not rows.size:
+        return np.zeros(len(rows))
+    return np.asarray(np.add.accumulate(rows * weights, axis=1)[:, -1])
 
 
 FOUND = Model(-6.3, (0.58, 0.4, 3.15, 0.4, 0.34, 1.72, 2.11, 1.05))
@@ -77,7 +90,7 @@ def read_in_context(chances: Float64, cosines: Float64) -> Float64:
     chances, cosines:
         (n,) each, n above 0.
     """
-    certain = np.clip(chances, _LOWEST, _HIGHEST)
+    certain = np.clip(chances, LOWEST, _HIGHEST)
     logarithms = np.log(certain) - np.log1p(-certain) + IN_CONTEXT * (cosines - cosines.max())
     return np.asarray(1.0 / (1.0 + np.exp(-logarithms)))
 
@@ -102,7 +115,7 @@ def in_order_of_gain(logarithms: Float64, covers: Float64, most: int | None = No
     alive = np.ones(len(logarithms), dtype=bool)
     ordered = []
     for _ in range(len(logarithms) if most is None else min(most, len(logarithms))):
-        values = np.where(alive, logarithms + COVERAGE * inner_products(covers, left), -np.inf)
+        values = np.where(alive, logarithms + COVERAGE * weighted_sums(covers, left), -np.inf)
         best = int(values.argmax())
         ordered.append((best, float(values[best])))
         alive[best] = False

@@ -1,102 +1,27 @@
-"""Where the names in a search's starts lead: to documents about them, to chunks that have them too."""
+"""Where the names in a search's starts lead, read hop by hop."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import chain
+from operator import attrgetter
 
-import numpy as np
-
-from monograph.graph import evidence
-from monograph.graph.evidence import Float64
-from monograph.search.leads import Known, Leads
-from monograph.search.links import Int64, Pairs
-from monograph.search.outlinks import Outlinks, outlinks
+from monograph.search.beside import beside
+from monograph.search.leads import Known
 from monograph.search.walked import Walk
-from monograph.values import inner_products
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Targets:
-    """Places of chunks that entities lead to, entity by entity, and of each edge how many and which is the first."""
-
-    places: Int64
-    counts: Int64
-    first: Int64
+_ROW, _KEY = attrgetter("row"), attrgetter("key")
 
 
 def follow(found: Walk, starts: Sequence[int]) -> None:
-    """Add the links that lead out of some chunks."""
-    found.know(starts)
-    edges = outlinks(found, starts)
-    heads, numbers = np.unique(edges.heads, return_inverse=True)
-    entities = found.snapshot.leads(heads.tolist(), Known(found.names, found.alone), found.allowed)
-    found.know(chain.from_iterable((*one.documents, *one.others) for one in entities))
-    found.links.follow(starts, len(found.rows))
-    _defined(found, edges, entities, _targets(found, [one.documents for one in entities], numbers))
-    _mentioned(found, edges, _targets(found, [one.others for one in entities], numbers))
-
-
-def _targets(found: Walk, chunks: Sequence[tuple[int, ...]], numbers: Int64) -> Targets:
-    counts = np.array(list(map(len, chunks)), dtype=np.int64)
-    first = np.cumsum(counts) - counts
-    return Targets(found.places(chain.from_iterable(chunks)), counts[numbers], first[numbers])
-
-
-def _defined(found: Walk, edges: Outlinks, entities: Sequence[Leads], to: Targets) -> None:
-    """Links to the documents that are about a name."""
-    # A document that is about the name itself leads to no other.
-    sources, kept = _elsewhere(found, edges, to, np.where(edges.own, 0, to.counts))
-    if not len(kept):
-        return
-    targets = to.places[kept]
-    features = np.empty((len(kept), len(evidence.DEFINES.weights)))
-    features[:, 0] = np.array([one for some in entities for one in some.by_beginning])[kept]
-    features[:, 1] = np.array([one for some in entities for one in some.rarity])[kept]
-    features[:, 2] = edges.uses[sources]
-    features[:, 3] = edges.asked[sources]
-    features[:, 4] = _added(found, edges.starts[sources], targets)
-    features[:, 5] = edges.first[sources]
-    features[:, 6] = edges.words[sources]
-    features[:, 7] = edges.beside[sources]
-    _add(found, _pairs(edges, sources, targets), evidence.DEFINES.probability(features))
-
-
-def _mentioned(found: Walk, edges: Outlinks, to: Targets) -> None:
-    """Links to the chunks that have a name too."""
-    sources, kept = _elsewhere(found, edges, to, to.counts)
-    if not len(kept):
-        return
-    targets = to.places[kept]
-    features = np.empty((len(kept), len(evidence.MENTIONS.weights)))
-    features[:, 0] = edges.uses[sources]
-    features[:, 1] = edges.own[sources]
-    features[:, 2] = edges.asked[sources]
-    features[:, 3] = _added(found, edges.starts[sources], targets)
-    features[:, 4] = edges.words[sources]
-    features[:, 5] = edges.beside[sources]
-    features[:, 6] = found.clause[targets]
-    _add(found, _pairs(edges, sources, targets), evidence.MENTIONS.probability(features))
-
-
-def _elsewhere(found: Walk, edges: Outlinks, to: Targets, counts: Int64) -> tuple[Int64, Int64]:
-    """Of so many targets of each edge, (the edge, the place among all targets) of those in other documents."""
-    sources = np.repeat(np.arange(len(counts)), counts)
-    at = np.arange(len(sources)) + (to.first - (np.cumsum(counts) - counts))[sources]
-    kept = np.flatnonzero(found.documents[to.places[at]] != found.documents[edges.starts[sources]])
-    return sources[kept], at[kept]
-
-
-def _added(found: Walk, starts: Int64, targets: Int64) -> Float64:
-    """Share of the question's words that a target has and its start has not."""
-    return inner_products((found.has[targets] & ~found.has[starts]).astype(np.float64), found.question.weights)
-
-
-def _pairs(edges: Outlinks, sources: Int64, targets: Int64) -> Pairs:
-    return Pairs(edges.numbers[sources], edges.starts[sources], edges.names[sources], targets)
-
-
-def _add(found: Walk, pairs: Pairs, chances: Float64) -> None:
-    """Keep the best link from every start to every target."""
-    found.links.add(pairs, found.total[pairs.starts] * chances)
+    """Add the links that lead out of some chunks that are known, and what these make of the chances of others."""
+    texts = found.snapshot.starts(starts)
+    found.texts.update(zip(starts, texts, strict=True))
+    for text in texts:
+        found.names.update(zip(map(_ROW, text.names), text.names, strict=True))
+        found.alone.update(text.alone)
+    keys = [(list(map(_KEY, text.names)), text.sentences) for text in texts]
+    tells = beside(found.question, [text.start for text in texts], keys)
+    heads = found.reckoning.begin(starts, texts, tells)
+    leads = found.snapshot.leads(heads, Known(found.names, found.alone), found.allowed)
+    found.learn(found.reckoning.lead(leads))
+    found.reckoning.follow()

@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from monograph.graph.evidence import Int64
 from monograph.search.frequencies import Frequencies
 from monograph.search.leads import Known, Leads
-from monograph.search.links import Int64
 from monograph.search.start_texts import StartText
 from monograph.store.chunks import Found
 from monograph.store.filters import Allowed

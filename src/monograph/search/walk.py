@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 
 from monograph.graph import evidence
-from monograph.graph.evidence import Float64
 from monograph.search.follow import follow
 from monograph.search.question import Question
 from monograph.search.ranking import Ranking
 from monograph.search.snapshot import Snapshot
-from monograph.search.standard import standardised
 from monograph.search.walked import Walk
 from monograph.store.filters import Allowed
 from monograph.store.terms import words_of
@@ -45,9 +43,7 @@ def walk(
         Which chunks may be found, and be passed on the way.
     """
     found = Walk(snapshot, question, allowed)
-    subjects = _subjects_asked(found)
-    rows, fused = _fused(rankings, subjects)
-    _start(found, rows, fused, subjects, clause_vectors)
+    _start(found, rankings, _subjects_asked(found), clause_vectors)
     done: set[int] = set()
     for _ in range(evidence.HOPS):
         starts = [chunk for chunk in _most_probable(found) if chunk not in done]
@@ -55,7 +51,6 @@ def walk(
             break
         done.update(starts)
         follow(found, starts)
-        found.add_up()
     return found
 
 
@@ -79,35 +74,18 @@ def in_order(found: Walk, in_context: Mapping[int, float], most: int | None = No
     head, copies = found.told_apart(best[: evidence.COVERED])
     if not head:
         return []
-    chances = found.total[found.places(head)]
+    logarithms = found.reckoning.logarithms(head)
     if in_context:
-        chances = evidence.read_in_context(chances, np.array([in_context.get(chunk, 0.0) for chunk in head]))
-    logarithms = np.log(np.maximum(chances, 1e-9))
-    covers = found.words_of(head) * found.question.weights
-    gained = evidence.in_order_of_gain(logarithms, covers, most)
-    ordered = [(head[row], value) for row, value in gained]
+        chances = np.array([found.reckoning.chance(chunk) for chunk in head])
+        cosines = np.array([in_context.get(chunk, 0.0) for chunk in head])
+        logarithms = np.log(np.maximum(evidence.read_in_context(chances, cosines), evidence.LOWEST)).tolist()
+    ordered = found.reckoning.in_order(head, logarithms, most)
     if most is not None and most <= len(ordered):
         return ordered
     lowest = ordered[-1][1]
     after = [*copies, *best[evidence.COVERED :]]
-    values = np.minimum(lowest, np.log(np.maximum(found.total[found.places(after)], 1e-9)))
-    return ordered + list(zip(after, values.tolist(), strict=True))
-
-
-def _fused(rankings: Sequence[tuple[Ranking, float]], more: Iterable[int]) -> tuple[list[int], Float64]:
-    """Standardised scores, weighted and added up, by row; a chunk that a ranking lacks counts there as its lowest."""
-    place = dict.fromkeys(chain(*(ranking.rows for ranking, _ in rankings), more), 0)
-    place = {row: at for at, row in enumerate(place)}
-    totals = np.zeros(len(place))
-    for ranking, weight in rankings:
-        scores = np.array(ranking.scores, dtype=np.float64)
-        shares = np.full(len(place), 0.0)
-        if len(scores):
-            scores = standardised(scores)
-            shares[:] = scores.min()
-            shares[[place[row] for row in ranking.rows]] = scores
-        totals += weight * shares
-    return list(place), totals
+    values = [min(lowest, value) for value in found.reckoning.logarithms(after)]
+    return ordered + list(zip(after, values, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,27 +122,25 @@ def _subjects_asked(found: Walk) -> dict[int, _About]:
 
 
 def _start(
-    found: Walk, rows: Sequence[int], fused: Float64, subjects: Mapping[int, _About], clause_vectors: Float32
+    found: Walk,
+    rankings: Sequence[tuple[Ranking, float]],
+    subjects: Mapping[int, _About],
+    clause_vectors: Float32,
 ) -> None:
+    rows = list(dict.fromkeys(chain(*(ranking.rows for ranking, _ in rankings), subjects)))
     if not rows:
         return
     found.know(rows)
-    clause = _best_clause(found, rows, clause_vectors)
-    features = np.zeros((len(rows), len(evidence.FOUND.weights)))
-    features[:, 0] = fused
-    features[:, 1] = clause
-    for row, share in _naming(found, rows).items():
-        features[found.place[row], 7] = share
-    for row, about in subjects.items():
-        if about.by_title:
-            features[found.place[row], 2:6] = (1.0, about.share, about.fit, about.rarity)
-        else:
-            features[found.place[row], 6] = 1.0
-        found.asked[row] = about.name
-    found.clause[:] = clause
-    found.own[:] = evidence.FOUND.probability(features)
-    found.total[:] = found.own
-    found.found[:] = True
+    found.asked.update((row, about.name) for row, about in subjects.items())
+    held, dense = found.snapshot.vectors(rows, clause_vectors.shape[1])
+    said = [sorted(found.question.places(words_of(clause))) for clause in found.question.clauses]
+    found.reckoning.start(
+        [(ranking.rows, ranking.scores, weight) for ranking, weight in rankings],
+        said,
+        (held, np.array([inner_products(dense, vector) for vector in clause_vectors])),
+        [(row, one.by_title, one.share, one.fit, one.rarity) for row, one in subjects.items()],
+        _naming(found, rows),
+    )
 
 
 def _naming(found: Walk, rows: Sequence[int]) -> dict[int, float]:
@@ -182,23 +158,3 @@ def _naming(found: Walk, rows: Sequence[int]) -> dict[int, float]:
     for name, chunk in found.snapshot.naming(rows, head):
         named.setdefault(chunk, set()).add(head[name])
     return {chunk: math.fsum(rarity[one] for one in some) / whole for chunk, some in named.items()}
-
-
-def _best_clause(found: Walk, rows: Sequence[int], clause_vectors: Float32) -> Float64:
-    """For each chunk its best score for one clause: words covered and half the cosine, both standardised."""
-    question = found.question
-    has = found.words_of(rows).astype(np.float64)
-    held, dense = found.snapshot.vectors(rows, clause_vectors.shape[1])
-    placed = found.places(held.tolist())
-    best = np.full(len(rows), -np.inf)
-    for clause, vector in zip(question.clauses, clause_vectors, strict=True):
-        weights = np.zeros(len(question.words))
-        said = list(question.places(words_of(clause)))
-        weights[said] = question.weights[said]
-        if not said:
-            weights = question.weights
-        covered = standardised(inner_products(has, weights))
-        cosines = np.zeros(len(rows))
-        cosines[placed] = inner_products(dense, vector)
-        best = np.maximum(best, covered + 0.5 * standardised(cosines))
-    return best

@@ -41,25 +41,15 @@ AskedWords::AskedWords(std::vector<std::uint32_t> words, std::vector<double> wei
         throw std::invalid_argument("words ascend, 64 at most, and each has a weight");
 }
 
-bool AskedWords::places(const Text &text, std::uint64_t &out) const {
-    thread_local std::u32string written;
+std::uint64_t AskedWords::places(const std::u32string &indexed) const {
     thread_local std::vector<std::uint32_t> hashes;
-    if (!indexed(text, written)) return false;
-    hash_words(written, hashes);
-    out = 0;
+    hash_words(indexed, hashes);
+    std::uint64_t out = 0;
     for (const std::uint32_t hash : hashes) {
         const auto found = std::lower_bound(words_.begin(), words_.end(), hash);
         if (found != words_.end() && *found == hash) out |= std::uint64_t{1} << (found - words_.begin());
     }
-    return true;
-}
-
-void AskedWords::held(const std::uint32_t *words, std::size_t count, bool *out) const {
-    const std::uint32_t *from = words, *end = words + count;
-    for (std::size_t place = 0; place < words_.size(); ++place) {
-        from = std::lower_bound(from, end, words_[place]);
-        out[place] = from != end && *from == words_[place];
-    }
+    return out;
 }
 
 double AskedWords::weight(std::uint64_t places) const {
@@ -76,24 +66,26 @@ Sentences::Sentences(const AskedWords &asked, const Text &text, std::vector<std:
 }
 
 bool Sentences::set_title(const Text &key) {
-    if (!indexed(key, title_) || !asked_.places(key, title_places_)) return false;
+    if (!indexed(key, title_)) return false;
+    title_places_ = asked_.places(title_);
     title_words_ = words_of(title_);
     return true;
 }
 
 bool Sentences::name(const Text &key, const std::vector<std::size_t> &where, Name &out) {
-    std::u32string written;
-    std::uint64_t own = 0;
-    if (!indexed(key, written) || !asked_.places(key, own)) return false;
+    thread_local std::u32string written;
+    if (!indexed(key, written)) return false;
     const auto words = words_of(written);
     out.words = static_cast<std::size_t>(std::count_if(words.begin(), words.end(), [&](const auto word) {
         return !std::binary_search(title_words_.begin(), title_words_.end(), word);
     }));
     out.beside = 0.0;
+    if (where.empty()) return true;
+    const std::uint64_t aside = asked_.places(written) | title_places_;
     for (const std::size_t sentence : where) {
         std::uint64_t held = 0;
         if (!places(std::min(sentence, starts_.size() - 1), held)) return false;
-        out.beside = std::max(out.beside, asked_.weight(held & ~(own | title_places_)));
+        if (held & ~aside) out.beside = std::max(out.beside, asked_.weight(held & ~aside));
     }
     return true;
 }
@@ -101,7 +93,9 @@ bool Sentences::name(const Text &key, const std::vector<std::size_t> &where, Nam
 bool Sentences::places(std::size_t sentence, std::uint64_t &out) {
     if (!known_[sentence]) {
         const std::size_t last = sentence + 1 < starts_.size() ? starts_[sentence + 1] : text_.size();
-        if (!asked_.places(text_.part(starts_[sentence], last), places_[sentence])) return false;
+        thread_local std::u32string written;
+        if (!indexed(text_.part(starts_[sentence], last), written)) return false;
+        places_[sentence] = asked_.places(written);
         known_[sentence] = true;
     }
     out = places_[sentence];

@@ -17,13 +17,8 @@ class AskedWords {
 
     AskedWords(std::vector<std::uint32_t> words, std::vector<double> weights);
 
-    // Which of them stand in a text, as bits by their places; false where it holds a character that the tables do not know.
-    bool places(const Text &text, std::uint64_t &out) const;
-
-    // Which of them stand among the words of a chunk, which ascend; ``out`` has room for one of each.
-    void held(const std::uint32_t *words, std::size_t count, bool *out) const;
-
-    std::size_t size() const { return words_.size(); }
+    // Which of them stand in a text as the inverted index has it, as bits by their places.
+    std::uint64_t places(const std::u32string &indexed) const;
 
     // What some weigh together, added up by their places.
     double weight(std::uint64_t places) const;
@@ -39,7 +34,7 @@ class Sentences {
     // ``starts`` ascend, the first is 0; none lies beyond the text.
     Sentences(const AskedWords &asked, const Text &text, std::vector<std::size_t> starts);
 
-    // The key of the title; false as in AskedWords.
+    // The key of the title; false where it holds a character that the tables do not know.
     bool set_title(const Text &key);
 
     struct Name {
@@ -47,7 +42,7 @@ class Sentences {
         double beside;     // What words of the question weigh that are beside the name, in the best of its sentences.
     };
 
-    // Of a name by its key, in some sentences; false as in AskedWords.
+    // Of a name by its key, in some sentences; false as for the title.
     bool name(const Text &key, const std::vector<std::size_t> &where, Name &out);
 
   private:

@@ -4,11 +4,9 @@
 #include "text.hpp"
 #include "titles.hpp"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
-#include <cstring>
 #include <stdexcept>
 #include <vector>
 
@@ -63,28 +61,6 @@ nb::object names_beside(const AskedWords &asked, const nb::str &text, const nb::
     return made;
 }
 
-using Held = nb::ndarray<bool, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-// Which of the words each chunk has, whose own ascend, as bytes of uint32.
-void words_held(const AskedWords &asked, const nb::list &packed, Held out) {
-    if (out.shape(0) != packed.size() || out.shape(1) != asked.size()) throw std::invalid_argument("give a row for each chunk, and a column for each word");
-    std::vector<std::size_t> counts;
-    std::vector<const char *> chunks;
-    for (const nb::handle one : packed) {
-        if (!PyBytes_Check(one.ptr())) throw nb::type_error("words are bytes");
-        if (PyBytes_GET_SIZE(one.ptr()) % sizeof(std::uint32_t)) throw std::invalid_argument("a word is four bytes");
-        chunks.push_back(PyBytes_AS_STRING(one.ptr()));
-        counts.push_back(static_cast<std::size_t>(PyBytes_GET_SIZE(one.ptr())) / sizeof(std::uint32_t));
-    }
-    const nb::gil_scoped_release released;
-    std::vector<std::uint32_t> words;
-    for (std::size_t at = 0; at < chunks.size(); ++at) {
-        words.resize(counts[at]);
-        std::memcpy(words.data(), chunks[at], counts[at] * sizeof(std::uint32_t));
-        asked.held(words.data(), words.size(), out.data() + at * asked.size());
-    }
-}
-
 } // namespace
 
 void bind_walk(nb::module_ &module) {
@@ -92,7 +68,6 @@ void bind_walk(nb::module_ &module) {
                "Of each text the keys of phrases that may be a title, and where each stands first; None for one that is left to the twin.");
     nb::class_<AskedWords>(module, "AskedWords", "The words of a question, and what they weigh.")
         .def(nb::init<std::vector<std::uint32_t>, std::vector<double>>(), nb::arg("words"), nb::arg("weights"))
-        .def("held", &words_held, nb::arg("packed"), nb::arg("out"), "Mark which of the words each chunk has, by its own as bytes of uint32, ascending.")
         .def("beside", &names_beside, nb::arg("text"), nb::arg("title_key"), nb::arg("keys"), nb::arg("where"), nb::arg("starts"),
              "(different words that the title has not, what those of the question beside it weigh) of each name of a text, or None.");
 }

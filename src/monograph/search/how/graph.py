@@ -58,7 +58,7 @@ def by_walk(corpus: Corpus, snapshot: Snapshot, query: Query, question: Question
     found = walk.walk(snapshot, question, weighted, clause_vectors, query.allowed)
     if not corpus.reads_context():
         return _hits(snapshot, query.k, found, rankings, matches)
-    in_context = feedback.nearest(snapshot, query.text, found.chances(), corpus.embed)
+    in_context = feedback.nearest(snapshot, query.text, found.reckoning.chances(), corpus.embed)
     return _hits(snapshot, query.k, found, rankings, matches, in_context)
 
 
@@ -94,7 +94,7 @@ def _hits(
     may_be = matched.union(row for row, _ in ordered[: k + len(matched)])
     ids = snapshot.ids(matched - ranks.keys()) if matched else {}
     best = sorted(may_be, key=lambda row: (-values[row], ranks.get(row, len(ranks)), ids.get(row, "")))[:k]
-    chances = {row: found.chance(row) for row in best}
+    chances = {row: found.reckoning.chance(row) for row in best}
     evidence = dict(chances)
     for one in matches:
         evidence.update(

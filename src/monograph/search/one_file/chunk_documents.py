@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from monograph.search.links import Int64
+from monograph.graph.evidence import Int64
 from monograph.search.snapshot import NO_DOCUMENT
 from monograph.store import graphs, terms
 from monograph.store.database import Connection

@@ -7,9 +7,9 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 
 from monograph.graph.build import SEARCHED
+from monograph.graph.evidence import Int64
 from monograph.search.frequencies import Frequencies, most
 from monograph.search.leads import Known, Leads
-from monograph.search.links import Int64
 from monograph.search.one_file import leads, start_texts, summaries
 from monograph.search.one_file.memory import Memory, Remembered
 from monograph.search.one_file.written_names import written_names

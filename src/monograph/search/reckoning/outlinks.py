@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 
-from monograph.graph.evidence import Float64
-from monograph.search.beside import beside
-from monograph.search.links import Int64
-from monograph.search.walked import Walk
+from monograph.graph.evidence import Float64, Int64
+from monograph.search.start_texts import StartText
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,28 +35,26 @@ class Outlinks:
     beside: Float64
 
 
-def outlinks(found: Walk, starts: Sequence[int]) -> Outlinks:
-    """The names in the texts of some chunks that are known, as far as they can lead on."""
-    texts = found.snapshot.starts(starts)
-    found.texts.update(zip(starts, texts, strict=True))
+def outlinks(
+    places: Int64, texts: Sequence[StartText], tells: Sequence[Sequence[tuple[int, float]]], asked: Collection[int]
+) -> Outlinks:
+    """The names in the texts of starts, as far as they can lead on.
+
+    ``places`` are those of the starts in the walk, ``tells`` what :func:`monograph.search.beside.beside` gives of each
+    text, ``asked`` the entities that the question names.
+    """
     each = [name for text in texts for name in text.names]
-    found.names.update(zip((name.row for name in each), each, strict=True))
-    found.alone.update(*(text.alone for text in texts))
-    keys = [([name.key for name in text.names], text.sentences) for text in texts]
-    said = chain.from_iterable(beside(found.question, [text.start for text in texts], keys))
-    tells = np.array(list(said), dtype=np.float64).reshape(len(each), 2)
-    numbers = np.repeat(np.arange(len(starts)), [len(text.names) for text in texts])
-    heads = np.array([name.head for name in each], dtype=np.int64)
-    asked = {one.name.head for one in found.question.names}
+    said = np.array(list(chain.from_iterable(tells)), dtype=np.float64).reshape(len(each), 2)
+    numbers = np.repeat(np.arange(len(texts)), [len(text.names) for text in texts])
     return Outlinks(
         numbers,
-        found.places(starts)[numbers],
-        heads,
+        places[numbers],
+        np.array([name.head for name in each], dtype=np.int64),
         np.array([name.row for name in each], dtype=np.int64),
-        np.log1p(np.array([name.uses for name in each], dtype=np.float64)),
+        np.array([math.log1p(max(name.uses, 0)) for name in each], dtype=np.float64),
         np.array([name.head in asked for name in each], dtype=np.float64),
         np.array([own for text in texts for own in text.own], dtype=np.float64),
         np.array([0 in some for text in texts for some in text.sentences], dtype=np.float64),
-        tells[:, 0] / 4,
-        tells[:, 1],
+        said[:, 0] / 4,
+        said[:, 1],
     )

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from monograph.graph.evidence import Bools, Float64
-from monograph.search.grown import grown
-
-Int64: TypeAlias = npt.NDArray[np.int64]
+from monograph.graph.evidence import Bools, Float64, Int64
+from monograph.search.reckoning.grown import grown
 
 _NONE = -1.0
 
@@ -93,5 +89,5 @@ class Links:
         if place >= self.chances.shape[1]:
             return {}, {}
         chances, names = self.chances[:, place].tolist(), self.names[:, place].tolist()
-        led = {start: chance for start, chance in zip(self.starts, chances, strict=True) if chance >= 0.0}
-        return led, dict(zip(self.starts, names, strict=True))
+        led = [link for link in zip(self.starts, chances, names, strict=True) if link[1] >= 0.0]
+        return {start: chance for start, chance, _ in led}, {start: name for start, _, name in led}

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 import numpy as np
 
 from monograph.graph.evidence import Bools
-from monograph.search.question import Question
+from monograph.graph.text import Words
 from monograph.store.graphs import WORDS
-from monograph.text_pass import compiled
 
 
-def words_held(question: Question, packed: Sequence[bytes]) -> Bools:
+def words_held(asked: Words, packed: Sequence[bytes]) -> Bools:
     """Which of the question's words chunks have, (chunks, words); ``packed`` are their own as bytes, ascending."""
-    if compiled is None or sys.byteorder != "little":
-        return plain_words_held(question, packed)
-    held: Bools = np.empty((len(packed), len(question.words)), dtype=bool)
-    compiled.AskedWords(question.words.tolist(), question.weights.tolist()).held(list(packed), held)
-    return held
-
-
-def plain_words_held(question: Question, packed: Sequence[bytes]) -> Bools:
-    """The same in numpy: what the compiled equals."""
-    asked = question.words
     held = np.zeros((len(packed), len(asked)), dtype=bool)
     if not len(asked):
         return held

@@ -1,0 +1,330 @@
+"""What a walk reckons: compiled and in numpy it is the same to the bit, whatever comes to it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monograph.graph.evidence import Float64
+from monograph.graph.text import Words
+from monograph.search import reckoning
+from monograph.search.leads import NOWHERE, Leads
+from monograph.search.reckoning import Reckoning
+from monograph.search.reckoning.plain import PlainReckoning
+from monograph.search.reckoning.words_held import words_held
+from monograph.search.start_texts import StartText, start_of
+from monograph.store.graphs import WORDS
+from monograph.store.names import NameRow
+
+FIRST_CHUNK, FIRST_NAME = 1_000, 50
+
+Make = Callable[[Words, Float64, Sequence[int]], Reckoning]
+MAKES: list[Make] = [PlainReckoning] if reckoning.compiled is None else [PlainReckoning, reckoning.reckoning]
+both = pytest.mark.parametrize("make", MAKES)
+
+
+def pack(words: Sequence[int]) -> bytes:
+    return np.array(sorted(set(words)), dtype=WORDS).tobytes()
+
+
+@dataclass
+class Pair:
+    """The compiled and its twin, which are told the same, and must tell the same."""
+
+    words: Words
+    weights: Float64
+    asked: Sequence[int]
+    made: list[Reckoning] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.made = [make(self.words, self.weights, self.asked) for make in MAKES]
+
+    def do(self, name: str, *given: object) -> Any:
+        first, *others = (getattr(one, name)(*given) for one in self.made)
+        assert all(repr(one) == repr(first) for one in others), name  # A float's has all its bits.
+        return first
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Documents and words of chunks, and where names lead, by number."""
+
+    documents: list[int]
+    held: list[bytes]
+    leads: list[Leads]
+
+
+def compare(pair: Pair, corpus: Corpus) -> None:
+    """All that is told of all chunks, and of one that is none."""
+    chances = pair.do("chances")
+    assert all(0.0 <= one <= 1.0 for one in chances.values())
+    for row in range(FIRST_CHUNK, FIRST_CHUNK + len(corpus.documents) + 1):
+        for name in ("own", "chance", "to"):
+            pair.do(name, row)
+    best = sorted(chances.values(), reverse=True)
+    for most in (None, 0, 1, 2, len(chances), len(chances) + 3):
+        rows, values, tied = pair.do("highest", most)
+        least = best[most - 1] if most and most <= len(best) else -1.0
+        assert [chances[row] for row in rows] == values == [one for one in best if one >= least]
+        assert set(tied) == {row for row in rows if best.count(chances[row]) > 1}
+    ordered = pair.do("in_order", rows, pair.do("logarithms", rows))
+    assert sorted(row for row, _ in ordered) == sorted(rows)
+    assert pair.do("in_order", rows, pair.do("logarithms", rows), 2) == ordered[:2]
+
+
+def learn(pair: Pair, corpus: Corpus, missing: Sequence[int]) -> None:
+    places = [row - FIRST_CHUNK for row in missing]
+    documents = np.array([corpus.documents[place] for place in places], dtype=np.int64)
+    pair.do("learn", missing, documents, [corpus.held[place] for place in places])
+
+
+def hop(pair: Pair, corpus: Corpus, starts: list[int], texts: list[StartText], tells: list[Any]) -> None:
+    heads = pair.do("begin", starts, texts, tells)
+    assert heads == sorted({name.head for text in texts for name in text.names})
+    leads = [corpus.leads[head - FIRST_NAME] for head in heads]
+    learn(pair, corpus, pair.do("lead", leads))
+    assert pair.do("lead", leads) == []
+    pair.do("follow")
+
+
+@dataclass(frozen=True)
+class Chance:
+    """Draws a walk: many values are alike, so that much ties."""
+
+    random: np.random.Generator
+    chunks: int
+    names: int
+
+    def some(self, first: int, count: int, most: int) -> list[int]:
+        return [first + int(one) for one in self.random.permutation(count)[: self.random.integers(0, most + 1)]]
+
+    def share(self) -> float:
+        return float(self.random.choice([0.0, 0.25, 0.5, 1 / 3, 1.0, self.random.random()]))
+
+    def corpus(self, words: Words) -> Corpus:
+        every = [*words.tolist(), *(words + np.uint32(1 << 16)).tolist(), *range(5)]
+        held = [[every[at] for at in self.some(0, len(every), len(every))] for _ in range(self.chunks)]
+        documents = self.random.integers(-1, max(self.chunks // 2, 1), self.chunks).tolist()
+        return Corpus(documents, [pack(some) for some in held], [self.leads() for _ in range(self.names)])
+
+    def leads(self) -> Leads:
+        documents = self.some(FIRST_CHUNK, self.chunks, 12)
+        others = [one for one in self.some(FIRST_CHUNK, self.chunks, 25) if one not in documents]
+        flags = tuple(bool(self.random.integers(0, 2)) for _ in documents)
+        rarity = tuple(float(self.random.integers(1, 4)) ** -0.5 for _ in documents)
+        return Leads(tuple(documents), flags, rarity, tuple(others))
+
+    def start(self, pair: Pair, corpus: Corpus) -> bool:
+        rows = self.some(FIRST_CHUNK, self.chunks, self.chunks)
+        learn(pair, corpus, pair.do("unknown", [*rows, *rows[:2]]))
+        if not rows:
+            return False
+        rankings = []
+        for weight in (1.0, 0.7, 0.3):
+            ranked = [row for row in rows if self.random.integers(0, 3)]
+            rankings.append((tuple(ranked), tuple(self.share() * 9 for _ in ranked), weight))
+        said = [sorted(self.some(0, len(pair.words), len(pair.words))) for _ in range(self.random.integers(1, 4))]
+        near = [row for row in rows if self.random.integers(0, 4)]
+        cosines = self.random.choice(np.array([0.0, 0.5, 0.123, -0.3], dtype=np.float32), (len(said), len(near)))
+        subjects = [
+            (row, bool(self.random.integers(0, 2)), self.share(), self.share() - 0.5, self.share()) for row in rows[::3]
+        ]
+        naming = {row: self.share() for row in rows[::2]}
+        pair.do("start", rankings, said, (np.array(near, dtype=np.int64), cosines), subjects, naming)
+        return True
+
+    def text(self) -> StartText:
+        names = [NameRow(row, "", int(self.random.integers(0, 30)), FIRST_NAME + int(self.random.integers(0, self.names)))
+                 for row in self.some(FIRST_NAME, self.names, 9)]  # fmt: skip
+        where = tuple(tuple(self.some(0, 3, 2)) for _ in names)
+        own = tuple(bool(self.random.integers(0, 4) == 0) for _ in names)
+        return StartText(start_of("", "A text."), tuple(names), where, own, frozenset())
+
+
+def walk(chance: Chance, words: Words, hops: int, starts: int) -> None:
+    weights = chance.random.choice([0.0, 0.1, 1 / 3, 0.7], len(words))
+    pair = Pair(words, weights, chance.some(FIRST_NAME, chance.names, 2))
+    corpus = chance.corpus(words)
+    if not chance.start(pair, corpus):
+        return
+    compare(pair, corpus)
+    done: set[int] = set()
+    for _ in range(hops):
+        best = [row for row in pair.do("highest", None)[0] if row not in done][:starts]
+        done.update(best)
+        texts = [chance.text() for _ in best]
+        tells = [[(int(chance.random.integers(0, 5)), chance.share()) for _ in text.names] for text in texts]
+        hop(pair, corpus, best, texts, tells)
+        compare(pair, corpus)
+
+
+HASHES = st.integers(0, 40) | st.integers(0, 40).map(lambda low: low + (7 << 16)) | st.integers(0, (1 << 32) - 1)
+QUESTIONS = st.lists(HASHES, max_size=9).map(lambda some: np.array(sorted(set(some)), dtype=np.uint32))
+
+
+@pytest.mark.skipif(reckoning.compiled is None, reason="nothing was compiled on this machine")
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 1 << 32), QUESTIONS, st.integers(1, 14), st.integers(1, 8), st.integers(0, 3), st.integers(1, 6))
+def test_walks_are_the_same(seed: int, words: Words, chunks: int, names: int, hops: int, starts: int) -> None:
+    walk(Chance(np.random.default_rng(seed), chunks, names), words, hops, starts)
+
+
+@pytest.mark.skipif(reckoning.compiled is None, reason="nothing was compiled on this machine")
+@pytest.mark.parametrize("chunks", [130, 300, 1_000])
+def test_long_walks_are_the_same(chunks: int) -> None:
+    random = np.random.default_rng(chunks)
+    words = np.sort(random.choice(1 << 32, 64, replace=False)).astype(np.uint32)
+    walk(Chance(random, chunks, 60), words, 2, 6)
+
+
+@both
+@settings(max_examples=100, deadline=None)
+@given(words=QUESTIONS, chunks=st.lists(st.lists(HASHES, max_size=30), min_size=1, max_size=6))
+def test_words_that_chunks_have(make: Make, words: Words, chunks: list[list[int]]) -> None:
+    """Each weighs another power of two: what a chunk covers before all others tells which it has."""
+    weights = 0.5 ** np.arange(len(words))
+    made = make(words, weights, ())
+    rows = list(range(len(chunks)))
+    made.learn(rows, np.zeros(len(chunks), dtype=np.int64), [pack(some) for some in chunks])
+    for row, some in zip(rows, chunks, strict=True):
+        wanted = [word in set(some) for word in words.tolist()]
+        ((_, value),) = made.in_order([row], [0.0])
+        assert value == pytest.approx(reckoning.evidence.COVERAGE * float(weights[wanted].sum()))
+        assert words_held(words, [pack(some)]).tolist() == [wanted]
+
+
+@both
+def test_a_walk_by_hand(make: Make) -> None:
+    """One start names an entity that a document is about, and that another chunk names too."""
+    words = np.array([1, 2], dtype=np.uint32)
+    made = make(words, np.array([0.25, 0.75]), [70])
+    assert made.unknown([5, 6, 5]) == [5, 6]
+    made.learn([5, 6], np.array([1, 2]), [pack([1]), pack([])])
+    vectors = np.array([5], dtype=np.int64), np.array([[0.5]], dtype=np.float32)
+    made.start([((5, 6), (3.0, 1.0), 1.0)], [[]], vectors, [(5, True, 0.5, 0.0, 1.0)], {6: 0.5})
+
+    def sigmoid(value: float) -> float:
+        return 1 / (1 + math.exp(-value))
+
+    # Of two values the higher lies one deviation above their mean, and the lower one below.
+    own = sigmoid(-6.3 + 0.58 + 0.4 * 1.5 + 3.15 + 0.4 * 0.5 + 1.72), sigmoid(-6.3 - 0.58 - 0.4 * 1.5 + 1.05 * 0.5)
+    assert (made.own(5), made.own(6)) == pytest.approx(own)
+    assert made.highest() == ([5, 6], [made.own(5), made.own(6)], [])
+    text = StartText(start_of("", "Anna."), (NameRow(71, "anna", 3, 70),), ((0,),), (False,), frozenset())
+    assert made.begin([5], [text], [[(1, 0.25)]]) == [70]
+    leads = [Leads((8,), (True,), (0.5,), (6, 5))]
+    assert made.lead(leads) == [8]
+    made.learn([8], np.array([3]), [pack([1, 2])])
+    made.follow()
+    defined = own[0] * sigmoid(
+        0.35 - 3.38 + 0.75 / 2 - 1.9 * math.log(4) + 0.1 + 8.12 * 0.75 + 0.78 + 3.1 / 4 + 4.35 / 4
+    )
+    named = own[0] * sigmoid(-2.35 - math.log(4) - 0.9 - 0.85 / 4 + 1.13 / 4 + 0.07 * -1.5)
+    assert made.chances() == pytest.approx({5: own[0], 6: 1 - (1 - own[1]) * (1 - named), 8: defined})
+    assert made.to(8) == ({5: pytest.approx(defined)}, {5: 71})
+    assert made.to(6) == ({5: pytest.approx(named)}, {5: 71})
+    assert made.to(5) == made.to(9) == ({}, {})  # To its own document nothing leads.
+    assert made.own(8) == made.own(9) == made.chance(9) == 0.0
+    logarithms = made.logarithms([5, 8])
+    assert logarithms == pytest.approx([math.log(own[0]), math.log(defined)])
+    ordered = made.in_order([5, 8], [-1.0, -2.0])
+    assert [row for row, _ in ordered] == [8, 5]
+    assert [value for _, value in ordered] == pytest.approx([-2.0 + 5.62, -1.0])
+    assert made.in_order([5, 8], [-1.0, -2.0], 1) == ordered[:1]
+
+
+@both
+def test_odd_numbers_are_endured(make: Make) -> None:
+    """Scores without bounds, or that are no numbers, and names used less than never: chances stay between 0 and 1."""
+    odd = [math.inf, -math.inf, math.nan, 1e308, -1e308, 0.0]
+    with np.errstate(all="ignore"):
+        for scores in itertools.permutations(odd, 4):
+            made = make(np.array([1], dtype=np.uint32), np.array([1.0]), ())
+            rows = [1, 2, 3, 4]
+            made.learn(rows, np.array([1, 2, 3, 4]), [pack([])] * 4)
+            near = np.array(rows, dtype=np.int64), np.array([scores], dtype=np.float64).astype(np.float32)
+            made.start([(rows, scores, 1.0)], [[0]], near, [(2, True, scores[0], 1e300, -1e300)], {})
+            text = StartText(start_of("", "A."), (NameRow(7, "a", -3, 7),), ((),), (False,), frozenset())
+            assert made.begin([1], [text], [[(0, 0.0)]]) == [7]
+            assert made.lead([Leads((2,), (True,), (scores[1],), (3, 4))]) == []
+            made.follow()
+            assert sorted(made.highest(None)[0]) == rows
+            assert len(made.highest(2)[0]) >= 2
+            assert all(0.0 <= chance <= 1.0 for chance in made.chances().values())
+
+
+@both
+def test_what_does_not_fit_is_refused(make: Make) -> None:
+    words, weights = np.array([1, 2], dtype=np.uint32), np.array([0.5, 0.5])
+    made = make(words, weights, ())
+    made.learn([5], np.array([1]), [pack([1])])
+    with pytest.raises(ValueError, match="not learnt again"):
+        made.learn([5], np.array([1]), [pack([1])])
+    for name, given_values in (
+        ("logarithms", [[6]]),
+        ("in_order", [[6], [0.0]]),
+        ("begin", [[6], [StartText(start_of("", "A."), (), (), (), frozenset())], [[]]]),
+    ):
+        with pytest.raises(KeyError, match="6"):
+            getattr(made, name)(*given_values)
+    with pytest.raises(ValueError, match="where each of the entities leads"):
+        made.lead([NOWHERE])
+    text = StartText(start_of("", "A."), (NameRow(7, "a", 1, 7),), ((),), (False,), frozenset())
+    made.begin([5], [text], [[(0, 0.0)]])
+    made.lead([Leads((6,), (True,), (1.0,), ())])
+    with pytest.raises(KeyError):
+        made.follow()
+
+
+def test_what_the_compiled_cannot_take_is_refused() -> None:
+    compiled = reckoning.compiled
+    if compiled is None:
+        pytest.skip("nothing was compiled on this machine")
+    models = tuple(
+        (one.bias, one.weights)
+        for one in (reckoning.evidence.FOUND, reckoning.evidence.DEFINES, reckoning.evidence.MENTIONS)
+    )
+    for words, weights in (([2, 1], [0.5, 0.5]), ([1, 2], [0.5]), (list(range(65)), [0.0] * 65)):
+        with pytest.raises(ValueError, match="words ascend"):
+            compiled.Reckoning(words, weights, [], models, 1.0)
+    with pytest.raises(TypeError):
+        compiled.Reckoning([1], [1.0], [], models[::-1], 1.0)
+    made = compiled.Reckoning([1, 2], [0.5, 0.5], [], models, 1.0)
+    one = np.array([1], dtype=np.int64)
+    with pytest.raises(ValueError, match="document and the words of each chunk"):
+        made.learn([5, 6], one, [b""])
+    with pytest.raises(ValueError, match="four bytes"):
+        made.learn([5], one, [b"abc"])
+    with pytest.raises(TypeError, match="words are bytes"):
+        made.learn([5], one, ["abcd"])  # type: ignore[list-item]
+    made.learn([5], one, [b""])
+    empty = np.empty(0, dtype=np.int64), np.empty((1, 0), dtype=np.float32)
+    with pytest.raises(ValueError, match="a row of cosines for each clause"):
+        made.start([], [[], []], empty, [], {})
+    with pytest.raises(ValueError, match="fewer words"):
+        made.start([], [[2]], empty, [], {})
+    with pytest.raises(ValueError, match="each row a score"):
+        made.start([((5,), (), 1.0)], [[]], empty, [], {})
+    with pytest.raises(KeyError, match="6"):
+        made.start([((6,), (1.0,), 1.0)], [[]], empty, [], {})
+    with pytest.raises(ValueError, match="the text of each start"):
+        made.begin([5], [], [])
+    text = StartText(start_of("", "A."), (NameRow(1, "a", 1, 1),), ((0,),), (), frozenset())
+    with pytest.raises(ValueError, match="sentences of each name"):
+        made.begin([5], [text], [[(0, 0.0)]])
+    with pytest.raises(IndexError, match="fewer values"):
+        made.begin([5], [StartText(text.start, text.names, text.sentences, (True,), frozenset())], [[(0,)]])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="tell of each document"):
+        whole = StartText(text.start, text.names, text.sentences, (True,), frozenset())
+        made.begin([5], [whole], [[(0, 0.0)]])
+        made.lead([Leads((5,), (), (), ())])
+    with pytest.raises(ValueError, match="logarithm of each chunk"):
+        made.in_order([5], [])
