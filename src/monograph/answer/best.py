@@ -15,11 +15,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from monograph.answer.excerpt import Counter, excerpt
-from monograph.answer.overlap import Places, comparison, runs_of_words
+from monograph.answer.compared import runs_of
+from monograph.answer.overlap import Passage, Places, comparison
 from monograph.answer.preamble import may_answer
 from monograph.answer.query_terms import QueryTerms
-from monograph.answer.reading import joined
-from monograph.answer.sentence_scores import SENTENCE, Passage, sentence_features
+from monograph.answer.sentence_scores import SENTENCE, sentence_features
 from monograph.graph.evidence import Float64, Model
 from monograph.graph.names import stem
 from monograph.store.terms import words_of
@@ -38,7 +38,6 @@ HOLDS = Model(-1.09, (0.68,))
 """That the best sentence holds the answer, if any does: the log-odds of its share in the softmax."""
 
 _WORD = re.compile(r"\w+")
-_PAIR = 2
 _NARROW = frozenset(("person", "place", "date", "quantity"))
 
 
@@ -84,10 +83,12 @@ def features(asked: QueryTerms, hits: Sequence[Hit], names: Sequence[bool]) -> F
     ``names`` says of each sentence whether something of the kind that is asked for stands in it.
     """
     held = comparison(asked)
-    read = sentence_features(held, [Passage(hit.text, hit.title) for hit in hits])
+    passages = [Passage(hit.text, hit.title) for hit in hits]
+    read = sentence_features(held, passages)
     at = Places(np.array([len(one.spans) for one in read]))
     has, near = np.concatenate([one.has for one in read]), np.concatenate([one.near for one in read])
-    title = held.stand_in([hit.title for hit in hits]).astype(np.float64)[at.of]
+    size = len(asked.words)
+    title = np.array([title.whole[size : 2 * size] for title, _ in held.passages(passages)])[at.of]
     here = np.maximum(has, title)
     most = max(hit.relevance for hit in hits) or 1.0
     weights = asked.weights
@@ -95,7 +96,7 @@ def features(asked: QueryTerms, hits: Sequence[Hit], names: Sequence[bool]) -> F
         np.concatenate([one.features for one in read]) @ np.array(SENTENCE.weights) + SENTENCE.bias,
         np.maximum(at.most(near), title) @ weights,
         np.array([hit.relevance / most for hit in hits])[at.of],
-        held.shared_runs(joined([one.words for one in read]), _PAIR) / max(1, len(runs_of_words(asked.text, _PAIR))),
+        np.concatenate([one.pairs for one in read]) / max(1, len(runs_of(asked.every, 2))),
         np.array(names),
         np.maximum(near, title) @ weights,
         (np.maximum(here, at.before(has)) - here) @ weights,

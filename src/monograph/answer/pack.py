@@ -9,10 +9,11 @@ import numpy as np
 
 from monograph.answer.excerpt import Counter
 from monograph.answer.overviews import Overview
+from monograph.answer.overlap import Passage
 from monograph.answer.pieces import Piece, cite, gather
 from monograph.answer.query_terms import QueryTerms
 from monograph.answer.reduce import CUT_MEND, RANK, kept, runs
-from monograph.answer.sentence_scores import Passage, score_sentences
+from monograph.answer.sentence_scores import score_sentences
 from monograph.answer.units import units as split
 from monograph.derive.sentences import sentence_spans
 from monograph.derive.tokens import count_tokens

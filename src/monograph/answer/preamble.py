@@ -34,6 +34,7 @@ def of_kind(connection: Connection, asked: QueryTerms, hits: Sequence[Hit]) -> d
     kinds = answer_kinds(asked.text)
     if not kinds:
         return {}
+    asked_words = frozenset(asked.every)
     found = {
         row: place
         for place, hit in enumerate(hits[:_LOOKED_AT])
@@ -43,7 +44,7 @@ def of_kind(connection: Connection, asked: QueryTerms, hits: Sequence[Hit]) -> d
         found[at]: [
             one
             for one in readable.extraction(connection, at, value, hits[found[at]].chunk.text).mentions
-            if one.kind in kinds and not asked.all_words.issuperset(words_of(one.name))
+            if one.kind in kinds and not asked_words.issuperset(words_of(one.name))
         ]
         for at, value in graphs.extraction_values(connection, found).items()
     }

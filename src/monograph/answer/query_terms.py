@@ -41,8 +41,8 @@ class QueryTerms:
         Its telling words, folded, each once, in order; and their stems.
     weights:
         Inverse document frequency of each in the file, all together 1; float64 (words,).
-    all_words:
-        Every folded word of it.
+    every:
+        All its folded words, in order.
     kind:
         Of the answer: ``person``, ``place``, ``date``, ``quantity``, or ``other`` where its words do not tell.
     """
@@ -51,7 +51,7 @@ class QueryTerms:
     words: tuple[str, ...]
     stems: tuple[str, ...]
     weights: Float64
-    all_words: frozenset[str]
+    every: tuple[str, ...]
     kind: str
 
 
@@ -79,6 +79,6 @@ def weighed(text: str, frequency: Mapping[str, int], total: int) -> QueryTerms:
         words=words,
         stems=tuple(map(stem, words)),
         weights=weights / weights.sum() if words else weights,
-        all_words=frozenset(terms.words_of(text)),
+        every=tuple(terms.words_of(text)),
         kind=next((name for name, some in _KINDS if kinds.intersection(some)), "other"),
     )

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from monograph.answer.overlap import Passage
 from monograph.answer.query_terms import QueryTerms
-from monograph.answer.sentence_scores import Passage, SentenceScores, score_sentences
+from monograph.answer.sentence_scores import SentenceScores, score_sentences
 from monograph.graph.evidence import Bools
 from monograph.values import DEFAULT_CUT, Hit, ReducedHit, Span, arguments
 

@@ -15,10 +15,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from monograph.answer.overlap import QUESTIONS, Comparison, Places, Words, comparison
+from monograph.answer.compared import Spans
+from monograph.answer.overlap import QUESTIONS, Comparison, Passage, Places, comparison
 from monograph.answer.query_terms import QueryTerms
-from monograph.answer.reading import Read, joined
-from monograph.graph.evidence import Bools, Float64, Model
+from monograph.graph.evidence import Float64, Model
 
 SMALLEST_COST = 20
 """Characters that a sentence costs beside its own: its place in what is shown."""
@@ -35,32 +35,26 @@ READ = len(SENTENCE.weights)
 """Features of a sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A text that was found, and the title of its document."""
-
-    text: str
-    title: str = ""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class SentenceFeatures:
     """What is read of the sentences of a passage, in order.
 
     Parameters
     ----------
-    spans, words:
-        (start, end) of each, and their words.
-    has, near:
-        Which of the question's words each has, and how near it comes to them: float64 (sentences, words).
+    spans:
+        (start, end) of each.
+    near, has:
+        How near each comes to the question's words, and which of them it has: float64 (sentences, words).
+    pairs:
+        How many of the question's pairs of words each has: float64 (sentences,).
     features:
         What the model reads, float64 (sentences, READ).
     """
 
-    spans: tuple[tuple[int, int], ...]
-    words: Read
-    has: Float64
+    spans: Spans
     near: Float64
+    has: Float64
+    pairs: Float64
     features: Float64
 
 
@@ -78,7 +72,7 @@ class SentenceScores:
         Whether any word of the question stands in the passage: where none does, nothing tells its sentences apart.
     """
 
-    spans: tuple[tuple[int, int], ...]
+    spans: Spans
     values: Float64
     told: bool
 
@@ -113,49 +107,40 @@ def _known(held: Comparison) -> dict[Passage, SentenceFeatures]:
 
 
 def _read(held: Comparison, passages: Sequence[Passage]) -> list[SentenceFeatures]:
-    asked = held.asked
-    sentences = [held.sentences(one.text) for one in passages]
-    some = [(one, read) for one, (spans, read) in zip(passages, sentences, strict=True) if spans]
-    has, near = np.zeros((2, 0, len(asked.words)))
+    some = held.passages(passages)
+    if not some:
+        return []
+    size = len(held.asked.words)
+    rows = np.concatenate([text.rows for _, text in some])
     features = np.zeros((0, READ))
-    if some:
-        words = Words(held, joined([read for _, read in some]))
-        has, near = words.over_sentences(words.has), words.over_sentences(words.near)
-        titles = held.stand_in([one.title for one, _ in some])
-        features = _features(
-            asked, words, (has, near), Places(np.array([len(read.counts) for _, read in some])), titles
-        )
+    if len(rows):
+        there = [(title, text) for title, text in some if len(text.rows)]
+        titles = np.array([title.whole[size : 2 * size] for title, _ in there])
+        features = _features(held.asked, rows, Places(np.array([len(text.rows) for _, text in there])), titles)
     made, at = [], 0
-    for spans, read in sentences:
-        own = slice(at, at := at + len(spans))
-        made.append(SentenceFeatures(spans, read, has[own], near[own], features[own]))
+    for _, text in some:
+        own = slice(at, at := at + len(text.rows))
+        near, has, pairs = text.rows[:, :size], text.rows[:, size : 2 * size], text.rows[:, -1]
+        made.append(SentenceFeatures(text.spans, near, has, pairs, features[own]))
     return made
 
 
-def _features(
-    asked: QueryTerms, words: Words, shared: tuple[Float64, Float64], places: Places, titles: Bools
-) -> Float64:
+def _features(asked: QueryTerms, rows: Float64, places: Places, titles: Float64) -> Float64:
     """What the model reads of sentences, in order: float64 (sentences, READ).
 
-    ``shared`` says which words of the question each has, and how near it comes to them; ``titles``, (passages, words),
-    which of them stand in each title.
+    ``rows`` are what each has to do with the question (:meth:`monograph.answer.compared.Terms.compare`); ``titles``,
+    (passages, words), are 1 for each of its words that stands in a title.
     """
-    has, near = shared
+    size = len(asked.words)
+    near, has = rows[:, :size], rows[:, size : 2 * size]
+    names, dated, amounts, pointing, _ = rows[:, 2 * size :].T
     weights = asked.weights
     share, meant = has @ weights, near @ weights
     best = places.most(meant)
     rare = places.rarity(has) * weights
     rare /= np.maximum(rare.sum(axis=1, keepdims=True), 1e-9)
     beyond = _beyond_titles(asked, titles)
-    names = words.names
-    amounts = words.over_sentences(words.counted)
-    wanted = {
-        "person": names,
-        "place": names,
-        "date": words.over_sentences(words.dated),
-        "quantity": amounts,
-        "other": names,
-    }
+    wanted = {"person": names, "place": names, "date": dated, "quantity": amounts, "other": names}
     columns = [
         (has * rare[places.of]).sum(axis=1),
         (near * beyond[places.of]).sum(axis=1),
@@ -164,7 +149,7 @@ def _features(
         np.maximum(has, places.before(has)) @ weights - share,
         np.log(places.counts)[places.of],
         places.number == 0,
-        words.pointing,
+        pointing,
         best,
         *(wanted[kind] * (asked.kind == kind) for kind in wanted),
         amounts * (asked.kind == "other"),
@@ -172,9 +157,9 @@ def _features(
     return np.stack(columns, axis=1).astype(np.float64)
 
 
-def _beyond_titles(asked: QueryTerms, titles: Bools) -> Float64:
+def _beyond_titles(asked: QueryTerms, titles: Float64) -> Float64:
     """What the question's words weigh that do not stand in titles: (titles, words)."""
-    left = np.where(titles, 0.0, asked.weights)
+    left = np.where(titles > 0, 0.0, asked.weights)
     total = left.sum(axis=1, keepdims=True)
     result: Float64 = left / np.where(total > 0, total, 1.0)
     return result

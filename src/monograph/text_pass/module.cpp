@@ -254,4 +254,5 @@ NB_MODULE(_text_pass, module) {
     bind_names(module);
     bind_graph(module);
     bind_walk(module);
+    bind_compared(module);
 }

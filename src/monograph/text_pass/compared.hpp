@@ -1,0 +1,110 @@
+// Texts held against a question: which of its words their stretches have or come near to, and what else their words may
+// tell. Twin: monograph.answer.compared.
+#pragma once
+#include "byte_map.hpp"
+#include "sentences.hpp"
+#include "signs.hpp"
+#include "text.hpp"
+#include "tokens.hpp"
+#include "word_map.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace monograph {
+
+// What a word may tell by how it is written.
+enum Clue : std::uint32_t { CAPITAL = 1, DATE = 2, AMOUNT = 4, POINTER = 8 };
+
+// Rows of a table of token vectors, which someone holds.
+struct TokenVectors {
+    const float *data;
+    std::size_t rows, dimension;
+};
+
+// Whose sums are made in so many lanes: a dimension is a multiple of it.
+inline constexpr std::size_t LANES = 16;
+
+// The words of a question, as texts are held against them.
+class AskedTerms {
+  public:
+    static constexpr std::size_t MOST = 64;
+
+    // ``words`` are its telling words, ``every`` all of them in order; ``clues`` are words in small letters, and what they tell.
+    AskedTerms(Tokenizer &tokenizer, TokenVectors table, std::vector<std::u32string> words, const std::vector<std::u32string> &every, WordMap clues);
+
+    std::size_t size() const { return stems_.size(); }
+
+  private:
+    friend class Compared;
+    using Run = std::array<std::int32_t, 3>; // Stems by number; the last of a pair is -1.
+
+    std::int32_t number_of(View stemmed) const;
+    // The sum of a word's token vectors, and its length, which is above 0.
+    float add_up(View word, std::vector<float> &sum) const;
+
+    Tokenizer &tokenizer_;
+    TokenVectors table_;
+    std::vector<std::u32string> stems_;
+    std::vector<float> targets_; // A row each, of unit length.
+    ByteMap every_, numbers_;    // All words; all their stems, numbered.
+    std::vector<Run> pairs_, triples_; // That follow each other, ascending, each once.
+    WordMap clues_;
+};
+
+// What stretches of texts have to do with a question; each different word is looked at once.
+class Compared {
+  public:
+    // Numbers of a row beside two for each word of the question.
+    static constexpr std::size_t TOLD = 5, TOLD_OF_TEXT = 1;
+
+    explicit Compared(const AskedTerms &asked);
+
+    // Fill a row for each stretch of a text: how near it comes to each of the question's words; 1 for each that it has (of
+    // those that share a stem the last one stands for it); words with a capital beyond the first, 1 for three; 1 for a
+    // time, an amount, a first word that points elsewhere; how many different pairs of the question stand in it. And one for
+    // the text, of which the stretches leave out nothing but white space: how near it comes; 1 for each word that stands
+    // there in whatever form; how many different triples. False where the text is left to the twin.
+    bool text(const Text &text, const std::vector<Span> &stretches, double *rows, double *whole);
+
+  private:
+    struct Word {
+        std::uint64_t has, stands;
+        std::int32_t number;
+        bool is_asked;
+    };
+    // Of a stretch, beside how near it comes.
+    struct Row {
+        std::uint64_t has = 0, stands = 0;
+        std::size_t names = 0;
+        bool is_dated = false, is_counted = false, points = false;
+    };
+    struct Form {
+        std::uint64_t has, stands;
+        std::int32_t number; // Of the stem of its first word.
+        std::uint32_t clues;
+    };
+
+    bool stretch(const Text &text, Span span, double *near, Row &row);
+    bool words_of(const Text &text, std::vector<View> &words);
+    std::uint32_t word(View word);
+    bool form(View written, std::uint32_t &place);
+    std::uint32_t clues_of(View written) const;
+    static std::size_t different(const std::vector<std::int32_t> &numbers, const std::vector<AskedTerms::Run> &runs, std::size_t length);
+
+    const AskedTerms &asked_;
+    ByteMap words_by_text_, forms_by_text_;
+    std::vector<Word> words_;
+    std::vector<Form> forms_;
+    std::vector<float> near_words_, near_forms_; // Rows of what is known of each.
+    std::vector<std::int32_t> numbers_;          // Of the stems of a stretch's words, -1 for others.
+    std::u32string folded_, paired_, written_;
+    std::vector<View> found_;
+    std::vector<float> sum_;
+};
+
+} // namespace monograph
