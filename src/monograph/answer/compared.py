@@ -1,4 +1,4 @@
-"""Texts held against a question: which of its words their sentences have or come near to, and what else they may tell."""
+"""Texts held against a question: which of its words their sentences have or come near to, and what else they tell."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from monograph.derive.embed.static import sums, token_vectors
+from monograph.derive.embed.static import stored_vectors, sums
 from monograph.derive.tokens import compiled_tokenizer
 from monograph.graph.evidence import Float64
 from monograph.graph.names import stem
@@ -22,7 +22,7 @@ Spans: TypeAlias = Sequence[tuple[int, int]]
 TOLD, TOLD_OF_TEXT = 5, 1
 """Numbers of a row beside two for each word of the question."""
 
-_LANES = 16
+_LANES = 32
 _AT_ONCE = 1_024
 """Words whose products are made at once: 4 MB for a question of 64 words."""
 
@@ -60,7 +60,9 @@ class Terms:
         fast = compiled_tokenizer()
         self._compiled = None
         if compiled is not None and fast is not None:
-            self._compiled = compiled.AskedTerms(fast, token_vectors(), list(words), list(every), _CLUES)
+            self._compiled = compiled.AskedTerms(
+                fast, stored_vectors().view(np.uint16), list(words), list(every), _CLUES
+            )
 
     def compare(self, texts: Sequence[str], stretches: Sequence[Spans]) -> tuple[Float64, Float64]:
         """What stretches of texts have to do with the question.
@@ -184,7 +186,7 @@ def _cosines(words: Sequence[str], others: Sequence[str]) -> Float32:
 def _sums(words: Sequence[str]) -> tuple[Float32, Float32]:
     """The sums of words' token vectors, and their lengths; what is no word counts as one that is not known."""
     made = sums(words)
-    made[[place for place, word in enumerate(words) if not word]] = token_vectors()[0]
+    made[[place for place, word in enumerate(words) if not word]] = stored_vectors()[0]
     lengths = np.sqrt(_products(made, made))
     lengths[lengths == 0] = 1.0
     return made, lengths
@@ -192,10 +194,11 @@ def _sums(words: Sequence[str]) -> tuple[Float32, Float32]:
 
 def _products(some: Float32, others: Float32) -> Float32:
     """Inner products over the last axis, added up in lanes: no two machines round them otherwise."""
-    lanes = np.float32(0.0)
-    for first in range(0, some.shape[-1], _LANES):
+    lanes: Float32 = some[..., :_LANES] * others[..., :_LANES]
+    for first in range(_LANES, some.shape[-1], _LANES):
         lanes = lanes + some[..., first : first + _LANES] * others[..., first : first + _LANES]
     while lanes.shape[-1] > 1:
         half = lanes.shape[-1] // 2
         lanes = lanes[..., :half] + lanes[..., half:]
-    return lanes[..., 0]
+    result: Float32 = lanes[..., 0]
+    return result

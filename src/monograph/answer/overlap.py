@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from monograph.answer.compared import Spans, Terms
 from monograph.answer.query_terms import QueryTerms
-from monograph.answer.units import units
+from monograph.answer.units import units_of_texts
 from monograph.graph.evidence import Float64
 
 QUESTIONS = 8
@@ -28,8 +28,11 @@ class Passage:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Held:
-    """A text held against a question: ``spans`` of its sentences, as :func:`monograph.answer.units.units` has them, a row
-    for each and one for the whole, as :meth:`monograph.answer.compared.Terms.compare` gives them."""
+    """A text held against a question.
+
+    ``spans`` of its sentences as :func:`monograph.answer.units.units` has them; a row for each, and one for the whole,
+    as :meth:`monograph.answer.compared.Terms.compare` gives them.
+    """
 
     spans: Spans
     rows: Float64
@@ -50,15 +53,17 @@ class Comparison:
         titles = [one for one in dict.fromkeys(one.title for one in some) if one not in self._titles]
         texts = [one for one in dict.fromkeys(one.text for one in some) if one not in self._texts]
         if titles or texts:
-            spans = [*map(units, texts), *([(0, len(one))] for one in titles)]
+            spans = [*units_of_texts(texts), *([(0, len(one))] for one in titles)]
             rows, wholes = self._terms.compare([*texts, *titles], spans)
             ends = np.cumsum([len(one) for one in spans]).tolist()
             held = [
-                Held(own, rows[end - len(own) : end], whole) for own, end, whole in zip(spans, ends, wholes, strict=True)
+                Held(own, rows[end - len(own) : end], whole)
+                for own, end, whole in zip(spans, ends, wholes, strict=True)
             ]
             self._texts.update(zip(texts, held, strict=False))
             self._titles.update(zip(titles, held[len(texts) :], strict=True))
         return [(self._titles[one.title], self._texts[one.text]) for one in some]
+
 
 @lru_cache(maxsize=QUESTIONS)
 def comparison(asked: QueryTerms) -> Comparison:
@@ -71,9 +76,9 @@ def nearness(asked: QueryTerms, passages: Sequence[Passage]) -> Float64:
 
     1 where a passage has the word, else the highest cosine of any of its words, at least 0.
     """
-    held = comparison(asked).passages(passages)
     size = len(asked.words)
-    return np.array([np.maximum(title.whole[:size], text.whole[:size]) for title, text in held]).reshape(-1, size)
+    near = [np.maximum(title.whole, text.whole)[:size] for title, text in comparison(asked).passages(passages)]
+    return np.array(near).reshape(len(near), size)
 
 
 class Places:
@@ -81,7 +86,7 @@ class Places:
 
     def __init__(self, counts: npt.NDArray[np.int64]) -> None:
         self.counts = counts
-        self._starts = np.concatenate(([0], np.cumsum(counts)[:-1]))
+        self._starts = np.cumsum(counts) - counts
         self.of = np.repeat(np.arange(len(counts)), counts)
         self.number = np.arange(int(counts.sum())) - self._starts[self.of]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from monograph.answer.query_terms import QueryTerms
-from monograph.derive.extract.answer_kinds import answer_kinds
 from monograph.store import chunks, graphs, readable
 from monograph.store.database import Connection
 from monograph.store.terms import words_of
@@ -31,20 +30,16 @@ def of_kind(connection: Connection, asked: QueryTerms, hits: Sequence[Hit]) -> d
 
     Empty where its words tell no kind, or the hits have no graph.
     """
-    kinds = answer_kinds(asked.text)
-    if not kinds:
+    if not asked.kinds:
         return {}
-    asked_words = frozenset(asked.every)
-    found = {
-        row: place
-        for place, hit in enumerate(hits[:_LOOKED_AT])
-        if hit.summary is None and (row := chunks.row_of(connection, hit.chunk.id)) is not None
-    }
+    every = frozenset(asked.every)
+    places = {hit.chunk.id: place for place, hit in enumerate(hits[:_LOOKED_AT]) if hit.summary is None}
+    found = {row: places[one] for one, row in chunks.rows_of(connection, places).items()}
     return {
         found[at]: [
             one
-            for one in readable.extraction(connection, at, value, hits[found[at]].chunk.text).mentions
-            if one.kind in kinds and not asked_words.issuperset(words_of(one.name))
+            for one in readable.mentions(connection, at, value, hits[found[at]].chunk.text, asked.kinds)
+            if not every.issuperset(words_of(one.name))
         ]
         for at, value in graphs.extraction_values(connection, found).items()
     }
@@ -62,5 +57,7 @@ def candidates(named: Mapping[int, Sequence[Mention]], hits: Sequence[Hit]) -> t
 
 def may_answer(one: Mention, text: str) -> bool:
     """Whether a name may be an answer: one word of unknown kind at the head of a sentence is just a word."""
+    if one.kind != "name" or " " in one.name:
+        return True
     before = text[: one.start].rstrip(" \t\"'“")
-    return one.kind != "name" or " " in one.name or not (before == "" or before[-1] in ".!?:\n")
+    return not (before == "" or before[-1] in ".!?:\n")

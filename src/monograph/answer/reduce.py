@@ -99,15 +99,15 @@ def spans_of(hit: Hit, scores: SentenceScores, chosen: Bools) -> tuple[Span, ...
     chunk = hit.chunk
     return tuple(
         Span(chunk.document_id, chunk.start + start, chunk.start + end, chunk.text[start:end])
-        for start, end in runs(scores.spans, chosen)
+        for start, end in runs(scores.spans, chosen.tolist())
     )
 
 
-def runs(spans: Sequence[tuple[int, int]], chosen: Bools) -> list[tuple[int, int]]:
+def runs(spans: Sequence[tuple[int, int]], chosen: Sequence[bool]) -> list[tuple[int, int]]:
     """The chosen spans in order, those that follow each other as one."""
     found: list[tuple[int, int]] = []
     before = False
-    for (start, end), keep in zip(spans, chosen.tolist(), strict=True):
+    for (start, end), keep in zip(spans, chosen, strict=True):
         if keep and before:
             found[-1] = (found[-1][0], end)
         elif keep:

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from monograph.answer.compared import Spans
+from monograph.answer.compared import TOLD, Spans
 from monograph.answer.overlap import QUESTIONS, Comparison, Passage, Places, comparison
 from monograph.answer.query_terms import QueryTerms
 from monograph.graph.evidence import Float64, Model
@@ -37,25 +37,34 @@ READ = len(SENTENCE.weights)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SentenceFeatures:
-    """What is read of the sentences of a passage, in order.
+    """What is read of the sentences of passages, in order.
 
     Parameters
     ----------
     spans:
-        (start, end) of each.
+        (start, end) of each, passage by passage.
+    at:
+        Where they stand: in which of the passages that have sentences.
     near, has:
         How near each comes to the question's words, and which of them it has: float64 (sentences, words).
-    pairs:
-        How many of the question's pairs of words each has: float64 (sentences,).
-    features:
+    told:
+        What else each tells: float64 (sentences, TOLD), as :meth:`monograph.answer.compared.Terms.compare` has it.
+    titles:
+        Which of the question's words stand in the title of each passage that has sentences: float64 (passages, words).
+    columns:
         What the model reads, float64 (sentences, READ).
+    odds:
+        What the model says: the logarithm of the odds of each, float64 (sentences,).
     """
 
-    spans: Spans
+    spans: Sequence[Spans]
+    at: Places
     near: Float64
     has: Float64
-    pairs: Float64
-    features: Float64
+    told: Float64
+    titles: Float64
+    columns: Float64
+    odds: Float64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,60 +89,51 @@ class SentenceScores:
 def score_sentences(asked: QueryTerms, passages: Sequence[Passage]) -> list[SentenceScores]:
     """Judge the sentences of passages: one result a passage, in order."""
     read = sentence_features(comparison(asked), passages)
-    features = np.concatenate([one.features for one in read]) if read else np.zeros((0, READ))
-    chances = features @ np.array(SENTENCE.weights) + SENTENCE.bias
-    costs = np.array([end - start + SMALLEST_COST for one in read for start, end in one.spans], dtype=np.float64)
-    values = -np.logaddexp(0.0, -chances) - np.log(costs)
-    counts = [len(one.spans) for one in read]
-    ends = np.cumsum(counts)
-    return [
-        SentenceScores(one.spans, values[end - count : end], bool(one.features[:, 0].any()))
-        for one, count, end in zip(read, counts, ends.tolist(), strict=True)
-    ]
+    costs = np.array([end - start + SMALLEST_COST for some in read.spans for start, end in some], dtype=np.float64)
+    values = -np.logaddexp(0.0, -read.odds) - np.log(costs)
+    share = read.columns[:, 0].tolist()
+    scores, end = [], 0
+    for spans in read.spans:
+        own = slice(end, end := end + len(spans))
+        scores.append(SentenceScores(spans, values[own], any(share[own])))
+    return scores
 
 
-def sentence_features(held: Comparison, passages: Sequence[Passage]) -> list[SentenceFeatures]:
-    """What is read of the sentences of passages: one result a passage, in order; of none twice for one question."""
-    known = _known(held)
-    missing = [one for one in dict.fromkeys(passages) if one not in known]
-    known.update(zip(missing, _read(held, missing), strict=True))
-    return [known[one] for one in passages]
+def sentence_features(held: Comparison, passages: Sequence[Passage]) -> SentenceFeatures:
+    """What is read of the sentences of passages; of the same ones not twice for one question."""
+    known, key = _known(held), tuple(passages)
+    found = known.get(key)
+    if found is None:
+        found = known[key] = _read(held, key)
+    return found
 
 
 @lru_cache(maxsize=QUESTIONS)
-def _known(held: Comparison) -> dict[Passage, SentenceFeatures]:
+def _known(held: Comparison) -> dict[tuple[Passage, ...], SentenceFeatures]:
     """What was read for a question."""
     return {}
 
 
-def _read(held: Comparison, passages: Sequence[Passage]) -> list[SentenceFeatures]:
-    some = held.passages(passages)
-    if not some:
-        return []
-    size = len(held.asked.words)
-    rows = np.concatenate([text.rows for _, text in some])
-    features = np.zeros((0, READ))
-    if len(rows):
-        there = [(title, text) for title, text in some if len(text.rows)]
-        titles = np.array([title.whole[size : 2 * size] for title, _ in there])
-        features = _features(held.asked, rows, Places(np.array([len(text.rows) for _, text in there])), titles)
-    made, at = [], 0
-    for _, text in some:
-        own = slice(at, at := at + len(text.rows))
-        near, has, pairs = text.rows[:, :size], text.rows[:, size : 2 * size], text.rows[:, -1]
-        made.append(SentenceFeatures(text.spans, near, has, pairs, features[own]))
-    return made
+def _read(held: Comparison, passages: Sequence[Passage]) -> SentenceFeatures:
+    some, size = held.passages(passages), len(held.asked.words)
+    rows = np.concatenate([np.zeros((0, 2 * size + TOLD)), *(text.rows for _, text in some)])
+    there = [(title, text) for title, text in some if len(text.rows)]
+    titles = np.array([title.whole[size : 2 * size] for title, _ in there]).reshape(len(there), size)
+    at = Places(np.array([len(text.rows) for _, text in there], dtype=np.int64))
+    near, has, told = rows[:, :size], rows[:, size : 2 * size], rows[:, 2 * size :]
+    columns = _columns(held.asked, (near, has, told), at, titles) if len(rows) else np.zeros((0, READ))
+    odds = columns @ np.array(SENTENCE.weights) + SENTENCE.bias
+    return SentenceFeatures([text.spans for _, text in some], at, near, has, told, titles, columns, odds)
 
 
-def _features(asked: QueryTerms, rows: Float64, places: Places, titles: Float64) -> Float64:
+def _columns(asked: QueryTerms, read: tuple[Float64, Float64, Float64], places: Places, titles: Float64) -> Float64:
     """What the model reads of sentences, in order: float64 (sentences, READ).
 
-    ``rows`` are what each has to do with the question (:meth:`monograph.answer.compared.Terms.compare`); ``titles``,
-    (passages, words), are 1 for each of its words that stands in a title.
+    ``read`` is how near each comes to the question's words, which of them it has, and what else it tells; ``titles``,
+    (passages, words), which of them stand in each title.
     """
-    size = len(asked.words)
-    near, has = rows[:, :size], rows[:, size : 2 * size]
-    names, dated, amounts, pointing, _ = rows[:, 2 * size :].T
+    near, has, told = read
+    names, dated, amounts, pointing, _ = told.T
     weights = asked.weights
     share, meant = has @ weights, near @ weights
     best = places.most(meant)

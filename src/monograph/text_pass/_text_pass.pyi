@@ -98,7 +98,7 @@ class AskedTerms:
     def __init__(
         self,
         tokenizer: Tokenizer,
-        table: npt.NDArray[np.float32],
+        table: npt.NDArray[np.uint16],
         words: list[str],
         every: list[str],
         clues: Mapping[str, int],

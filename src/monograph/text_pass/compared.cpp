@@ -13,6 +13,7 @@ namespace monograph {
 namespace {
 
 constexpr std::size_t AT_ONCE = 8192; // Token vectors that are summed: as monograph.derive.embed.static does it.
+constexpr std::size_t AHEAD = 3;      // Words whose vectors are fetched while others are summed.
 
 std::string_view bytes_of(View text) { return {reinterpret_cast<const char *>(text.data()), sizeof(char32_t) * text.size()}; }
 
@@ -27,7 +28,7 @@ bool folds_alone(std::uint32_t code) {
 bool is_digit(char32_t code) { return code >= U'0' && code <= U'9'; }
 
 // Added up in lanes, so that several products are made at once and all machines round alike.
-float product(const float *one, const float *other, std::size_t dimension) {
+CLONED float product(const float *one, const float *other, std::size_t dimension) {
     float lanes[LANES] = {};
     for (std::size_t at = 0; at < dimension; at += LANES)
         for (std::size_t lane = 0; lane < LANES; ++lane) lanes[lane] += one[at + lane] * other[at + lane];
@@ -46,21 +47,25 @@ bool is_year(View word) {
 } // namespace
 
 AskedTerms::AskedTerms(Tokenizer &tokenizer, TokenVectors table, std::vector<std::u32string> words, const std::vector<std::u32string> &every, WordMap clues)
-    : tokenizer_(tokenizer), table_(table), clues_(std::move(clues)) {
+    : tokenizer_(tokenizer), table_(table), size_(words.size()), clues_(std::move(clues)) {
     if (words.size() > MOST) throw std::invalid_argument("a question has 64 telling words at most");
-    if (table.rows == 0 || table.dimension == 0 || table.dimension % LANES) throw std::invalid_argument("token vectors have a multiple of 16 dimensions");
+    if (table.rows == 0 || table.dimension == 0 || table.dimension % LANES) throw std::invalid_argument("token vectors have a multiple of 32 dimensions");
     std::vector<float> sum(table.dimension);
+    std::vector<std::uint32_t> tokens;
+    std::size_t place = 0;
     for (const std::u32string &word : words) {
-        const float length = add_up(word, sum);
+        tokens.clear();
+        append_tokens(word, tokens);
+        const float length = add_up(tokens.data(), tokens.size(), sum);
         for (const float one : sum) targets_.push_back(one / length);
-        stems_.emplace_back(stem(word));
+        Stem &own = stems_[static_cast<std::size_t>(numbered(stem(word)))];
+        own.has = std::uint64_t{1} << place++;
+        own.stands |= own.has;
     }
     std::vector<std::int32_t> numbers;
     for (const std::u32string &word : every) {
         if (!every_.find(bytes_of(word))) every_.put(bytes_of(word), 0, 0);
-        const auto key = bytes_of(stem(word));
-        if (!numbers_.find(key)) numbers_.put(key, static_cast<std::uint32_t>(numbers_.size()), 0);
-        numbers.push_back(static_cast<std::int32_t>(numbers_.find(key)->first));
+        numbers.push_back(numbered(stem(word)));
     }
     for (std::size_t at = 0; at + 1 < numbers.size(); ++at) {
         pairs_.push_back({numbers[at], numbers[at + 1], -1});
@@ -77,15 +82,25 @@ std::int32_t AskedTerms::number_of(View stemmed) const {
     return found ? static_cast<std::int32_t>(found->first) : -1;
 }
 
-float AskedTerms::add_up(View word, std::vector<float> &sum) const {
-    thread_local std::vector<std::uint32_t> ids;
+std::int32_t AskedTerms::numbered(View stemmed) {
+    if (!numbers_.find(bytes_of(stemmed))) {
+        numbers_.put(bytes_of(stemmed), static_cast<std::uint32_t>(stems_.size()), 0);
+        stems_.emplace_back();
+    }
+    return number_of(stemmed);
+}
+
+void AskedTerms::append_tokens(View word, std::vector<std::uint32_t> &tokens) const {
+    const std::size_t before = tokens.size();
+    if (!tokenizer_.encode(Text(word), tokens) || tokens.size() == before) tokens.push_back(0);
+    for (std::size_t at = before; at < tokens.size(); ++at)
+        if (tokens[at] >= table_.rows) throw std::invalid_argument("the table lacks a token's row");
+}
+
+float AskedTerms::add_up(const std::uint32_t *tokens, std::size_t count, std::vector<float> &sum) const {
     thread_local std::vector<float> part;
-    ids.clear();
     part.resize(table_.dimension);
-    if (!tokenizer_.encode(Text(word), ids) || ids.empty()) ids.assign(1, 0); // What is no word counts as one that is not known.
-    for (const std::uint32_t id : ids)
-        if (id >= table_.rows) throw std::invalid_argument("the table lacks a token's row");
-    sum_rows(table_.data, table_.dimension, ids, AT_ONCE, part.data(), sum.data());
+    sum_rows(table_.data, table_.dimension, tokens, count, AT_ONCE, part.data(), sum.data());
     const float length = std::sqrt(product(sum.data(), sum.data(), table_.dimension));
     return length > 0 ? length : 1;
 }
@@ -93,48 +108,90 @@ float AskedTerms::add_up(View word, std::vector<float> &sum) const {
 Compared::Compared(const AskedTerms &asked) : asked_(asked), sum_(asked.table_.dimension) {
     std::uint32_t none = 0;
     form(View(), none); // Each stretch begins with the word that is none.
+    settle();
 }
 
 bool Compared::text(const Text &text, const std::vector<Span> &stretches, double *rows, double *whole) {
     const std::size_t size = asked_.size();
     std::vector<std::int32_t> numbers;
+    std::vector<std::size_t> ends; // Of the forms of each stretch.
     bool touch = stretches.empty();
     Row all, own;
-    std::fill(whole, whole + size, 0.0);
+    read_.clear();
     for (std::size_t at = 0; at < stretches.size(); ++at) {
-        double *row = rows + at * (2 * size + TOLD);
         own = Row();
-        if (!stretch(text, stretches[at], row, own)) return false;
+        if (!stretch(text, stretches[at], own)) return false;
         touch = touch || (at && stretches[at - 1].second == stretches[at].first);
-        for (std::size_t one = 0; one < size; ++one) {
-            row[size + one] = own.has >> one & 1;
-            whole[one] = std::max(whole[one], row[one]);
-        }
-        row += 2 * size;
-        row[0] = static_cast<double>(std::min<std::size_t>(own.names, 3)) / 3.0;
-        row[1] = own.is_dated;
-        row[2] = own.is_counted;
-        row[3] = own.points;
-        row[4] = static_cast<double>(different(numbers_, asked_.pairs_, 2));
+        double *told = rows + at * (2 * size + TOLD) + size;
+        for (std::size_t one = 0; one < size; ++one) told[one] = own.has >> one & 1;
+        told += size;
+        told[0] = static_cast<double>(std::min<std::size_t>(own.names, 3)) / 3.0;
+        told[1] = own.is_dated;
+        told[2] = own.is_counted;
+        told[3] = own.points;
+        told[4] = static_cast<double>(different(numbers_, asked_.pairs_, 2));
         all.stands |= own.stands;
         numbers.insert(numbers.end(), numbers_.begin(), numbers_.end());
+        ends.push_back(read_.size());
     }
     if (touch) { // A word may be cut.
         all = Row();
-        if (!stretch(text, {0, text.size()}, whole, all)) return false;
+        if (!stretch(text, {0, text.size()}, all)) return false;
         numbers = numbers_;
     }
+    settle();
+    for (std::size_t at = 0; at < stretches.size(); ++at) nearest(at ? ends[at - 1] : 0, ends[at], rows + at * (2 * size + TOLD));
+    nearest(touch && !ends.empty() ? ends.back() : 0, read_.size(), whole);
     for (std::size_t one = 0; one < size; ++one) whole[size + one] = all.stands >> one & 1;
     whole[2 * size] = static_cast<double>(different(numbers, asked_.triples_, 3));
     return true;
 }
 
-bool Compared::stretch(const Text &text, Span span, double *near, Row &row) {
+// The most of how near some of the forms read come, and the word that is none.
+void Compared::nearest(std::size_t from, std::size_t to, double *near) const {
     const std::size_t size = asked_.size();
+    float most[AskedTerms::MOST];
+    std::copy_n(near_forms_.begin(), size, most);
+    for (std::size_t at = from; at < to; ++at) {
+        const float *own = near_forms_.data() + read_[at] * size;
+        for (std::size_t one = 0; one < size; ++one) most[one] = std::max(most[one], own[one]);
+    }
+    std::copy_n(most, size, near);
+}
+
+// Find how near those words and forms come that are new.
+void Compared::settle() {
+    const std::size_t size = asked_.size(), dimension = sum_.size();
+    if (size == 0) return;
+    const auto end_of = [&](std::size_t word) { return word + 1 < words_.size() ? words_[word + 1].tokens : tokens_.size(); };
+    const auto fetch = [&](std::size_t word) {
+        if (word >= words_.size()) return;
+        for (std::size_t at = words_[word].tokens; at < end_of(word); ++at)
+            for (std::size_t one = 0; one < dimension; one += LANES) prefetch(asked_.table_.data + tokens_[at] * dimension + one);
+    };
+    const std::size_t first = near_words_.size() / size;
+    for (std::size_t word = first; word < first + AHEAD; ++word) fetch(word);
+    for (std::size_t word = first; word < words_.size(); ++word) {
+        fetch(word + AHEAD);
+        const float length = asked_.add_up(tokens_.data() + words_[word].tokens, end_of(word) - words_[word].tokens, sum_);
+        for (std::size_t one = 0; one < size; ++one) near_words_.push_back(product(sum_.data(), asked_.targets_.data() + one * dimension, dimension) / length);
+    }
+    for (std::size_t place = near_forms_.size() / size; place < forms_.size(); ++place) {
+        near_forms_.resize(near_forms_.size() + size, 0.0f);
+        float *near = near_forms_.data() + place * size;
+        const std::size_t end = place + 1 < forms_.size() ? forms_[place + 1].words : words_of_forms_.size();
+        for (std::size_t at = forms_[place].words; at < end; ++at)
+            for (std::size_t one = 0; one < size; ++one) near[one] = std::max(near[one], near_words_[words_of_forms_[at] * size + one]);
+        for (std::size_t one = 0; one < size; ++one)
+            if (forms_[place].has >> one & 1) near[one] = 1;
+    }
+}
+
+// Read a stretch, but for how near it comes.
+bool Compared::stretch(const Text &text, Span span, Row &row) {
     bool simple = true;
     for (std::size_t at = span.first; simple && at < span.second; ++at) simple = folds_alone(text[at]);
     numbers_.clear();
-    for (std::size_t one = 0; one < size; ++one) near[one] = near_forms_[one];
     bool first = true;
     for (std::size_t at = span.first; at < span.second;) {
         if (!in_form(text[at])) {
@@ -146,8 +203,7 @@ bool Compared::stretch(const Text &text, Span span, double *near, Row &row) {
         std::uint32_t place = 0;
         if (!form(written_, place)) return false;
         const Form &known = forms_[place];
-        const float *own = near_forms_.data() + place * size;
-        for (std::size_t one = 0; one < size; ++one) near[one] = std::max(near[one], static_cast<double>(own[one]));
+        read_.push_back(place);
         row.has |= known.has;
         if (simple) {
             row.stands |= known.stands;
@@ -164,9 +220,8 @@ bool Compared::stretch(const Text &text, Span span, double *near, Row &row) {
     if (simple) return true;
     if (!words_of(text.part(span.first, span.second), found_)) return false;
     for (const View one : found_) {
-        const Word &known = words_[word(one)];
-        row.stands |= known.stands;
-        numbers_.push_back(known.number);
+        numbers_.push_back(words_[word(one)].number);
+        if (numbers_.back() >= 0) row.stands |= asked_.stems_[static_cast<std::size_t>(numbers_.back())].stands;
     }
     return true;
 }
@@ -188,20 +243,11 @@ bool Compared::words_of(const Text &text, std::vector<View> &words) {
 
 std::uint32_t Compared::word(View written) {
     if (const auto *found = words_by_text_.find(bytes_of(written))) return found->first;
-    const std::size_t size = asked_.size();
     const auto place = static_cast<std::uint32_t>(words_.size());
     words_by_text_.put(bytes_of(written), place, 0);
-    const View stemmed = stem(written);
-    Word made{0, 0, asked_.number_of(stemmed), asked_.every_.find(bytes_of(written)) != nullptr};
-    for (std::size_t one = 0; one < size; ++one) {
-        if (stemmed != View(asked_.stems_[one])) continue;
-        made.stands |= std::uint64_t{1} << one;
-        made.has = std::uint64_t{1} << one;
-    }
-    words_.push_back(made);
-    const float length = asked_.add_up(written, sum_);
-    for (std::size_t one = 0; one < size; ++one)
-        near_words_.push_back(product(sum_.data(), asked_.targets_.data() + one * sum_.size(), sum_.size()) / length);
+    const std::int32_t number = asked_.number_of(stem(written));
+    words_.push_back({number, number >= 0 && asked_.every_.find(bytes_of(written)), tokens_.size()});
+    asked_.append_tokens(written, tokens_);
     return place;
 }
 
@@ -210,49 +256,49 @@ bool Compared::form(View written, std::uint32_t &place) {
         place = found->first;
         return true;
     }
-    const std::size_t size = asked_.size();
-    place = static_cast<std::uint32_t>(forms_.size());
-    std::vector<View> words;
+    std::vector<View> &words = own_;
+    words.clear();
+    bool ascii = true;
     if (std::all_of(written.begin(), written.end(), [](char32_t code) { return code < 0x80; })) {
         folded_.assign(written);
         for (char32_t &code : folded_)
             if (code >= U'A' && code <= U'Z') code += 32;
         words.emplace_back(folded_);
-    } else if (!words_of(Text(written), words)) {
-        return false;
+    } else {
+        if (!words_of(Text(written), words)) return false;
+        ascii = false;
     }
     if (words.empty()) words.emplace_back();
+    place = static_cast<std::uint32_t>(forms_.size());
     forms_by_text_.put(bytes_of(written), place, 0);
-    Form made{0, 0, words_[word(words.front())].number, clues_of(written)};
-    near_forms_.resize(near_forms_.size() + size, 0.0f);
-    float *near = near_forms_.data() + place * size;
+    Form made{0, 0, -1, clues_of(written, ascii ? View(folded_) : View()), words_of_forms_.size()};
     for (const View one : words) {
-        const std::uint32_t held = word(one);
-        const Word &known = words_[held];
-        made.has |= known.has;
-        made.stands |= known.stands;
+        words_of_forms_.push_back(word(one));
+        const Word &known = words_[words_of_forms_.back()];
+        if (known.number < 0) continue;
+        const AskedTerms::Stem &stem = asked_.stems_[static_cast<std::size_t>(known.number)];
+        made.has |= stem.has;
+        made.stands |= stem.stands;
         if (known.is_asked) made.clues &= ~static_cast<std::uint32_t>(CAPITAL);
-        for (std::size_t of = 0; of < size; ++of) near[of] = std::max(near[of], near_words_[held * size + of]);
     }
-    for (std::size_t of = 0; of < size; ++of)
-        if (made.has >> of & 1) near[of] = 1;
+    made.number = words_[words_of_forms_[made.words]].number;
     forms_.push_back(made);
     return true;
 }
 
-std::uint32_t Compared::clues_of(View written) const {
+// What a word tells; ``small`` are its small letters where they are known.
+std::uint32_t Compared::clues_of(View written, View small) const {
     const Unicode &unicode = Unicode::tables();
     if (written.empty()) return 0;
-    std::u32string lower(written);
-    bool has_digit = false;
-    for (char32_t &code : lower) {
-        has_digit = has_digit || unicode.is(code, DECIMAL);
-        code = static_cast<char32_t>(unicode.lower(code));
+    std::u32string lower;
+    if (small.empty()) {
+        for (const char32_t code : written) lower += static_cast<char32_t>(unicode.lower(code));
+        small = lower;
     }
-    const auto *told = asked_.clues_.find(View(lower));
+    const auto *told = asked_.clues_.find(small);
     std::uint32_t clues = told ? told->first : 0;
     if (unicode.is(written.front(), UPPER)) clues |= CAPITAL;
-    if (has_digit) clues |= is_year(lower) ? AMOUNT | DATE : AMOUNT;
+    if (std::any_of(written.begin(), written.end(), [&](char32_t code) { return unicode.is(code, DECIMAL); })) clues |= is_year(small) ? AMOUNT | DATE : AMOUNT;
     return clues;
 }
 

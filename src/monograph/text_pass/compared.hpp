@@ -20,14 +20,14 @@ namespace monograph {
 // What a word may tell by how it is written.
 enum Clue : std::uint32_t { CAPITAL = 1, DATE = 2, AMOUNT = 4, POINTER = 8 };
 
-// Rows of a table of token vectors, which someone holds.
+// Rows of a table of token vectors, numbers of 16 bits, which someone holds.
 struct TokenVectors {
-    const float *data;
+    const std::uint16_t *data;
     std::size_t rows, dimension;
 };
 
-// Whose sums are made in so many lanes: a dimension is a multiple of it.
-inline constexpr std::size_t LANES = 16;
+// Products are added up in so many lanes: a dimension is a multiple of it.
+inline constexpr std::size_t LANES = 32;
 
 // The words of a question, as texts are held against them.
 class AskedTerms {
@@ -37,21 +37,29 @@ class AskedTerms {
     // ``words`` are its telling words, ``every`` all of them in order; ``clues`` are words in small letters, and what they tell.
     AskedTerms(Tokenizer &tokenizer, TokenVectors table, std::vector<std::u32string> words, const std::vector<std::u32string> &every, WordMap clues);
 
-    std::size_t size() const { return stems_.size(); }
+    std::size_t size() const { return size_; }
 
   private:
     friend class Compared;
     using Run = std::array<std::int32_t, 3>; // Stems by number; the last of a pair is -1.
+    struct Stem {
+        std::uint64_t has = 0, stands = 0; // Of the telling words that have it the last one; all.
+    };
 
+    // The number of a stem that is the question's, else -1; and the same of one that becomes the question's.
     std::int32_t number_of(View stemmed) const;
-    // The sum of a word's token vectors, and its length, which is above 0.
-    float add_up(View word, std::vector<float> &sum) const;
+    std::int32_t numbered(View stemmed);
+    // Append the tokens of a word; what is no word counts as one that is not known.
+    void append_tokens(View word, std::vector<std::uint32_t> &tokens) const;
+    // The sum of the vectors of tokens, of which there is one at least, and its length, which is above 0.
+    float add_up(const std::uint32_t *tokens, std::size_t count, std::vector<float> &sum) const;
 
     Tokenizer &tokenizer_;
     TokenVectors table_;
-    std::vector<std::u32string> stems_;
-    std::vector<float> targets_; // A row each, of unit length.
-    ByteMap every_, numbers_;    // All words; all their stems, numbered.
+    std::size_t size_;
+    std::vector<float> targets_; // Of each telling word a row of unit length.
+    ByteMap every_, numbers_;    // All words; their stems, numbered.
+    std::vector<Stem> stems_;
     std::vector<Run> pairs_, triples_; // That follow each other, ascending, each once.
     WordMap clues_;
 };
@@ -73,9 +81,9 @@ class Compared {
 
   private:
     struct Word {
-        std::uint64_t has, stands;
-        std::int32_t number;
+        std::int32_t number; // Of its stem.
         bool is_asked;
+        std::size_t tokens; // Where its tokens begin.
     };
     // Of a stretch, beside how near it comes.
     struct Row {
@@ -85,25 +93,30 @@ class Compared {
     };
     struct Form {
         std::uint64_t has, stands;
-        std::int32_t number; // Of the stem of its first word.
+        std::int32_t number; // Of its first word.
         std::uint32_t clues;
+        std::size_t words; // Where its words begin.
     };
 
-    bool stretch(const Text &text, Span span, double *near, Row &row);
+    bool stretch(const Text &text, Span span, Row &row);
+    void settle();
+    void nearest(std::size_t from, std::size_t to, double *near) const;
     bool words_of(const Text &text, std::vector<View> &words);
     std::uint32_t word(View word);
     bool form(View written, std::uint32_t &place);
-    std::uint32_t clues_of(View written) const;
+    std::uint32_t clues_of(View written, View small) const;
     static std::size_t different(const std::vector<std::int32_t> &numbers, const std::vector<AskedTerms::Run> &runs, std::size_t length);
 
     const AskedTerms &asked_;
     ByteMap words_by_text_, forms_by_text_;
     std::vector<Word> words_;
     std::vector<Form> forms_;
+    std::vector<std::uint32_t> tokens_, words_of_forms_;
     std::vector<float> near_words_, near_forms_; // Rows of what is known of each.
+    std::vector<std::uint32_t> read_;            // The forms of a text's stretches, one after the other.
     std::vector<std::int32_t> numbers_;          // Of the stems of a stretch's words, -1 for others.
     std::u32string folded_, paired_, written_;
-    std::vector<View> found_;
+    std::vector<View> found_, own_;
     std::vector<float> sum_;
 };
 

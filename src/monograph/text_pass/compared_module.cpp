@@ -16,7 +16,7 @@ namespace monograph {
 
 namespace {
 
-using Table = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Table = nb::ndarray<const std::uint16_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Rows = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 std::vector<std::u32string> words_of(const nb::list &given) {
