@@ -67,7 +67,8 @@ def test_what_does_not_fit_is_told() -> None:
     tokenizer = compiled_tokenizer()
     assert tokenizer is not None
     table = stored_vectors().view(np.uint16)
-    asked = compiled.AskedTerms(tokenizer, table, ["comet"], ["the", "comet"], {"may": 2})
+    clues = compiled.Clues({"may": 2})
+    asked = compiled.AskedTerms(tokenizer, table, ["comet"], ["the", "comet"], clues)
     rows, whole = np.empty((1, 7)), np.empty((1, 3))
     assert asked.compare(["a comet"], [[(0, 7)]], rows, whole)
     for spans, out, wholes in (
@@ -81,8 +82,10 @@ def test_what_does_not_fit_is_told() -> None:
         with pytest.raises(ValueError, match=r"stretch|rows"):
             asked.compare(["a comet"], spans, out, wholes)
     with pytest.raises(ValueError, match="64"):
-        compiled.AskedTerms(tokenizer, table, [f"w{n}" for n in range(65)], [], {})
-    with pytest.raises(ValueError, match="32"):
-        compiled.AskedTerms(tokenizer, np.ascontiguousarray(table[:, :40]), ["comet"], [], {})
+        compiled.Clues({"z" * 65: 1})
+    with pytest.raises(ValueError, match="64"):
+        compiled.AskedTerms(tokenizer, table, [f"w{n}" for n in range(65)], [], clues)
+    with pytest.raises(ValueError, match="16"):
+        compiled.AskedTerms(tokenizer, np.ascontiguousarray(table[:, :40]), ["comet"], [], clues)
     with pytest.raises(ValueError, match="row"):
-        compiled.AskedTerms(tokenizer, np.ascontiguousarray(table[:9]), ["comet"], [], {})
+        compiled.AskedTerms(tokenizer, np.ascontiguousarray(table[:9]), ["comet"], [], clues)

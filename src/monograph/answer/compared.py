@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from itertools import chain, pairwise
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -17,12 +18,15 @@ from monograph.store.terms import words_of
 from monograph.text_pass import compiled
 from monograph.values import Float32
 
+if TYPE_CHECKING:
+    from monograph.text_pass._text_pass import Clues as CompiledClues
+
 Spans: TypeAlias = Sequence[tuple[int, int]]
 
 TOLD, TOLD_OF_TEXT = 5, 1
 """Numbers of a row beside two for each word of the question."""
 
-_LANES = 32
+_LANES = 16
 _AT_ONCE = 1_024
 """Words whose products are made at once: 4 MB for a question of 64 words."""
 
@@ -44,6 +48,11 @@ _YEAR = re.compile(r"1[0-9]\d\d|20\d\d|\d+s")
 _DIGIT = re.compile(r"\d")
 
 
+@cache
+def _compiled_clues() -> CompiledClues:
+    return compiled.Clues(_CLUES)
+
+
 class Terms:
     """The words of a question, as texts are held against them. Safe to use from several threads.
 
@@ -61,7 +70,7 @@ class Terms:
         self._compiled = None
         if compiled is not None and fast is not None:
             self._compiled = compiled.AskedTerms(
-                fast, stored_vectors().view(np.uint16), list(words), list(every), _CLUES
+                fast, stored_vectors().view(np.uint16), list(words), list(every), _compiled_clues()
             )
 
     def compare(self, texts: Sequence[str], stretches: Sequence[Spans]) -> tuple[Float64, Float64]:

@@ -14,7 +14,7 @@ from monograph.answer.overlap import Passage
 from monograph.answer.overviews import Overview
 from monograph.answer.pieces import Piece, cite, gather, heading
 from monograph.answer.query_terms import QueryTerms
-from monograph.answer.reduce import CUT_MEND, RANK, kept, runs
+from monograph.answer.reduce import CUT_MEND, RANK, kept, least_value, runs
 from monograph.answer.sentence_scores import score_sentences
 from monograph.answer.units import units as split
 from monograph.derive.sentences import spans_of_texts
@@ -147,7 +147,7 @@ def _units(asked: QueryTerms, pieces: Sequence[Piece], cut: float) -> list[_Unit
     """The sentences that are worth their tokens, the best first."""
     places = [(number, part) for number, piece in enumerate(pieces) for part in range(len(piece.parts))]
     passages = [Passage(pieces[number].parts[part].text, pieces[number].hit.title) for number, part in places]
-    units = []
+    units, least = [], least_value(cut)
     for (number, part), passage, scores in zip(places, passages, score_sentences(asked, passages), strict=True):
         hit = pieces[number].hit
         prior = RANK * math.log1p(hit.rank)
@@ -155,15 +155,15 @@ def _units(asked: QueryTerms, pieces: Sequence[Piece], cut: float) -> list[_Unit
             best = float(scores.values.max(initial=-np.inf))
             units.append(_Unit(number, part, 0, len(passage.text), passage.text, best - prior))
             continue
-        chosen = kept(scores, len(passage.text), cut)
+        chosen = kept(scores, len(passage.text), least)
         units += [
             _Unit(number, part, start, end, passage.text[start:end], value - prior)
             for (start, end), value, keep in zip(scores.spans, scores.values.tolist(), chosen.tolist(), strict=True)
             if keep
         ]
     units.sort(key=lambda unit: (-unit.value, unit.piece, unit.part, unit.start))
-    least = units[0].value - FAR if units and cut > 0 else -np.inf
-    return [unit for unit in units if unit.value >= least]
+    far = units[0].value - FAR if units and cut > 0 else -np.inf
+    return [unit for unit in units if unit.value >= far]
 
 
 def _different(units: Sequence[_Unit], pieces: Sequence[Piece]) -> list[_Unit]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from monograph.answer.query_terms import QueryTerms
@@ -13,6 +14,7 @@ from monograph.values import Hit, Mention
 RELATIONS = 3
 CANDIDATES = 6
 _LOOKED_AT = 10
+_WORD = re.compile(r"\w+")
 
 
 def relations(hits: Sequence[Hit]) -> tuple[str, ...]:
@@ -39,10 +41,17 @@ def of_kind(connection: Connection, asked: QueryTerms, hits: Sequence[Hit]) -> d
         found[at]: [
             one
             for one in readable.mentions(connection, at, value, hits[found[at]].chunk.text, asked.kinds)
-            if not every.issuperset(words_of(one.name))
+            if not _is_said(one.name, every)
         ]
         for at, value in graphs.extraction_values(connection, found).items()
     }
+
+
+def _is_said(name: str, words: frozenset[str]) -> bool:
+    """Whether all of a name is among some words."""
+    if name.isascii() and (first := _WORD.search(name)) and first[0].lower() not in words:
+        return False
+    return words.issuperset(words_of(name))
 
 
 def candidates(named: Mapping[int, Sequence[Mention]], hits: Sequence[Hit]) -> tuple[str, ...]:
@@ -50,7 +59,7 @@ def candidates(named: Mapping[int, Sequence[Mention]], hits: Sequence[Hit]) -> t
     weights: dict[str, float] = {}
     for place, mentions in named.items():
         hit = hits[place]
-        for name in {" ".join(one.name.split()) for one in mentions if may_answer(one, hit.text)}:
+        for name in {" ".join(name.split()) for name in {one.name for one in mentions if may_answer(one, hit.text)}}:
             weights[name] = weights.get(name, 0.0) + 1.0 / (1.0 + hit.rank)
     return tuple(sorted(weights, key=lambda name: (-weights[name], name)))[:CANDIDATES]
 

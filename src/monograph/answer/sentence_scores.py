@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 
 from monograph.answer.compared import TOLD, Spans
-from monograph.answer.overlap import QUESTIONS, Comparison, Passage, Places, comparison
+from monograph.answer.overlap import QUESTIONS, Comparison, Held, Passage, Places, comparison
 from monograph.answer.query_terms import QueryTerms
 from monograph.graph.evidence import Float64, Model
 
@@ -99,31 +99,51 @@ def score_sentences(asked: QueryTerms, passages: Sequence[Passage]) -> list[Sent
     return scores
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Read:
+    """What was read of a passage; ``columns`` are what the model reads of its sentences."""
+
+    title: Held
+    text: Held
+    columns: Float64
+
+
 def sentence_features(held: Comparison, passages: Sequence[Passage]) -> SentenceFeatures:
-    """What is read of the sentences of passages; of the same ones not twice for one question."""
-    known, key = _known(held), tuple(passages)
-    found = known.get(key)
-    if found is None:
-        found = known[key] = _read(held, key)
-    return found
+    """What is read of the sentences of passages; of none twice for one question."""
+    known = _known(held)
+    missing = [one for one in dict.fromkeys(passages) if one not in known]
+    known.update(zip(missing, _read(held, missing), strict=True))
+    some, size = [known[one] for one in passages], len(held.asked.words)
+    near, has, told, titles, at = _in_order([(one.title, one.text) for one in some], size)
+    columns = np.concatenate([np.zeros((0, READ)), *(one.columns for one in some)])
+    odds = columns @ np.array(SENTENCE.weights) + SENTENCE.bias
+    return SentenceFeatures([one.text.spans for one in some], at, near, has, told, titles, columns, odds)
 
 
 @lru_cache(maxsize=QUESTIONS)
-def _known(held: Comparison) -> dict[tuple[Passage, ...], SentenceFeatures]:
+def _known(held: Comparison) -> dict[Passage, _Read]:
     """What was read for a question."""
     return {}
 
 
-def _read(held: Comparison, passages: Sequence[Passage]) -> SentenceFeatures:
-    some, size = held.passages(passages), len(held.asked.words)
+def _read(held: Comparison, passages: Sequence[Passage]) -> list[_Read]:
+    some = held.passages(passages)
+    near, has, told, titles, at = _in_order(some, len(held.asked.words))
+    columns = _columns(held.asked, (near, has, told), at, titles) if len(near) else np.zeros((0, READ))
+    made, end = [], 0
+    for title, text in some:
+        own = slice(end, end := end + len(text.rows))
+        made.append(_Read(title, text, columns[own]))
+    return made
+
+
+def _in_order(some: Sequence[tuple[Held, Held]], size: int) -> tuple[Float64, Float64, Float64, Float64, Places]:
+    """All sentences of some passages: how near, which words, what else, titles, and where they stand."""
     rows = np.concatenate([np.zeros((0, 2 * size + TOLD)), *(text.rows for _, text in some)])
     there = [(title, text) for title, text in some if len(text.rows)]
     titles = np.array([title.whole[size : 2 * size] for title, _ in there]).reshape(len(there), size)
     at = Places(np.array([len(text.rows) for _, text in there], dtype=np.int64))
-    near, has, told = rows[:, :size], rows[:, size : 2 * size], rows[:, 2 * size :]
-    columns = _columns(held.asked, (near, has, told), at, titles) if len(rows) else np.zeros((0, READ))
-    odds = columns @ np.array(SENTENCE.weights) + SENTENCE.bias
-    return SentenceFeatures([text.spans for _, text in some], at, near, has, told, titles, columns, odds)
+    return rows[:, :size], rows[:, size : 2 * size], rows[:, 2 * size :], titles, at
 
 
 def _columns(asked: QueryTerms, read: tuple[Float64, Float64, Float64], places: Places, titles: Float64) -> Float64:

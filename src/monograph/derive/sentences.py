@@ -7,7 +7,6 @@ prose: headings, lists, chats, tables, code.
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
@@ -48,15 +47,13 @@ def spans_of_texts(texts: Sequence[str], longest: int = LONGEST_CHARACTERS) -> l
     joined = PARAGRAPH.join(texts)
     if len(joined) > BLOCK_CHARACTERS or any(text != text.strip() or not text for text in texts):
         return [sentence_spans(text, longest) for text in texts]
-    waiting = deque(spans_of_block(joined, 0, len(joined), longest))
-    told, start = [], 0
+    spans = spans_of_block(joined, 0, len(joined), longest)
+    told, start, at = [], 0, 0
     for text in texts:
-        end = start + len(text)
-        own = []
-        while waiting and waiting[0][0] < end:
-            first, last = waiting.popleft()
-            own.append((first - start, last - start))
-        told.append(own)
+        end, first = start + len(text), at
+        while at < len(spans) and spans[at][0] < end:
+            at += 1
+        told.append([(one - start, other - start) for one, other in spans[first:at]])
         start = end + len(PARAGRAPH)
     return told
 

@@ -94,6 +94,9 @@ class AskedWords:
         self, text: str, title_key: str, keys: list[str], where: Sequence[Sequence[int]], starts: Sequence[int]
     ) -> list[tuple[int, float]] | None: ...
 
+class Clues:
+    def __init__(self, words: Mapping[str, int]) -> None: ...
+
 class AskedTerms:
     def __init__(
         self,
@@ -101,7 +104,7 @@ class AskedTerms:
         table: npt.NDArray[np.uint16],
         words: list[str],
         every: list[str],
-        clues: Mapping[str, int],
+        clues: Clues,
     ) -> None: ...
     def compare(
         self,

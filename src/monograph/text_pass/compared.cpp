@@ -46,10 +46,11 @@ bool is_year(View word) {
 
 } // namespace
 
-AskedTerms::AskedTerms(Tokenizer &tokenizer, TokenVectors table, std::vector<std::u32string> words, const std::vector<std::u32string> &every, WordMap clues)
-    : tokenizer_(tokenizer), table_(table), size_(words.size()), clues_(std::move(clues)) {
+AskedTerms::AskedTerms(Tokenizer &tokenizer, TokenVectors table, const std::vector<std::u32string> &words, const std::vector<std::u32string> &every,
+                       const Clues &clues)
+    : tokenizer_(tokenizer), table_(table), size_(words.size()), clues_(clues) {
     if (words.size() > MOST) throw std::invalid_argument("a question has 64 telling words at most");
-    if (table.rows == 0 || table.dimension == 0 || table.dimension % LANES) throw std::invalid_argument("token vectors have a multiple of 32 dimensions");
+    if (table.rows == 0 || table.dimension == 0 || table.dimension % LANES) throw std::invalid_argument("token vectors have a multiple of 16 dimensions");
     std::vector<float> sum(table.dimension);
     std::vector<std::uint32_t> tokens;
     std::size_t place = 0;
@@ -295,7 +296,7 @@ std::uint32_t Compared::clues_of(View written, View small) const {
         for (const char32_t code : written) lower += static_cast<char32_t>(unicode.lower(code));
         small = lower;
     }
-    const auto *told = asked_.clues_.find(small);
+    const auto *told = asked_.clues_.words.find(small);
     std::uint32_t clues = told ? told->first : 0;
     if (unicode.is(written.front(), UPPER)) clues |= CAPITAL;
     if (std::any_of(written.begin(), written.end(), [&](char32_t code) { return unicode.is(code, DECIMAL); })) clues |= is_year(small) ? AMOUNT | DATE : AMOUNT;

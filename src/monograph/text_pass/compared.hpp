@@ -20,6 +20,11 @@ namespace monograph {
 // What a word may tell by how it is written.
 enum Clue : std::uint32_t { CAPITAL = 1, DATE = 2, AMOUNT = 4, POINTER = 8 };
 
+// Words in small letters, and what they tell.
+struct Clues {
+    WordMap words;
+};
+
 // Rows of a table of token vectors, numbers of 16 bits, which someone holds.
 struct TokenVectors {
     const std::uint16_t *data;
@@ -27,15 +32,16 @@ struct TokenVectors {
 };
 
 // Products are added up in so many lanes: a dimension is a multiple of it.
-inline constexpr std::size_t LANES = 32;
+inline constexpr std::size_t LANES = 16;
 
 // The words of a question, as texts are held against them.
 class AskedTerms {
   public:
     static constexpr std::size_t MOST = 64;
 
-    // ``words`` are its telling words, ``every`` all of them in order; ``clues`` are words in small letters, and what they tell.
-    AskedTerms(Tokenizer &tokenizer, TokenVectors table, std::vector<std::u32string> words, const std::vector<std::u32string> &every, WordMap clues);
+    // ``words`` are its telling words, ``every`` all of them in order. What else is given is to outlive it.
+    AskedTerms(Tokenizer &tokenizer, TokenVectors table, const std::vector<std::u32string> &words, const std::vector<std::u32string> &every,
+               const Clues &clues);
 
     std::size_t size() const { return size_; }
 
@@ -58,10 +64,10 @@ class AskedTerms {
     TokenVectors table_;
     std::size_t size_;
     std::vector<float> targets_; // Of each telling word a row of unit length.
-    ByteMap every_, numbers_;    // All words; their stems, numbered.
+    ByteMap every_{64}, numbers_{64}; // All words; their stems, numbered.
     std::vector<Stem> stems_;
     std::vector<Run> pairs_, triples_; // That follow each other, ascending, each once.
-    WordMap clues_;
+    const Clues &clues_;
 };
 
 // What stretches of texts have to do with a question; each different word is looked at once.

@@ -26,16 +26,20 @@ std::vector<std::u32string> words_of(const nb::list &given) {
     return words;
 }
 
-void make_asked(AskedTerms *place, Tokenizer &tokenizer, const Table &table, const nb::list &words, const nb::list &every, const nb::dict &clues) {
-    WordMap told;
+void make_clues(Clues *place, const nb::dict &words) {
+    Clues clues;
     std::string written;
-    for (const auto [word, clue] : clues) {
+    for (const auto [word, clue] : words) {
         if (!PyUnicode_Check(word.ptr())) throw nb::type_error("a word is a str");
         const Text text(word.ptr());
         if (!to_utf8(text, 0, text.size(), written)) throw std::invalid_argument("a word holds half of a pair");
-        told.put(written, nb::cast<std::uint32_t>(clue), 0);
+        clues.words.put(written, nb::cast<std::uint32_t>(clue), 0);
     }
-    new (place) AskedTerms(tokenizer, {table.data(), table.shape(0), table.shape(1)}, words_of(words), words_of(every), std::move(told));
+    new (place) Clues(std::move(clues));
+}
+
+void make_asked(AskedTerms *place, Tokenizer &tokenizer, const Table &table, const nb::list &words, const nb::list &every, const Clues &clues) {
+    new (place) AskedTerms(tokenizer, {table.data(), table.shape(0), table.shape(1)}, words_of(words), words_of(every), clues);
 }
 
 // Whether all texts could be gone over; where one is left to the twin, what was filled counts for nothing.
@@ -64,9 +68,10 @@ bool compare(const AskedTerms &asked, const nb::list &given, const std::vector<s
 } // namespace
 
 void bind_compared(nb::module_ &module) {
+    nb::class_<Clues>(module, "Clues", "What words in small letters tell by themselves.").def("__init__", &make_clues, nb::arg("words"));
     nb::class_<AskedTerms>(module, "AskedTerms", "The words of a question, as texts are held against them.")
         .def("__init__", &make_asked, nb::arg("tokenizer"), nb::arg("table").noconvert(), nb::arg("words"), nb::arg("every"), nb::arg("clues"),
-             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 6>())
         .def("compare", &compare, nb::arg("texts"), nb::arg("stretches"), nb::arg("out").noconvert(), nb::arg("wholes").noconvert(),
              "Fill a row for each stretch, and for each text; whether none of them is left to the twin.");
 }
