@@ -15,7 +15,10 @@ namespace {
 constexpr std::size_t AT_ONCE = 8192; // Token vectors that are summed: as monograph.derive.embed.static does it.
 constexpr std::size_t AHEAD = 3;      // Words whose vectors are fetched while others are summed.
 
-std::string_view bytes_of(View text) { return {reinterpret_cast<const char *>(text.data()), sizeof(char32_t) * text.size()}; }
+// Of the word that is none there may be no place in memory.
+std::string_view bytes_of(View text) {
+    return text.empty() ? std::string_view("") : std::string_view(reinterpret_cast<const char *>(text.data()), sizeof(char32_t) * text.size());
+}
 
 bool in_form(char32_t code) { return Unicode::tables().is(code, WORD) || (code >= 0x300 && code <= 0x36F); }
 
