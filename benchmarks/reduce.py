@@ -24,8 +24,7 @@ import reduce_report
 from graph_files import dataset, fresh, questions
 from machine import SHARED, console, run_sections
 from monograph import Monograph
-from monograph.answer import reading
-from monograph.answer.overlap import Words, comparison
+from monograph.answer.compared import Terms
 from monograph.answer.pack import Packing, pack
 from monograph.answer.query_terms import QueryTerms, take_apart
 from monograph.answer.reduce import reduce
@@ -144,9 +143,9 @@ def prototype(embedder: Embedder, least: float) -> Cut:
 def _by_prototype(asked: QueryTerms, vector: Any, embedder: Embedder, hit: Hit, least: float) -> ReducedHit:
     spans = sentence_spans(hit.text)
     texts = [hit.text[start:end] for start, end in spans]
-    held = comparison(asked)
-    words = Words(held, reading.read(held.forms, hit.text, spans))
-    raw = embedder.embed(texts) @ vector + 2 * (words.over_sentences(words.has) @ asked.weights)
+    rows, _ = Terms(asked.words, asked.every).compare([hit.text], [spans])
+    size = len(asked.words)
+    raw = embedder.embed(texts) @ vector + 2 * (rows[:, size : 2 * size] @ asked.weights)
     scores = raw + 0.25 * (np.append(raw[1:], 0.0) + np.insert(raw[:-1], 0, 0.0))
     keep = scores >= scores.max() - least
     kept = [

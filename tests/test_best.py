@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from monograph import Document, Monograph, count_tokens
 from monograph.answer.abstain import LEAST
+from monograph.answer.compared import runs_of
 from monograph.answer.excerpt import excerpt
-from monograph.answer.overlap import runs_of_words
 from monograph.answer.query_terms import weighed
 from monograph.errors import InputError
 from monograph.graph.names import stem
@@ -180,4 +180,4 @@ def test_a_heading_is_no_part_of_the_sentence() -> None:
 def test_runs_of_words(words: list[str], length: int) -> None:
     stems = [stem(one.lower()) for one in words]
     expected = {tuple(stems[at : at + length]) for at in range(len(stems) - length + 1)}
-    assert runs_of_words(" ".join(words), length) == expected
+    assert runs_of([one.lower() for one in words], length) == expected

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-from concurrent.futures import ThreadPoolExecutor
+import re
+from itertools import pairwise
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monograph.answer import forms, reading
-from monograph.answer.forms import Forms
-from monograph.answer.overlap import Comparison, nearness, runs_of_words
+from monograph.answer.compared import TOLD, TOLD_OF_TEXT, Terms, runs_of
+from monograph.answer.overlap import Comparison, Passage, nearness
 from monograph.answer.query_terms import weighed
-from monograph.answer.reading import _FOLDED_ALONE, _WORD
-from monograph.answer.units import units
-from monograph.derive.embed.words import WordVectors
+from monograph.answer.units import units, units_of_texts
+from monograph.derive.embed.static import StaticEmbedder, stored_vectors
+from monograph.derive.sentences import sentence_spans, spans_of_texts
 from monograph.graph.names import stem
 from monograph.store.terms import words_of
 
@@ -39,72 +37,94 @@ TEXTS = st.lists(PIECES, max_size=5).map(" ".join) | st.text(max_size=200)
 QUESTIONS = st.sampled_from(["Who found the comet?", "", "the of and", "彗星是谁发现的？", "Café cafe cafés?"]) | TEXTS
 
 
-def test_what_is_folded_alone_is_one_word_alone_and_among_others() -> None:
-    simple = [chr(code) for code in range(sys.maxunicode + 1) if _FOLDED_ALONE.fullmatch(chr(code))]
-    assert len(simple) > 400
-    for sign in simple:
-        assert len(words_of(sign)) == len(_WORD.findall(sign)), hex(ord(sign))
-    everything = " ".join(simple) + "".join(simple) + "".join(reversed(simple))
-    assert words_of(everything) == [word for one in _WORD.findall(everything) for word in words_of(one)]
+TITLED = st.lists(st.builds(Passage, TEXTS, st.sampled_from(["", "The comet", "Café"])), min_size=1, max_size=4)
+_FORM = re.compile(r"[\w\u0300-\u036f]+")
 
 
-@given(st.lists(TEXTS, min_size=1, max_size=4))
-def test_stretches_are_read_as_their_words_are(texts: list[str]) -> None:
-    table = Forms()
-    for text in texts:
-        spans = units(text)
-        parts = reading.read(table, text, spans)
-        for read, stretches in (
-            (parts, [text[start:end] for start, end in spans]),
-            (reading.as_one(table, text, spans, parts), [text]),
-        ):
-            written = [word for one in stretches for word in ("", *_WORD.findall(one))]
-            folded = [word for one in stretches for word in ("", *words_of(one))]
-            assert read.forms.tolist() == table.numbers(written)
-            assert read.words.tolist() == table.numbers_of_words(folded)
-            assert read.counts.tolist() == [1 + len(_WORD.findall(one)) for one in stretches]
-            assert read.word_counts.tolist() == [1 + len(words_of(one)) for one in stretches]
+def cosines(words: list[str], others: tuple[str, ...]) -> np.ndarray:
+    """By the static embedder; a word without tokens counts as the token of what is not known."""
+    unknown = stored_vectors()[0].astype(np.float32)
+    vectors = StaticEmbedder().embed([*words, *others])
+    vectors[[place for place, word in enumerate(words) if not word]] = unknown / np.linalg.norm(unknown)
+    return vectors[: len(words)] @ vectors[len(words) :].T
 
 
 @settings(max_examples=60, deadline=None)
-@given(QUESTIONS, st.lists(st.tuples(st.sampled_from(["", "The comet", "Café"]), TEXTS), min_size=1, max_size=4))
-def test_nearness_is_that_of_the_nearest_word(question: str, titled: list[tuple[str, str]]) -> None:
+@given(QUESTIONS, TITLED)
+def test_nearness_is_that_of_the_nearest_word(question: str, passages: list[Passage]) -> None:
     asked = weighed(question, {}, 9)
-    found = nearness(asked, titled)
-    assert found.shape == (len(titled), len(asked.words))
+    found = nearness(asked, passages)
+    assert found.shape == (len(passages), len(asked.words))
     last = {one: place for place, one in enumerate(asked.stems)}
-    for row, (title, text) in zip(found, titled, strict=True):
-        words = ["", *(word for one in _WORD.findall(f"{title}\n{text}") for word in words_of(one) or [""])]
+    for row, one in zip(found, passages, strict=True):
+        words = ["", *(word for form in _FORM.findall(f"{one.title}\n{one.text}") for word in words_of(form) or [""])]
         stems = set(map(stem, words))
-        cosines = WordVectors().cosines(words, asked.words).max(axis=0)
+        nearest = cosines(words, asked.words).max(axis=0)
         stands = [one in stems and last[one] == place for place, one in enumerate(asked.stems)]
-        np.testing.assert_allclose(row, np.where(stands, 1.0, np.maximum(cosines, 0.0)), atol=1e-6)
+        np.testing.assert_allclose(row, np.where(stands, 1.0, np.maximum(nearest, 0.0)), atol=1e-6)
 
 
-@given(QUESTIONS, st.lists(TEXTS, min_size=1, max_size=4), st.integers(1, 3))
-def test_runs_that_are_shared(question: str, texts: list[str], length: int) -> None:
-    held = Comparison(weighed(question, {}, 9))
-    read = reading.joined([held.text(text) for text in texts])
-    runs = runs_of_words(question, length)
-    assert held.shared_runs(read, length).tolist() == [len(runs & runs_of_words(text, length)) for text in texts]
+@settings(max_examples=60, deadline=None)
+@given(QUESTIONS, TITLED)
+def test_what_was_read_before_changes_nothing(question: str, passages: list[Passage]) -> None:
+    together = Comparison(weighed(question, {}, 9)).passages(passages)
+    one_by_one = Comparison(weighed(question, {}, 9))
+    for passage, both in zip(passages, together, strict=True):
+        for held, alone in zip(both, one_by_one.passages([passage])[0], strict=True):
+            assert held.spans == alone.spans
+            np.testing.assert_array_equal(held.rows, alone.rows)
+            np.testing.assert_array_equal(held.whole, alone.whole)
 
 
-def test_a_table_starts_afresh_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("monograph.answer.forms.REMEMBERED", 20)
-    asked, later = (weighed("Who found the comet?", {}, 9) for _ in range(2))
-    texts = [("", "The comets were found by Ines."), ("Comet", " ".join(f"word{n}" for n in range(40)))]
-    first, table = nearness(asked, texts), forms.forms()
-    assert len(table) <= 20
-    np.testing.assert_array_equal(nearness(asked, texts), first)
-    np.testing.assert_allclose(nearness(later, texts), first, atol=1e-6)
+@settings(deadline=None)
+@given(QUESTIONS, st.lists(TEXTS, min_size=1, max_size=4))
+def test_runs_that_are_shared(question: str, texts: list[str]) -> None:
+    asked = weighed(question, {}, 9)
+    spans = [units(text) for text in texts]
+    rows, wholes = Terms(asked.words, asked.every).compare(texts, spans)
+    assert rows.shape == (sum(map(len, spans)), 2 * len(asked.words) + TOLD)
+    assert wholes.shape == (len(texts), 2 * len(asked.words) + TOLD_OF_TEXT)
+    pieces = [text[start:end] for text, some in zip(texts, spans, strict=True) for start, end in some]
+    pairs, triples = runs_of(asked.every, 2), runs_of(asked.every, 3)
+    assert rows[:, -1].tolist() == [len(pairs & runs_of(words_of(one), 2)) for one in pieces]
+    assert wholes[:, -1].tolist() == [len(triples & runs_of(words_of(one), 3)) for one in texts]
 
 
-def test_threads_share_a_table() -> None:
-    table = Forms()
-    texts = [" ".join(f"Word{(n * step) % 3_000}" for n in range(1_500)) for step in range(1, 9)]
-    with ThreadPoolExecutor(8) as threads:
-        found = list(threads.map(lambda text: reading.read(table, text, [(0, len(text))]), texts))
-    assert len(table) == 1 + len({word for text in texts for word in text.split()})
-    for text, read in zip(texts, found, strict=True):
-        assert read.forms.tolist() == table.numbers(["", *text.split()])
-        assert read.words.tolist() == table.numbers_of_words(["", *text.lower().split()])
+def told(text: str, question: str = "Who found the comet?") -> list[float]:
+    asked = weighed(question, {}, 9)
+    rows, _ = Terms(asked.words, asked.every).compare([text], [[(0, len(text))]])
+    return [round(float(one), 3) for one in rows[0, 2 * len(asked.words) :]]
+
+
+def test_what_else_words_tell() -> None:
+    names, time, amount, points, pairs = 0.333, 1.0, 1.0, 1.0, 1.0
+    assert told("Nothing at all.") == [0, 0, 0, 0, 0]
+    assert told("It was Ines.") == [names, 0, 0, points, 0]
+    assert told("Ines found it, Tobias Renk and Mara Vogl and the Comet too.")[0] == 1.0
+    assert told("The Comet, whom Found?") == [0, 0, 0, 0, pairs]
+    assert told("They found the comet.") == [0, 0, 0, points, 2 * pairs]
+    for year in ("1963", "2010", "1960s", "80s", "May", "Februar", "yesterday", "century", "\u0661\u0669s"):
+        assert told(f"so {year.lower()}")[1] == time, year
+    assert told("in 963 or 3010 or 19630")[1:3] == [0, amount]
+    for number in ("7", "B52", "twelve", "Half", "thousands", "²5", "\u0967"):
+        assert told(f"so {number.lower()}")[2] == amount, number
+    assert told("so ² Ⅷ many")[1:] == [0, 0, 0, 0]
+
+
+@settings(deadline=None)
+@given(st.lists(TEXTS, max_size=6))
+def test_sentences_of_several_texts_are_those_of_each(texts: list[str]) -> None:
+    assert spans_of_texts(texts) == list(map(sentence_spans, texts))
+    assert spans_of_texts([text.strip() for text in texts]) == [sentence_spans(text.strip()) for text in texts]
+    assert units_of_texts(texts) == list(map(units, texts))
+
+
+def test_stretches_that_touch_are_one_word() -> None:
+    asked = weighed("Who found the comet?", {}, 9)
+    text = "A com" + "et was found."
+    for cut in ([(0, 5), (5, len(text))], [(0, len(text))]):
+        assert all(one[1] <= other[0] for one, other in pairwise(cut))
+        rows, wholes = Terms(asked.words, asked.every).compare([text], [cut])
+        place = asked.words.index("comet")
+        assert wholes[0, place] == 1.0
+        assert (rows[:, place].max() == 1.0) == (len(cut) == 1)

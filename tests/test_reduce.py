@@ -12,14 +12,12 @@ from hypothesis import strategies as st
 
 from embedders import HashEmbedder
 from monograph import Chunk, Document, Hit, Monograph
+from monograph.answer.overlap import Passage as Judged
 from monograph.answer.query_terms import telling_words, weighed
 from monograph.answer.reduce import _CUTS, least_value, reduce
-from monograph.answer.sentence_scores import Passage as Judged
 from monograph.answer.sentence_scores import score_sentences
 from monograph.answer.units import units
 from monograph.answer.windows import PAPER, Windows, reduce_to_windows
-from monograph.derive.embed.static import StaticEmbedder
-from monograph.derive.embed.words import WordVectors
 from monograph.derive.sentences import sentence_spans
 from monograph.errors import InputError
 from monograph.values import Summary
@@ -228,25 +226,6 @@ def test_telling_words() -> None:
 )
 def test_the_kind_of_the_answer(question: str, kind: str) -> None:
     assert weighed(question, {}, 9).kind == kind
-
-
-def test_word_vectors_are_those_of_the_static_embedder() -> None:
-    words = ["comet", "comets", "fish", "Rechtsschutzversicherung", "彗星", ""]
-    vectors = StaticEmbedder().embed(words)
-    found = WordVectors().cosines(words, words[:3])
-    np.testing.assert_allclose(found[:5], (vectors @ vectors[:3].T)[:5], atol=1e-5)
-    assert WordVectors().cosines([], words).shape == (0, 6)
-    assert WordVectors().cosines(words, []).shape == (6, 0)
-
-
-def test_word_vectors_start_afresh_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("monograph.derive.embed.words.REMEMBERED", 10)
-    vectors = WordVectors()
-    words = [f"word{n}" for n in range(8)]
-    first = vectors.cosines(words, ["word3"])
-    vectors.cosines([f"other{n}" for n in range(8)], ["word3"])
-    assert len(vectors._known) <= 10
-    np.testing.assert_allclose(vectors.cosines(words, ["word3"]), first, atol=1e-6)
 
 
 def brute_force_windows(embedder: HashEmbedder, question: str, text: str, windows: Windows) -> tuple[int, int, float]:

@@ -16,9 +16,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from monograph.answer.overlap import comparison, nearness
+from monograph.answer.overlap import Passage, comparison, nearness
 from monograph.answer.query_terms import QueryTerms, telling_words
-from monograph.answer.reading import joined
 from monograph.errors import InputError
 from monograph.graph.evidence import Float64, Model
 from monograph.graph.names import stem
@@ -42,7 +41,6 @@ LOOKED_AT = 10
 LED = 0.75
 """What it counts for that two passages have the words where the graph led to one of them."""
 
-RUN = 3
 MOST_RUNS = 3
 
 _FLOOR = 0.02
@@ -70,13 +68,12 @@ def confidence(asked: QueryTerms, hits: Sequence[Hit]) -> float:
 
 def read(asked: QueryTerms, hits: Sequence[Hit]) -> Float64:
     """What the model reads of a question and the hits that are looked at: float64 (2,)."""
-    held = comparison(asked)
-    most = int(held.shared_runs(joined([held.text(hit.text) for hit in hits]), RUN).max())
-    return np.array([_coverage(asked, hits), min(most, MOST_RUNS) / MOST_RUNS])
+    passages = [Passage(hit.text, hit.title) for hit in hits]
+    most = max(text.whole[-1] for _, text in comparison(asked).passages(passages))
+    return np.array([_coverage(asked, hits, nearness(asked, passages)), min(most, MOST_RUNS) / MOST_RUNS])
 
 
-def _coverage(asked: QueryTerms, looked_at: Sequence[Hit]) -> float:
-    near = nearness(asked, [(hit.title, hit.text) for hit in looked_at])
+def _coverage(asked: QueryTerms, looked_at: Sequence[Hit], near: Float64) -> float:
     if _YES_OR_NO.match(asked.text):
         return _covered(asked, _with(near, range(len(near))))
     led = [place for place, hit in enumerate(looked_at) if _is_led(hit)]

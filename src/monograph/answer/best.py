@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from monograph.answer.compared import runs_of
 from monograph.answer.excerpt import Counter, excerpt
-from monograph.answer.overlap import Places, comparison, runs_of_words
+from monograph.answer.overlap import Passage, comparison
 from monograph.answer.preamble import may_answer
 from monograph.answer.query_terms import QueryTerms
-from monograph.answer.reading import joined
-from monograph.answer.sentence_scores import SENTENCE, Passage, sentence_features
+from monograph.answer.sentence_scores import sentence_features
 from monograph.graph.evidence import Float64, Model
 from monograph.graph.names import stem
 from monograph.store.terms import words_of
@@ -38,7 +38,6 @@ HOLDS = Model(-1.09, (0.68,))
 """That the best sentence holds the answer, if any does: the log-odds of its share in the softmax."""
 
 _WORD = re.compile(r"\w+")
-_PAIR = 2
 _NARROW = frozenset(("person", "place", "date", "quantity"))
 
 
@@ -60,7 +59,7 @@ def best_sentence(
     if not looked_at or not asked.words:
         return None
     read = sentence_features(comparison(asked), [Passage(hits[place].text, hits[place].title) for place in looked_at])
-    places = [(place, *span) for place, one in zip(looked_at, read, strict=True) for span in one.spans]
+    places = [(place, *span) for place, some in zip(looked_at, read.spans, strict=True) for span in some]
     scores = features(asked, [hits[place] for place in looked_at], _names(places, named)) @ RANKED
     best = int(np.argmax(scores))
     shares = np.exp(scores - scores[best])
@@ -83,19 +82,17 @@ def features(asked: QueryTerms, hits: Sequence[Hit], names: Sequence[bool]) -> F
 
     ``names`` says of each sentence whether something of the kind that is asked for stands in it.
     """
-    held = comparison(asked)
-    read = sentence_features(held, [Passage(hit.text, hit.title) for hit in hits])
-    at = Places(np.array([len(one.spans) for one in read]))
-    has, near = np.concatenate([one.has for one in read]), np.concatenate([one.near for one in read])
-    title = held.stand_in([hit.title for hit in hits]).astype(np.float64)[at.of]
+    read = sentence_features(comparison(asked), [Passage(hit.text, hit.title) for hit in hits])
+    at, near, has = read.at, read.near, read.has
+    title = read.titles[at.of]
     here = np.maximum(has, title)
     most = max(hit.relevance for hit in hits) or 1.0
     weights = asked.weights
     columns = [
-        np.concatenate([one.features for one in read]) @ np.array(SENTENCE.weights) + SENTENCE.bias,
+        read.odds,
         np.maximum(at.most(near), title) @ weights,
         np.array([hit.relevance / most for hit in hits])[at.of],
-        held.shared_runs(joined([one.words for one in read]), _PAIR) / max(1, len(runs_of_words(asked.text, _PAIR))),
+        read.told[:, -1] / max(1, len(runs_of(asked.every, 2))),
         np.array(names),
         np.maximum(near, title) @ weights,
         (np.maximum(here, at.before(has)) - here) @ weights,
@@ -128,6 +125,8 @@ def _within(asked: QueryTerms, hit: Hit, sentence: tuple[int, int], inside: Sequ
     """What of some mentions in a sentence stands nearest to the question's words in it."""
     if asked.kind not in _NARROW or not inside:
         return None
+    if len(inside) == 1:
+        return _span(hit, inside[0].start, inside[0].end)
     start, end = sentence
     stems = set(asked.stems)
     said = [

@@ -42,6 +42,8 @@ def excerpt(
     words = [found.span() for found in _WORD.finditer(text)]
     if not words:
         return 0, 0
+    if _BLANK_LINE.search(text) is None and count([text[words[0][0] : words[-1][1]]])[0] <= budget:
+        return words[0][0], words[-1][1]
     value = _values(asked, text, words, wanted)
     opens = [0, *(at for at, (one, two) in enumerate(pairwise(words), 1) if _BLANK_LINE.search(text, one[1], two[0]))]
     paragraphs = list(pairwise([*opens, len(words)]))

@@ -96,7 +96,8 @@ def _above(connection: Connection, hits: Sequence[Hit]) -> list[int]:
     looked_at = hits[:LOOKED_AT]
     if len({hit.chunk.document_id for hit in looked_at}) > SCATTERED * len(looked_at):
         return []
-    found = {row: hit for hit in looked_at if (row := chunks.row_of(connection, hit.chunk.id)) is not None}
+    hits_of = {hit.chunk.id: hit for hit in looked_at}
+    found = {row: hits_of[one] for one, row in chunks.rows_of(connection, hits_of).items()}
     over: dict[int, list[int]] = {}
     for row, nodes in store.ancestors(connection, list(found)).items():
         for node in nodes[:LAYERS]:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from monograph.answer.excerpt import Counter
+from monograph.answer.overlap import Passage
 from monograph.answer.overviews import Overview
-from monograph.answer.pieces import Piece, cite, gather
+from monograph.answer.pieces import Piece, cite, gather, heading
 from monograph.answer.query_terms import QueryTerms
-from monograph.answer.reduce import CUT_MEND, RANK, kept, runs
-from monograph.answer.sentence_scores import Passage, score_sentences
+from monograph.answer.reduce import CUT_MEND, RANK, kept, least_value, runs
+from monograph.answer.sentence_scores import score_sentences
 from monograph.answer.units import units as split
-from monograph.derive.sentences import sentence_spans
+from monograph.derive.sentences import spans_of_texts
 from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError
 from monograph.values import DEFAULT_CUT, Citation, Context, Hit, PassageOrder, arguments, rendered
@@ -69,8 +72,7 @@ class Packing:
 DEFAULT_PACKING = Packing()
 
 
-@dataclass(frozen=True, slots=True)
-class _Unit:
+class _Unit(NamedTuple):
     """A sentence that may be kept, text[start:end] of a part of a piece; of a summary, all of it."""
 
     piece: int
@@ -145,39 +147,38 @@ def _units(asked: QueryTerms, pieces: Sequence[Piece], cut: float) -> list[_Unit
     """The sentences that are worth their tokens, the best first."""
     places = [(number, part) for number, piece in enumerate(pieces) for part in range(len(piece.parts))]
     passages = [Passage(pieces[number].parts[part].text, pieces[number].hit.title) for number, part in places]
-    units = []
+    units, least = [], least_value(cut)
     for (number, part), passage, scores in zip(places, passages, score_sentences(asked, passages), strict=True):
         hit = pieces[number].hit
-        prior = RANK * float(np.log1p(hit.rank))
+        prior = RANK * math.log1p(hit.rank)
         if hit.summary is not None:
             best = float(scores.values.max(initial=-np.inf))
             units.append(_Unit(number, part, 0, len(passage.text), passage.text, best - prior))
             continue
-        chosen = kept(scores, len(passage.text), cut)
+        chosen = kept(scores, len(passage.text), least)
         units += [
-            _Unit(number, part, start, end, passage.text[start:end], float(value) - prior)
-            for (start, end), value, keep in zip(scores.spans, scores.values, chosen, strict=True)
+            _Unit(number, part, start, end, passage.text[start:end], value - prior)
+            for (start, end), value, keep in zip(scores.spans, scores.values.tolist(), chosen.tolist(), strict=True)
             if keep
         ]
     units.sort(key=lambda unit: (-unit.value, unit.piece, unit.part, unit.start))
-    least = units[0].value - FAR if units and cut > 0 else -np.inf
-    return [unit for unit in units if unit.value >= least]
+    far = units[0].value - FAR if units and cut > 0 else -np.inf
+    return [unit for unit in units if unit.value >= far]
 
 
 def _different(units: Sequence[_Unit], pieces: Sequence[Piece]) -> list[_Unit]:
     """Without sentences that a better unit has, white space aside; a summary goes where others say all that it says."""
     said: set[str] = set()
     different = []
-    for unit in units:
-        spans = sentence_spans(unit.text)
+    for unit, spans in zip(units, spans_of_texts([unit.text for unit in units]), strict=True):
         sentences = [" ".join(unit.text[start:end].split()) for start, end in spans]
-        fresh = np.array([len(one) < REPEATED or one not in said for one in sentences], dtype=bool)
+        fresh = [len(one) < REPEATED or one not in said for one in sentences]
         said.update(sentences)
-        if fresh.all() or (fresh.any() and pieces[unit.piece].hit.summary is not None):
+        if all(fresh) or (any(fresh) and pieces[unit.piece].hit.summary is not None):
             different.append(unit)
         else:
             different += [
-                replace(unit, start=unit.start + start, end=unit.start + end, text=unit.text[start:end])
+                unit._replace(start=unit.start + start, end=unit.start + end, text=unit.text[start:end])
                 for start, end in runs(spans, fresh)
             ]
     return different
@@ -198,29 +199,25 @@ def _in_order(pieces: Sequence[Piece]) -> list[_Unit]:
     ]
 
 
-@dataclass(slots=True)
 class _Room:
     """What is left of a budget, by a count of each text alone; a piece's heading costs once."""
 
-    left: int
-    pieces: Sequence[Piece]
-    count: Counter
-    opened: set[int] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        self.left -= 2 * self.count([_FENCE])[0]
+    def __init__(self, budget: int, pieces: Sequence[Piece], count: Counter) -> None:
+        fence, *self._headings = count([_FENCE, *(f"{heading(piece, 10)}\n\n" for piece in pieces)])
+        self.left = budget - 2 * fence
+        self._count = count
+        self._opened: set[int] = set()
 
     def take(self, units: Sequence[_Unit], most: int | None = None) -> list[_Unit]:
         """Those of some units, in order, that there is room for; together at most so many tokens."""
-        headings = [cite(piece, 10, [()] * len(piece.parts), 0.0).heading + "\n\n" for piece in self.pieces]
-        counts = self.count([*headings, *(unit.text + " …" for unit in units)])
+        counts = self._count([f"{unit.text} …" for unit in units])
         kept_back = 0 if most is None else max(0, self.left - most)
         chosen = []
-        for unit, tokens in zip(units, counts[len(headings) :], strict=True):
-            cost = tokens + (0 if unit.piece in self.opened else counts[unit.piece])
+        for unit, tokens in zip(units, counts, strict=True):
+            cost = tokens + (0 if unit.piece in self._opened else self._headings[unit.piece])
             if cost <= self.left - kept_back:
                 self.left -= cost
-                self.opened.add(unit.piece)
+                self._opened.add(unit.piece)
                 chosen.append(unit)
         return chosen
 
@@ -249,7 +246,7 @@ def _with_summaries(
         return every, list(units[:1])
     values = [unit.value for unit in passages] or [0.0]
     first = max(values) + len(added) if over.whole else min(values) - 1.0
-    added = [replace(unit, value=first - place) for place, unit in enumerate(added)]
+    added = [unit._replace(value=first - place) for place, unit in enumerate(added)]
     return every, [*added, *passages] if over.whole else [*passages, *added]
 
 
@@ -294,7 +291,7 @@ def _less(chosen: Sequence[_Unit], pieces: Sequence[Piece], excess: float) -> li
     text = unit.text[: int(len(unit.text) * _SHORTER)]
     text = text[: text.rfind(" ")] if " " in text else text
     text = text.rstrip()
-    return [replace(unit, end=unit.start + len(text), text=text)] if text else []
+    return [unit._replace(end=unit.start + len(text), text=text)] if text else []
 
 
 def _citations(chosen: Sequence[_Unit], pieces: Sequence[Piece], order: PassageOrder) -> tuple[Citation, ...]:
@@ -312,7 +309,7 @@ def _citations(chosen: Sequence[_Unit], pieces: Sequence[Piece], order: PassageO
 def _spans(chosen: Sequence[_Unit], number: int, piece: Piece) -> list[list[tuple[int, int]]]:
     """What is kept of each part of a piece, in reading order; what only white space parts is one span."""
     kept_of: list[list[tuple[int, int]]] = [[] for _ in piece.parts]
-    for unit in sorted((unit for unit in chosen if unit.piece == number), key=lambda unit: (unit.part, unit.start)):
+    for unit in sorted(unit for unit in chosen if unit.piece == number):
         some, text = kept_of[unit.part], piece.parts[unit.part].text
         if some and not text[some[-1][1] : unit.start].strip():
             some[-1] = (some[-1][0], unit.end)

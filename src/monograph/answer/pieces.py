@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from monograph.values import Citation, Hit, Span, Summary, joined
+from monograph.values.answer import headed, name_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,9 @@ def gather(hits: Sequence[Hit]) -> list[Piece]:
         if hit.summary is None:
             documents.setdefault(hit.chunk.document_id, {}).setdefault(hit.chunk.id, hit)
     for some in documents.values():
+        if len(some) == 1:
+            pieces.append(_piece(list(some.values())))
+            continue
         ordered = sorted(some.values(), key=lambda hit: (hit.chunk.start, hit.chunk.ordinal))
         ends = accumulate((hit.chunk.end for hit in ordered), max)
         apart = [not _touch(end, *two) for end, two in zip(ends, pairwise(ordered), strict=False)]
@@ -45,25 +49,37 @@ def gather(hits: Sequence[Hit]) -> list[Piece]:
 
 def cite(piece: Piece, number: int, spans: Sequence[Sequence[tuple[int, int]]], value: float) -> Citation:
     """The citation of a piece of which some is kept: (start, end) in each part, in order."""
-    hit = piece.hit
+    hit, summary = piece.hit, piece.hit.summary
     kept = tuple(
         Span(hit.chunk.document_id, part.start + start, part.start + end, part.text[start:end])
         for part, some in zip(piece.parts, spans, strict=True)
         for start, end in some
     )
-    summary = hit.summary
-    page = "" if summary else str(hit.metadata.get("page", hit.metadata.get("page_label", "")))
     return Citation(
         number=number,
         title="" if summary else hit.title,
         uri="" if summary else hit.uri,
-        page=page,
+        page=_page(hit),
         chunks=piece.chunks,
         spans=kept if summary is None else _repeated(summary, spans[0]),
         text=joined(kept),
         summary=summary is not None,
         value=value,
     )
+
+
+def heading(piece: Piece, number: int) -> str:
+    """The heading of its citation under that number."""
+    hit, page = piece.hit, _page(piece.hit)
+    return (
+        headed(number, "", "summary")
+        if hit.summary
+        else headed(number, name_of(hit.title, hit.uri), page and f"page {page}")
+    )
+
+
+def _page(hit: Hit) -> str:
+    return "" if hit.summary else str(hit.metadata.get("page", hit.metadata.get("page_label", "")))
 
 
 def _repeated(summary: Summary, kept: Sequence[tuple[int, int]]) -> tuple[Span, ...]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from monograph.answer.query_terms import QueryTerms
-from monograph.derive.extract.answer_kinds import answer_kinds
 from monograph.store import chunks, graphs, readable
 from monograph.store.database import Connection
 from monograph.store.terms import words_of
@@ -14,6 +14,7 @@ from monograph.values import Hit, Mention
 RELATIONS = 3
 CANDIDATES = 6
 _LOOKED_AT = 10
+_WORD = re.compile(r"\w+")
 
 
 def relations(hits: Sequence[Hit]) -> tuple[str, ...]:
@@ -31,22 +32,26 @@ def of_kind(connection: Connection, asked: QueryTerms, hits: Sequence[Hit]) -> d
 
     Empty where its words tell no kind, or the hits have no graph.
     """
-    kinds = answer_kinds(asked.text)
-    if not kinds:
+    if not asked.kinds:
         return {}
-    found = {
-        row: place
-        for place, hit in enumerate(hits[:_LOOKED_AT])
-        if hit.summary is None and (row := chunks.row_of(connection, hit.chunk.id)) is not None
-    }
+    every = frozenset(asked.every)
+    places = {hit.chunk.id: place for place, hit in enumerate(hits[:_LOOKED_AT]) if hit.summary is None}
+    found = {row: places[one] for one, row in chunks.rows_of(connection, places).items()}
     return {
         found[at]: [
             one
-            for one in readable.extraction(connection, at, value, hits[found[at]].chunk.text).mentions
-            if one.kind in kinds and not asked.all_words.issuperset(words_of(one.name))
+            for one in readable.mentions(connection, at, value, hits[found[at]].chunk.text, asked.kinds)
+            if not _is_said(one.name, every)
         ]
         for at, value in graphs.extraction_values(connection, found).items()
     }
+
+
+def _is_said(name: str, words: frozenset[str]) -> bool:
+    """Whether all of a name is among some words."""
+    if name.isascii() and (first := _WORD.search(name)) and first[0].lower() not in words:
+        return False
+    return words.issuperset(words_of(name))
 
 
 def candidates(named: Mapping[int, Sequence[Mention]], hits: Sequence[Hit]) -> tuple[str, ...]:
@@ -54,12 +59,14 @@ def candidates(named: Mapping[int, Sequence[Mention]], hits: Sequence[Hit]) -> t
     weights: dict[str, float] = {}
     for place, mentions in named.items():
         hit = hits[place]
-        for name in {" ".join(one.name.split()) for one in mentions if may_answer(one, hit.text)}:
+        for name in {" ".join(name.split()) for name in {one.name for one in mentions if may_answer(one, hit.text)}}:
             weights[name] = weights.get(name, 0.0) + 1.0 / (1.0 + hit.rank)
     return tuple(sorted(weights, key=lambda name: (-weights[name], name)))[:CANDIDATES]
 
 
 def may_answer(one: Mention, text: str) -> bool:
     """Whether a name may be an answer: one word of unknown kind at the head of a sentence is just a word."""
+    if one.kind != "name" or " " in one.name:
+        return True
     before = text[: one.start].rstrip(" \t\"'“")
-    return one.kind != "name" or " " in one.name or not (before == "" or before[-1] in ".!?:\n")
+    return not (before == "" or before[-1] in ".!?:\n")

@@ -15,6 +15,7 @@ from monograph.graph.evidence import Float64
 from monograph.graph.names import stem
 from monograph.store import terms
 from monograph.store.database import Connection
+from monograph.store.postings import Counted
 
 MOST_WORDS = 64
 LIGHTEST = 0.3
@@ -41,8 +42,10 @@ class QueryTerms:
         Its telling words, folded, each once, in order; and their stems.
     weights:
         Inverse document frequency of each in the file, all together 1; float64 (words,).
-    all_words:
-        Every folded word of it.
+    every:
+        All its folded words, in order.
+    kinds:
+        Of which an answer may be; empty where the question's words do not tell.
     kind:
         Of the answer: ``person``, ``place``, ``date``, ``quantity``, or ``other`` where its words do not tell.
     """
@@ -51,27 +54,38 @@ class QueryTerms:
     words: tuple[str, ...]
     stems: tuple[str, ...]
     weights: Float64
-    all_words: frozenset[str]
+    every: tuple[str, ...]
+    kinds: frozenset[str]
     kind: str
 
 
-def take_apart(connection: Connection, text: str) -> QueryTerms:
-    """Take a question apart, its words weighed by how rare they are in the file."""
+def take_apart(connection: Connection, text: str, counted: Counted | None = None) -> QueryTerms:
+    """Take a question apart, its words weighed by how rare they are in the file.
+
+    ``counted`` is what is known of words of the same state of the file, where it was searched.
+    """
     words = telling_words(text)
-    return weighed(text, terms.document_frequency(connection, words), terms.count(connection))
+    frequency = {} if counted is None else {word: counted.exact[word] for word in words if word in counted.exact}
+    if len(frequency) < len(words):
+        frequency = terms.document_frequency(connection, words)
+    return weighed(text, frequency, terms.count(connection), words)
 
 
 def telling_words(text: str) -> tuple[str, ...]:
     """The folded words of a question that say what it is about; all of them, where these are none."""
     every = list(dict.fromkeys(terms.words_of(_POSSESSIVE.sub(" ", text))))
-    small = FUNCTION_WORDS[language_of(text)] | ASKING_WORDS
-    telling = [word for word in every if word not in small and (len(word) > 1 or not word.isascii() or word.isdigit())]
+    small = FUNCTION_WORDS[language_of(text)]
+    telling = [
+        word
+        for word in every
+        if word not in small and word not in ASKING_WORDS and (len(word) > 1 or not word.isascii() or word.isdigit())
+    ]
     return tuple((telling or every)[:MOST_WORDS])
 
 
-def weighed(text: str, frequency: Mapping[str, int], total: int) -> QueryTerms:
-    """A question whose words are weighed by how many of ``total`` chunks have each."""
-    words = telling_words(text)
+def weighed(text: str, frequency: Mapping[str, int], total: int, words: tuple[str, ...] | None = None) -> QueryTerms:
+    """A question whose telling words are weighed by how many of ``total`` chunks have each."""
+    words = telling_words(text) if words is None else words
     weights = np.array([max(LIGHTEST, math.log((total + 1) / (frequency.get(word, 0) + 0.5))) for word in words])
     kinds = answer_kinds(text)
     return QueryTerms(
@@ -79,6 +93,7 @@ def weighed(text: str, frequency: Mapping[str, int], total: int) -> QueryTerms:
         words=words,
         stems=tuple(map(stem, words)),
         weights=weights / weights.sum() if words else weights,
-        all_words=frozenset(terms.words_of(text)),
+        every=tuple(terms.words_of(text)),
+        kinds=kinds,
         kind=next((name for name, some in _KINDS if kinds.intersection(some)), "other"),
     )

@@ -7,13 +7,15 @@ as are worth it, from a hit of many good sentences more than from one of few.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Sequence
 
 import numpy as np
 
+from monograph.answer.overlap import Passage
 from monograph.answer.query_terms import QueryTerms
-from monograph.answer.sentence_scores import Passage, SentenceScores, score_sentences
+from monograph.answer.sentence_scores import SentenceScores, score_sentences
 from monograph.graph.evidence import Bools
 from monograph.values import DEFAULT_CUT, Hit, ReducedHit, Span, arguments
 
@@ -39,20 +41,22 @@ def least_value(cut: float) -> float:
         If ``cut`` is not in [0, 1].
     """
     cut = arguments.share(cut, "cut", CUT_MEND)
+    if cut == 0:
+        return -math.inf
     above = max(1, bisect_left(_CUTS, cut))
     first, last = _CUTS[above - 1 : above + 1]
     low, high = _LEAST[above - 1 : above + 1]
     return low + (high - low) * (cut - first) / (last - first)
 
 
-def kept(scores: SentenceScores, length: int, cut: float) -> Bools:
-    """Which sentences of a passage are kept, (sentences,): the best one always.
+def kept(scores: SentenceScores, length: int, least: float) -> Bools:
+    """Which sentences of a passage are kept, (sentences,), where ``least`` is the least value: the best one always.
 
     All are in a short text, and where no word of the question stands in it, so that nothing tells them apart.
     """
-    if cut == 0 or length <= SHORT or not scores.told:
+    if length <= SHORT or not scores.told:
         return np.ones(len(scores.spans), dtype=bool)
-    chosen: Bools = scores.values >= least_value(cut)
+    chosen: Bools = scores.values >= least
     chosen[int(np.argmax(scores.values))] = True
     return chosen
 
@@ -81,12 +85,12 @@ def reduce(asked: QueryTerms, hits: Sequence[Hit], cut: float = DEFAULT_CUT) -> 
     InputError
         If ``cut`` is not in [0, 1].
     """
-    least_value(cut)
+    least = least_value(cut)
     scores = score_sentences(asked, [Passage(hit.text, hit.title) for hit in hits])
     made = []
     for hit, one in zip(hits, scores, strict=True):
         best = float(one.values.max()) if len(one.values) else -np.inf
-        chosen = kept(one, len(hit.text), cut)
+        chosen = kept(one, len(hit.text), least)
         made.append(ReducedHit(hit, spans_of(hit, one, chosen), best - RANK * float(np.log1p(hit.rank))))
     return sorted(made, key=lambda one: (-one.value, one.hit.rank))
 
@@ -98,15 +102,15 @@ def spans_of(hit: Hit, scores: SentenceScores, chosen: Bools) -> tuple[Span, ...
     chunk = hit.chunk
     return tuple(
         Span(chunk.document_id, chunk.start + start, chunk.start + end, chunk.text[start:end])
-        for start, end in runs(scores.spans, chosen)
+        for start, end in runs(scores.spans, chosen.tolist())
     )
 
 
-def runs(spans: Sequence[tuple[int, int]], chosen: Bools) -> list[tuple[int, int]]:
+def runs(spans: Sequence[tuple[int, int]], chosen: Sequence[bool]) -> list[tuple[int, int]]:
     """The chosen spans in order, those that follow each other as one."""
     found: list[tuple[int, int]] = []
     before = False
-    for (start, end), keep in zip(spans, chosen.tolist(), strict=True):
+    for (start, end), keep in zip(spans, chosen, strict=True):
         if keep and before:
             found[-1] = (found[-1][0], end)
         elif keep:

@@ -15,10 +15,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from monograph.answer.overlap import QUESTIONS, Comparison, Places, Words, comparison
+from monograph.answer.compared import TOLD, Spans
+from monograph.answer.overlap import QUESTIONS, Comparison, Held, Passage, Places, comparison
 from monograph.answer.query_terms import QueryTerms
-from monograph.answer.reading import Read, joined
-from monograph.graph.evidence import Bools, Float64, Model
+from monograph.graph.evidence import Float64, Model
 
 SMALLEST_COST = 20
 """Characters that a sentence costs beside its own: its place in what is shown."""
@@ -35,33 +35,36 @@ READ = len(SENTENCE.weights)
 """Features of a sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A text that was found, and the title of its document."""
-
-    text: str
-    title: str = ""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class SentenceFeatures:
-    """What is read of the sentences of a passage, in order.
+    """What is read of the sentences of passages, in order.
 
     Parameters
     ----------
-    spans, words:
-        (start, end) of each, and their words.
-    has, near:
-        Which of the question's words each has, and how near it comes to them: float64 (sentences, words).
-    features:
+    spans:
+        (start, end) of each, passage by passage.
+    at:
+        Where they stand: in which of the passages that have sentences.
+    near, has:
+        How near each comes to the question's words, and which of them it has: float64 (sentences, words).
+    told:
+        What else each tells: float64 (sentences, TOLD), as :meth:`monograph.answer.compared.Terms.compare` has it.
+    titles:
+        Which of the question's words stand in the title of each passage that has sentences: float64 (passages, words).
+    columns:
         What the model reads, float64 (sentences, READ).
+    odds:
+        What the model says: the logarithm of the odds of each, float64 (sentences,).
     """
 
-    spans: tuple[tuple[int, int], ...]
-    words: Read
-    has: Float64
+    spans: Sequence[Spans]
+    at: Places
     near: Float64
-    features: Float64
+    has: Float64
+    told: Float64
+    titles: Float64
+    columns: Float64
+    odds: Float64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +81,7 @@ class SentenceScores:
         Whether any word of the question stands in the passage: where none does, nothing tells its sentences apart.
     """
 
-    spans: tuple[tuple[int, int], ...]
+    spans: Spans
     values: Float64
     told: bool
 
@@ -86,76 +89,78 @@ class SentenceScores:
 def score_sentences(asked: QueryTerms, passages: Sequence[Passage]) -> list[SentenceScores]:
     """Judge the sentences of passages: one result a passage, in order."""
     read = sentence_features(comparison(asked), passages)
-    features = np.concatenate([one.features for one in read]) if read else np.zeros((0, READ))
-    chances = features @ np.array(SENTENCE.weights) + SENTENCE.bias
-    costs = np.array([end - start + SMALLEST_COST for one in read for start, end in one.spans], dtype=np.float64)
-    values = -np.logaddexp(0.0, -chances) - np.log(costs)
-    counts = [len(one.spans) for one in read]
-    ends = np.cumsum(counts)
-    return [
-        SentenceScores(one.spans, values[end - count : end], bool(one.features[:, 0].any()))
-        for one, count, end in zip(read, counts, ends.tolist(), strict=True)
-    ]
+    costs = np.array([end - start + SMALLEST_COST for some in read.spans for start, end in some], dtype=np.float64)
+    values = -np.logaddexp(0.0, -read.odds) - np.log(costs)
+    share = read.columns[:, 0].tolist()
+    scores, end = [], 0
+    for spans in read.spans:
+        own = slice(end, end := end + len(spans))
+        scores.append(SentenceScores(spans, values[own], any(share[own])))
+    return scores
 
 
-def sentence_features(held: Comparison, passages: Sequence[Passage]) -> list[SentenceFeatures]:
-    """What is read of the sentences of passages: one result a passage, in order; of none twice for one question."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Read:
+    """What was read of a passage; ``columns`` are what the model reads of its sentences."""
+
+    title: Held
+    text: Held
+    columns: Float64
+
+
+def sentence_features(held: Comparison, passages: Sequence[Passage]) -> SentenceFeatures:
+    """What is read of the sentences of passages; of none twice for one question."""
     known = _known(held)
     missing = [one for one in dict.fromkeys(passages) if one not in known]
     known.update(zip(missing, _read(held, missing), strict=True))
-    return [known[one] for one in passages]
+    some, size = [known[one] for one in passages], len(held.asked.words)
+    near, has, told, titles, at = _in_order([(one.title, one.text) for one in some], size)
+    columns = np.concatenate([np.zeros((0, READ)), *(one.columns for one in some)])
+    odds = columns @ np.array(SENTENCE.weights) + SENTENCE.bias
+    return SentenceFeatures([one.text.spans for one in some], at, near, has, told, titles, columns, odds)
 
 
 @lru_cache(maxsize=QUESTIONS)
-def _known(held: Comparison) -> dict[Passage, SentenceFeatures]:
+def _known(held: Comparison) -> dict[Passage, _Read]:
     """What was read for a question."""
     return {}
 
 
-def _read(held: Comparison, passages: Sequence[Passage]) -> list[SentenceFeatures]:
-    asked = held.asked
-    sentences = [held.sentences(one.text) for one in passages]
-    some = [(one, read) for one, (spans, read) in zip(passages, sentences, strict=True) if spans]
-    has, near = np.zeros((2, 0, len(asked.words)))
-    features = np.zeros((0, READ))
-    if some:
-        words = Words(held, joined([read for _, read in some]))
-        has, near = words.over_sentences(words.has), words.over_sentences(words.near)
-        titles = held.stand_in([one.title for one, _ in some])
-        features = _features(
-            asked, words, (has, near), Places(np.array([len(read.counts) for _, read in some])), titles
-        )
-    made, at = [], 0
-    for spans, read in sentences:
-        own = slice(at, at := at + len(spans))
-        made.append(SentenceFeatures(spans, read, has[own], near[own], features[own]))
+def _read(held: Comparison, passages: Sequence[Passage]) -> list[_Read]:
+    some = held.passages(passages)
+    near, has, told, titles, at = _in_order(some, len(held.asked.words))
+    columns = _columns(held.asked, (near, has, told), at, titles) if len(near) else np.zeros((0, READ))
+    made, end = [], 0
+    for title, text in some:
+        own = slice(end, end := end + len(text.rows))
+        made.append(_Read(title, text, columns[own]))
     return made
 
 
-def _features(
-    asked: QueryTerms, words: Words, shared: tuple[Float64, Float64], places: Places, titles: Bools
-) -> Float64:
+def _in_order(some: Sequence[tuple[Held, Held]], size: int) -> tuple[Float64, Float64, Float64, Float64, Places]:
+    """All sentences of some passages: how near, which words, what else, titles, and where they stand."""
+    rows = np.concatenate([np.zeros((0, 2 * size + TOLD)), *(text.rows for _, text in some)])
+    there = [(title, text) for title, text in some if len(text.rows)]
+    titles = np.array([title.whole[size : 2 * size] for title, _ in there]).reshape(len(there), size)
+    at = Places(np.array([len(text.rows) for _, text in there], dtype=np.int64))
+    return rows[:, :size], rows[:, size : 2 * size], rows[:, 2 * size :], titles, at
+
+
+def _columns(asked: QueryTerms, read: tuple[Float64, Float64, Float64], places: Places, titles: Float64) -> Float64:
     """What the model reads of sentences, in order: float64 (sentences, READ).
 
-    ``shared`` says which words of the question each has, and how near it comes to them; ``titles``, (passages, words),
-    which of them stand in each title.
+    ``read`` is how near each comes to the question's words, which of them it has, and what else it tells; ``titles``,
+    (passages, words), which of them stand in each title.
     """
-    has, near = shared
+    near, has, told = read
+    names, dated, amounts, pointing, _ = told.T
     weights = asked.weights
     share, meant = has @ weights, near @ weights
     best = places.most(meant)
     rare = places.rarity(has) * weights
     rare /= np.maximum(rare.sum(axis=1, keepdims=True), 1e-9)
     beyond = _beyond_titles(asked, titles)
-    names = words.names
-    amounts = words.over_sentences(words.counted)
-    wanted = {
-        "person": names,
-        "place": names,
-        "date": words.over_sentences(words.dated),
-        "quantity": amounts,
-        "other": names,
-    }
+    wanted = {"person": names, "place": names, "date": dated, "quantity": amounts, "other": names}
     columns = [
         (has * rare[places.of]).sum(axis=1),
         (near * beyond[places.of]).sum(axis=1),
@@ -164,7 +169,7 @@ def _features(
         np.maximum(has, places.before(has)) @ weights - share,
         np.log(places.counts)[places.of],
         places.number == 0,
-        words.pointing,
+        pointing,
         best,
         *(wanted[kind] * (asked.kind == kind) for kind in wanted),
         amounts * (asked.kind == "other"),
@@ -172,9 +177,9 @@ def _features(
     return np.stack(columns, axis=1).astype(np.float64)
 
 
-def _beyond_titles(asked: QueryTerms, titles: Bools) -> Float64:
+def _beyond_titles(asked: QueryTerms, titles: Float64) -> Float64:
     """What the question's words weigh that do not stand in titles: (titles, words)."""
-    left = np.where(titles, 0.0, asked.weights)
+    left = np.where(titles > 0, 0.0, asked.weights)
     total = left.sum(axis=1, keepdims=True)
     result: Float64 = left / np.where(total > 0, total, 1.0)
     return result

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from monograph.derive.sentences import cut, sentence_spans, trimmed
+from monograph.derive.sentences import cut, sentence_spans, spans_of_texts, trimmed
 
 LONGEST_SENTENCE = 800
 """Characters; what has no punctuation comes in parts of this."""
@@ -21,9 +21,21 @@ WRAPPED = 400
 
 def units(text: str) -> tuple[tuple[int, int], ...]:
     """Where the sentences of a text stand; where they are brief, several together."""
+    return _units(text, sentence_spans(text))
+
+
+def units_of_texts(texts: Sequence[str]) -> list[tuple[tuple[int, int], ...]]:
+    """The same of several texts."""
+    return list(map(_units, texts, spans_of_texts(texts)))
+
+
+def _units(text: str, sentences: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    lengths = [end - start for start, end in sentences]
+    if max(lengths, default=0) <= WRAPPED and sum(lengths) >= BRIEF * len(lengths):
+        return tuple(sentences)  # As nearly all are.
     spans = [
         part
-        for span in sentence_spans(text)
+        for span in sentences
         for line in _lines(text, *span)
         for part in ((line,) if line[1] - line[0] <= LONGEST_SENTENCE else cut(text, *line, LONGEST_SENTENCE))
     ]

@@ -7,7 +7,7 @@ prose: headings, lists, chats, tables, code.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
 
@@ -16,6 +16,9 @@ from monograph.text_pass import compiled
 
 BLOCK_CHARACTERS = 200_000
 """A text is worked through in blocks of about this size, cut where a paragraph ends."""
+
+PARAGRAPH = "\n\n"
+"""What no sentence goes on beyond."""
 
 LONGEST_CHARACTERS = 4_096
 """A longer sentence is cut at white space."""
@@ -37,6 +40,22 @@ def sentence_spans(text: str, longest: int = LONGEST_CHARACTERS) -> list[tuple[i
         Most characters of a sentence; a longer one comes in parts.
     """
     return [span for first, last in blocks(text) for span in spans_of_block(text, first, last, longest)]
+
+
+def spans_of_texts(texts: Sequence[str], longest: int = LONGEST_CHARACTERS) -> list[list[tuple[int, int]]]:
+    """The spans of several texts, told together: sentencex takes longer to be asked than to answer for a short one."""
+    joined = PARAGRAPH.join(texts)
+    if len(joined) > BLOCK_CHARACTERS or any(text != text.strip() or not text for text in texts):
+        return [sentence_spans(text, longest) for text in texts]
+    spans = spans_of_block(joined, 0, len(joined), longest)
+    told, start, at = [], 0, 0
+    for text in texts:
+        end, first = start + len(text), at
+        while at < len(spans) and spans[at][0] < end:
+            at += 1
+        told.append([(one - start, other - start) for one, other in spans[first:at]])
+        start = end + len(PARAGRAPH)
+    return told
 
 
 def blocks(text: str) -> Iterator[tuple[int, int]]:

@@ -73,6 +73,8 @@ def count_tokens(texts: Sequence[str]) -> list[int]:
     if fast is None:
         return [len(ids) for ids in token_ids(texts)]
     counts = fast.count(list(texts))
+    if min(counts, default=0) >= 0:
+        return counts
     left = [place for place, count in enumerate(counts) if count < 0]
     for place, ids in zip(left, token_ids([texts[place] for place in left]), strict=True):
         counts[place] = len(ids)

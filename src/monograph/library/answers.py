@@ -44,7 +44,7 @@ def reduced(
     if windows is not None:
         return reduce_to_windows(file.embedder, query, hits, windows)
     with file.database.read() as connection:
-        return reduce(query_terms.take_apart(connection, query), hits, cut)
+        return reduce(query_terms.take_apart(connection, query, file.memory.of(connection).counted), hits, cut)
 
 
 def packed(
@@ -57,7 +57,7 @@ def packed(
         if asked.k and not isinstance(strategy(asked.how), Tree):
             over = overviews.overview(connection, query, hits, allowed(asked.where), packing.budget)
         hits = hits if over is None else over.hits
-        question = query_terms.take_apart(connection, query)
+        question = query_terms.take_apart(connection, query, file.memory.of(connection).counted)
         named = preamble.of_kind(connection, question, hits)
     confidence = abstain.confidence(question, hits)
     whole = over is not None and over.whole

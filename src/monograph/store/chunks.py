@@ -226,10 +226,13 @@ def _document_of(connection: Connection, row: int) -> int:
     return 0 if found is None else int(found[0])
 
 
-def row_of(connection: Connection, chunk_id: str) -> int | None:
-    """The row number of a chunk by its id."""
-    found = connection.execute("SELECT chunk FROM chunks WHERE id = ?", (chunk_id,)).fetchone()
-    return None if found is None else int(found[0])
+def rows_of(connection: Connection, ids: Iterable[str]) -> dict[str, int]:
+    """Row numbers of chunks by their ids, in the order asked for; of those that there are."""
+    found = connection.execute(
+        "SELECT c.id, c.chunk FROM json_each(?) AS w CROSS JOIN chunks AS c WHERE c.id = w.value",
+        (json.dumps(list(ids)),),
+    )
+    return dict(found)
 
 
 def ids(connection: Connection, rows: Iterable[int]) -> dict[int, str]:

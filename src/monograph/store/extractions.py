@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from monograph.store import stored_json
@@ -45,6 +45,12 @@ def unpack(value: bytes, text: str) -> Extraction:
     relations = tuple(_read_relation(*row) for row in stored.get("relations", ()))
     tokens, failure = stored_json.whole(stored.get("tokens", 0)), stored_json.text(stored.get("failure", ""))
     return Extraction(mentions, relations, tokens, failure)
+
+
+def mentions(value: bytes, text: str, kinds: Collection[str]) -> list[Mention]:
+    """The mentions of some kinds of a packed extraction; raises as :func:`unpack` does of what is read here."""
+    places = {_PLACE_OF_KIND[kind] for kind in kinds}
+    return [_read_mention(row, text) for row in json.loads(value)["mentions"] if row[0] in places]
 
 
 def _read_mention(row: Sequence[Any], text: str) -> Mention:

@@ -171,7 +171,7 @@ def read(
     known.keep(held.kept)
     whole = {word: number for word, number, limit in zip(asked, known.count, limits, strict=True) if number < limit}
     common = [word for word in asked if word not in whole]
-    held.learn({word: number for word, number in whole.items() if number >= most}, common)
+    held.learn(whole, common)
     chunks.update(whole)
     chunks.update((word, most) for word in common)
     chunks = {word: number for word, number in chunks.items() if number}

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from monograph.errors import DamagedDocument, DamagedFile, DamageWarning
 from monograph.store import chunks as stored
 from monograph.store import documents as stored_documents
 from monograph.store import extractions, summary_texts
 from monograph.store.database import Connection, decoding
-from monograph.values import Extraction, SummaryText
+from monograph.values import Extraction, Mention, SummaryText
 
 NOTHING = Extraction()
 
@@ -75,6 +75,16 @@ def extraction(connection: Connection, chunk: int, value: bytes, text: str) -> E
     except DamagedFile as error:
         warn(error)
         return NOTHING
+
+
+def mentions(connection: Connection, chunk: int, value: bytes, text: str, kinds: Collection[str]) -> list[Mention]:
+    """The mentions of some kinds that were found in a chunk of that text; none where they cannot be read."""
+    try:
+        with decoding(connection, f"what was extracted from row {chunk} of chunks"):
+            return extractions.mentions(value, text, kinds)
+    except DamagedFile as error:
+        warn(error)
+        return []
 
 
 def descriptions(connection: Connection, chunk: int, value: bytes) -> list[str]:

@@ -93,6 +93,26 @@ class AskedWords:
         self, text: str, title_key: str, keys: list[str], where: Sequence[Sequence[int]], starts: Sequence[int]
     ) -> list[tuple[int, float]] | None: ...
 
+class Clues:
+    def __init__(self, words: Mapping[str, int]) -> None: ...
+
+class AskedTerms:
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        table: npt.NDArray[np.uint16],
+        words: list[str],
+        every: list[str],
+        clues: Clues,
+    ) -> None: ...
+    def compare(
+        self,
+        texts: list[str],
+        stretches: Sequence[Sequence[tuple[int, int]]],
+        out: npt.NDArray[np.float64],
+        wholes: npt.NDArray[np.float64],
+    ) -> bool: ...
+
 class Naming(Generic[_Named]):
     def __init__(
         self,

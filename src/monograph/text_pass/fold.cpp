@@ -26,6 +26,8 @@ bool is_unspaced(char32_t code) {
 
 constexpr std::size_t SHORTEST_STEM = 4;
 
+} // namespace
+
 // By their last letters, the longest first.
 std::u32string_view stem(std::u32string_view word) {
     const auto without = [&](std::initializer_list<std::u32string_view> suffixes) {
@@ -43,8 +45,6 @@ std::u32string_view stem(std::u32string_view word) {
     default: return word;
     }
 }
-
-} // namespace
 
 bool fold(const Text &text, std::u32string &out) {
     const Unicode &unicode = Unicode::tables();

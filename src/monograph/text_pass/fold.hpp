@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace monograph {
@@ -13,6 +14,9 @@ bool fold(const Text &text, std::u32string &out);
 
 // Whether ``out``, in place of what it held, is another text than the folded one.
 bool pair_unspaced(const std::u32string &folded, std::u32string &out);
+
+// A folded word without its last suffix.
+std::u32string_view stem(std::u32string_view word);
 
 // CRC-32 of the stems of the words of a folded text in pairs, ascending, each once.
 void hash_words(const std::u32string &paired, std::vector<std::uint32_t> &out);

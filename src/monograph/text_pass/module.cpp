@@ -71,7 +71,7 @@ std::vector<std::size_t> sum_tokens(Tokenizer &tokenizer, const nb::list &given,
         }
         for (std::uint32_t id : ids)
             if (id >= table.shape(0)) throw std::invalid_argument("the table lacks a token's row");
-        sum_rows(table.data(), dimension, ids, at_once, part.data(), out.data() + at * dimension);
+        sum_rows(table.data(), dimension, ids.data(), ids.size(), at_once, part.data(), out.data() + at * dimension);
     }
     return left;
 }
@@ -254,4 +254,5 @@ NB_MODULE(_text_pass, module) {
     bind_names(module);
     bind_graph(module);
     bind_walk(module);
+    bind_compared(module);
 }

@@ -211,8 +211,21 @@ bool Tokenizer::encode(const Text &text, std::vector<std::uint32_t> &ids) {
 }
 
 std::int64_t Tokenizer::count(const Text &text) {
-    thread_local std::vector<std::uint32_t> own;
-    std::vector<std::uint32_t> &ids = own;
+    thread_local std::pair<std::string, std::vector<std::uint32_t>> own;
+    auto &[written, ids] = own;
+    if (!to_utf8(text, 0, text.size(), written) || is_special(written)) return -1;
+    std::int64_t count = 0;
+    bool known = false;
+    {
+        const std::shared_lock reading(lock_, std::try_to_lock);
+        known = reading.owns_lock();
+        for_each_word(written, [&](std::string_view word) {
+            const auto *found = known ? words_.find(word) : nullptr;
+            known = found != nullptr;
+            count += known ? found->second : 0;
+        });
+    }
+    if (known) return count;
     ids.clear();
     return encode(text, ids) ? static_cast<std::int64_t>(ids.size()) : -1;
 }

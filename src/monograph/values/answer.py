@@ -90,13 +90,22 @@ class Citation:
     @property
     def name(self) -> str:
         """What to call it: its document's title, else the last part of its uri."""
-        return " ".join(self.title.split()) or self.uri.rstrip("/").rpartition("/")[2]
+        return name_of(self.title, self.uri)
 
     @property
     def heading(self) -> str:
         """Its number, its name, and the page or what it is."""
-        extra = "summary" if self.summary else f"page {self.page}" if self.page else ""
-        return " ".join(part for part in (f"[{self.number}]", self.name, f"({extra})" if extra else "") if part)
+        return headed(self.number, self.name, "summary" if self.summary else self.page and f"page {self.page}")
+
+
+def name_of(title: str, uri: str) -> str:
+    """What to call what a document's piece is: its title, else the last part of its uri."""
+    return " ".join(title.split()) or uri.rstrip("/").rpartition("/")[2]
+
+
+def headed(number: int, name: str, extra: str) -> str:
+    """The heading of a piece: its number, its name, and the page or what it is."""
+    return " ".join(part for part in (f"[{number}]", name, f"({extra})" if extra else "") if part)
 
 
 @dataclass(frozen=True, slots=True)

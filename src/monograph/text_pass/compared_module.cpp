@@ -1,0 +1,79 @@
+// What Python sees of texts that are held against a question.
+#include "bindings.hpp"
+#include "compared.hpp"
+#include "text.hpp"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace monograph {
+
+namespace {
+
+using Table = nb::ndarray<const std::uint16_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Rows = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+std::vector<std::u32string> words_of(const nb::list &given) {
+    const Texts texts(given);
+    std::vector<std::u32string> words;
+    for (std::size_t at = 0; at < texts.size(); ++at) words.push_back(signs_of(texts[at]));
+    return words;
+}
+
+void make_clues(Clues *place, const nb::dict &words) {
+    Clues clues;
+    std::string written;
+    for (const auto [word, clue] : words) {
+        if (!PyUnicode_Check(word.ptr())) throw nb::type_error("a word is a str");
+        const Text text(word.ptr());
+        if (!to_utf8(text, 0, text.size(), written)) throw std::invalid_argument("a word holds half of a pair");
+        clues.words.put(written, nb::cast<std::uint32_t>(clue), 0);
+    }
+    new (place) Clues(std::move(clues));
+}
+
+void make_asked(AskedTerms *place, Tokenizer &tokenizer, const Table &table, const nb::list &words, const nb::list &every, const Clues &clues) {
+    new (place) AskedTerms(tokenizer, {table.data(), table.shape(0), table.shape(1)}, words_of(words), words_of(every), clues);
+}
+
+// Whether all texts could be gone over; where one is left to the twin, what was filled counts for nothing.
+bool compare(const AskedTerms &asked, const nb::list &given, const std::vector<std::vector<Span>> &stretches, const Rows &out, const Rows &wholes) {
+    const Texts texts(given);
+    const std::size_t size = asked.size(), width = 2 * size + Compared::TOLD, width_of_text = 2 * size + Compared::TOLD_OF_TEXT;
+    std::size_t count = 0;
+    for (std::size_t at = 0; at < stretches.size(); ++at) {
+        count += stretches[at].size();
+        for (const auto &[first, last] : stretches[at])
+            if (at >= texts.size() || first > last || last > texts[at].size()) throw std::invalid_argument("a stretch reaches beyond the text");
+    }
+    if (stretches.size() != texts.size() || out.shape(0) != count || out.shape(1) != width || wholes.shape(0) != texts.size() ||
+        wholes.shape(1) != width_of_text)
+        throw std::invalid_argument("the rows to be filled do not fit the stretches and the texts");
+    const nb::gil_scoped_release released;
+    Compared compared(asked);
+    double *rows = out.data();
+    for (std::size_t at = 0; at < texts.size(); ++at) {
+        if (!compared.text(texts[at], stretches[at], rows, wholes.data() + at * width_of_text)) return false;
+        rows += stretches[at].size() * width;
+    }
+    return true;
+}
+
+} // namespace
+
+void bind_compared(nb::module_ &module) {
+    nb::class_<Clues>(module, "Clues", "What words in small letters tell by themselves.").def("__init__", &make_clues, nb::arg("words"));
+    nb::class_<AskedTerms>(module, "AskedTerms", "The words of a question, as texts are held against them.")
+        .def("__init__", &make_asked, nb::arg("tokenizer"), nb::arg("table").noconvert(), nb::arg("words"), nb::arg("every"), nb::arg("clues"),
+             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 6>())
+        .def("compare", &compare, nb::arg("texts"), nb::arg("stretches"), nb::arg("out").noconvert(), nb::arg("wholes").noconvert(),
+             "Fill a row for each stretch, and for each text; whether none of them is left to the twin.");
+}
+
+} // namespace monograph
