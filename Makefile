@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml CMakeLists.txt $(foreach room,vectors/kernel text_pass store/inverted search/reckoning,$(wildcard src/monograph/$(room)/*.?pp src/monograph/$(room)/*.inc))
 
-.PHONY: help demo test test-all test-page test-encrypted alone check lint docs wheel bench bench-vectors bench-graph bench-weights bench-tree bench-reduce bench-answers bench-reading bench-frameworks bench-writing bench-search fuzz soak soak-tenth sanitize clean
+.PHONY: help demo test test-all test-page test-encrypted alone check lint docs wheel bench bench-vectors bench-graph bench-weights bench-tree bench-reduce bench-answers bench-reading bench-frameworks bench-writing bench-search bench-page fuzz soak soak-tenth sanitize clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -112,6 +112,13 @@ $(VENV)/bench-search: $(BUILT_FROM) | $(BIN)/python
 
 bench-search: $(VENV)/bench-search ## Measure how long questions take, at ten thousand to a million passages (an hour); writes docs/benchmarks
 	$(BIN)/python benchmarks/search.py
+
+$(VENV)/bench-page: $(BUILT_FROM) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e ".[bench-page]"
+	@touch $@
+
+bench-page: $(VENV)/bench-page ## Measure the page in chromium, and its server (four minutes, and ten to make the files); writes docs/benchmarks
+	$(BIN)/python benchmarks/page_bench.py
 
 $(VENV)/bench-tree: $(BUILT_FROM) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -e ".[bench-tree]"

@@ -36,9 +36,10 @@ document.addEventListener("securitypolicyviolation", (event) => violations.push(
 
 @dataclass(frozen=True)
 class Site:
-    """A server of files in a process of its own."""
+    """A server of files in a process of its own, which has a number."""
 
     address: str
+    process: int
 
     @property
     def entrance(self) -> str:
@@ -67,7 +68,7 @@ def site(files: Sequence[Path], *options: str) -> Iterator[Site]:
                 line = process.stdout.readline()
                 assert line, f"the server said {said!r}, and ended"
                 said += line
-            yield Site(json.loads(said)["address"])
+            yield Site(json.loads(said)["address"], process.pid)
         finally:
             process.terminate()
             try:

@@ -1,0 +1,326 @@
+"""The page and its server: first paint, searching, a long document, a picture of names, fifty clients, memory.
+
+``make bench-page`` measures them in chromium before ``monograph serve``, of files of 10,000 and 100,000 passages that
+``make bench-search`` makes as well (build/search), in some four minutes, and writes docs/benchmarks/page.md; ``--only
+search`` measures one part.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import numpy as np
+
+from machine import console, in_threads, median_seconds, run_sections
+from monograph import Document, Monograph
+from page import NOISE, write_page
+from page_browser import browser_before, drawn, loaded, opened, typed
+from search import made, questions
+from vector_report import table
+
+from browsing import TOKEN, Site, site  # isort: skip - page_browser says where it is
+
+HERE = Path(__file__).resolve().parent
+CACHE = HERE.parent / "build" / "page"
+PAGE = HERE.parent / "docs" / "benchmarks" / "page.md"
+VIEWS = ("search", "ask", "document", "entity")
+REPEATS, SETS = 5, 3
+ASKED, CLIENTS, EVERY, ROUNDS = 60, 50, 5.0, 6
+ENTITIES, PLACES = 300, 12
+SENTENCE = "The quicksilver barometer number {} stands in the cellar of Corvara."
+Row = dict[str, Any]
+Results = dict[str, Any]
+
+
+def row(what: str, unit: str, value: float, *, most: float | None = None, least: float | None = None) -> Row:
+    """A figure beside the floor that it is to reach, if there is one: the most, or the least, that it may be."""
+    told: Row = {"what": what, "unit": unit, "value": value}
+    if most is not None:
+        return {**told, "floor": f"≤ {most:,.0f}", "reached": value <= most}
+    if least is not None:
+        return {**told, "floor": f"≥ {least:,.0f}", "reached": value >= least}
+    return told
+
+
+def spread(what: str, spent: Sequence[float], *, p50: float | None = None, p95: float | None = None) -> list[Row]:
+    """Rows of milliseconds, the median and the 95th percentile."""
+    ends = {"p50": (50, p50), "p95": (95, p95)}
+    return [
+        row(f"{what}, {name}", "ms", float(np.percentile(spent, at)), most=most) for name, (at, most) in ends.items()
+    ]
+
+
+@contextmanager
+def program(running: Site) -> Iterator[Callable[..., float]]:
+    """What asks on one connection, and says how many milliseconds it took."""
+    connection = http.client.HTTPConnection(urlsplit(running.address).netloc, timeout=60)
+
+    def ask(question: str, path: str = "search") -> float:
+        begun = time.perf_counter()
+        where = f"/api/v1/{path}?{urlencode({'q': question})}"
+        connection.request("GET", where, headers={"Authorization": f"Bearer {TOKEN}"})
+        answer = connection.getresponse()
+        body = answer.read()
+        spent = (time.perf_counter() - begun) * 1e3
+        if answer.status != 200:
+            raise OSError(f"{answer.status}: {body[:200]!r}")
+        return spent
+
+    try:
+        yield ask
+    finally:
+        connection.close()
+
+
+def asked(begin: int, count: int = ASKED) -> list[str]:
+    """Questions of three sets, the same number of each, from a place in each on."""
+    return questions(count, begin)
+
+
+def warmed(running: Site) -> None:
+    """Ask what nobody asks afterwards."""
+    with program(running) as ask:
+        for question in asked(0):
+            ask(question)
+            ask(question, "ask")
+
+
+def first_paint(_: argparse.Namespace) -> list[Row]:
+    """Each view in a browser that keeps nothing of it, and one that it has shown before."""
+    with browser_before([made(10_000)]) as (running, tab):
+        (document,) = running.get("/documents", limit=1)["documents"]
+        (entity,) = running.get("/entities", k=1)["entities"]
+        of_view = {"document": {"id": document["id"]}, "entity": {"name": entity["name"]}}
+        rows = []
+        for view in VIEWS:
+            found = []
+            for _ in range(REPEATS + 1):
+                page = tab()
+                found.append(loaded(page, f"/{view}", **of_view.get(view, {})))
+                last = page
+            rows += _paint_rows(f"/{view}", found[1:])
+        again = [loaded(last, f"/{VIEWS[-1]}", **of_view[VIEWS[-1]]) for _ in range(REPEATS)]
+        return [*rows, *_paint_rows(f"/{VIEWS[-1]}, shown before", again)]
+
+
+def _paint_rows(view: str, found: Sequence[dict[str, float]]) -> list[Row]:
+    median = {name: statistics.median(one[name] for one in found) for name in found[0]}
+    return [
+        row(f"`{view}`: first contentful paint", "ms", median["first paint"], most=300),
+        row(f"`{view}`: transferred", "kB", median["transferred"] / 1e3, most=200),
+        row(f"`{view}`: of it JavaScript", "kB", median["JavaScript"] / 1e3),
+        row(f"`{view}`: of it answers of the API", "kB", median["answers"] / 1e3),
+    ]
+
+
+def searching(_: argparse.Namespace) -> list[Row]:
+    """Questions typed into the page, and as many asked by a program."""
+    with browser_before([made(10_000)]) as (running, tab):
+        warmed(running)
+        page = tab()
+        page.goto("/search")
+        page.wait_for_selector("#q")
+        spent = [typed(page, question) for question in asked(20)]
+        with program(running) as ask:
+            alone = [ask(question) for question in asked(40)]
+        return [*spread("page: keystroke to hits shown", spent, p50=30), *spread("program: the same request", alone)]
+
+
+def long_document() -> tuple[Path, list[tuple[str, str]]]:
+    """A file with a text of a megabyte, and where in it some sentences stand, as the page writes spans."""
+    chance = random.Random(7)
+    words = [f"{chance.choice('bdfgklmnprst')}{chance.choice('aeiou')}{one}" for one in ("ren", "lo", "stic", "vare")]
+    parts = [" ".join(chance.choices(words, k=90)) + "." for _ in range(1_900)]
+    for number in range(PLACES):
+        parts.insert(len(parts) * (number + 1) // (PLACES + 1), SENTENCE.format(number))
+    text = "\n\n".join(parts)
+    CACHE.mkdir(parents=True, exist_ok=True)
+    path = CACHE / "long.mono"
+    for end in ("", "-wal", "-shm"):
+        Path(f"{path}{end}").unlink(missing_ok=True)
+    with Monograph.open(path) as archive:
+        archive.add([Document(text, id="long", title="A long text")])
+    starts = [text.index(SENTENCE.format(number)) for number in range(PLACES)]
+    return path, [("long", f"{at}-{at + len(SENTENCE.format(number))}") for number, at in enumerate(starts)]
+
+
+def document(_: argparse.Namespace) -> list[Row]:
+    """A text of a megabyte, opened at one place after the other."""
+    path, places = long_document()
+    with browser_before([path]) as (running, tab):
+        characters = running.get("/document/text", id="long", length=1)["characters"]
+        found = [opened(tab(), *place, path.stem) for place in places][1:]
+        by_link, by_address = zip(*found, strict=True)
+        return [
+            row("the text", "thousand characters", characters / 1e3),
+            *spread("by a link, until the mark is shown", by_link, p50=200, p95=200),
+            *spread("by its address, in a new tab", by_address, p50=200, p95=200),
+        ]
+
+
+def neighbourhood(_: argparse.Namespace) -> list[Row]:
+    """The first name, by its passages, that has 300 others around it: drawn, and zoomed."""
+    with browser_before([made(10_000)]) as (running, tab):
+        names = (one["name"] for one in running.get("/entities", k=100)["entities"])
+        around = (running.get("/neighbourhood", name=name, limit=ENTITIES) for name in names)
+        one = next((one for one in around if len(one["entities"]) >= ENTITIES), None)
+        if one is None:
+            raise SystemExit(f"no name has {ENTITIES} others around it")
+        name = next(entity["name"] for entity in one["entities"] if entity["id"] in one["centre"])
+        alone = median_seconds(lambda: running.get("/neighbourhood", name=name, limit=ENTITIES), REPEATS)
+        found = [drawn(tab(), name, ENTITIES, "10000") for _ in range(3)]
+        median = {what: statistics.median(one[what] for one in found) for what in found[0]}
+        return [
+            row("entities in the picture", "", len(one["entities"])),
+            row("links between them", "", len(one["links"])),
+            row("a program: the same request", "ms", alone * 1e3),
+            row("page: from the click until it stands", "ms", median["stands"]),
+            row("frames a second while it is zoomed", "", median["frames"], least=30),
+            row("the slowest frame", "ms", median["slowest"]),
+        ]
+
+
+def clients(_: argparse.Namespace) -> list[Row]:
+    """One client, then fifty that begin at times of chance; searching, then asking for answers without a model."""
+    rows = []
+    for path in ("search", "ask"):
+        with site([made(10_000)]) as running:
+            warmed(running)
+            one = []
+            with program(running) as ask:
+                for question in asked(20):
+                    one.append(ask(question, path))
+                    time.sleep(0.15)
+            many, errors = crowd(running, path, asked(40, CLIENTS * ROUNDS))
+        rows += spread(f"`/{path}`, 1 client", one)
+        rows += spread(f"`/{path}`, {CLIENTS} clients", many, p95=5 * float(np.percentile(one, 95)))
+        rows.append(row(f"`/{path}`, {CLIENTS} clients: errors of {len(many) + errors:,}", "", errors, most=0))
+    return rows
+
+
+def crowd(running: Site, path: str, every: Sequence[str]) -> tuple[list[float], int]:
+    """Milliseconds of each answer, and how many were errors, of clients that ask every five seconds."""
+    chance = random.Random(7)
+    begins = [chance.uniform(0, EVERY) for _ in range(CLIENTS)]
+    spent: list[float] = []
+    errors: list[OSError] = []
+    started = time.perf_counter()
+
+    def client(number: int) -> None:
+        with program(running) as ask:
+            for turn, question in enumerate(every[number::CLIENTS]):
+                time.sleep(max(0.0, started + begins[number] + turn * EVERY - time.perf_counter()))
+                try:
+                    spent.append(ask(question, path))
+                except (OSError, http.client.HTTPException) as error:
+                    errors.append(OSError(error))
+
+    in_threads(client, CLIENTS)
+    return spent, len(errors)
+
+
+def server_memory(_: argparse.Namespace) -> list[Row]:
+    """What the server's process holds when it begins, after fifty searches, and after fifty answers more."""
+    rows = []
+    with site([made(100_000)]) as running, program(running) as ask:
+        rows += _memory_rows("before any question", running.process)
+        for path, begin, said in (("search", 0, "50 searches"), ("ask", 20, "50 answers more")):
+            for question in asked(begin)[:50]:
+                ask(question, path)
+            rows += _memory_rows(f"after {said}", running.process)
+    return rows
+
+
+def _memory_rows(when: str, process: int) -> list[Row]:
+    lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()[1:]
+    held = {name: int(rest.split()[0]) * 1024 / 1e6 for name, rest in (line.split(":") for line in lines)}
+    return [
+        row(f"{when}: {what}", "MB", held[name], most=150)
+        for what, name in (("RSS", "Rss"), ("anonymous", "Anonymous"))
+    ]
+
+
+SECTIONS: dict[str, tuple[Callable[[argparse.Namespace], list[Row]], str, str]] = {
+    "first paint": (
+        first_paint,
+        "First paint",
+        f"10,000 passages, a server and a browser that run already. Each view is opened in {REPEATS} fresh profiles, which hold nothing but the cookie; medians. "
+        "Transferred is all until the network is quiet, headers and the answers of the API counted; 1 kB is 1,000 bytes.",
+    ),
+    "search": (
+        searching,
+        "Searching",
+        f"10,000 passages, {ASKED} questions of three sets, each asked once, after {ASKED} others. From the input event to the first frame in which the hits stand, "
+        f"the 200 ms that the page waits after a key taken off; the program asks other questions on a connection that it keeps.",
+    ),
+    "document": (
+        document,
+        "A long document",
+        f"Opened at {PLACES - 1} places, each in a tab that holds nothing: from the click on the source's link, or from the beginning of the navigation, to the "
+        "first frame in which the marked span is within the window.",
+    ),
+    "neighbourhood": (
+        neighbourhood,
+        "A neighbourhood",
+        "The name of 10,000 passages that most of them name, of those with 300 others around it; more the page does not draw. The picture is laid out at once, "
+        "and drawn anew in each frame while it is moved. Chromium draws here without a graphics card; its frames come at most 60 times a second.",
+    ),
+    "clients": (
+        clients,
+        "Many clients",
+        f"10,000 passages, for searches and for answers a server each. One client asks {ASKED} questions one after the other; {CLIENTS} clients ask {ROUNDS} each, every {EVERY:.0f} seconds, from moments of chance on. "
+        "No server is asked a question twice. The floor of p95 is five times that of one client. Answers are those without a model.",
+    ),
+    "memory": (
+        server_memory,
+        "Memory of the server",
+        "100,000 passages. RSS counts pages of the file that are mapped, once for each of the server's threads, which the system takes back when it needs them; "
+        "anonymous memory is the server's own.",
+    ),
+}
+
+
+def told(intro: str) -> Callable[[list[Row]], list[str]]:
+    """What makes a section's paragraphs."""
+    reached = {True: "yes", False: "**no**"}
+
+    def made_of(found: list[Row]) -> list[str]:
+        cells = [
+            [
+                ", ".join(filter(None, (one["what"], one["unit"]))),
+                f"{one['value']:,.0f}"
+                if one["value"] >= 100 or one["value"] == int(one["value"])
+                else f"{one['value']:,.1f}",
+                one.get("floor", "–"),
+                reached[one["reached"]] if "floor" in one else "–",
+            ]
+            for one in found
+        ]
+        return [intro, table(["what", "measured", "floor", "reached"], cells)]
+
+    return made_of
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="*", choices=SECTIONS, default=list(SECTIONS))
+    options = parser.parse_args()
+    CACHE.mkdir(parents=True, exist_ok=True)
+    jobs = {name: measured for name, (measured, _, _) in SECTIONS.items()}
+    results = run_sections(jobs, options, CACHE / "results.json", "")
+    headings = {name: (heading, told(intro)) for name, (_, heading, intro) in SECTIONS.items()}
+    for path in write_page(results, PAGE, "The page, measured", headings, remark=NOISE):
+        console.print(f"{path} written")
+
+
+if __name__ == "__main__":
+    main()
