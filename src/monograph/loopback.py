@@ -40,7 +40,9 @@ def listen(host: str, port: int) -> socket.socket:
         raise InputError(f"{host!r} is not an address", "give 127.0.0.1 or ::1") from error
     if not address.is_loopback:
         raise InputError(f"{host} can be reached from other machines", "give 127.0.0.1, and a tunnel for the rest")
-    made = socket.socket(socket.AF_INET6 if address.version == 6 else socket.AF_INET)
+    family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
+    # asyncio sets TCP_NODELAY only where the protocol is named; else an answer may wait 40 ms for an ACK.
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((str(address), port))
