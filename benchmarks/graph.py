@@ -18,7 +18,20 @@ from typing import Any
 import graph_report
 import graph_rivals
 from graph_costs import build, edit, query
-from graph_files import CACHE, SETS, UNTITLED, Faithful, Results, dataset, fresh, made, opened, questions, unresolved
+from graph_files import (
+    CACHE,
+    SETS,
+    UNTITLED,
+    Faithful,
+    Results,
+    dataset,
+    fresh,
+    made,
+    opened,
+    questions,
+    rows_of,
+    unresolved,
+)
 from graph_languages import languages
 from graph_twins import twins
 from machine import SHARED, console, run_sections
@@ -49,9 +62,7 @@ Changes = tuple[tuple[Any, str, Any], ...]
 def recall(options: argparse.Namespace) -> Results:
     """Every way of searching, on every set."""
     results: Results = {}
-    for name, titled in [*((one, True) for one in options.sets), *((one, False) for one in options.sets)]:
-        if not titled and name not in UNTITLED:
-            continue
+    for row, name, titled in rows_of(options.sets):
         asked = questions(name, options)
         with opened(name, titled) as monograph:
             found = {
@@ -60,7 +71,6 @@ def recall(options: argparse.Namespace) -> Results:
                 "graph": evaluate(monograph, asked, "auto"),
                 "faithful": evaluate(Faithful(monograph), asked, "graph"),
             }
-        row = name if titled else f"{name}, no titles"
         results[row] = {
             way: {
                 "questions": one.scores.questions,
@@ -153,9 +163,8 @@ def ablations(options: argparse.Namespace) -> Results:
 def contextual(options: argparse.Namespace) -> Results:
     """Recall@5 and median latency with an embedder that reads in context, with the second step and without."""
     results: Results = {}
-    sets = [one for one in options.sets if one in MINILM_SETS]
-    for name, titled in [*((one, True) for one in sets), *((one, False) for one in sets if one in UNTITLED)]:
-        row = results[name if titled else f"{name}, no titles"] = {}
+    for called, name, titled in rows_of([one for one in options.sets if one in MINILM_SETS]):
+        row = results[called] = {}
         asked = questions(name, options)
         with opened(name, titled, MINILM) as monograph:
             runs: dict[str, tuple[Any, str, Changes]] = {

@@ -56,6 +56,12 @@ def questions(name: str, options: argparse.Namespace) -> Sequence[Question]:
     return dataset(name).questions[:most]
 
 
+def rows_of(sets: Sequence[str]) -> Iterator[tuple[str, str, bool]]:
+    """(what it is called, set, whether with titles): all sets as they are, then those that are told without titles."""
+    yield from ((name, name, True) for name in sets)
+    yield from ((f"{name}, no titles", name, False) for name in sets if name in UNTITLED)
+
+
 def fresh(path: Path) -> Path:
     """A path at which there is no file any more."""
     for end in ("", "-wal", "-shm"):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from graph_files import UNTITLED, opened, questions
+from graph_files import opened, questions, rows_of
 from machine import console
 from monograph import Monograph
 from monograph.evaluate.datasets import Question
@@ -39,16 +39,14 @@ def found(monograph: Monograph, asked: Sequence[Question], how: str) -> Found:
 def twins(options: argparse.Namespace) -> Results:
     """How many questions have the same hits, in order, with the same paths; and by how much scores differ at most."""
     results: Results = {}
-    for name, titled in [*((one, True) for one in options.sets), *((one, False) for one in options.sets)]:
-        if not titled and name not in UNTITLED:
-            continue
+    for called, name, titled in rows_of(options.sets):
         asked = questions(name, options)
         with opened(name, titled) as monograph:
             native = {way: found(monograph, asked, way) for way in WAYS}
             command = [sys.executable, "-c", TWIN, str(monograph.path), name, str(len(asked))]
             plain = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=HERE).stdout)
-        row = results[name if titled else f"{name}, no titles"] = {way: _held(native[way], plain[way]) for way in WAYS}
-        console.print(f"{name:18} {titled!s:5} {row}")
+        row = results[called] = {way: _held(native[way], plain[way]) for way in WAYS}
+        console.print(f"{called:30} {row}")
     return results
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 
-from browsing import CHROMIUM, QUIET, Site, entered, show, site
+from browsing import CHROMIUM, Site, entered, launched, show, site
 
 SCREEN = {"width": 1280, "height": 800}
 DEBOUNCE = 200
@@ -84,12 +84,9 @@ FRAMES = """
 @contextmanager
 def browser_before(files: Sequence[Path]) -> Iterator[tuple[Site, Callable[[], Any]]]:
     """A server of files, and what opens a tab of a browser that knows nothing of it but its cookie; the last is closed."""
-    from playwright.sync_api import sync_playwright
-
     if CHROMIUM is None:
         raise SystemExit("no chromium is installed: apt-get install chromium")
-    with site(files) as running, sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=list(QUIET))
+    with site(files) as running, launched() as browser:
         key = entered(browser, running)
 
         def tab() -> Any:
@@ -100,7 +97,6 @@ def browser_before(files: Sequence[Path]) -> Iterator[tuple[Site, Callable[[], A
             return context.new_page()
 
         yield running, tab
-        browser.close()
 
 
 def loaded(page: Any, path: str, **parameters: str) -> dict[str, float]:
