@@ -77,6 +77,17 @@ def site(files: Sequence[Path], *options: str) -> Iterator[Site]:
                 process.kill()
 
 
+@contextmanager
+def launched() -> Iterator[Any]:
+    """A browser without a screen, until the end of the block."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=list(QUIET))
+        yield browser
+        browser.close()
+
+
 @dataclass
 class Heard:
     """What a browser told beside what it showed."""

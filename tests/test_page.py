@@ -13,9 +13,9 @@ import pytest
 
 pytest.importorskip("starlette", reason="the extra serve is not installed")
 pytest.importorskip("uvicorn", reason="the extra serve is not installed")
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-from browsing import CHROMIUM, QUIET, VIOLATIONS, Heard, Site, entered, show, site, until
+from browsing import CHROMIUM, VIOLATIONS, Heard, Site, entered, launched, show, site, until
 from model_server import ModelServer
 from monograph import Document, Monograph
 
@@ -83,10 +83,8 @@ def served(tmp_path_factory: pytest.TempPathFactory, model: ModelServer) -> Iter
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        running = driver.chromium.launch(executable_path=CHROMIUM, args=list(QUIET))
+    with launched() as running:
         yield running
-        running.close()
 
 
 @pytest.fixture(scope="module")

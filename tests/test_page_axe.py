@@ -11,10 +11,10 @@ import pytest
 
 pytest.importorskip("starlette", reason="the extra serve is not installed")
 pytest.importorskip("uvicorn", reason="the extra serve is not installed")
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
 
-from browsing import CHROMIUM, QUIET, Site, entered, show, site
+from browsing import CHROMIUM, Site, entered, launched, show, site
 from monograph import Monograph
 
 pytestmark = [pytest.mark.long, pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")]
@@ -41,14 +41,12 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @pytest.fixture(scope="module")
 def page(served: Site) -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=list(QUIET))
+    with launched() as browser:
         context = browser.new_context(
             viewport={"width": 1280, "height": 800}, base_url=served.address, storage_state=entered(browser, served)
         )
         context.set_default_timeout(10_000)
         yield context.new_page()
-        browser.close()
 
 
 def grave(page: Any) -> list[str]:

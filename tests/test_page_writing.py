@@ -13,9 +13,9 @@ import pytest
 pytest.importorskip("starlette", reason="the extra serve is not installed")
 pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 pytest.importorskip("pypdfium2", reason="the extra documents is not installed")
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-from browsing import CHROMIUM, QUIET, VIOLATIONS, Site, entered, show, site, until
+from browsing import CHROMIUM, VIOLATIONS, Site, entered, launched, show, site, until
 from monograph import Monograph
 
 pytestmark = [pytest.mark.long, pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")]
@@ -66,10 +66,8 @@ def served(place: Path) -> Iterator[Site]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        running = driver.chromium.launch(executable_path=CHROMIUM, args=list(QUIET))
+    with launched() as running:
         yield running
-        running.close()
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +165,7 @@ def test_files_that_are_dropped_lie_in_the_folder_of_ones_choice(page: Any, serv
     page.wait_for_selector(".dropping li")
     assert page.text_content(".dropping li") == f"{SCRIPT} is in {place / 'notes' / 'dropped' / SCRIPT}"
     assert (place / "notes" / "dropped" / SCRIPT).read_bytes() == text
-    until(page, "document.querySelector('.job').textContent.includes('1 added')")
+    until(page, "document.querySelector('.job')?.textContent.includes('1 added')")
     show(page, "/search", q="albatross")
     page.wait_for_selector("mark.cited")
     assert page.locator("main img").count() == 0

@@ -15,9 +15,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from PIL import Image
-from playwright.sync_api import sync_playwright
 
-from browsing import CHROMIUM, QUIET, Site, entered, show, site
+from browsing import Site, entered, launched, show, site
 from model_server import ModelServer
 from monograph import Monograph
 
@@ -38,8 +37,7 @@ def main() -> None:
             made.sync(texts)
             made.tree.rebuild()
         answers = ("--model", f"openai:{model.url}#scripted", "--write")
-        with site([file], *answers) as running, sync_playwright() as driver:
-            browser = driver.chromium.launch(executable_path=CHROMIUM, args=list(QUIET))
+        with site([file], *answers) as running, launched() as browser:
             context = browser.new_context(base_url=running.address, storage_state=entered(browser, running))
             _search(context.new_page(), running)
             _ask(context.new_page())
@@ -48,7 +46,6 @@ def main() -> None:
                 "Dear colleagues, the tail is two degrees long."
             )
             _sources(context.new_page())
-            browser.close()
 
 
 def _search(page: Any, running: Site) -> None:
