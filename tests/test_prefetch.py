@@ -38,6 +38,19 @@ def built(path: Path, design: Design = SMALL) -> tuple[Database, np.ndarray]:
     return database, made
 
 
+LEAF = 0x0D  # A page of a table's rows (the file format's section 1.6).
+
+
+def chain(written: bytes, page_size: int, page: int, told: set[int]) -> bytes:
+    """What a chain of pages holds, each of which must have been told of: its pages may lie here and there."""
+    held = b""
+    while page:
+        assert page in told
+        body = written[(page - 1) * page_size : page * page_size]
+        held, page = held + body[4:], int.from_bytes(body[:4], "big")
+    return held
+
+
 @LINUX
 @given(
     st.sampled_from([512, 1_024, 4_096, 65_536]),
@@ -59,13 +72,14 @@ def test_rows_lie_in_the_pages_that_are_told(page_size: int, sizes: dict[int, in
         assert pages.size == page_size
         written = (Path(place) / "p.sqlite").read_bytes()
         wanted = data.draw(st.sets(st.sampled_from(sorted(sizes)), min_size=1))
-        *levels, beyond = pages.levels(root, [*wanted, 1 << 41])
-        leaves = b"".join(written[(page - 1) * page_size : page * page_size] for page, _ in levels[-1])
-        # Beyond a page's first four bytes, which name the next one.
-        runs = [
-            b"".join(written[at * page_size + 4 : (at + 1) * page_size] for at in range(page - 1, page - 1 + count))
-            for page, count in beyond
-        ]
+        levels = list(pages.levels(root, [*wanted, 1 << 41]))
+        depth = next(at for at, runs in enumerate(levels) if written[(runs[0][0] - 1) * page_size] == LEAF)
+        leaves = b"".join(written[(page - 1) * page_size : page * page_size] for page, _ in levels[depth])
+        first, told = (
+            levels[depth + 1],
+            {page + more for runs in levels for page, count in runs for more in range(count)},
+        )
+        runs = [chain(written, page_size, page, told) for page, _ in first]
         inside = {row for row in wanted if bodies[row] in leaves}
         outside = wanted - inside
         assert len(runs) == len(outside)
