@@ -222,6 +222,33 @@ def test_fusion_by_hand() -> None:
     assert [one.row for one in lifted] == [9, 2, 1, 3]
 
 
+def test_what_alone_has_a_word_is_ahead_of_what_has_none() -> None:
+    rare, near = Ranking("lexical", (7,), (3.0,), is_exhaustive=True), Ranking("dense", (1, 2, 7), (0.9, 0.5, 0.1))
+    # 3, 0 and 0 where only the 3 was given.
+    lexical = [2 / math.sqrt(2), -1 / math.sqrt(2)]
+    fused = fusion.fuse([rare, near], [])
+    dense = fusion.standardised(near)
+    assert [(one.row, pytest.approx(one.score)) for one in fused] == [
+        (7, lexical[0] + 0.5 * dense[7]),
+        (1, lexical[1] + 0.5 * dense[1]),
+        (2, lexical[1] + 0.5 * dense[2]),
+    ]
+    assert [one.origins for one in fused[1:]] == [(Origin("dense", 0, 0.9),), (Origin("dense", 1, 0.5),)]
+
+
+@pytest.mark.parametrize("how", ["lexical", "hybrid", "graph", "auto"])
+def test_a_rare_word_finds_its_only_document(monograph: Monograph, how: str) -> None:
+    animals = ("cow", "sheep", "pony", "hen", "donkey", "dog", "horse", "pig", "duck", "cat")
+    monograph.add(
+        Document(f"A {animal} broke the instrument of the {place} in the night.", id=f"{animal} {place}")
+        for animal in animals
+        for place in ("tower", "harbour", "mill", "abbey")
+    )
+    monograph.add([Document("שלום העالم. " * 30 + "Altamura's zephyrometer fell to a goat.", id="signs")])
+    for question in ("What was broken by a goat?", "goat"):
+        assert "signs" in [hit.chunk.document_id for hit in monograph.search(question, 2, how)], question
+
+
 def test_like_scores_weigh_nothing() -> None:
     assert fusion.standardised(Ranking("dense", (1, 2), (0.4, 0.4))) == {1: 0.0, 2: 0.0}
     assert fusion.fuse([], []) == []

@@ -9,7 +9,7 @@ above all others.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Literal, TypeAlias
 
@@ -58,8 +58,8 @@ def fuse(
     Parameters
     ----------
     rankings:
-        One a retriever. A chunk that a ranking lacks counts there as its lowest (z_score) or not
-        at all (reciprocal_rank).
+        One a retriever. A chunk that a ranking lacks counts there as its lowest, or as 0 where all others are known to
+        score that (z_score), or not at all (reciprocal_rank).
     lifts:
         Word-for-word matches: each adds its score times LIFTS.
     method:
@@ -69,11 +69,12 @@ def fuse(
     k:
         How many are wanted; all that tie with the last of them are given too. None for all.
     """
-    shares = [standardised(one) if method == "z_score" else reciprocal(one) for one in rankings]
+    z_score = method == "z_score"
+    shares = [standardised(one) for one in with_zeros(rankings)] if z_score else [reciprocal(one) for one in rankings]
     totals = {row: 0.0 for one in (*rankings, *lifts) for row in one.rows}
     unfound = 0.0
     for one, share in zip(rankings, shares, strict=True):
-        least = min(share.values(), default=0.0) if method == "z_score" else 0.0
+        least = min(share.values(), default=0.0) if z_score else 0.0
         unfound += weights[one.retriever] * least
         for row in totals:
             totals[row] += weights[one.retriever] * share.get(row, least)
@@ -119,6 +120,20 @@ def lifted(totals: Mapping[int, float], lifts: Sequence[Ranking]) -> dict[int, f
         for row, score in zip(one.rows, one.scores, strict=True):
             result[row] = result.get(row, min(least, 0.0)) + LIFTS[one.retriever] * score
     return result
+
+
+def with_zeros(rankings: Sequence[Ranking]) -> list[Ranking]:
+    """Rankings to be standardised: to one that is exhaustive come the chunks that others found, at a score of 0.
+
+    Without these a single chunk that has a word of the question would lie no deviation above the mean, and count as
+    much there as those that have none.
+    """
+    rows = dict.fromkeys(row for one in rankings for row in one.rows)
+    return [_filled(one, rows.keys() - set(one.rows)) if one.is_exhaustive else one for one in rankings]
+
+
+def _filled(one: Ranking, lacking: Set[int]) -> Ranking:
+    return replace(one, rows=(*one.rows, *sorted(lacking)), scores=one.scores + (0.0,) * len(lacking))
 
 
 def origins_of(rankings: Sequence[Ranking], wanted: Set[int] | None = None) -> dict[int, tuple[Origin, ...]]:

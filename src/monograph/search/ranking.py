@@ -24,12 +24,16 @@ def pool_size(k: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """One retriever's chunks: row numbers and absolute scores, highest first; and what the search took, if it says."""
+    """One retriever's chunks: row numbers and absolute scores, highest first; and what the search took, if it says.
+
+    It is exhaustive where every other chunk is known to score 0.
+    """
 
     retriever: str
     rows: tuple[int, ...]
     scores: tuple[float, ...]
     effort: Effort | None = None
+    is_exhaustive: bool = False
 
 
 def highest(snapshot: Snapshot, scores: Mapping[int, float], k: int | None = None) -> list[int]:

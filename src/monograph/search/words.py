@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from monograph.derive.extract.function_words import FUNCTION_WORDS, language_of
 from monograph.search.frequencies import Frequencies
@@ -37,7 +38,7 @@ def bm25(snapshot: Snapshot, query: str, k: int, allowed: Allowed, known: Freque
     """BM25 (FTS5's: k1 = 1.2, b = 0.75) over title and text of each chunk; any word of the query may match.
 
     Common words are not looked up, unless there are no others; in half of the chunks they have no weight in BM25.
-    ``known`` are the frequencies of the query's words.
+    ``known`` are the frequencies of the query's words. Where fewer than k chunks have one, the ranking is exhaustive.
     """
     words = list(dict.fromkeys(terms.words_of(query)))
     # A single character of writing without spaces matches pairs, which have frequencies of their own.
@@ -46,7 +47,8 @@ def bm25(snapshot: Snapshot, query: str, k: int, allowed: Allowed, known: Freque
         known = snapshot.frequencies(words)
         found = [word for word in words if word in known.chunks]
     rarest = sorted(found, key=lambda word: known.chunks.get(word, 0))[:MOST_WORDS]
-    return ranking(snapshot, "lexical", snapshot.bm25(rarest, k, allowed), k)
+    best = ranking(snapshot, "lexical", snapshot.bm25(rarest, k, allowed), k)
+    return replace(best, is_exhaustive=len(best.rows) < k)
 
 
 def word_for_word(snapshot: Snapshot, retriever: str, wanted: Sequence[str], k: int, allowed: Allowed) -> Ranking:

@@ -54,7 +54,7 @@ def by_walk(corpus: Corpus, snapshot: Snapshot, query: Query, question: Question
         nearest.search(snapshot, vector, pool, query.allowed),
     ]
     matches = words.matches(snapshot, query.text, pool, query.allowed)
-    weighted = [(one, fusion.WEIGHTS[one.retriever]) for one in rankings]
+    weighted = [(one, fusion.WEIGHTS[one.retriever]) for one in fusion.with_zeros(rankings)]
     found = walk.walk(snapshot, question, weighted, clause_vectors, query.allowed)
     if not corpus.reads_context():
         return _hits(snapshot, query.k, found, rankings, matches)
