@@ -80,6 +80,8 @@ def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
         pytest.importorskip("langchain_core", reason="the extra langchain is not installed")
     if 'key="' in code:
         pytest.importorskip("sqlcipher3", reason="the extra encrypt is not installed")
+    if "opentelemetry" in code:
+        pytest.importorskip("opentelemetry.sdk", reason="OpenTelemetry's SDK is not installed")
     if "import mcp" in code or "from mcp" in code:
         pytest.importorskip("mcp", reason="the extra mcp is not installed")
     script = place(tmp_path) / "page.py"

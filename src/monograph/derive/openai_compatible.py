@@ -9,6 +9,7 @@ from typing import Any
 from monograph.derive.addresses import AskingFirst
 from monograph.derive.server import BASE_URL_MEND, QUOTED, Server
 from monograph.derive.tokens import count_tokens
+from monograph.derive.told import request
 from monograph.errors import InputError, ModelUnavailable
 from monograph.models import Allow, Completion, LanguageModel
 
@@ -96,6 +97,14 @@ class OpenAICompatible:
         ModelUnavailable
             If the server cannot be reached, refuses, is too slow or replies with something else.
         """
+        with request("chat", self._model, self.base_url) as asked:
+            asked.said("user", prompt)
+            made = self._completed(prompt, max_tokens)
+            asked.answered(made.tokens_in, made.tokens_out)
+            asked.said("assistant", made.text)
+            return made
+
+    def _completed(self, prompt: str, max_tokens: int) -> Completion:
         try:
             reply = self._server.post(self._asked(prompt, max_tokens))
         except ModelUnavailable as error:
@@ -118,6 +127,15 @@ class OpenAICompatible:
         ModelUnavailable
             As for :meth:`complete`; and if the answer breaks off before the server has said why it ends.
         """
+        with request("chat", self._model, self.base_url, pieces=True) as asked:
+            asked.said("user", prompt)
+            for piece in self._streamed_in_either_way(prompt, max_tokens):
+                if isinstance(piece, Completion):
+                    asked.answered(piece.tokens_in, piece.tokens_out)
+                    asked.said("assistant", piece.text)
+                yield piece
+
+    def _streamed_in_either_way(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
         try:
             yield from self._streamed(prompt, max_tokens)
         except ModelUnavailable as error:

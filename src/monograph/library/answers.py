@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from monograph import telemetry
 from monograph.answer import abstain, ask, follow_up, overviews, preamble, query_terms
 from monograph.answer.best import best_sentence, fitted
 from monograph.answer.cache import AnswerCache
@@ -36,6 +37,7 @@ class Request:
     threshold: float | None = None
 
 
+@telemetry.traced("monograph.reduce")
 def reduced(
     file: OpenFile, query: str, hits: Sequence[Hit], cut: float, windows: Windows | None = None
 ) -> list[ReducedHit]:
@@ -47,6 +49,7 @@ def reduced(
         return reduce(query_terms.take_apart(connection, query, file.memory.of(connection).counted), hits, cut)
 
 
+@telemetry.traced("monograph.pack")
 def packed(
     file: OpenFile, query: str, hits: Sequence[Hit], packing: Packing, asked: Request, threshold: float = 0.0
 ) -> Context:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
+from monograph import telemetry
 from monograph.errors import InputError, SourceMissing
 from monograph.explore import originals
 from monograph.library.opened import OpenFile
@@ -90,6 +91,7 @@ class Files:
         pipeline = self._file.writing_pipeline()
         return self._file.forgetting(lambda: apply.apply(pipeline, plan, limits, progress), forget)
 
+    @telemetry.traced("monograph.sync")
     def sync(
         self,
         *sources: str | os.PathLike[str],

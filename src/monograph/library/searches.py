@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from monograph import telemetry
 from monograph import where as filters
 from monograph.answer.answer_types import answer_types
 from monograph.answer.cache import AnswerCache
@@ -42,7 +44,13 @@ def search(
     if not query.k:
         return []
     file.require(*getattr(chosen, "needs", ()))
-    return settled(chosen.search(corpus(file), query))
+    since, told = time.perf_counter(), {"monograph.search.mode": type(chosen).__name__.lower()}
+    with telemetry.span("monograph.search", {**told, "monograph.search.k": query.k}) as span:
+        span.text("monograph.search.query", query.text)
+        found = settled(chosen.search(corpus(file), query))
+        span.set({"monograph.search.hits": len(found)})
+    telemetry.took("monograph.search.duration", since, told)
+    return found
 
 
 def allowed(where: Mapping[str, Any] | None) -> Allowed:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from monograph import telemetry
 from monograph.graph.evidence import COVERED
 from monograph.search.ranking import Ranking, highest, ranking
 from monograph.search.snapshot import Snapshot
@@ -23,6 +24,7 @@ EXCERPT = 250
 NOTHING = Ranking("feedback", (), ())
 
 
+@telemetry.traced("monograph.search.context")
 def nearest(
     snapshot: Snapshot, question: str, chances: Mapping[int, float], embed: Callable[[Sequence[str]], Float32]
 ) -> Ranking:

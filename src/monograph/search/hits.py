@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from monograph import telemetry
 from monograph.search.fusion import Fused
 from monograph.search.snapshot import Snapshot
 from monograph.store.chunks import Found
@@ -13,6 +14,7 @@ from monograph.values import Hit, Path
 NO_PATHS: Mapping[int, Path] = MappingProxyType({})
 
 
+@telemetry.traced("monograph.search.hits")
 def load(snapshot: Snapshot, fused: Sequence[Fused]) -> list[Hit]:
     """Hits in the order given, without ways. What cannot be read is left out, and warned of."""
     return of(snapshot.chunks(one.row for one in fused), fused)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from monograph import telemetry
 from monograph.search.ranking import Ranking, ranking
 from monograph.search.snapshot import Snapshot
 from monograph.store.filters import Allowed
 from monograph.values import Float32
 
 
+@telemetry.traced("monograph.search.vectors")
 def search(snapshot: Snapshot, vector: Float32, k: int, allowed: Allowed, *, stretch: float = 1.0) -> Ranking:
     """The k chunks of highest cosine; none for a query without any known word, whose vector is zero.
 

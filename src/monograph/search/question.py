@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from monograph import telemetry
 from monograph.derive.extract.function_words import ASKING_WORDS, FUNCTION_WORDS, language_of
 from monograph.graph.dates import days_in
 from monograph.graph.evidence import Float64
@@ -98,6 +99,7 @@ class _Token:
     key: str
 
 
+@telemetry.traced("monograph.search.question")
 def take_apart(snapshot: Snapshot, text: str) -> Question:
     """Take a question apart."""
     tokens = _tokens(text)

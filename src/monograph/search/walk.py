@@ -9,6 +9,7 @@ from itertools import chain
 
 import numpy as np
 
+from monograph import telemetry
 from monograph.graph import evidence
 from monograph.search.follow import follow
 from monograph.search.question import Question
@@ -20,6 +21,7 @@ from monograph.store.terms import words_of
 from monograph.values import Float32, inner_products
 
 
+@telemetry.traced("monograph.search.walk")
 def walk(
     snapshot: Snapshot,
     question: Question,

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from monograph import telemetry
 from monograph.derive.extract.function_words import FUNCTION_WORDS, language_of
 from monograph.search.frequencies import Frequencies
 from monograph.search.ranking import Ranking, ranking
@@ -34,6 +35,7 @@ def of_question(snapshot: Snapshot, query: str) -> Frequencies:
     return snapshot.frequencies(words - small, words & small)
 
 
+@telemetry.traced("monograph.search.words")
 def bm25(snapshot: Snapshot, query: str, k: int, allowed: Allowed, known: Frequencies) -> Ranking:
     """BM25 (FTS5's: k1 = 1.2, b = 0.75) over title and text of each chunk; any word of the query may match.
 
@@ -84,6 +86,7 @@ def word_for_word(snapshot: Snapshot, retriever: str, wanted: Sequence[str], k: 
     return ranking(snapshot, retriever, found.items(), k)
 
 
+@telemetry.traced("monograph.search.word_for_word")
 def matches(snapshot: Snapshot, query: str, k: int, allowed: Allowed) -> list[Ranking]:
     """The chunks that hold the query's codes, and those that hold its quoted phrases, word for word."""
     return [

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
+from monograph import telemetry
 from monograph.errors import SourceError, SourceMissing
 from monograph.read import leads_out, path_to_text, sha256_of, text_to_path
 from monograph.read.source import is_installed
@@ -23,6 +24,7 @@ FileState: TypeAlias = tuple[str, int, int]
 """A file found on disk: its absolute path, bytes, and time of change in nanoseconds since 1970. There are many."""
 
 
+@telemetry.traced("monograph.plan")
 def make_plan(
     database: Database,
     paths: Sequence[Path],

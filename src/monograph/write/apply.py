@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import fields
 
+from monograph import telemetry
 from monograph.read.limits import Limits
 from monograph.store import documents, roots, sources
 from monograph.store.database import Database
@@ -25,6 +26,7 @@ from monograph.write.transaction import write
 from monograph.write.tree import follow
 
 
+@telemetry.traced("monograph.add")
 @telling_refusals
 def add(pipeline: Pipeline, given: Iterable[Document], on_progress: OnProgress | None = None) -> Report:
     """Store documents that a caller hands over; one that is there already, unchanged, costs nothing.
@@ -48,6 +50,7 @@ def add(pipeline: Pipeline, given: Iterable[Document], on_progress: OnProgress |
     return report(tally, started)
 
 
+@telemetry.traced("monograph.apply")
 @telling_refusals
 def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgress | None = None) -> Report:
     """Do what a plan says. A source that cannot be read is a problem in the report, and what is stored of it stays."""
@@ -87,6 +90,9 @@ def report(tally: Tally, started: float) -> Report:
     """A tally as a report; ``started`` by ``time.perf_counter``."""
     counts = {one.name: getattr(tally, one.name) for one in fields(tally) if one.name not in ("problems", "moved")}
     problems, moved = tuple(tally.problems), tuple(tally.moved)
+    for outcome in ("added", "changed", "removed"):
+        telemetry.count("monograph.documents", counts[outcome], "{document}", {"monograph.outcome": outcome})
+    telemetry.count("monograph.problems", len(problems), "{problem}")
     return Report(**counts, seconds=time.perf_counter() - started, problems=problems, moved=moved)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
+from monograph import telemetry
 from monograph.errors import BusyFile, InvalidDocument, MonographError
 from monograph.store import checksums, chunks, documents, graph_changes, memo, settings, sources, terms
 from monograph.store import names as stored_names
@@ -125,6 +126,7 @@ def store(
     raise BusyFile(f"another process keeps emptying the memo of {pipeline.database.path}", "try again when it is done")
 
 
+@telemetry.traced("monograph.derive.graph")
 def _made(
     pipeline: Pipeline, work: Sequence[Prepared], precomputed: Precomputed, waiting: _Waiting, tally: Tally
 ) -> _Made | None:
@@ -144,6 +146,7 @@ def _graph_on_demand(database: Database) -> bool:
         return settings.is_on_demand(connection, "graph")
 
 
+@telemetry.traced("monograph.derive.chunks")
 def _prepare(pipeline: Pipeline, batch: Sequence[Parcel], precomputed: Precomputed) -> list[_Ready]:
     """The changed documents of a batch, cut all together."""
     with pipeline.database.read() as connection:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from monograph import telemetry
 from monograph.store.database import Connection, Database
 from monograph.tree.leaves import update_leaves
 from monograph.vectors.index import EcoVectorIndex
@@ -14,7 +15,7 @@ from monograph.write.resolve import resolve
 @contextmanager
 def write(database: Database, indexes: Sequence[EcoVectorIndex]) -> Iterator[Connection]:
     """One transaction, at whose end the vector indexes, the chunks in the tree and the entities follow the rows."""
-    with database.write() as connection:
+    with telemetry.span("monograph.commit"), database.write() as connection:
         yield connection
         settle(connection, indexes)
 

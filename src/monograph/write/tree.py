@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from time import monotonic
 
+from monograph import telemetry
 from monograph.derive.summarize import workers_of
 from monograph.errors import BusyFile, ModelError, ModelUnavailable, MonographError
 from monograph.models import Summarizer
@@ -144,6 +146,7 @@ def draw_up(
             build.add_layer(connection, draft, planes, made)
 
 
+@telemetry.traced("monograph.tree")
 def follow(pipeline: Pipeline, on_progress: OnProgress | None = None) -> tuple[int, tuple[Problem, ...]]:
     """Update what is stored already; if that fails the tree is as it was: how many were made, what went wrong."""
     try:
@@ -330,7 +333,7 @@ def _summaries(
         for place, (key, _) in enumerate(work):
             if error is None:
                 for _, texts in work[place + len(begun) : place + 2 * count]:
-                    begun.append(pool.submit(_checked, summarizer, texts, most))
+                    begun.append(pool.submit(copy_context().run, _checked, summarizer, texts, most))
             if not begun:
                 break
             try:

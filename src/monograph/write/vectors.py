@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from monograph import telemetry
 from monograph.errors import InvalidDocument
 from monograph.models import Embedder
 from monograph.store import memo
@@ -35,6 +36,7 @@ def missing(connection: Connection, batch: Sequence[Prepared]) -> list[Vectored]
     return [vector for key, vector in wanted.items() if key not in held]
 
 
+@telemetry.traced("monograph.derive.vectors")
 def remember_vectors(
     pipeline: Pipeline,
     batch: Sequence[Prepared],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import replace
 
 from monograph.derive.extract.ground import ground
@@ -124,7 +125,8 @@ class LLMExtractor:
         try:
             for place, chunk in enumerate(chunks):
                 for later in chunks[place + len(ahead) : place + 2 * self._workers]:
-                    ahead.append(pool.submit(self._ask if silent < MAX_SILENT else _not_asked, later))
+                    ask = self._ask if silent < MAX_SILENT else _not_asked
+                    ahead.append(pool.submit(copy_context().run, ask, later))
                 try:
                     found = ahead.popleft().result()
                     silent = 0
