@@ -42,6 +42,7 @@ from monograph.errors import (
 )
 from monograph.read.worker import Worker
 from monograph.store.database import Database
+from with_key import encrypted_runs
 
 dbapi2: Any = pytest.importorskip("sqlcipher3.dbapi2", reason="the extra encrypt is not installed")
 pytestmark = pytest.mark.own_keys
@@ -1034,3 +1035,15 @@ def test_llama_index(tmp_path: Path) -> None:
     loaded: Any = load_index_from_storage(context, key=KEY)
     assert loaded.as_retriever(similarity_top_k=1, detail=1.0).retrieve("comet")[0].node_id == "a"
     loaded.close()
+
+
+@pytest.mark.parametrize("name", encrypted_runs.WITHOUT_A_FILE)
+def test_modules_that_are_left_out_with_a_key_open_no_file(name: str) -> None:
+    tree = ast.parse((Path(__file__).parent / f"test_{name}.py").read_text())
+    from_ours = {one.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for one in node.names}
+    modules = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    modules |= {one.name for node in ast.walk(tree) if isinstance(node, ast.Import) for one in node.names}
+    asked = {one.arg for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) for one in node.args.args}
+    assert not {"Monograph", "Database", "EcoVectorStore"} & from_ours
+    assert not {one for one in modules if one.startswith(("sqlite3", "monograph.app", "monograph.library"))}
+    assert not {"monograph", "archive"} & asked

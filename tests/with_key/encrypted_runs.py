@@ -16,6 +16,31 @@ from types import ModuleType
 from typing import Any
 
 VARIABLE = "MONOGRAPH_TEST_KEY"
+WITHOUT_A_FILE = (
+    "chunk",
+    "kernel",
+    "kernel_batches",
+    "kernel_clusters",
+    "kernel_codes",
+    "kernel_course",
+    "linear",
+    "llm_extract",
+    "openai_compatible",
+    "pattern_extract",
+    "read",
+    "reading",
+    "reckoning",
+    "resolve",
+    "stop",
+    "text_pass_chunks",
+    "text_pass_compared",
+    "text_pass_graph",
+    "text_pass_names",
+    "text_pass_walk",
+    "tokens",
+    "walk_links",
+)
+"""Modules of tests that open no file, which a key changes nothing for: they are left out where there is one."""
 _DATABASE = "monograph.store.database"
 
 
