@@ -26,10 +26,12 @@ from typing import Any
 
 import pytest
 
+from browsing import site
 from embedders import HashEmbedder
 from forks import COMMAND_LINE, Forks
 from monograph import Document, Monograph, decrypt, encrypt
 from monograph.app.cli import app
+from monograph.derive.embed import StaticEmbedder
 from monograph.errors import (
     BusyFile,
     DamagedFile,
@@ -736,7 +738,7 @@ def test_every_command_takes_the_key(tmp_path: Path, folder: Path) -> None:
     (set_ / "corpus.jsonl").write_text('{"id": "a", "text": "The plates are in Berlin."}\n')
     (set_ / "queries.jsonl").write_text('{"id": "q", "question": "Where are the plates?", "evidence": ["a"]}\n')
     assert "2 added" in run("sync", path, folder, "--summarizer", "extractive")
-    tried = {"sync", "mcp", "watch"}  # the last two go on until they are ended: below, and as sync
+    tried = {"sync", "mcp", "serve", "watch"}  # the last three go on until they are ended: below, and as sync
     for words in (
         ["search", path, "plates"],
         ["ask", path, "who has the plates?"],
@@ -862,7 +864,7 @@ def test_the_server_for_agents(locked: Path) -> None:
 
     arguments = ["-m", "monograph.app.cli", "mcp", str(locked)]
     with Monograph.open(locked, HashEmbedder(), key=KEY) as opened:
-        opened.vectors.rebuild(__import__("monograph.derive.embed", fromlist=["load_embedder"]).load_embedder("static"))
+        opened.vectors.rebuild(StaticEmbedder())
 
     async def ask() -> Any:
         server = StdioServerParameters(command=sys.executable, args=arguments, env={**os.environ, "MONOGRAPH_KEY": KEY})
@@ -903,7 +905,11 @@ def test_processes_that_read_strangers_files_do_not_know_it(monkeypatch: pytest.
         monkeypatch.setenv(name, KEY)
     worker = Worker("monograph.read.process")
     try:
-        environment = Path(f"/proc/{worker.process.pid}/environ").read_bytes().split(b"\0")
+        said = b""
+        while not said:  # the system is still making the process
+            assert worker.process.poll() is None
+            said = Path(f"/proc/{worker.process.pid}/environ").read_bytes()
+        environment = said.split(b"\0")
     finally:
         worker.end()
     names = {one.partition(b"=")[0] for one in environment}
@@ -1035,6 +1041,30 @@ def test_llama_index(tmp_path: Path) -> None:
     loaded: Any = load_index_from_storage(context, key=KEY)
     assert loaded.as_retriever(similarity_top_k=1, detail=1.0).retrieve("comet")[0].node_id == "a"
     loaded.close()
+
+
+def test_a_locked_file_is_served_with_its_key(locked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Monograph.open(locked, HashEmbedder(), key=KEY) as opened:
+        opened.vectors.rebuild(StaticEmbedder())
+    monkeypatch.setenv("MONOGRAPH_KEY", KEY)
+    with site([locked]) as served:
+        hits = served.get("/search", q="comet", how="lexical")["files"][0]["hits"]
+    assert "comet" in json.dumps(hits[0])
+
+
+def test_errors_of_both_kinds_of_connections_are_caught() -> None:
+    """SQLCipher's are none of ``sqlite3.Error``."""
+    store = [
+        path for folder in ("store", "write", "library") for path in (ROOT / "src" / "monograph" / folder).rglob("*.py")
+    ]
+    caught = [
+        (path.name, ast.unparse(handler.type))
+        for path in store
+        for handler in ast.walk(ast.parse(path.read_text()))
+        if isinstance(handler, ast.ExceptHandler) and handler.type is not None
+    ]
+    assert len([kind for _, kind in caught if kind == "encryption.errors()"]) > 8
+    assert [one for one in caught if "sqlite3." in one[1]] == []
 
 
 @pytest.mark.parametrize("name", encrypted_runs.WITHOUT_A_FILE)

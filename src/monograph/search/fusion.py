@@ -8,7 +8,7 @@ above all others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Literal, TypeAlias
@@ -129,11 +129,14 @@ def with_zeros(rankings: Sequence[Ranking]) -> list[Ranking]:
     much there as those that have none.
     """
     rows = dict.fromkeys(row for one in rankings for row in one.rows)
-    return [_filled(one, rows.keys() - set(one.rows)) if one.is_exhaustive else one for one in rankings]
+    return [_filled(one, rows) if one.is_exhaustive else one for one in rankings]
 
 
-def _filled(one: Ranking, lacking: Set[int]) -> Ranking:
-    return replace(one, rows=(*one.rows, *sorted(lacking)), scores=one.scores + (0.0,) * len(lacking))
+def _filled(one: Ranking, rows: Iterable[int]) -> Ranking:
+    """In the order in which others found them: row numbers tell when a chunk came, and nothing may hang on that."""
+    found = set(one.rows)
+    lacking = tuple(row for row in rows if row not in found)
+    return replace(one, rows=one.rows + lacking, scores=one.scores + (0.0,) * len(lacking))
 
 
 def origins_of(rankings: Sequence[Ranking], wanted: Set[int] | None = None) -> dict[int, tuple[Origin, ...]]:

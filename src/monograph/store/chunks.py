@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeAlias
 
 from monograph.errors import InvalidDocument
-from monograph.store import assigned, documents, graph_changes, terms
+from monograph.store import assigned, documents, encryption, graph_changes, terms
 from monograph.store.database import Connection
 from monograph.store.filters import MERGED, Allowed
 from monograph.store.keyed import select
@@ -211,7 +210,7 @@ def _asked_for(connection: Connection, columns: str, rows: Sequence[int]) -> lis
                 (json.dumps(rows),),
             )
         }
-    except sqlite3.OperationalError as error:
+    except encryption.errors() as error:
         if len(rows) == 1:
             raise documents.undecodable(connection, _document_of(connection, rows[0]), error) from error
         return [one for row in rows for one in _asked_for(connection, columns, [row])]
@@ -303,7 +302,7 @@ def of_document(connection: Connection, document: int, *, strict: bool = False) 
     """
     try:
         rows = connection.execute(f"{_SELECT} WHERE c.document = ? ORDER BY c.ordinal", (document,)).fetchall()
-    except sqlite3.OperationalError as error:
+    except encryption.errors() as error:
         raise documents.undecodable(connection, document, error) from error
     return [_found(connection, row, strict=strict) for row in rows]
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from monograph.errors import DamagedDocument, InvalidDocument
-from monograph.store import graph_changes, unreadable
+from monograph.store import encryption, graph_changes, unreadable
 from monograph.store.checksums import BLOCK_BITS, blocks_of
 from monograph.store.database import Connection, path_of
 from monograph.store.keyed import select
@@ -94,7 +93,7 @@ def _rows(connection: Connection, which: str, *parameters: str | int) -> list[Ro
     query = f"SELECT {_COLUMNS} FROM documents {which}"  # noqa: S608 - constants
     try:
         return [Row(*found) for found in connection.execute(query, parameters)]
-    except sqlite3.OperationalError as error:
+    except encryption.errors() as error:
         if not unreadable.is_undecodable(error):
             raise
         fault = unreadable.fault_of(connection, error)
@@ -114,7 +113,7 @@ def name_of(connection: Connection, row: int) -> str:
     return f"row {row}" if found is None else bytes(found[0]).decode("utf-8", "replace")
 
 
-def undecodable(connection: Connection, row: int, error: sqlite3.OperationalError) -> Exception:
+def undecodable(connection: Connection, row: int, error: Exception) -> Exception:
     """What to raise over an error that SQLite met in the texts of a document."""
     if not unreadable.is_undecodable(error):
         return error
@@ -212,7 +211,7 @@ def text(connection: Connection, row: int, start: int, end: int) -> str:
             "SELECT text FROM texts WHERE block BETWEEN ? AND ? ORDER BY block", (first, last)
         ).fetchall()
         return "".join(block for (block,) in blocks)[start - skipped : max(end - skipped, 0)]
-    except sqlite3.OperationalError as error:
+    except encryption.errors() as error:
         raise undecodable(connection, row, error) from error
 
 
@@ -229,7 +228,7 @@ def texts(connection: Connection, spans: Sequence[tuple[int, int, int]]) -> list
                 (json.dumps(list(wanted)),),
             )
         )
-    except sqlite3.OperationalError:
+    except encryption.errors():
         return [text(connection, *span) for span in spans]  # Which tells whose it is.
     found = []
     for (_, given, end), (first, last) in zip(spans, blocks, strict=True):
@@ -267,7 +266,7 @@ def load(connection: Connection, row: Row) -> Document:
             metadata=loaded_object(metadata),
             sections=loaded_sections(sections),
         )
-    except sqlite3.OperationalError as error:
+    except encryption.errors() as error:
         raise undecodable(connection, row.row, error) from error
     except (InvalidDocument, *UNDECODABLE) as error:
         raise damaged(connection, row.row, f"row {row.row} of documents: {error}") from error

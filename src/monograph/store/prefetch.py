@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import struct
 import threading
 from collections.abc import Callable, Collection, Hashable, Iterable
@@ -188,7 +187,7 @@ class Prefetcher:
             return []
         try:
             found = [row for value in fresh for (row,) in connection.execute(query, (value,))]
-        except sqlite3.DatabaseError:
+        except encryption.errors():
             return []  # Whoever reads it in earnest will say so.
         return [row for row in found if isinstance(row, int)]
 
