@@ -333,7 +333,7 @@ def test_rows_are_those_of_one_after_the_other(empty: dict[bool, Path], folders:
 
 @pytest.mark.long
 @pytest.mark.timeout(1_800)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(history=entangled())
 def test_rows_are_those_of_one_after_the_other_always(
     empty: dict[bool, Path], folders: Folders, history: History

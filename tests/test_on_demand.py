@@ -107,7 +107,7 @@ def test_it_is_the_file_that_made_all_at_once(
 
 @pytest.mark.long
 @pytest.mark.timeout(1_800)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(steps=st.lists(STEPS, min_size=1, max_size=8), paid=st.booleans())
 def test_it_always_is_the_file_that_made_all_at_once(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, list[Document] | None]], paid: bool
