@@ -8,7 +8,7 @@ above all others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Literal, TypeAlias
@@ -128,14 +128,13 @@ def with_zeros(rankings: Sequence[Ranking]) -> list[Ranking]:
     Without these a single chunk that has a word of the question would lie no deviation above the mean, and count as
     much there as those that have none.
     """
-    rows = dict.fromkeys(row for one in rankings for row in one.rows)
-    return [_filled(one, rows) if one.is_exhaustive else one for one in rankings]
+    return [_filled(one, rankings) if one.is_exhaustive else one for one in rankings]
 
 
-def _filled(one: Ranking, rows: Iterable[int]) -> Ranking:
+def _filled(one: Ranking, rankings: Sequence[Ranking]) -> Ranking:
     """In the order in which others found them: row numbers tell when a chunk came, and nothing may hang on that."""
     found = set(one.rows)
-    lacking = tuple(row for row in rows if row not in found)
+    lacking = tuple(dict.fromkeys(row for other in rankings for row in other.rows if row not in found))
     return replace(one, rows=one.rows + lacking, scores=one.scores + (0.0,) * len(lacking))
 
 
