@@ -12,7 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ParamSpec, TypeAlias, TypeVar
@@ -54,15 +54,10 @@ class Span:
     def fail(self, error: BaseException) -> None:
         """Tell that it failed, and with what kind of error."""
         if self.told is not None and self.told.is_recording():
-            status = sys.modules["opentelemetry.trace"]
+            trace = sys.modules["opentelemetry.trace"]
             said = str(error) if captures() else None
             self.told.set_attribute("error.type", type(error).__qualname__)
-            self.told.set_status(status.Status(status.StatusCode.ERROR, said))
-
-    def end(self) -> None:
-        """The work is done; for one that :func:`begun` gave."""
-        if self.told is not None:
-            self.told.end()
+            self.told.set_status(trace.Status(trace.StatusCode.ERROR, said))
 
 
 _SILENT = Span()
@@ -74,8 +69,8 @@ def captures() -> bool:
 
 
 @contextmanager
-def span(name: str, attributes: Attributes = NONE) -> Iterator[Span]:
-    """A stretch of work; those that begin within it, in this thread, are its children.
+def span(name: str, attributes: Attributes = NONE, *, holds: bool = True) -> Iterator[Span]:
+    """A stretch of work.
 
     Parameters
     ----------
@@ -83,26 +78,25 @@ def span(name: str, attributes: Attributes = NONE) -> Iterator[Span]:
         What is done.
     attributes:
         What is told of it.
+    holds:
+        Whether those that begin before it ends, in this thread, are parts of it: not where a generator gives pieces,
+        between which its caller does other work.
     """
     tracer = _tracer()
     if tracer is None:
         yield _SILENT
         return
-    with tracer.start_as_current_span(
-        name, attributes=attributes, record_exception=False, set_status_on_exception=False
-    ) as told:
-        opened = Span(told)
-        try:
+    told = tracer.start_span(name, attributes=attributes)
+    opened = Span(told)
+    use_span = sys.modules["opentelemetry.trace"].use_span
+    try:
+        with use_span(told, record_exception=False, set_status_on_exception=False) if holds else nullcontext():
             yield opened
-        except Exception as error:
-            opened.fail(error)
-            raise
-
-
-def begun(name: str, attributes: Attributes = NONE) -> Span:
-    """A stretch of work that ends when it is told to, as one that goes on between what a generator gives."""
-    tracer = _tracer()
-    return _SILENT if tracer is None else Span(tracer.start_span(name, attributes=attributes))
+    except Exception as error:
+        opened.fail(error)
+        raise
+    finally:
+        told.end()
 
 
 def traced(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:

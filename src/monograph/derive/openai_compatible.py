@@ -97,11 +97,10 @@ class OpenAICompatible:
         ModelUnavailable
             If the server cannot be reached, refuses, is too slow or replies with something else.
         """
-        with request("chat", self._model, self.base_url) as asked:
-            asked.said("user", prompt)
+        with request("chat", self._model, self.base_url) as told:
+            told.asked(prompt)
             made = self._completed(prompt, max_tokens)
-            asked.answered(made.tokens_in, made.tokens_out)
-            asked.said("assistant", made.text)
+            told.answered(made)
             return made
 
     def _completed(self, prompt: str, max_tokens: int) -> Completion:
@@ -127,12 +126,11 @@ class OpenAICompatible:
         ModelUnavailable
             As for :meth:`complete`; and if the answer breaks off before the server has said why it ends.
         """
-        with request("chat", self._model, self.base_url, pieces=True) as asked:
-            asked.said("user", prompt)
+        with request("chat", self._model, self.base_url, pieces=True) as told:
+            told.asked(prompt)
             for piece in self._streamed_in_either_way(prompt, max_tokens):
                 if isinstance(piece, Completion):
-                    asked.answered(piece.tokens_in, piece.tokens_out)
-                    asked.said("assistant", piece.text)
+                    told.answered(piece)
                 yield piece
 
     def _streamed_in_either_way(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:

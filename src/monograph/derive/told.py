@@ -10,28 +10,32 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from monograph import telemetry
+from monograph.models import Completion
 from monograph.telemetry import Span, Value
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request: its span, when it began by ``time.perf_counter``, and what its counts are sorted by."""
+    """One request: its span, and what its counts are sorted by."""
 
     span: Span
-    since: float
     kinds: dict[str, Value]
 
-    def answered(self, read: int, written: int | None = None) -> None:
-        """Tell the tokens it took: read, and written where it writes."""
-        for kind, tokens in (("input", read), ("output", written)):
-            if tokens is not None:
-                self.span.set({f"gen_ai.usage.{kind}_tokens": tokens})
-                telemetry.used("gen_ai.client.token.usage", tokens, self.kinds | {"gen_ai.token.type": kind})
+    def answered(self, made: Completion) -> None:
+        """Tell what was answered, and the tokens it took."""
+        for kind, tokens in (("input", made.tokens_in), ("output", made.tokens_out)):
+            self.span.set({f"gen_ai.usage.{kind}_tokens": tokens})
+            telemetry.used("gen_ai.client.token.usage", tokens, self.kinds | {"gen_ai.token.type": kind})
+        self._say("gen_ai.output.messages", "assistant", made.text)
 
-    def said(self, role: str, text: str) -> None:
-        """Tell what a ``user`` asked or an ``assistant`` answered, where that is to be told."""
-        whole = json.dumps([{"role": role, "parts": [{"type": "text", "content": text}]}], ensure_ascii=False)
-        self.span.text("gen_ai.input.messages" if role == "user" else "gen_ai.output.messages", whole)
+    def asked(self, prompt: str) -> None:
+        """Tell what was asked."""
+        self._say("gen_ai.input.messages", "user", prompt)
+
+    def _say(self, name: str, role: str, text: str) -> None:
+        if telemetry.captures():
+            message = {"role": role, "parts": [{"type": "text", "content": text}]}
+            self.span.text(name, json.dumps([message], ensure_ascii=False))
 
 
 @contextmanager
@@ -41,7 +45,7 @@ def request(operation: str, model: str, url: str, *, pieces: bool = False) -> It
     Parameters
     ----------
     operation:
-        ``chat``, ``embeddings``, as the conventions call it, or ``rerank``.
+        ``chat``, as the conventions call it.
     model:
         The name that the server knows it by.
     url:
@@ -56,21 +60,10 @@ def request(operation: str, model: str, url: str, *, pieces: bool = False) -> It
         "server.address": urlsplit(url).hostname or "",
     }
     since = time.perf_counter()
-    name = f"{operation} {model}"
     failed: dict[str, Value] = {}
     try:
-        if pieces:
-            span = telemetry.begun(name, kinds)
-            try:
-                yield Request(span, since, kinds)
-            except Exception as error:
-                span.fail(error)
-                raise
-            finally:
-                span.end()
-        else:
-            with telemetry.span(name, kinds) as span:
-                yield Request(span, since, kinds)
+        with telemetry.span(f"{operation} {model}", kinds, holds=not pieces) as span:
+            yield Request(span, kinds)
     except Exception as error:
         failed = {"error.type": type(error).__qualname__}
         raise
