@@ -59,7 +59,7 @@ $(VENV)/encrypt: $(BUILT_FROM) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -e ".[test,encrypt]"
 	@touch $(VENV)/core $(VENV)/test $@
 
-test-encrypted: $(VENV)/encrypt ## Run the tests but the long ones a second time, with every file encrypted
+test-encrypted: $(VENV)/encrypt ## Run the tests of files but the long ones a second time, with every file encrypted
 	MONOGRAPH_TEST_KEY="only for tests" $(PYTEST) -m "not long or own_keys"
 
 alone: $(VENV)/test ## Run the tests of each framework where no other is installed, and some where none is (a minute or two)
