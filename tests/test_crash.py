@@ -26,9 +26,9 @@ sys.path.insert(0, {tests!r})
 from pathlib import Path
 from embedders import HashEmbedder
 from monograph import Monograph
-from monograph.write import batch, vectors
-batch.BATCH_FILES = 8
-vectors.EMBEDDED_AT_ONCE = 4
+from monograph.write import apply, names, vectors
+apply.BATCH_FILES = 8
+vectors.EMBEDDED_AT_ONCE = names.EMBEDDED_AT_ONCE = 4
 with Monograph.open({file!r}, HashEmbedder(log=Path({log!r}))) as monograph:
     print("open", flush=True)
     monograph.sync({folder!r})
