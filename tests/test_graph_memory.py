@@ -110,16 +110,16 @@ def test_keys_of_subjects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most:
             subjects = SubjectKeys()
             keys = {"blue harbour", "vellinge", "nothing", "skiva"}
             assert subjects.every(connection) is None
-            known = subjects.known(connection, keys)
+            known = subjects.rows(connection, keys)
             assert known == graphs.known_subjects(connection, keys)
             assert {"blue harbour", "vellinge"} <= known.keys()
             for _ in range(10):
-                assert subjects.known(connection, keys) == known
+                assert subjects.rows(connection, keys) == known
             every = subjects.every(connection)
             assert (every is None) == (most == 0)
             if every is not None:
-                assert known.keys() == {key for key in every if key in keys}
-                assert every == graphs.known_subjects(connection, every).keys()
+                assert known == {key: row for key, row in every.items() if key in keys}
+                assert every == graphs.known_subjects(connection, every)
 
 
 @pytest.mark.parametrize(("most", "kept"), [(0, False), (1 << 20, True)])

@@ -146,7 +146,7 @@ class Chance:
                  for row in self.some(FIRST_NAME, self.names, 9)]  # fmt: skip
         where = tuple(tuple(self.some(0, 3, 2)) for _ in names)
         own = tuple(bool(self.random.integers(0, 4) == 0) for _ in names)
-        return StartText(start_of("", "A text."), tuple(names), where, own, frozenset())
+        return StartText(start_of("", "A text."), tuple(names), where, own)
 
 
 def walk(chance: Chance, words: Words, hops: int, starts: int) -> None:
@@ -218,7 +218,7 @@ def test_a_walk_by_hand(make: Make) -> None:
     own = sigmoid(-6.3 + 0.58 + 0.4 * 1.5 + 3.15 + 0.4 * 0.5 + 1.72), sigmoid(-6.3 - 0.58 - 0.4 * 1.5 + 1.05 * 0.5)
     assert (made.own(5), made.own(6)) == pytest.approx(own)
     assert made.highest() == ([5, 6], [made.own(5), made.own(6)], [])
-    text = StartText(start_of("", "Anna."), (NameRow(71, "anna", 3, 70),), ((0,),), (False,), frozenset())
+    text = StartText(start_of("", "Anna."), (NameRow(71, "anna", 3, 70),), ((0,),), (False,))
     assert made.begin([5], [text], [[(1, 0.25)]]) == [70]
     leads = [Leads((8,), (True,), (0.5,), (6, 5))]
     assert made.lead(leads) == [8]
@@ -252,7 +252,7 @@ def test_odd_numbers_are_endured(make: Make) -> None:
             made.learn(rows, np.array([1, 2, 3, 4]), [pack([])] * 4)
             near = np.array(rows, dtype=np.int64), np.array([scores], dtype=np.float64).astype(np.float32)
             made.start([(rows, scores, 1.0)], [[0]], near, [(2, True, scores[0], 1e300, -1e300)], {})
-            text = StartText(start_of("", "A."), (NameRow(7, "a", -3, 7),), ((),), (False,), frozenset())
+            text = StartText(start_of("", "A."), (NameRow(7, "a", -3, 7),), ((),), (False,))
             assert made.begin([1], [text], [[(0, 0.0)]]) == [7]
             assert made.lead([Leads((2,), (True,), (scores[1],), (3, 4))]) == []
             made.follow()
@@ -271,13 +271,13 @@ def test_what_does_not_fit_is_refused(make: Make) -> None:
     for name, given_values in (
         ("logarithms", [[6]]),
         ("in_order", [[6], [0.0]]),
-        ("begin", [[6], [StartText(start_of("", "A."), (), (), (), frozenset())], [[]]]),
+        ("begin", [[6], [StartText(start_of("", "A."), (), (), ())], [[]]]),
     ):
         with pytest.raises(KeyError, match="6"):
             getattr(made, name)(*given_values)
     with pytest.raises(ValueError, match="where each of the entities leads"):
         made.lead([NOWHERE])
-    text = StartText(start_of("", "A."), (NameRow(7, "a", 1, 7),), ((),), (False,), frozenset())
+    text = StartText(start_of("", "A."), (NameRow(7, "a", 1, 7),), ((),), (False,))
     made.begin([5], [text], [[(0, 0.0)]])
     made.lead([Leads((6,), (True,), (1.0,), ())])
     with pytest.raises(KeyError):
@@ -317,13 +317,13 @@ def test_what_the_compiled_cannot_take_is_refused() -> None:
         made.start([((6,), (1.0,), 1.0)], [[]], empty, [], {})
     with pytest.raises(ValueError, match="the text of each start"):
         made.begin([5], [], [])
-    text = StartText(start_of("", "A."), (NameRow(1, "a", 1, 1),), ((0,),), (), frozenset())
+    text = StartText(start_of("", "A."), (NameRow(1, "a", 1, 1),), ((0,),), ())
     with pytest.raises(ValueError, match="sentences of each name"):
         made.begin([5], [text], [[(0, 0.0)]])
     with pytest.raises(IndexError, match="fewer values"):
-        made.begin([5], [StartText(text.start, text.names, text.sentences, (True,), frozenset())], [[(0,)]])  # type: ignore[list-item]
+        made.begin([5], [StartText(text.start, text.names, text.sentences, (True,))], [[(0,)]])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="tell of each document"):
-        whole = StartText(text.start, text.names, text.sentences, (True,), frozenset())
+        whole = StartText(text.start, text.names, text.sentences, (True,))
         made.begin([5], [whole], [[(0, 0.0)]])
         made.lead([Leads((5,), (), (), ())])
     with pytest.raises(ValueError, match="logarithm of each chunk"):

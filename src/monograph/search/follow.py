@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from operator import attrgetter
 
 from monograph.search.beside import beside
-from monograph.search.leads import Known
 from monograph.search.walked import Walk
 
 _ROW, _KEY = attrgetter("row"), attrgetter("key")
@@ -18,10 +17,9 @@ def follow(found: Walk, starts: Sequence[int]) -> None:
     found.texts.update(zip(starts, texts, strict=True))
     for text in texts:
         found.names.update(zip(map(_ROW, text.names), text.names, strict=True))
-        found.alone.update(text.alone)
     keys = [(list(map(_KEY, text.names)), text.sentences) for text in texts]
     tells = beside(found.question, [text.start for text in texts], keys)
     heads = found.reckoning.begin(starts, texts, tells)
-    leads = found.snapshot.leads(heads, Known(found.names, found.alone), found.allowed)
+    leads = found.snapshot.leads(heads, found.names, found.allowed)
     found.learn(found.reckoning.lead(leads))
     found.reckoning.follow()

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
 from dataclasses import dataclass
-
-from monograph.store.names import NameRow
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,11 +19,3 @@ class Leads:
 
 
 NOWHERE = Leads((), (), (), ())
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Known:
-    """What is known of names before: those that were read, by row, and which of them nothing else names."""
-
-    names: Mapping[int, NameRow]
-    alone: Set[int]

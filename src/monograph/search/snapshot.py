@@ -12,7 +12,7 @@ from typing import Protocol
 
 from monograph.graph.evidence import Int64
 from monograph.search.frequencies import Frequencies
-from monograph.search.leads import Known, Leads
+from monograph.search.leads import Leads
 from monograph.search.start_texts import StartText
 from monograph.store.chunks import Found
 from monograph.store.filters import Allowed
@@ -146,11 +146,14 @@ class Snapshot(Protocol):
         ...
 
     def starts(self, chunks: Sequence[int]) -> list[StartText]:
-        """The texts of chunks that are there, with the names in them, in an order that hangs on the chunks alone."""
+        """The texts of chunks that are there, with the names in them, in an order that hangs on the chunks alone.
+
+        Names that nothing else names may be left out.
+        """
         ...
 
-    def leads(self, heads: Sequence[int], known: Known, allowed: Allowed) -> list[Leads]:
-        """Where each of some entities leads."""
+    def leads(self, heads: Sequence[int], known: Mapping[int, NameRow], allowed: Allowed) -> list[Leads]:
+        """Where each of some entities leads; ``known`` are names that were read before, by row."""
         ...
 
     def subject_chunks(self, names: Collection[int], allowed: Allowed) -> list[SubjectChunk]:

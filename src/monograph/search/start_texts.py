@@ -25,13 +25,12 @@ def start_of(title: str, text: str) -> Start:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StartText:
-    """A text, and its names: in which sentences each stands, and whether the text's document is about it.
+    """A text, and those of its names that may lead on.
 
-    ``alone`` are the rows of those that nothing else in the corpus names, as they are written here.
+    It is told in which sentences each stands, and whether the text's document is about it.
     """
 
     start: Start
     names: tuple[NameRow, ...]
     sentences: tuple[tuple[int, ...], ...]
     own: tuple[bool, ...]
-    alone: frozenset[int]

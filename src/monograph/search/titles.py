@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from itertools import accumulate
 
 from monograph.derive.extract.function_words import FUNCTION_WORDS
@@ -23,7 +23,7 @@ _STOP = re.compile(r"[?!;()\n\"]|(?<=\w\w\w)\.(?=\s)")
 _NONE = FUNCTION_WORDS["english"]
 
 
-def phrases(texts: Sequence[str], among: Set[str] | None = None) -> list[dict[str, int]]:
+def phrases(texts: Sequence[str], among: Set[str] | Mapping[str, object] | None = None) -> list[dict[str, int]]:
     """Keys of the phrases of one sentence that may be a title, and where each stands first, of each text.
 
     They begin with a capital or digit, and no more than MOST_SMALL words follow each other without one; in Chinese any
@@ -41,7 +41,7 @@ def phrases(texts: Sequence[str], among: Set[str] | None = None) -> list[dict[st
     return found
 
 
-def _among(found: dict[str, int], among: Set[str] | None) -> dict[str, int]:
+def _among(found: dict[str, int], among: Set[str] | Mapping[str, object] | None) -> dict[str, int]:
     return found if among is None else {key: at for key, at in found.items() if key in among}
 
 

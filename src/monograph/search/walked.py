@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -19,23 +20,24 @@ class Walk:
 
     ``reckoning`` holds what is reckoned of chunks. ``asked`` is the question's name that a chunk's document is about,
     by row. ``entities`` are those that the question names, with all their names; ``names`` and ``texts`` what was
-    read of names and of starts on the way, by row; ``alone`` are entities that lead nowhere.
+    read of names, the question's among them, and of starts on the way, by row.
     """
 
     snapshot: Snapshot
     question: Question
     allowed: Allowed
     asked: dict[int, int] = field(default_factory=dict)
-    names: dict[int, NameRow] = field(default_factory=dict)
+    names: dict[int, NameRow] = field(init=False)
     texts: dict[int, StartText] = field(default_factory=dict)
-    alone: set[int] = field(default_factory=set)
     reckoning: Reckoning = field(init=False)
     entities: dict[int, list[NameRow]] = field(init=False)
+    _words: dict[int, bytes] = field(default_factory=dict)
     _told: dict[int, tuple[int, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         heads = {one.name.head for one in self.question.names}
         self.entities = self.snapshot.members(heads)
+        self.names = {one.name.row: one.name for one in self.question.names}
         self.reckoning = reckoning(self.question.words, self.question.weights, heads)
 
     def know(self, wanted: Sequence[int]) -> None:
@@ -45,7 +47,9 @@ class Walk:
     def learn(self, missing: Sequence[int]) -> None:
         """The same of different chunks that are not known."""
         if missing:
-            self.reckoning.learn(missing, *self.snapshot.words_in(missing))
+            documents, packed = self.snapshot.words_in(missing)
+            self._words.update(zip(missing, packed, strict=True))
+            self.reckoning.learn(missing, documents, packed)
 
     def highest(self, most: int | None = None) -> list[int]:
         """The most probable chunks, at most so many; ties by id."""
@@ -58,11 +62,13 @@ class Walk:
 
     def told_apart(self, best: list[int]) -> tuple[list[int], list[int]]:
         """(the first chunk of each title and text, those that say the same again), each in order."""
-        missing = [chunk for chunk in best if chunk not in self._told]
+        # What says the same has the same words: of nearly all chunks nothing more has to be read.
+        alike = Counter(map(self._words.__getitem__, best))
+        missing = [chunk for chunk in best if alike[self._words[chunk]] > 1 and chunk not in self._told]
         told = self.snapshot.titled_extractions(missing) if missing else {}
         self._told.update((chunk, told.get(chunk, (-chunk, ""))) for chunk in missing)
         first: dict[tuple[int, str], int] = {}
         for chunk in best:
-            first.setdefault(self._told[chunk], chunk)
+            first.setdefault(self._told.get(chunk, (-chunk, "")), chunk)
         kept = set(first.values())
         return [chunk for chunk in best if chunk in kept], [chunk for chunk in best if chunk not in kept]

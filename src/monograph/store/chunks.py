@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 from monograph.errors import InvalidDocument
-from monograph.store import assigned, documents, encryption, graph_changes, terms
+from monograph.store import assigned, documents, encryption, graph_changes, graphs, terms
 from monograph.store.database import Connection
 from monograph.store.filters import MERGED, Allowed
 from monograph.store.keyed import select
@@ -321,6 +321,21 @@ def titled_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str,
         found = _asked_for(connection, 'c.chunk, d.title, c.document, c.start, c."end"', some)
         texts = documents.texts(connection, [(document, start, end) for *_, document, start, end in found])
         result += zip((title for _, title, *_ in found), texts, strict=True)
+    return result
+
+
+def named_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, str, bytes, str]]:
+    """(title of the document, text) of chunks and what :func:`graphs.named_and_own` gives of them.
+
+    In the order asked for. Raises as :func:`load`.
+    """
+    result: list[tuple[str, str, bytes, str]] = []
+    for some in _batches(rows):
+        found = _asked_for(
+            connection, f'c.chunk, d.title, c.document, c.start, c."end", {graphs.NAMES}, {graphs.OWN}', some
+        )
+        texts = documents.texts(connection, [one[2:5] for one in found])
+        result += ((one[1], text, *one[5:]) for one, text in zip(found, texts, strict=True))
     return result
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from monograph.store import stored_json
@@ -45,6 +45,16 @@ def unpack(value: bytes, text: str) -> Extraction:
     relations = tuple(_read_relation(*row) for row in stored.get("relations", ()))
     tokens, failure = stored_json.whole(stored.get("tokens", 0)), stored_json.text(stored.get("failure", ""))
     return Extraction(mentions, relations, tokens, failure)
+
+
+def written(value: bytes, text: str) -> Iterator[tuple[str, str]]:
+    """(name, kind) of each mention of a packed extraction, as :func:`unpack` reads it and raises, but one by one."""
+    for kind, first, last, *rest in json.loads(value)["mentions"]:
+        if rest:
+            one = _read_named(kind, first, last, *rest, text=text)
+            yield one.name, one.kind
+        else:  # Nearly all.
+            yield text[stored_json.whole(first) : stored_json.whole(last)], ENTITY_KINDS[kind]
 
 
 def mentions(value: bytes, text: str, kinds: Collection[str]) -> list[Mention]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
@@ -10,7 +11,6 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from monograph.store import names
 from monograph.store.database import Connection
 from monograph.store.filters import EVERYTHING, Allowed
 
@@ -169,18 +169,15 @@ def are_subjects(connection: Connection, wanted: Iterable[int]) -> set[int]:
     return {int(row) for (row,) in found}
 
 
-def known_subjects(connection: Connection, keys: Iterable[str]) -> dict[str, names.NameRow]:
-    """The names among some keys that a document is about, by key."""
-    # Most keys are of no name and most names no subjects, which two indexes tell: few rows are read.
+def known_subjects(connection: Connection, keys: Iterable[str]) -> dict[str, int]:
+    """The rows of the names among some keys that a document is about, by key."""
+    # Most keys are of no name and most names no subjects, which two indexes tell: no row of a name is read.
     found = connection.execute(
-        f"""WITH about AS MATERIALIZED (
-            SELECT n.name FROM json_each(?) AS k CROSS JOIN names AS n
-            WHERE n.key = k.value AND EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.name))
-        SELECT n.name, n.key, n.uses, {names.ENTITY} FROM about AS a CROSS JOIN names AS n
-        LEFT JOIN names AS h ON h.name = n.head WHERE n.name = a.name AND n.uses > 0""",  # noqa: S608 - a constant
+        """SELECT n.key, n.name FROM json_each(?) AS k CROSS JOIN names AS n
+        WHERE n.key = k.value AND EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.name)""",
         (json.dumps(list(keys), ensure_ascii=False),),
     )
-    return {row[1]: names.NameRow._make(row) for row in found}
+    return dict(found)
 
 
 def has_more_subjects(connection: Connection, most: int) -> bool:
@@ -189,30 +186,36 @@ def has_more_subjects(connection: Connection, most: int) -> bool:
     return bool(found.fetchone()[0] > most)
 
 
-def subject_keys(connection: Connection) -> frozenset[str]:
-    """The keys of all names that a document is about."""
-    (keys,) = connection.execute(
-        """SELECT group_concat(n.key, char(10)) FROM (SELECT DISTINCT name FROM subjects) AS s CROSS JOIN names AS n
-        WHERE n.name = s.name"""
+def subject_keys(connection: Connection) -> dict[str, int]:
+    """The rows of all names that a document is about, by key."""
+    keys, rows = connection.execute(
+        """SELECT group_concat(n.key, char(10)), json_group_array(n.name)
+        FROM (SELECT DISTINCT name FROM subjects) AS s CROSS JOIN names AS n WHERE n.name = s.name"""
     ).fetchone()
-    return frozenset((keys or "").split("\n"))  # They have no line breaks.
+    return dict(zip((keys or "").split("\n"), json.loads(rows), strict=False))  # They have no line breaks.
 
 
 def subject_chunks(connection: Connection, wanted: Iterable[int], allowed: Allowed = EVERYTHING) -> list[SubjectChunk]:
     """The chunks of documents that are about some names: the first ones by title, the very first otherwise.
 
-    The first chunks of all documents come before the second ones; of these in order of id.
+    Of each name the first chunks of all documents come before the second ones; of these in order of id.
     """
-    found = connection.execute(
-        f"""SELECT s.name, own.chunk, s.by_title, s.qualifier,
-            (SELECT count(*) FROM subjects AS h WHERE h.name = s.name AND h.by_title = s.by_title)
-        FROM json_each(?) AS n CROSS JOIN subjects AS s CROSS JOIN chunks AS own
-        WHERE s.name = n.value AND own.document = s.document
+    # Ids are looked up, each in a page of its own, for names of several documents alone.
+    rows = connection.execute(
+        f"""SELECT own.ordinal,
+            CASE WHEN EXISTS (SELECT 1 FROM subjects AS h WHERE h.name = s.name AND h.document != s.document)
+                THEN own.id ELSE '' END,
+            s.name, own.chunk, s.by_title, s.qualifier, s.document
+        FROM json_each(?) AS n CROSS JOIN subjects AS s LEFT JOIN chunks AS own ON own.document = s.document
             AND own.ordinal < CASE s.by_title WHEN 1 THEN {SUBJECT_CHUNKS} ELSE 1 END AND {allowed.on_each("own.chunk")}
-        ORDER BY own.ordinal, own.id""",  # noqa: S608
+        WHERE s.name = n.value""",  # noqa: S608
         (_listed(wanted), *allowed.parameters),
-    )
-    return [SubjectChunk(name, chunk, bool(by_title), *rest) for name, chunk, by_title, *rest in found]
+    ).fetchall()
+    counts = Counter((name, by_title) for name, by_title, _ in {(row[2], row[4], row[6]) for row in rows})
+    return [
+        SubjectChunk(name, chunk, bool(by_title), qualifier, counts[name, by_title])
+        for _, _, name, chunk, by_title, qualifier, _ in sorted(row for row in rows if row[3] is not None)
+    ]
 
 
 def that_name(connection: Connection, chunks: Iterable[int], wanted: Iterable[int]) -> list[tuple[int, int]]:
@@ -225,16 +228,19 @@ def that_name(connection: Connection, chunks: Iterable[int], wanted: Iterable[in
     return [(int(name), int(chunk)) for name, chunk in found]
 
 
-def named_and_own(connection: Connection, chunks: Iterable[int]) -> dict[int, tuple[Records, list[int]]]:
-    """(names as :func:`named` has them, names that the document is about) of chunks that are there, by row."""
+NAMES = "COALESCE((SELECT g.names FROM chunk_graphs AS g WHERE g.chunk = c.chunk), x'')"
+OWN = "(SELECT json_group_array(s.name) FROM subjects AS s WHERE s.document = c.document)"
+"""The names of a chunk ``c``, and those that its document is about."""
+
+
+def named_and_own(connection: Connection, chunks: Iterable[int]) -> dict[int, tuple[bytes, str]]:
+    """(names as bytes of NAMED, rows of names that the document is about, as JSON) of chunks that are there, by row."""
     found = connection.execute(
-        """SELECT c.chunk, COALESCE(g.names, x''),
-            (SELECT json_group_array(s.name) FROM subjects AS s WHERE s.document = c.document)
-        FROM json_each(?) AS w CROSS JOIN chunks AS c LEFT JOIN chunk_graphs AS g ON g.chunk = c.chunk
-        WHERE c.chunk = w.value""",
+        f"""SELECT c.chunk, {NAMES}, {OWN} FROM json_each(?) AS w CROSS JOIN chunks AS c
+        WHERE c.chunk = w.value""",  # noqa: S608 - constants
         (_listed(chunks),),
     )
-    return {chunk: (np.frombuffer(packed, dtype=NAMED), json.loads(own)) for chunk, packed, own in found}
+    return {chunk: (packed, own) for chunk, packed, own in found}
 
 
 def subject_documents(connection: Connection, wanted: Iterable[int]) -> dict[int, list[tuple[str, str]]]:

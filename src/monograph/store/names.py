@@ -141,6 +141,18 @@ def load(connection: Connection, names: Iterable[int]) -> dict[int, NameRow]:
     return {row[0]: NameRow._make(row) for row in found}
 
 
+def load_and_tell(connection: Connection, names: Iterable[int]) -> tuple[dict[int, NameRow], set[int]]:
+    """(names by row, those of them that one row uses, and that no other name is one with)."""
+    found = connection.execute(
+        f"""SELECT n.name, n.key, n.uses, {ENTITY},
+            n.uses = 1 AND n.head IS NULL AND NOT EXISTS (SELECT 1 FROM names AS o WHERE o.head = n.name)
+        FROM json_each(?) AS k CROSS JOIN names AS n LEFT JOIN names AS h ON h.name = n.head
+        WHERE n.name = k.value""",  # noqa: S608 - a constant
+        (_numbered(names),),
+    ).fetchall()
+    return {row[0]: NameRow._make(row[:4]) for row in found}, {row[0] for row in found if row[4]}
+
+
 def heads(connection: Connection, names: Iterable[int]) -> list[tuple[int, str, int]]:
     """(row, key, row of its entity) of names: what a search reads thousands of."""
     return connection.execute(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from monograph.errors import DamagedDocument, DamagedFile, DamageWarning
 from monograph.store import chunks as stored
 from monograph.store import documents as stored_documents
-from monograph.store import extractions, summary_texts
+from monograph.store import extractions, graphs, summary_texts
 from monograph.store.database import Connection, decoding
 from monograph.values import Extraction, Mention, SummaryText
 
@@ -67,6 +67,20 @@ def titled_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str,
     return found
 
 
+def named_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, str, bytes, str]]:
+    """(title of the document, text) of chunks, and the names of each as :func:`graphs.named_and_own` has them.
+
+    In the order asked for; with an empty title and text for one that is left out.
+    """
+    asked = list(rows)
+    try:
+        return stored.named_texts(connection, asked)
+    except DamagedDocument:
+        nodes = graphs.named_and_own(connection, asked)
+        texts = titled_texts(connection, asked)
+        return [(*one, *nodes.get(row, (b"", "[]"))) for row, one in zip(asked, texts, strict=True)]
+
+
 def extraction(connection: Connection, chunk: int, value: bytes, text: str) -> Extraction:
     """What was found in a chunk of that text; nothing where that cannot be read."""
     try:
@@ -75,6 +89,15 @@ def extraction(connection: Connection, chunk: int, value: bytes, text: str) -> E
     except DamagedFile as error:
         warn(error)
         return NOTHING
+
+
+def written(connection: Connection, chunk: int, value: bytes, text: str) -> Iterator[tuple[str, str]]:
+    """(name, kind) of each mention that was found in a chunk of that text, as far as that can be read."""
+    try:
+        with decoding(connection, f"what was extracted from row {chunk} of chunks"):
+            yield from extractions.written(value, text)
+    except DamagedFile as error:
+        warn(error)
 
 
 def mentions(connection: Connection, chunk: int, value: bytes, text: str, kinds: Collection[str]) -> list[Mention]:

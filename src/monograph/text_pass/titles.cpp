@@ -55,6 +55,7 @@ bool title_phrases(const Text &text, const TitleLimits &limits, std::u32string &
     const Unicode &unicode = Unicode::tables();
     std::vector<Word> words;
     std::u32string key;
+    std::size_t small = limits.small + 1; // Words without a capital since the last with one.
     keys.clear();
     out.clear();
     for (std::size_t at = 0; at < text.size();) {
@@ -62,18 +63,22 @@ bool title_phrases(const Text &text, const TitleLimits &limits, std::u32string &
             if (is_stop(text, at)) {
                 append_phrases(words, limits, out);
                 words.clear();
+                small = limits.small + 1;
             }
             ++at;
             continue;
         }
         const std::size_t first = at;
         while (at < text.size() && unicode.is(text[at], WORD)) ++at;
+        const bool is_large = unicode.is(text[first], UPPER | DIGIT);
+        if (!is_large && small > limits.small) continue; // No phrase reaches it.
         if (!key_of(text.part(first, at).head(2 * limits.longest_key), limits.longest_key, key)) return false;
         if (key.empty()) continue;
         if (!words.empty()) keys += U' ';
         const std::size_t begin = keys.size();
         keys += key;
-        words.push_back({begin, keys.size(), first, unicode.is(text[first], UPPER | DIGIT)});
+        words.push_back({begin, keys.size(), first, is_large});
+        small = is_large ? 0 : small + 1;
     }
     append_phrases(words, limits, out);
     return true;

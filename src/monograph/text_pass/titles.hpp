@@ -19,8 +19,8 @@ struct Phrase {
     std::size_t offset;     // In the text.
 };
 
-// The phrases of one sentence that begin with a capital or digit, and the keys of the text's words one after the other,
-// in place of what ``keys`` and ``out`` held; false where the text holds a character that the tables do not know.
+// The phrases of one sentence that begin with a capital or digit, and the keys of the words in them one after the other,
+// in place of what ``keys`` and ``out`` held; false where one of these holds a character that the tables do not know.
 bool title_phrases(const Text &text, const TitleLimits &limits, std::u32string &keys, std::vector<Phrase> &out);
 
 } // namespace monograph

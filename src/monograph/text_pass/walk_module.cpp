@@ -15,10 +15,10 @@ namespace monograph {
 namespace {
 
 // Of each text its phrases that may be a title, by key, with where each stands first; None for one that is left to the twin.
-// ``among`` is a set of those that are wanted, or None for all.
+// ``among`` is a set of those that are wanted, or a dict with them for keys, or None for all.
 nb::list phrases_of(const nb::list &given, const nb::object &none, std::size_t words, std::size_t small, std::size_t longest_key,
                     const nb::object &among) {
-    if (!among.is_none() && !PyAnySet_Check(among.ptr())) throw nb::type_error("what is wanted is a set");
+    if (!among.is_none() && !PyAnySet_Check(among.ptr()) && !PyDict_Check(among.ptr())) throw nb::type_error("what is wanted is a set or a dict");
     const Texts texts(given);
     std::u32string keys;
     std::vector<Phrase> phrases;
@@ -32,7 +32,7 @@ nb::list phrases_of(const nb::list &given, const nb::object &none, std::size_t w
         for (const auto &[begin, end, offset] : phrases) {
             const nb::object key = as_str(keys.substr(begin, end - begin));
             if (!among.is_none()) {
-                const int wanted = PySet_Contains(among.ptr(), key.ptr());
+                const int wanted = PySequence_Contains(among.ptr(), key.ptr());
                 if (wanted < 0) throw nb::python_error();
                 if (!wanted) continue;
             }

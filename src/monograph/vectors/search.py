@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -25,6 +25,7 @@ from monograph.vectors.stop import Ranks, StopCondition
 
 Int64: TypeAlias = npt.NDArray[np.int64]
 Bits: TypeAlias = npt.NDArray[np.uint8]
+Read: TypeAlias = tuple[Int64, Float32]
 Load: TypeAlias = Callable[[int], list[bytes]]
 """Reads the bodies of a cluster."""
 
@@ -111,6 +112,9 @@ class Neighbours:
         Why the search ended: ``"enough"`` (its stop condition said so), ``"short"`` (so did the widest that was
         measured, with which fewer are found than are aimed at), ``"all"`` (no cluster was left) or ``"exact"`` (few
         vectors were allowed, and all of those were compared).
+    read:
+        (memo rows (n,), their vectors (n, dimension) as stored): those that a single query was compared with in one
+        piece, the items among them; None else.
     """
 
     items: tuple[int, ...] = ()
@@ -118,6 +122,7 @@ class Neighbours:
     loads: int = 0
     compared: int = 0
     stopped: str = "all"
+    read: Read | None = field(default=None, compare=False, repr=False)
 
 
 def prepare(vector: Float32, dimension: int, metric: Metric) -> Float32:
@@ -244,11 +249,12 @@ class Search:
     def finish(self, connection: Connection, stopped: str, ahead: Prefetcher) -> Neighbours:
         """The k best, compared exactly unless that was not asked."""
         items, scores = self._best(connection)
+        read = None
         if self._query.rerank:
             memos = items.tolist()
             ahead.memos(connection, memos)
-            items, scores = _compared(connection, memos, self._asked, self._design.metric)
-        return _neighbours(items, scores, self._asked, self, stopped)
+            items, scores, read = _compared(connection, memos, self._asked, self._design.metric)
+        return _neighbours(items, scores, self._asked, self, stopped, read)
 
     def _best(self, connection: Connection) -> tuple[Int64, Float32]:
         """What was found by codes, as far as it may be among the k best."""
@@ -311,20 +317,22 @@ def finish_many(
 
 def exact(connection: Connection, memos: list[int], search: Search, asked: Float32) -> Neighbours:
     """The k nearest of some memo rows, each compared by its vector as stored."""
-    items, scores = _compared(connection, memos, asked, search.design.metric)
+    items, scores, read = _compared(connection, memos, asked, search.design.metric)
     search.compared = len(memos)
-    return _neighbours(items, scores, asked, search, "exact")
+    return _neighbours(items, scores, asked, search, "exact", read)
 
 
-def _compared(connection: Connection, memos: list[int], asked: Float32, metric: Metric) -> tuple[Int64, Float32]:
-    """Memo rows by their exact scores, highest first, ties by row."""
-    found = []
+def _compared(
+    connection: Connection, memos: list[int], asked: Float32, metric: Metric
+) -> tuple[Int64, Float32, Read | None]:
+    """Memo rows by their exact scores, highest first, ties by row; and what was read, where it was at once."""
+    found, read = [], None
     for first in range(0, max(1, len(memos)), COMPARED_AT_ONCE):
-        some, vectors = stored_vectors.load(connection, memos[first : first + COMPARED_AT_ONCE], len(asked))
-        found.append((some, _scores(vectors, asked, metric)))
+        read = stored_vectors.load(connection, memos[first : first + COMPARED_AT_ONCE], len(asked))
+        found.append((read[0], _scores(read[1], asked, metric)))
     rows, scores = found[0] if len(found) == 1 else (np.concatenate(parts) for parts in zip(*found, strict=True))
     order = np.lexsort((rows, -scores))
-    return rows[order], scores[order]
+    return rows[order], scores[order], read if len(found) == 1 else None
 
 
 def _compared_many(
@@ -353,9 +361,11 @@ def _scores(vectors: Float32, asked: Float32, metric: Metric) -> Float32:
     return scores
 
 
-def _neighbours(items: Int64, scores: Float32, asked: Float32, search: Search, stopped: str) -> Neighbours:
+def _neighbours(
+    items: Int64, scores: Float32, asked: Float32, search: Search, stopped: str, read: Read | None = None
+) -> Neighbours:
     count = search.count(scores)
     items, scores = items[:count], scores[:count]
     if search.design.metric == "l2":
         scores = 2 * scores - asked @ asked
-    return Neighbours(tuple(items.tolist()), tuple(scores.tolist()), search.loaded, search.compared, stopped)
+    return Neighbours(tuple(items.tolist()), tuple(scores.tolist()), search.loaded, search.compared, stopped, read)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from monograph.search.leads import NOWHERE, Known, Leads
+from monograph.search.leads import NOWHERE, Leads
 from monograph.store import graphs, names
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
@@ -16,19 +16,19 @@ MOST_DOCUMENTS = 12
 """Chunks of documents about a name that it leads to: of many homonyms the first chunks."""
 
 
-def read(connection: Connection, heads: Sequence[int], known: Known, allowed: Allowed) -> dict[int, Leads]:
+def read(
+    connection: Connection, heads: Sequence[int], known: Mapping[int, names.NameRow], allowed: Allowed
+) -> dict[int, Leads]:
     """Where entities lead, by the row of their head."""
-    members = names.members(connection, heads, known.names)
-    # One of a single name that nothing else names leads back to where it is named alone.
-    entities = [(head, some) for head, some in members.items() if len(some) > 1 or head not in known.alone]
+    members = names.members(connection, heads, known)
     about: dict[int, list[graphs.SubjectChunk]] = {}
-    for one in graphs.subject_chunks(connection, [name.row for _, some in entities for name in some], allowed):
+    for one in graphs.subject_chunks(connection, [name.row for some in members.values() for name in some], allowed):
         if len(about.setdefault(one.name, [])) < MOST_DOCUMENTS:
             about[one.name].append(one)
-    rare = [name.row for _, some in entities for name in some if name.uses <= MOST_MENTIONS]
+    rare = [name.row for some in members.values() for name in some if name.uses <= MOST_MENTIONS]
     naming = graphs.mentions(connection, rare, allowed)
     found = dict.fromkeys(heads, NOWHERE)
-    for head, some in entities:
+    for head, some in members.items():
         found[head] = _leads(
             [one for name in some for one in about.get(name.row, ())],
             [chunk for name in some for chunk in naming.get(name.row, ())],

@@ -6,10 +6,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from monograph.graph.build import SEARCHED
 from monograph.graph.evidence import Int64
 from monograph.search.frequencies import Frequencies, most
-from monograph.search.leads import Known, Leads
+from monograph.search.leads import Leads
 from monograph.search.one_file import leads, start_texts, summaries
 from monograph.search.one_file.memory import Memory, Remembered
 from monograph.search.one_file.written_names import written_names
@@ -25,7 +27,7 @@ from monograph.store.names import NameRow
 from monograph.store.postings import Postings
 from monograph.values import Effort, Float32, Summary
 from monograph.vectors.index import EcoVectorIndex
-from monograph.vectors.search import Bits, Query
+from monograph.vectors.search import Bits, Query, Read
 
 _WEIGHTS = terms.Weights(title=1.0, text=1.0)
 
@@ -49,6 +51,7 @@ class FileSnapshot:
     chunk_index: EcoVectorIndex
     summary_index: EcoVectorIndex
     _postings: Postings | None = field(default=None, init=False)
+    _near: tuple[Mapping[int, list[int]], Read | None] = field(default=({}, None), init=False)
 
     def frequencies(self, words: Collection[str], small: Collection[str] = ()) -> Frequencies:
         """Counted in what was read of FTS5's pages, which :meth:`bm25` then ranks by; else by FTS5 itself."""
@@ -84,14 +87,27 @@ class FileSnapshot:
         if bits is not None and any(len(some) > 1 for some in found.values()):
             # A vector is allowed where one of its chunks is: of several, not all need be.
             found = vectors.chunks_of(self.connection, near.items, allowed)
+        self._near = found, near.read
         # Chunks of one text share a vector.
         pairs = zip(near.items, near.scores, strict=True)
         scored = [(chunk, score) for memo, score in pairs for chunk in found[memo]]
         return Nearest(scored, Effort(near.loads, near.compared, near.stopped))
 
     def vectors(self, chunks: Sequence[int], dimension: int) -> tuple[Int64, Float32]:
-        self.remembered.ahead.vectors(self.connection, chunks)
-        return vectors.of_chunks(self.connection, chunks, dimension)
+        found, read = self._near
+        if read is None or read[1].shape[1] != dimension:
+            self.remembered.ahead.vectors(self.connection, chunks)
+            return vectors.of_chunks(self.connection, chunks, dimension)
+        memos = {chunk: memo for memo, some in found.items() for chunk in some}
+        place = {memo: at for at, memo in enumerate(read[0].tolist())}
+        places = {chunk: place[memo] for chunk, memo in memos.items() if memo in place}
+        # Those that a search by meaning came by were read for it.
+        near = [chunk for chunk in chunks if chunk in places]
+        missing = [chunk for chunk in chunks if chunk not in places]
+        self.remembered.ahead.vectors(self.connection, missing)
+        rows, others = vectors.of_chunks(self.connection, missing, dimension)
+        at = np.array([places[chunk] for chunk in near], dtype=np.int64)
+        return np.concatenate((np.array(near, dtype=np.int64), rows)), np.concatenate((read[1][at], others))
 
     def chunks(self, rows: Iterable[int]) -> dict[int, Found]:
         asked = list(rows)
@@ -152,7 +168,7 @@ class FileSnapshot:
         subjects = self.remembered.subjects
         return self.remembered.starts.get(chunks, lambda rows: start_texts.read(self.connection, rows, subjects))
 
-    def leads(self, heads: Sequence[int], known: Known, allowed: Allowed) -> list[Leads]:
+    def leads(self, heads: Sequence[int], known: Mapping[int, NameRow], allowed: Allowed) -> list[Leads]:
         def read(some: Sequence[int]) -> dict[int, Leads]:
             self.remembered.ahead.leads(self.connection, some)
             return leads.read(self.connection, some, known, allowed)

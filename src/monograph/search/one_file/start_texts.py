@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+
+import numpy as np
 
 from monograph.graph.chunk_names import NO_SENTENCE
 from monograph.search import titles
@@ -15,51 +18,49 @@ from monograph.store.database import Connection
 
 def read(connection: Connection, chunks: Sequence[int], subjects: SubjectKeys) -> dict[int, StartText]:
     """The texts of chunks and the names in them, by row, in an order that hangs on the chunks alone."""
-    nodes = graphs.named_and_own(connection, chunks)
-    named = {chunk: some.tolist() for chunk, (some, _) in nodes.items()}
-    own = {chunk: frozenset(some) for chunk, (_, some) in nodes.items()}
-    texts = [start_of(*one) for one in readable.titled_texts(connection, chunks)]
-    wanted = {name for some in named.values() for name, *_ in some}.union(*own.values())
+    given = readable.named_texts(connection, chunks)
+    texts = [start_of(title, text) for title, text, *_ in given]
+    named = [np.frombuffer(packed, dtype=graphs.NAMED).tolist() for *_, packed, _ in given]
+    own = [frozenset[int](json.loads(rows)) for *_, rows in given]
+    phrases = titles.phrases([one.text for one in texts], subjects.every(connection))
+    known = subjects.rows(connection, set().union(*phrases))
+    wanted = {name for some in named for name, *_ in some}.union(*own, known.values())
     subjects.ahead.names(connection, wanted)
-    loaded = names.load(connection, wanted)
-    found = {}
-    for chunk, text, within in zip(chunks, texts, _titles_within(connection, texts, subjects), strict=True):
-        where = _where(loaded, named.get(chunk, ()), text, within)
-        about = own.get(chunk, frozenset())
-        for name in sorted((loaded[row] for row in about if row in loaded), key=lambda name: name.key):
-            where.setdefault(name, ())
-        used = (loaded[row] for row, *_ in named.get(chunk, ()) if row in loaded)
-        found[chunk] = StartText(
-            text,
-            tuple(where),
-            tuple(where.values()),
-            tuple(name.row in about for name in where),
-            frozenset(name.row for name in used if name.uses == 1 and name.head == name.row),
-        )
-    return found
+    loaded, alone = names.load_and_tell(connection, wanted)
+    within = [_titles_within(some, known, loaded) for some in phrases]
+    return {
+        chunk: _start_text(loaded, alone, *parts)
+        for chunk, *parts in zip(chunks, texts, named, own, within, strict=True)
+    }
 
 
 def _titles_within(
-    connection: Connection, texts: Sequence[Start], subjects: SubjectKeys
-) -> list[list[tuple[names.NameRow, int]]]:
-    """(name, offset) of documents' subjects that stand in each text and begin with a capital or digit."""
-    phrases = titles.phrases([one.text for one in texts], subjects.every(connection))
-    known = subjects.known(connection, set().union(*phrases))
-    return [[(known[key], some[key]) for key in sorted(known.keys() & some.keys())] for some in phrases]
+    phrases: Mapping[str, int], known: Mapping[str, int], loaded: Mapping[int, names.NameRow]
+) -> list[tuple[int, int]]:
+    """(name, offset) of documents' subjects that stand in a text and begin with a capital or digit."""
+    some = ((known[key], phrases[key]) for key in sorted(known.keys() & phrases.keys()))
+    return [(row, offset) for row, offset in some if row in loaded and loaded[row].uses > 0]
 
 
-def _where(
+def _start_text(
     loaded: Mapping[int, names.NameRow],
-    named: Iterable[tuple[int, int, int, int]],
+    alone: Set[int],
     text: Start,
-    within: Iterable[tuple[names.NameRow, int]],
-) -> dict[names.NameRow, tuple[int, ...]]:
-    """The sentences of a text that names stand in: of those it is known to name, and of titles within it."""
-    where: dict[names.NameRow, tuple[int, ...]] = {}
-    for row, first, second, _ in named:
-        if row in loaded:
-            where[loaded[row]] = (first,) if second == NO_SENTENCE else (first, second)
-    for name, offset in within:
-        if name not in where:
-            where[name] = (bisect_right(text.sentences, offset) - 1,)
-    return where
+    named: Sequence[tuple[int, int, int, int]],
+    own: frozenset[int],
+    within: Sequence[tuple[int, int]],
+) -> StartText:
+    """A text with the names that it is known to have, the titles within it, and what its document is about."""
+    # A name that nothing else uses leads back to where it stands, and is left out: it is every second one.
+    where: dict[int, tuple[int, ...]] = {
+        row: (first,) if second == NO_SENTENCE else (first, second)
+        for row, first, second, _ in named
+        if row in loaded and row not in alone
+    }
+    for row, offset in within:
+        if row not in where:
+            where[row] = (bisect_right(text.sentences, offset) - 1,)
+    for row in sorted((row for row in own if row in loaded), key=lambda row: loaded[row].key):
+        where.setdefault(row, ())
+    every = tuple(map(loaded.__getitem__, where))
+    return StartText(text, every, tuple(where.values()), tuple(map(own.__contains__, where)))

@@ -1,15 +1,15 @@
-"""Which keys are of names that documents are about: asked of the file, until it has paid to read them all."""
+"""Which names documents are about, by their keys: asked of the file, until it has paid to read them all."""
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 
-from monograph.store import graphs, names
+from monograph.store import graphs
 from monograph.store.database import Connection
 from monograph.store.prefetch import Prefetcher
 
 MOST = 65_536
-"""Where more names are subjects they are not read: about 8 MB of keys."""
+"""Where more names are subjects they are not read: about 12 MB of keys and rows."""
 
 
 LOOKED_UP = 3
@@ -35,10 +35,10 @@ class SubjectKeys:
         self.ahead = ahead or Prefetcher()
         self._asked = 0
         self._looked = FIRST
-        self._keys: frozenset[str] | None = None
+        self._keys: dict[str, int] | None = None
 
-    def every(self, connection: Connection) -> frozenset[str] | None:
-        """All of them, and maybe some of names that nothing uses any more; None as long as they are not read."""
+    def every(self, connection: Connection) -> Mapping[str, int] | None:
+        """The rows of all by key, and maybe some that nothing uses any more; None as long as they are not read."""
         if self._keys is None and self._asked >= self._looked:
             self._looked = 2 * self._asked
             self.ahead.subjects(connection)
@@ -46,8 +46,10 @@ class SubjectKeys:
                 self._keys = graphs.subject_keys(connection)
         return self._keys
 
-    def known(self, connection: Connection, keys: Set[str]) -> dict[str, names.NameRow]:
+    def rows(self, connection: Connection, keys: Set[str]) -> dict[str, int]:
         """The names among some keys that a document is about, by key."""
+        if self._keys is not None:
+            return {key: self._keys[key] for key in keys if key in self._keys}
         self._asked += len(keys)
         self.ahead.keys(connection, keys)
         return graphs.known_subjects(connection, keys) if keys else {}

@@ -8,7 +8,6 @@ from types import MappingProxyType
 from monograph.graph.names import entity_id, key_of, mention_key
 from monograph.store import graphs, names, readable
 from monograph.store.database import Connection
-from monograph.values import Extraction
 
 _NAMES: Mapping[int, names.NameRow] = MappingProxyType({})
 _TEXTS: Mapping[int, tuple[str, str]] = MappingProxyType({})
@@ -30,19 +29,24 @@ def written_names(
     values = graphs.extraction_values(connection, set(where.values()))
     rows = sorted(row for row in values if row not in texts)
     texts = {**texts, **dict(zip(rows, readable.titled_texts(connection, rows), strict=True))}
-    read: dict[int, Extraction] = {}
-    found = {}
+    keys = {row: loaded[row].key if row in loaded else "" for row in where}
+    found = {row: _as_titled(texts[chunk][0] if chunk in values else "", keys[row]) for row, chunk in where.items()}
+    sought: dict[int, dict[str, list[int]]] = {}
     for row, chunk in where.items():
-        key = loaded[row].key if row in loaded else ""
-        title, written = texts[chunk] if chunk in values else ("", "")
-        text = _as_titled(title, key)
-        if not text and chunk in values:
-            if chunk not in read:
-                read[chunk] = readable.extraction(connection, chunk, values[chunk], written)
-            text = _as_mentioned(read[chunk], key)
-        head = heads[loaded[row].head].key if row in loaded and loaded[row].head in heads else key
-        found[row] = (entity_id(head), text or key)
-    return found
+        if not found[row] and chunk in values:
+            sought.setdefault(chunk, {}).setdefault(keys[row], []).append(row)
+    for chunk, wanted in sought.items():
+        for name, kind in readable.written(connection, chunk, values[chunk], texts[chunk][1]):
+            # The first that is so called: most stand at a text's beginning, and what is behind them is not read.
+            found.update((row, name) for row in wanted.pop(mention_key(name, kind), ()))
+            if not wanted:
+                break
+    return {row: (entity_id(_head(row, loaded, heads, key)), found[row] or key) for row, key in keys.items()}
+
+
+def _head(row: int, loaded: Mapping[int, names.NameRow], heads: Mapping[int, names.NameRow], key: str) -> str:
+    """The key of a name's entity; its own where there is none."""
+    return heads[loaded[row].head].key if row in loaded and loaded[row].head in heads else key
 
 
 def _loaded(
@@ -57,7 +61,3 @@ def _loaded(
 
 def _as_titled(title: str, key: str) -> str:
     return title if key_of(title.partition(" (")[0]) == key else ""
-
-
-def _as_mentioned(extraction: Extraction, key: str) -> str:
-    return next((one.name for one in extraction.mentions if mention_key(one.name, one.kind) == key), "")
