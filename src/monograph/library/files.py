@@ -9,8 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
+from monograph.carry.taken import Store
 from monograph.errors import InputError, SourceMissing
 from monograph.explore import originals
+from monograph.library import carrying
 from monograph.library.opened import OpenFile
 from monograph.library.pages import Pages
 from monograph.read import open_under
@@ -103,6 +105,51 @@ class Files:
         """Plan and apply: bring the file up to date with files and folders. Parameters as for these."""
         plan = self.plan(*sources, verify=verify, prune=prune, follow_links=follow_links, price=False)
         return self.apply(plan, forget=forget, limits=limits, progress=progress)
+
+    def take_over(
+        self,
+        kind: str,
+        source: str | os.PathLike[str],
+        *,
+        collection: str = "",
+        vectors: bool = True,
+        progress: OnProgress | None = None,
+    ) -> Report:
+        """Store what another store holds, texts, metadata and vectors as they are: see docs/coming-from.md.
+
+        Parameters
+        ----------
+        kind:
+            ``jsonl`` for an export of Monograph's own, ``chroma``, ``lightrag``, ``graphrag`` or ``ragdb``.
+        source:
+            Where it lies: a folder, of RAGdb the file.
+        collection:
+            Chroma's, where there are several.
+        vectors:
+            Whether its vectors are kept, where it has any that the file can have; else they are made anew. A new file
+            that no embedder was given for, and all of whose vectors come along, is one of given vectors.
+        progress:
+            Told of every batch. What is stored by then stays if it raises.
+
+        Returns
+        -------
+        What was stored; a record that cannot be is a problem in it.
+
+        Raises
+        ------
+        InputError
+            If there is no such kind or collection, or the vectors are of another length than the file's.
+        SourceError
+            If the store is not there, is none of its kind, or cannot be read.
+        MissingExtra
+            If what reads it is not installed.
+        """
+        store = carrying.store_of(kind, arguments.path(source, "the source"), collection)
+        return self.take(store, vectors=vectors, progress=progress)
+
+    def take(self, store: Store, *, vectors: bool = True, progress: OnProgress | None = None) -> Report:
+        """Store what another store, opened, holds: see :meth:`take_over`."""
+        return carrying.taken_in(self._file, store, vectors=vectors, progress=progress)
 
     @property
     def always_forget(self) -> bool:
