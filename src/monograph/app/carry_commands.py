@@ -104,10 +104,16 @@ def take_over(  # noqa: PLR0913, PLR0917 - options are arguments
             output.progress_bar("import", quiet=unseen(json_output)) as on_progress,
         ):
             report = monograph.files.take(store, vectors=not no_vectors, progress=on_progress)
+            given = monograph.embedder.spec.startswith("given:")
         if json_output:
             output.print_json(report)
         else:
             output.print_report(report, str(file))
+            if given:
+                output.console().print(
+                    "its vectors came along, and questions have none: words and names find; to find by meaning as well,"
+                    f" import into a new file with --embedder or --no-vectors, or monograph reembed {file} static"
+                )
             output.print_problems(report.problems)
         if report.problems:
             raise typer.Exit(DONE_WITH_PROBLEMS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from numpy.lib import format as npy
 from monograph.carry import graph_lines, layout
 from monograph.carry.layout import Manifest
 from monograph.errors import DamagedFile
-from monograph.store import checksums, chunks, documents, memo, settings, vectors
+from monograph.store import checksums, chunks, documents, memo, neighbours, settings, vectors
 from monograph.store.checksums import given_key
 from monograph.store.database import Connection, path_of
 from monograph.store.settings import StoredEmbedder, StoredExtractor
@@ -73,10 +73,9 @@ def write(
                 numbers += found
             if edges is not None:
                 counts = _edges(connection, numbers, edges, counts)
-            _tell(on_progress, "export", first + len(some), len(rows))
+            _tell(on_progress, first + len(some), len(rows), "documents")
         if graph:
-            entities = graph_lines.entity_lines(connection)
-            counts = replace(counts, entities=_lines(opened(layout.ENTITIES), entities, on_progress))
+            counts = replace(counts, entities=_entities(connection, opened(layout.ENTITIES), on_progress))
     (folder / layout.MANIFEST).write_text(counts.as_json(), encoding="utf-8", newline="\n")
     return counts
 
@@ -173,12 +172,13 @@ def _edges(connection: Connection, rows: list[int], files: tuple[IO[str], IO[str
     return replace(counts, mentions=counts.mentions + len(mentions), links=counts.links + len(links))
 
 
-def _lines(file: IO[str], lines: Iterable[Mapping[str, Any]], on_progress: OnProgress | None) -> int:
+def _entities(connection: Connection, file: IO[str], on_progress: OnProgress | None) -> int:
+    heads = neighbours.most_named(connection, -1)
     count = 0
-    for count, line in enumerate(lines, 1):
+    for count, line in enumerate(graph_lines.entity_lines(connection, heads), 1):
         _line(file, line)
-        if count % graph_lines.AT_ONCE == 0 and on_progress is not None:
-            on_progress(Progress("export", count, 0, "entities"))
+        if count % graph_lines.AT_ONCE == 0:
+            _tell(on_progress, count, max(len(heads), count), "entities")
     return count
 
 
@@ -195,6 +195,6 @@ def _head(file: BinaryIO, count: int, dimension: int) -> None:
     npy.write_array_header_1_0(file, shape)
 
 
-def _tell(on_progress: OnProgress | None, phase: str, done: int, total: int) -> None:
+def _tell(on_progress: OnProgress | None, done: int, total: int, unit: str) -> None:
     if on_progress is not None:
-        on_progress(Progress(phase, done, total, "documents"))
+        on_progress(Progress("export", done, total, unit))

@@ -8,7 +8,7 @@ from typing import Any
 from monograph.explore.cooccurrence import CooccurrenceGraph
 from monograph.explore.nodes import Node, Nodes
 from monograph.explore.surface_forms import MOST_LOOKED_AT, entities
-from monograph.store import chunks, neighbours
+from monograph.store import chunks
 from monograph.store.database import Connection
 from monograph.values import ENTITY_KINDS
 
@@ -16,9 +16,8 @@ AT_ONCE = 1_024
 """Entities that are looked up together."""
 
 
-def entity_lines(connection: Connection) -> Iterator[dict[str, Any]]:
-    """Every entity, the most used first."""
-    heads = neighbours.most_named(connection, -1)
+def entity_lines(connection: Connection, heads: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """The entities of some heads, of a homonym every sense."""
     for first in range(0, len(heads), AT_ONCE):
         some = heads[first : first + AT_ONCE]
         nodes = Nodes(connection)
