@@ -296,6 +296,15 @@ def test_a_record_that_is_none_is_a_line_in_the_report(
         assert problem.uri.startswith("line 1 of ")
 
 
+def test_an_export_that_lacks_lines_says_so(exported: Path, tmp_path: Path) -> None:
+    path = exported / "documents.jsonl"
+    path.write_text("".join(line for line in path.read_text().splitlines(keepends=True) if '"id": "d"' not in line))
+    with Monograph.open(tmp_path / "b.mono", HashEmbedder(4)) as again:
+        report = again.files.take_over("jsonl", exported)
+        assert report.added == 4
+        assert [one.uri for one in report.problems] == [str(exported)]
+
+
 def run(*arguments: object, code: int = 0) -> str:
     done = COMMANDS.run("monograph", *arguments)
     assert done.returncode == code, done.stdout + done.stderr

@@ -64,11 +64,13 @@ def items(folder: Path, said: Manifest, *, vectors: bool) -> Items:
     held = _vectors(folder / layout.VECTORS, said) if vectors and said.vectors else None
     pieces = lines(folder / layout.CHUNKS)
     waiting = next(pieces, None)
+    documents = chunks = 0
     for where, line in lines(folder / layout.DOCUMENTS):
         name, own = text(line.get("id"), "id", where), []
         while waiting is not None and waiting[1].get("document") == name:
             own.append(waiting)
             waiting = next(pieces, None)
+        documents, chunks = documents + 1, chunks + len(own)
         try:
             yield _document(where, line, own, held)
         except InvalidDocument as error:
@@ -79,6 +81,9 @@ def items(folder: Path, said: Manifest, *, vectors: bool) -> Items:
             f" {folder / layout.DOCUMENTS}",
             "put both files into one order, or export anew",
         )
+    if (documents, chunks) != (said.documents, said.chunks):
+        told = f"{said.documents:,} documents and {said.chunks:,} chunks"
+        yield Problem(str(folder), f"it holds {documents:,} and {chunks:,}, and not {told}", "export anew")
 
 
 def _document(
