@@ -10,7 +10,7 @@ import typer
 from monograph.app import output
 from monograph.app.command import DONE_WITH_PROBLEMS, FileArgument, JsonOption, TrustOption, outcome, unseen
 from monograph.app.trust import opened
-from monograph.library import carrying
+from monograph.carry.taken import KINDS
 from monograph.values import Exported
 
 
@@ -57,13 +57,13 @@ def _print_exported(made: Exported, file: Path, *, no_graph: bool) -> None:
 
 def kinds() -> list[str]:
     """What a shell offers for the first word behind import."""
-    return list(carrying.KINDS)
+    return list(KINDS)
 
 
 def take_over(  # noqa: PLR0913, PLR0917 - options are arguments
     kind: Annotated[
         str,
-        typer.Argument(metavar="KIND", help=f"{', '.join(carrying.KINDS)}.", autocompletion=kinds, show_default=False),
+        typer.Argument(metavar="KIND", help=f"{', '.join(KINDS)}.", autocompletion=kinds, show_default=False),
     ],
     source: Annotated[Path, typer.Argument(metavar="SOURCE", help="Where it lies.", show_default=False)],
     file: FileArgument,
@@ -96,6 +96,7 @@ def take_over(  # noqa: PLR0913, PLR0917 - options are arguments
     """
     with outcome(as_json=json_output):
         from monograph.derive.embed import load_embedder
+        from monograph.library import carrying
 
         store = carrying.store_of(kind, source, collection)  # Before a file is made for it.
         chosen = load_embedder(embedder) if embedder else None

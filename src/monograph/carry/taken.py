@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from monograph.errors import InvalidDocument
 from monograph.values import Document, Float32, Problem
+
+KINDS: Mapping[str, str] = {
+    "jsonl": "a folder that monograph export wrote",
+    "chroma": "a folder of Chroma's",
+    "lightrag": "a working folder of LightRAG's",
+    "graphrag": "a folder of GraphRAG's output",
+    "ragdb": "a file of RAGdb's",
+}
+"""What can be imported, by the name of its kind."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from monograph.carry import chroma, export, graphrag, jsonl, layout, lightrag, ragdb
 from monograph.carry.folder import made_whole
-from monograph.carry.taken import Store, Taken
+from monograph.carry.taken import KINDS, Store, Taken
 from monograph.derive.embed import GivenVectors
 from monograph.derive.embed.text import embedded_text
 from monograph.errors import InputError
@@ -24,15 +24,6 @@ from monograph.write.batch import BATCH_CHARACTERS, BATCH_DOCUMENTS
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import normalised, vector_key
 from monograph.write.remember import remember
-
-KINDS: Mapping[str, str] = {
-    "jsonl": "a folder that monograph export wrote",
-    "chroma": "a folder of Chroma's",
-    "lightrag": "a working folder of LightRAG's",
-    "graphrag": "a folder of GraphRAG's output",
-    "ragdb": "a file of RAGdb's",
-}
-"""What can be imported, by the name of its kind."""
 
 
 def exported(file: OpenFile, place: Path, *, overwrite: bool, graph: bool, progress: OnProgress | None) -> Exported:

@@ -7,12 +7,10 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
-from monograph.carry.taken import Store
 from monograph.errors import InputError, SourceMissing
 from monograph.explore import originals
-from monograph.library import carrying
 from monograph.library.opened import OpenFile
 from monograph.library.pages import Pages
 from monograph.read import open_under
@@ -25,6 +23,9 @@ from monograph.values import Move, OnProgress, Original, Plan, Report, SyncedSou
 from monograph.write import apply, on_demand
 from monograph.write import price as pricing
 from monograph.write import remove as removal
+
+if TYPE_CHECKING:
+    from monograph.carry.taken import Store
 
 
 class Files:
@@ -144,11 +145,15 @@ class Files:
         MissingExtra
             If what reads it is not installed.
         """
+        from monograph.library import carrying
+
         store = carrying.store_of(kind, arguments.path(source, "the source"), collection)
         return self.take(store, vectors=vectors, progress=progress)
 
     def take(self, store: Store, *, vectors: bool = True, progress: OnProgress | None = None) -> Report:
         """Store what another store, opened, holds: see :meth:`take_over`."""
+        from monograph.library import carrying
+
         return carrying.taken_in(self._file, store, vectors=vectors, progress=progress)
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from monograph.explore import lookup
-from monograph.library import carrying, contents
+from monograph.library import contents
 from monograph.library.opened import OpenFile
 from monograph.library.searches import allowed
 from monograph.store import settings
@@ -110,6 +110,8 @@ class Lookups:
         StorageFull
             If there is no room for it.
         """
+        from monograph.library import carrying
+
         place = arguments.path(path, "the folder")
         return carrying.exported(self._file, place, overwrite=overwrite, graph=graph, progress=progress)
 
