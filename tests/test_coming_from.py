@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -265,3 +267,27 @@ def test_of_whom_nothing_is_known_is_an_error(tmp_path: Path) -> None:
         assert "lightrag" in told.value.mend
         with pytest.raises(InputError, match="no collections"):
             made.files.take_over("lightrag", tmp_path, collection="notes")
+
+
+HIDDEN = """
+import sys
+sys.modules["chromadb"] = sys.modules["pyarrow"] = None  # as if they were not installed
+from monograph import Monograph
+from monograph.errors import MissingExtra
+with Monograph.open("n.mono") as made:
+    for kind in ("chroma", "graphrag"):
+        try:
+            made.files.take_over(kind, ".")
+        except MissingExtra as error:
+            print(kind, error.mend)
+"""
+
+
+def test_what_is_not_installed_is_named(tmp_path: Path) -> None:
+    for name in ("chroma.sqlite3", "documents.parquet"):
+        (tmp_path / name).touch()
+    done = subprocess.run([sys.executable, "-c", HIDDEN], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == [
+        'chroma pip install "monograph[chroma]"',
+        'graphrag pip install "monograph[parquet]"',
+    ], done.stderr
