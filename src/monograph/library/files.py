@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from monograph import telemetry
 from monograph.errors import InputError, SourceMissing
@@ -24,6 +24,9 @@ from monograph.values import Move, OnProgress, Original, Plan, Report, SyncedSou
 from monograph.write import apply, on_demand
 from monograph.write import price as pricing
 from monograph.write import remove as removal
+
+if TYPE_CHECKING:
+    from monograph.carry.taken import Store
 
 
 class Files:
@@ -105,6 +108,55 @@ class Files:
         """Plan and apply: bring the file up to date with files and folders. Parameters as for these."""
         plan = self.plan(*sources, verify=verify, prune=prune, follow_links=follow_links, price=False)
         return self.apply(plan, forget=forget, limits=limits, progress=progress)
+
+    def take_over(
+        self,
+        kind: str,
+        source: str | os.PathLike[str],
+        *,
+        collection: str = "",
+        vectors: bool = True,
+        progress: OnProgress | None = None,
+    ) -> Report:
+        """Store what another store holds, texts, metadata and vectors as they are: see docs/coming-from.md.
+
+        Parameters
+        ----------
+        kind:
+            ``jsonl`` for an export of Monograph's own, ``chroma``, ``lightrag``, ``graphrag`` or ``ragdb``.
+        source:
+            Where it lies: a folder, of RAGdb the file.
+        collection:
+            Chroma's, where there are several.
+        vectors:
+            Whether its vectors are kept, where it has any that the file can have; else they are made anew. A new file
+            that no embedder was given for, and all of whose vectors come along, is one of given vectors.
+        progress:
+            Told of every batch. What is stored by then stays if it raises.
+
+        Returns
+        -------
+        What was stored; a record that cannot be is a problem in it.
+
+        Raises
+        ------
+        InputError
+            If there is no such kind or collection, or the vectors are of another length than the file's.
+        SourceError
+            If the store is not there, is none of its kind, or cannot be read.
+        MissingExtra
+            If what reads it is not installed.
+        """
+        from monograph.library import carrying
+
+        store = carrying.store_of(kind, arguments.path(source, "the source"), collection)
+        return self.take(store, vectors=vectors, progress=progress)
+
+    def take(self, store: Store, *, vectors: bool = True, progress: OnProgress | None = None) -> Report:
+        """Store what another store, opened, holds: see :meth:`take_over`."""
+        from monograph.library import carrying
+
+        return carrying.taken_in(self._file, store, vectors=vectors, progress=progress)
 
     @property
     def always_forget(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,18 @@ from monograph.library import contents
 from monograph.library.opened import OpenFile
 from monograph.library.searches import allowed
 from monograph.store import settings
-from monograph.values import Brief, Chunk, Document, Finding, Listed, Stats, StoredChunk
+from monograph.values import (
+    Brief,
+    Chunk,
+    Document,
+    Exported,
+    Finding,
+    Listed,
+    OnProgress,
+    Stats,
+    StoredChunk,
+    arguments,
+)
 from monograph.write import configuration
 
 
@@ -64,6 +76,44 @@ class Lookups:
         stored = configuration.EMBEDDER.known(self._file.database) if vectors else None
         with self._file.database.read() as connection:
             return lookup.fetch(connection, ids, allowed(where), None if stored is None else stored.dimension)
+
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        overwrite: bool = False,
+        graph: bool = True,
+        progress: OnProgress | None = None,
+    ) -> Exported:
+        """Write all that the file holds into a new folder: JSON Lines, and its vectors as a plain array of numpy's.
+
+        It is one state of the file, while others read and write it, and is plain even where the file is encrypted. The
+        folder gets its name when it is whole; ``docs/export.md`` says what lies in it.
+
+        Parameters
+        ----------
+        path:
+            The folder.
+        overwrite:
+            Put it into the place of an export that is there; a folder that holds anything else stays.
+        graph:
+            Whether the graph is wanted too: what chunks name, which takes most of the time.
+        progress:
+            Told of every few documents; an exception raised in it leaves no folder.
+
+        Raises
+        ------
+        InputError
+            If the folder is there, or cannot be made.
+        DamagedFile
+            If a row cannot be read, or is not what was stored: nothing is left of the folder.
+        StorageFull
+            If there is no room for it.
+        """
+        from monograph.library import carrying
+
+        place = arguments.path(path, "the folder")
+        return carrying.exported(self._file, place, overwrite=overwrite, graph=graph, progress=progress)
 
     def generation(self) -> int:
         """A number that every write raises, of whatever process: the same number, the same file."""

@@ -102,12 +102,15 @@ class Passage:
         Laid over the document's own for filters and hits.
     vector:
         float32 of shape (dimension,), or None to have it embedded.
+    start:
+        Where it stands in its document's text, which is then given as well; the same is told of all its passages.
     """
 
     text: str
     id: str = ""
     metadata: Metadata = field(default_factory=dict)
     vector: Float32 | None = None
+    start: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +120,8 @@ class Document:
     Parameters
     ----------
     text:
-        The whole text. Left empty when ``passages`` are given: it is then the passages, joined by blank lines.
+        The whole text. Left empty when ``passages`` are given that do not say where they stand: it is then these,
+        joined by blank lines.
     id:
         Opaque; kept as given, made from uri and content when empty.
     title:
@@ -137,7 +141,8 @@ class Document:
     Raises
     ------
     InvalidDocument
-        If metadata is not a JSON object, a text holds half a surrogate pair, or both a text and passages are given.
+        If metadata is not a JSON object, a text holds half a surrogate pair, both a text and passages are given, or a
+        passage does not stand in the text where it says.
     """
 
     text: str = ""
@@ -156,13 +161,7 @@ class Document:
         if self.passages:
             for passage in self.passages:
                 _check_passage(passage, named)
-            joined = PASSAGE_SEPARATOR.join(passage.text for passage in self.passages)
-            if self.text not in ("", joined):
-                raise InvalidDocument(
-                    f"{named} has a text and passages of another text",
-                    "give either text or passages",
-                )
-            object.__setattr__(self, "text", joined)
+            object.__setattr__(self, "text", _joined(self, named))
         _check_places(self, named)
         check_json(self.metadata, named)
         if not self.id:
@@ -179,6 +178,27 @@ def _check(check: Callable[[Any, str], object], value: object, owner: str) -> No
         check(value, owner)
     except InputError as error:
         raise InvalidDocument(error.message, error.mend) from None
+
+
+def _joined(document: Document, named: str) -> str:
+    """The text of a document with passages: its own where they say where they stand, else theirs."""
+    if any(passage.start is not None for passage in document.passages):
+        for passage in document.passages:
+            start = -1 if passage.start is None else passage.start
+            _check(arguments.whole_number, start, f"the start of a passage of {named}")
+            if start < 0 or document.text[start : start + len(passage.text)] != passage.text:
+                said = shown(passage.id or passage.text)
+                raise InvalidDocument(
+                    f"passage {said} of {named} does not stand in its text at {passage.start}",
+                    "give where each passage stands, of all of them or of none",
+                )
+        return document.text
+    joined = PASSAGE_SEPARATOR.join(passage.text for passage in document.passages)
+    if document.text not in ("", joined):
+        raise InvalidDocument(
+            f"{named} has a text and passages of another text", "give either, or say where each passage stands"
+        )
+    return joined
 
 
 def _check_places(document: Document, named: str) -> None:

@@ -163,6 +163,24 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
+class Exported:
+    """What was exported into the folder of ``path``: counts of lines and vectors, and the ``size`` of it in bytes.
+
+    ``graph`` says whether entities, mentions and links are among it.
+    """
+
+    path: str
+    documents: int
+    chunks: int
+    vectors: int
+    entities: int
+    mentions: int
+    links: int
+    size: int
+    graph: bool
+
+
+@dataclass(frozen=True, slots=True)
 class SyncedSource:
     """A root: what is stored of it, when it was last looked through, and what failed; ``place`` is where it lies.
 

@@ -28,8 +28,12 @@ from monograph.write.tree import follow
 
 @telemetry.traced("monograph.add")
 @telling_refusals
-def add(pipeline: Pipeline, given: Iterable[Document], on_progress: OnProgress | None = None) -> Report:
+def add(
+    pipeline: Pipeline, given: Iterable[Document], on_progress: OnProgress | None = None, *, strict: bool = True
+) -> Report:
     """Store documents that a caller hands over; one that is there already, unchanged, costs nothing.
+
+    Unless it is ``strict``, one that cannot be stored is a problem in the report.
 
     Raises
     ------
@@ -42,7 +46,7 @@ def add(pipeline: Pipeline, given: Iterable[Document], on_progress: OnProgress |
     done = 0
     parcels = (Parcel(None, (document,)) for document in listed)
     for batch, made in with_precomputed(pipeline, batches(parcels, BATCH_DOCUMENTS)):
-        tally.include(store(pipeline, batch, made, strict=True))
+        tally.include(store(pipeline, batch, made, strict=strict))
         done += len(batch)
         if on_progress is not None:
             on_progress(Progress("add", done, len(listed), "documents", batch[-1].documents[0].id))

@@ -113,7 +113,10 @@ def _grouped(given: Iterable[Document]) -> Iterator[Document]:
 
 def _named(document_id: str, passage: Passage) -> Passage:
     vector = None if passage.vector is None else normalised(arguments.vector(passage.vector, "a vector"))
-    return replace(passage, id=passage.id or content_id("chunk", document_id, passage.text, 1), vector=vector)
+    # Beside others it stands where these leave it.
+    return replace(
+        passage, id=passage.id or content_id("chunk", document_id, passage.text, 1), vector=vector, start=None
+    )
 
 
 def _over(below: Document, above: Document) -> Document:

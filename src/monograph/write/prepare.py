@@ -18,7 +18,7 @@ from monograph.settings import Settings
 from monograph.store.checksums import given_key
 from monograph.store.vectors import pack
 from monograph.text_pass import compiled
-from monograph.values import Chunk, Document, Float32, Problem, content_hash
+from monograph.values import Chunk, Document, Float32, Passage, Problem, content_hash
 
 CUTTER = 1
 """Raised when chunks are cut otherwise than before, so that documents are cut anew at their next sync."""
@@ -54,7 +54,7 @@ class Prepared:
 def document_hash(document: Document, settings: Settings) -> bytes:
     """SHA-256 of all that a document's rows are made of: equal hashes mean that nothing is to be done."""
     passages = [
-        (passage.id, passage.text, dict(passage.metadata), _vector_hash(passage.vector))
+        (passage.id, passage.text, dict(passage.metadata), _vector_hash(passage.vector), *_start(passage))
         for passage in document.passages
     ]
     return content_hash(
@@ -62,6 +62,10 @@ def document_hash(document: Document, settings: Settings) -> bytes:
         dict(document.metadata), [(section.start, section.path) for section in document.sections], passages,
         [(place.start, place.boundary, place.metadata()) for place in document.places],
     )  # fmt: skip
+
+
+def _start(passage: Passage) -> tuple[int, ...]:
+    return () if passage.start is None else (passage.start,)
 
 
 def _vector_hash(vector: Float32 | None) -> str:
@@ -113,7 +117,7 @@ def _vectored(document: Document, chunk: Chunk, given: Float32 | None, embedder:
                 "give its vector, or make all anew: monograph reembed FILE static",
             )
         text = embedded_text(document.title, chunk.metadata, chunk.text)
-        return Vectored(content_hash("embed", embedder.key, text), text, None)
+        return Vectored(vector_key(embedder, text), text, None)
     vector = np.asarray(given, dtype=np.float32)
     if vector.shape != (embedder.dimension,):
         raise InvalidDocument(
@@ -124,6 +128,11 @@ def _vectored(document: Document, chunk: Chunk, given: Float32 | None, embedder:
         raise InvalidDocument(f"the vector of chunk {chunk.id!r} is not finite", "leave it out to have it made")
     unit = normalised(vector)
     return Vectored(given_key(pack(unit)), "", unit)
+
+
+def vector_key(embedder: Embedder, text: str) -> bytes:
+    """The memo key of the vector that an embedder makes of a text."""
+    return content_hash("embed", embedder.key, text)
 
 
 def normalised(vector: Float32) -> Float32:

@@ -1,0 +1,120 @@
+"""The commands that carry contents out of a file, or into one: ``export`` and ``import``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from monograph.app import output
+from monograph.app.command import DONE_WITH_PROBLEMS, FileArgument, JsonOption, TrustOption, outcome, unseen
+from monograph.app.trust import opened
+from monograph.carry.taken import KINDS
+from monograph.values import Exported
+
+
+def export(
+    file: FileArgument,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder.", show_default=False)],
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Put it into the place of an export that is there.")
+    ] = False,
+    no_graph: Annotated[
+        bool, typer.Option("--no-graph", help="Leave out what the chunks name, which takes longest.")
+    ] = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Write all that FILE holds as JSON Lines, with its vectors.
+
+    Documents, chunks with their places, metadata, vectors for numpy, and the graph. Others may read and write FILE
+    meanwhile. What is written is not encrypted, even if FILE is.
+
+      monograph export notes.mono notes-export
+      monograph import jsonl notes-export again.mono
+    """
+    with outcome(as_json=json_output):
+        with (
+            opened(file, create=False) as monograph,
+            output.progress_bar("export", quiet=unseen(json_output)) as on_progress,
+        ):
+            made = monograph.export(folder, overwrite=overwrite, graph=not no_graph, progress=on_progress)
+        if json_output:
+            output.print_json(made)
+        else:
+            _print_exported(made, file, no_graph=no_graph)
+
+
+def _print_exported(made: Exported, file: Path, *, no_graph: bool) -> None:
+    out = output.console()
+    counts = f"{made.documents:,} documents, {made.chunks:,} chunks, {made.vectors:,} vectors"
+    if made.graph:
+        counts += f", {made.entities:,} entities"
+    out.print(f"{made.path}: {counts}; {output.in_bytes(made.size)}")
+    if not made.graph and not no_graph:
+        out.print(f"without its graph, which is not made yet: monograph build {file}")
+
+
+def kinds() -> list[str]:
+    """What a shell offers for the first word behind import."""
+    return list(KINDS)
+
+
+def take_over(  # noqa: PLR0913, PLR0917 - options are arguments
+    kind: Annotated[
+        str,
+        typer.Argument(metavar="KIND", help=f"{', '.join(KINDS)}.", autocompletion=kinds, show_default=False),
+    ],
+    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="Where it lies.", show_default=False)],
+    file: FileArgument,
+    collection: Annotated[
+        str, typer.Option("--collection", help="Chroma's, where there are several.", show_default=False)
+    ] = "",
+    no_vectors: Annotated[bool, typer.Option("--no-vectors", help="Make all vectors anew.")] = False,
+    embedder: Annotated[
+        str,
+        typer.Option(
+            "--embedder",
+            help="What embeds questions to a new file, and what comes without a vector: static, onnx:FOLDER, …",
+            show_default=False,
+        ),
+    ] = "",
+    trust: TrustOption = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Store in FILE what another store holds.
+
+    An export of Monograph's own, Chroma, LightRAG, GraphRAG or RAGdb: texts and metadata, and vectors where FILE can
+    have them. See docs/coming-from.md.
+
+      monograph import jsonl notes-export notes.mono
+      monograph import chroma ./chroma notes.mono --collection notes
+      monograph import chroma ./chroma notes.mono --no-vectors
+      monograph import lightrag ./working_dir notes.mono
+      monograph import graphrag ./output notes.mono
+      monograph import ragdb notes.ragdb notes.mono
+    """
+    with outcome(as_json=json_output):
+        from monograph.derive.embed import load_embedder
+        from monograph.library import carrying
+
+        store = carrying.store_of(kind, source, collection)  # Before a file is made for it.
+        chosen = load_embedder(embedder) if embedder else None
+        with (
+            opened(file, trust=trust, named=[embedder], embedder=chosen) as monograph,
+            output.progress_bar("import", quiet=unseen(json_output)) as on_progress,
+        ):
+            report = monograph.files.take(store, vectors=not no_vectors, progress=on_progress)
+            given = monograph.embedder.spec.startswith("given:")
+        if json_output:
+            output.print_json(report)
+        else:
+            output.print_report(report, str(file))
+            if given:
+                output.console().print(
+                    "its vectors came along, and questions have none: words and names find; to find by meaning as well,"
+                    f" import into a new file with --embedder or --no-vectors, or monograph reembed {file} static"
+                )
+            output.print_problems(report.problems)
+        if report.problems:
+            raise typer.Exit(DONE_WITH_PROBLEMS)

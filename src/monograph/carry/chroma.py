@@ -1,0 +1,128 @@
+"""The records of a collection of Chroma's, with their vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from monograph.carry.json_lines import text
+from monograph.carry.taken import Items, Store, Taken, taken
+from monograph.errors import InputError, MissingExtra, MonographError, SourceDamaged, SourceMissing, UnknownFormat
+from monograph.values import Document, Float32, Passage, Problem
+
+if TYPE_CHECKING:
+    from chromadb.api import ClientAPI
+    from chromadb.api.models.Collection import Collection
+
+_AT_ONCE = 256
+"""Records that are in memory together."""
+
+_ORIGINS = ("source", "file_path", "url", "uri", "path")
+_TITLES = ("title", "file_name")
+
+
+def opened(folder: Path, name: str = "") -> Store:
+    """The records of a collection; each is a document of one chunk, under its own id.
+
+    Chroma itself opens the folder, and may bring what lies in it to its own newest form.
+
+    Parameters
+    ----------
+    folder:
+        That Chroma keeps its files in.
+    name:
+        Of the collection, where there are several.
+
+    Raises
+    ------
+    InputError
+        If it is not said which collection is meant, or there is none of that name.
+    SourceError
+        If it is no folder of Chroma's, or cannot be read.
+    MissingExtra
+        If Chroma is not installed.
+    """
+    if not folder.is_dir():
+        raise SourceMissing(f"{folder} is no folder", "name the one that Chroma keeps its files in")
+    if not (folder / "chroma.sqlite3").is_file():
+        raise UnknownFormat(f"{folder} holds no chroma.sqlite3", "name the folder that Chroma keeps its files in")
+    with _errors(folder):
+        client = _client(folder)
+        collection = _collection(client, folder, name)
+        ids = collection.get(include=[])["ids"]
+        first = collection.get(ids=ids[:1], include=["embeddings"])["embeddings"] if ids else None
+    dimension = 0 if first is None or len(first) == 0 else len(first[0])
+    return Store(len(ids), lambda wanted: _items(folder, collection, ids, wanted), dimension=dimension)
+
+
+@contextmanager
+def _errors(folder: Path) -> Iterator[None]:
+    """Turn what Chroma raises into errors of ours; a panic of its is no Exception."""
+    try:
+        yield
+    except (MonographError, KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
+        raise
+    except BaseException as error:
+        said = " ".join(str(error).split())[:300]
+        raise SourceDamaged(
+            f"{folder} cannot be read by Chroma: {said}",
+            "see that the program that writes it reads it, or copy it anew",
+        ) from error
+
+
+def _client(folder: Path) -> ClientAPI:
+    try:
+        import chromadb
+        from chromadb.config import Settings
+    except ImportError as error:
+        raise MissingExtra("reading a folder of Chroma's needs Chroma", 'pip install "monograph[chroma]"') from error
+    return chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
+
+
+def _collection(client: ClientAPI, folder: Path, name: str) -> Collection:
+    names = sorted(one.name for one in client.list_collections())
+    if not name and len(names) == 1:
+        name = names[0]
+    if name not in names:
+        which = f"no collection {name!r}" if name else f"{len(names)} collections" if names else "no collection"
+        listed = ", ".join(names[:10]) + (" …" if len(names) > 10 else "")
+        raise InputError(f"{folder} holds {which}", f"give one with --collection: {listed}" if names else "")
+    # Nothing is embedded here: without a function no model is loaded or asked.
+    return client.get_collection(name, embedding_function=None)
+
+
+def _items(folder: Path, collection: Collection, ids: list[str], wanted: bool) -> Items:
+    include: Any = ["documents", "metadatas", *(["embeddings"] if wanted else [])]
+    for first in range(0, len(ids), _AT_ONCE):
+        asked = ids[first : first + _AT_ONCE]
+        with _errors(folder):
+            found = collection.get(ids=asked, include=include)
+        vectors: Any = found["embeddings"] if wanted else None
+        rows = {
+            name: (
+                (found["documents"] or [])[at],
+                (found["metadatas"] or [])[at],
+                None if vectors is None else np.asarray(vectors[at], dtype=np.float32),
+            )
+            for at, name in enumerate(found["ids"])
+        }
+        for name in asked:
+            if name in rows:
+                yield _taken(name, *rows[name], where=f"record {name[:80]!r} of {folder}")
+
+
+def _taken(name: str, held: Any, told: Any, vector: Float32 | None, where: str) -> Taken | Problem:
+    content = text(held, "document", where)
+    if not content.strip():
+        return Problem(where, "it has no text", "its vector alone is of no use here: give it a text in Chroma")
+    metadata = dict(sorted((told or {}).items()))
+    origin = next((one for key in _ORIGINS if isinstance(one := metadata.get(key), str)), "")
+    title = next((one for key in _TITLES if isinstance(one := metadata.get(key), str)), "") or PurePath(origin).name
+    return taken(
+        where,
+        lambda: Document("", name, title, origin, metadata, passages=(Passage(content, name, vector=vector),)),
+    )

@@ -1,0 +1,200 @@
+"""All that a file holds, written as JSON Lines beside its vectors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any, BinaryIO
+
+import numpy as np
+from numpy.lib import format as npy
+
+from monograph.carry import graph_lines, layout
+from monograph.carry.layout import Manifest
+from monograph.errors import DamagedFile
+from monograph.store import checksums, chunks, documents, memo, neighbours, settings, vectors
+from monograph.store.checksums import given_key
+from monograph.store.database import Connection, path_of
+from monograph.store.settings import StoredEmbedder, StoredExtractor
+from monograph.values import OnProgress, Progress
+
+AT_ONCE = 64
+"""Documents whose part of the graph is looked up together."""
+
+
+def write(
+    connection: Connection, folder: Path, began: Manifest, *, graph: bool, on_progress: OnProgress | None
+) -> Manifest:
+    """Write what a file holds into an empty folder, document by document.
+
+    Parameters
+    ----------
+    connection:
+        A read transaction: what others write meanwhile is not seen.
+    folder:
+        It has to be there.
+    began:
+        What is known of the file; its counts are not looked at.
+    graph:
+        Whether entities, and what chunks say of them, are written.
+    on_progress:
+        Told of every few documents.
+
+    Returns
+    -------
+    What was written, as the manifest says it.
+
+    Raises
+    ------
+    DamagedFile
+        If a row cannot be read, or is not what was stored.
+    """
+    _require_sound(connection)
+    rows = documents.numbers(connection)
+    with ExitStack() as files:
+
+        def opened(name: str) -> IO[str]:
+            return files.enter_context((folder / name).open("w", encoding="utf-8", newline="\n"))
+
+        written, pieces = opened(layout.DOCUMENTS), opened(layout.CHUNKS)
+        edges = (opened(layout.MENTIONS), opened(layout.LINKS)) if graph else None
+        held = files.enter_context((folder / layout.VECTORS).open("wb"))
+        _head(held, vectors.count(connection), began.dimension)
+        counts = began
+        for first in range(0, len(rows), AT_ONCE):
+            some = rows[first : first + AT_ONCE]
+            numbers = []
+            for row in some:
+                found = _document(connection, row, written)
+                counts = _chunks(connection, row, (pieces, held), replace(counts, documents=counts.documents + 1))
+                numbers += found
+            if edges is not None:
+                counts = _edges(connection, numbers, edges, counts)
+            _tell(on_progress, first + len(some), len(rows), "documents")
+        if graph:
+            counts = replace(counts, entities=_entities(connection, opened(layout.ENTITIES), on_progress))
+    (folder / layout.MANIFEST).write_text(counts.as_json(), encoding="utf-8", newline="\n")
+    return counts
+
+
+def known_of(connection: Connection, version: str, chunk_tokens: int, chunk_overlap: int) -> Manifest:
+    """What a manifest says of a file before anything is counted."""
+    embedder = settings.load_model(connection, StoredEmbedder)
+    extractor = settings.load_model(connection, StoredExtractor)
+    return Manifest(
+        export=layout.LAYOUT,
+        monograph=version,
+        documents=0,
+        chunks=0,
+        vectors=0,
+        entities=0,
+        mentions=0,
+        links=0,
+        embedder="" if embedder is None else embedder.key,
+        embedder_spec="" if embedder is None else embedder.spec,
+        dimension=0 if embedder is None else embedder.dimension,
+        extractor="" if extractor is None else extractor.key,
+        chunk_tokens=chunk_tokens,
+        chunk_overlap=chunk_overlap,
+    )
+
+
+def _require_sound(connection: Connection) -> None:
+    """Raise DamagedFile if what is remembered is not what was stored: vectors, and what was found in chunks."""
+    wrong = memo.count_wrong(connection)
+    if wrong:
+        said = ", ".join(f"{count} of kind {kind!r}" for kind, count in wrong.items())
+        raise _damaged(connection, f"remembered values are not what was stored: {said}")
+
+
+def _damaged(connection: Connection, fault: str) -> DamagedFile:
+    path = path_of(connection)
+    return DamagedFile(f"{path} is damaged: {fault}; nothing was exported", f"monograph check {path} --repair")
+
+
+def _document(connection: Connection, row: int, written: IO[str]) -> list[int]:
+    """Write a document; returns the rows of its chunks."""
+    if not checksums.is_sound(connection, row):
+        name = documents.name_of(connection, row)
+        raise _damaged(connection, f"document {name!r} is not what was stored")
+    document = documents.load(connection, documents.by_number(connection, row))
+    line: dict[str, Any] = {
+        "id": document.id,
+        "title": document.title,
+        "uri": document.uri,
+        "metadata": document.metadata,
+        "sections": [{"start": one.start, "path": list(one.path)} for one in document.sections],
+        "text": document.text,
+    }
+    _line(written, line)
+    return chunks.rows_of_document(connection, row)
+
+
+def _chunks(connection: Connection, row: int, files: tuple[IO[str], BinaryIO], counts: Manifest) -> Manifest:
+    pieces, held = files
+    stored = vectors.with_keys(connection, row)
+    size = counts.dimension * vectors.STORED.itemsize
+    number = counts.vectors
+    found = chunks.of_document(connection, row, strict=True)
+    for one in found:
+        chunk = one.chunk
+        line: dict[str, Any] = {
+            "id": chunk.id,
+            "document": chunk.document_id,
+            "ordinal": chunk.ordinal,
+            "start": chunk.start,
+            "end": chunk.end,
+            "metadata": chunk.metadata,
+            "text": chunk.text,
+            "vector": None,
+        }
+        if chunk.id in stored:
+            key, value = stored[chunk.id]
+            if len(value) != size:
+                raise _damaged(connection, f"the vector of chunk {chunk.id!r} has {len(value)} bytes, not {size}")
+            line["vector"] = number
+            if key == given_key(value):
+                line["given"] = True  # It came with the chunk, and can be made by nothing here.
+            held.write(value)
+            number += 1
+        _line(pieces, line)
+    return replace(counts, chunks=counts.chunks + len(found), vectors=number)
+
+
+def _edges(connection: Connection, rows: list[int], files: tuple[IO[str], IO[str]], counts: Manifest) -> Manifest:
+    mentions, links = graph_lines.edge_lines(connection, rows)
+    for file, lines in zip(files, (mentions, links), strict=True):
+        for line in lines:
+            _line(file, line)
+    return replace(counts, mentions=counts.mentions + len(mentions), links=counts.links + len(links))
+
+
+def _entities(connection: Connection, file: IO[str], on_progress: OnProgress | None) -> int:
+    heads = neighbours.most_named(connection, -1)
+    count = 0
+    for count, line in enumerate(graph_lines.entity_lines(connection, heads), 1):
+        _line(file, line)
+        if count % graph_lines.AT_ONCE == 0:
+            _tell(on_progress, count, max(len(heads), count), "entities")
+    return count
+
+
+_WRITTEN: Callable[[object], str] = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def _line(file: IO[str], line: Mapping[str, Any]) -> None:
+    file.write(_WRITTEN(line) + "\n")
+
+
+def _head(file: BinaryIO, count: int, dimension: int) -> None:
+    """What stands before the vectors: their number and length."""
+    shape = {"descr": npy.dtype_to_descr(np.dtype("<f4")), "fortran_order": False, "shape": (count, dimension)}
+    npy.write_array_header_1_0(file, shape)
+
+
+def _tell(on_progress: OnProgress | None, done: int, total: int, unit: str) -> None:
+    if on_progress is not None:
+        on_progress(Progress("export", done, total, unit))

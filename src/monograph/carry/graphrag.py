@@ -1,0 +1,108 @@
+"""The documents of a GraphRAG output folder, from its Parquet tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from monograph.carry.json_lines import text
+from monograph.carry.taken import Items, Store, Taken, taken
+from monograph.errors import MissingExtra, SourceDamaged, SourceMissing, UnknownFormat
+from monograph.values import Document, Passage, Problem
+
+if TYPE_CHECKING:
+    from pyarrow import parquet
+
+_DOCUMENTS = ("documents.parquet", "create_final_documents.parquet")
+_UNITS = ("text_units.parquet", "create_final_text_units.parquet")
+_WANTED = ("id", "title", "text", "metadata", "raw_data", "creation_date")
+_AT_ONCE = 64
+"""Rows that are in memory together."""
+
+
+def opened(folder: Path) -> Store:
+    """The texts of an output folder: whole documents where they are kept, else the text units.
+
+    Raises
+    ------
+    MissingExtra
+        If nothing is installed that reads Parquet.
+    SourceError
+        If neither is there, or a file cannot be read.
+    """
+    for names, read in ((_DOCUMENTS, _document), (_UNITS, _unit)):
+        path = next((folder / name for name in names if (folder / name).is_file()), None)
+        table = None if path is None else _table(path)
+        if path is not None and table is not None and "text" in table.schema_arrow.names:
+            return Store(table.metadata.num_rows, _reading(path, table, read))
+    if not folder.is_dir():
+        raise SourceMissing(f"{folder} is no folder", "name GraphRAG's folder of output")
+    raise UnknownFormat(
+        f"{folder} holds neither {_DOCUMENTS[0]} nor {_UNITS[0]} with a column 'text'",
+        "name GraphRAG's folder of output, where its Parquet files lie",
+    )
+
+
+def _table(path: Path) -> parquet.ParquetFile:
+    try:
+        from pyarrow import parquet
+    except ImportError as error:
+        raise MissingExtra(
+            "reading GraphRAG's Parquet files needs pyarrow", 'pip install "monograph[parquet]"'
+        ) from error
+    try:
+        return parquet.ParquetFile(path)
+    except (OSError, ValueError) as error:
+        raise SourceDamaged(f"{path} is no Parquet file: {error}", "run GraphRAG's indexing again") from error
+
+
+def _reading(
+    path: Path, table: parquet.ParquetFile, read: Callable[[str, dict[str, Any]], Taken | Problem]
+) -> Callable[[bool], Items]:
+    return lambda _: (read(f"row {at:,} of {path}", row) for at, row in _rows(path, table))
+
+
+def _rows(path: Path, table: parquet.ParquetFile) -> Iterator[tuple[int, dict[str, Any]]]:
+    wanted = [name for name in _WANTED if name in table.schema_arrow.names]
+    number = 0
+    try:
+        for batch in table.iter_batches(_AT_ONCE, columns=wanted):
+            for row in batch.to_pylist():
+                number += 1
+                yield number, row
+    except (OSError, ValueError) as error:
+        raise SourceDamaged(
+            f"{path} breaks off after row {number:,}: {error}", "run GraphRAG's indexing again"
+        ) from error
+
+
+def _document(where: str, row: dict[str, Any]) -> Taken | Problem:
+    title = text(row.get("title"), "title", where)
+    name, content = text(row.get("id"), "id", where), text(row.get("text"), "text", where)
+    return taken(where, lambda: Document(content, name, title, title, _metadata(row)))
+
+
+def _unit(where: str, row: dict[str, Any]) -> Taken | Problem:
+    name, content = text(row.get("id"), "id", where), text(row.get("text"), "text", where)
+    if not content.strip():
+        return Problem(where, "it has no text")
+    return taken(where, lambda: Document("", name, passages=(Passage(content, name),)))
+
+
+def _metadata(row: dict[str, Any]) -> dict[str, Any]:
+    """What GraphRAG keeps beside a text, in whichever of its columns."""
+    found: dict[str, Any] = {}
+    for name in ("metadata", "raw_data"):
+        held = row.get(name)
+        if isinstance(held, str):
+            try:
+                held = json.loads(held)
+            except (ValueError, RecursionError):
+                held = {name: held}
+        if isinstance(held, dict):
+            found |= {key: value for key, value in held.items() if key != "text"}
+    if row.get("creation_date"):
+        found.setdefault("creation_date", str(row["creation_date"]))
+    return found

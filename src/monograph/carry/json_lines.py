@@ -1,0 +1,73 @@
+"""JSON that others wrote, read object by object, each with its place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from monograph.errors import SourceDamaged, SourceMissing, SourceTooLarge, SourceUnreadable
+
+MOST_BYTES = 256_000_000
+"""Of one line, or of one file that is read as a whole."""
+
+
+def lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(where it stands, object) of every line that is not empty.
+
+    Raises
+    ------
+    SourceError
+        If the file cannot be read, or a line is no JSON object.
+    """
+    number = 0
+    try:
+        with path.open("rb") as file:
+            while line := file.readline(MOST_BYTES + 1):
+                number += 1
+                where = f"line {number:,} of {path}"
+                if len(line) > MOST_BYTES:
+                    raise SourceTooLarge(f"{where} has more than {MOST_BYTES:,} bytes", "leave it out")
+                if line.strip():
+                    yield where, _object(line, where)
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def whole(path: Path) -> dict[str, Any]:
+    """The one object of a file. Raises as :func:`lines`."""
+    try:
+        with path.open("rb") as file:
+            read = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise unreadable(path, error) from error
+    if len(read) > MOST_BYTES:
+        raise SourceTooLarge(f"{path} has more than {MOST_BYTES:,} bytes", "import a part of it")
+    return _object(read, str(path))
+
+
+def text(value: object, name: str, where: str) -> str:
+    """A text, nothing being none. Raises SourceDamaged if it is something else."""
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise SourceDamaged(f"{where}: its {name!r} is {str(value)[:40]!r}, and no text", "mend it, or leave it out")
+    return value
+
+
+def unreadable(path: Path, error: OSError) -> SourceMissing | SourceUnreadable:
+    """The error of a file that cannot be read."""
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return SourceMissing(f"{path} is not there", "name the folder that holds it")
+    return SourceUnreadable(f"{path} cannot be read: {error.strerror or error}", "see to its permissions")
+
+
+def _object(line: bytes, where: str) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise SourceDamaged(f"{where} is no JSON: {error}", "mend it, or take it out") from error
+    if not isinstance(found, dict):
+        raise SourceDamaged(f"{where} is no JSON object", "mend it, or take it out")
+    return found

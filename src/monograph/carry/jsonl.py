@@ -1,0 +1,157 @@
+"""An export read again: its documents with their chunks as they were cut, and their vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tokenize import TokenError
+from typing import Any
+
+import numpy as np
+
+from monograph.carry import layout
+from monograph.carry.json_lines import lines, text, unreadable, whole
+from monograph.carry.layout import Manifest, manifest_of
+from monograph.carry.taken import Items, Store, Taken
+from monograph.errors import InvalidDocument, SourceDamaged, UnknownFormat
+from monograph.values import Document, Float32, Passage, Problem, Section
+
+
+def opened(folder: Path) -> Store:
+    """The documents of an export. Raises as :func:`manifest`."""
+    said = manifest(folder)
+    outside = said.dimension if said.embedder_spec == f"given:{said.dimension}" else 0
+    return Store(
+        said.documents, lambda wanted: items(folder, said, vectors=wanted), embedder=said.embedder, dimension=outside
+    )
+
+
+def manifest(folder: Path) -> Manifest:
+    """What an export says of itself.
+
+    Raises
+    ------
+    SourceError
+        If the folder holds none, or one of a later layout.
+    """
+    path = folder / layout.MANIFEST
+    try:
+        found = manifest_of(whole(path))
+    except ValueError as error:
+        raise UnknownFormat(f"{path} is no manifest of an export: {error}", "monograph export FILE DIR") from error
+    if found.export > layout.LAYOUT:
+        raise UnknownFormat(
+            f"{path} was written by Monograph {found.monograph}, whose exports are told otherwise", "install that one"
+        )
+    return found
+
+
+def items(folder: Path, said: Manifest, *, vectors: bool) -> Items:
+    """The documents of an export, in its order.
+
+    Parameters
+    ----------
+    folder, said:
+        The export, and its manifest.
+    vectors:
+        Whether its vectors are wanted: the file's embedder is the one that made them.
+
+    Raises
+    ------
+    SourceError
+        If a file of it cannot be read, or its files contradict each other.
+    """
+    held = _vectors(folder / layout.VECTORS, said) if vectors and said.vectors else None
+    pieces = lines(folder / layout.CHUNKS)
+    waiting = next(pieces, None)
+    documents = chunks = 0
+    for where, line in lines(folder / layout.DOCUMENTS):
+        name, own = text(line.get("id"), "id", where), []
+        while waiting is not None and waiting[1].get("document") == name:
+            own.append(waiting)
+            waiting = next(pieces, None)
+        documents, chunks = documents + 1, chunks + len(own)
+        try:
+            yield _document(where, line, own, held)
+        except InvalidDocument as error:
+            yield Problem(where, error.message, error.mend)
+    if waiting is not None:
+        raise SourceDamaged(
+            f"{waiting[0]} is of document {str(waiting[1].get('document'))[:80]!r}, which is not the next one in"
+            f" {folder / layout.DOCUMENTS}",
+            "put both files into one order, or export anew",
+        )
+    if (documents, chunks) != (said.documents, said.chunks):
+        told = f"{said.documents:,} documents and {said.chunks:,} chunks"
+        yield Problem(str(folder), f"it holds {documents:,} and {chunks:,}, and not {told}", "export anew")
+
+
+def _document(
+    where: str, line: dict[str, Any], own: list[tuple[str, dict[str, Any]]], held: Float32 | None
+) -> Taken | Problem:
+    passages, made = [], []
+    for place, one in own:
+        vector = _vector(one, held, place)
+        given = one.get("given") is True
+        made.append(None if given else vector)
+        metadata = one.get("metadata", {})
+        passages.append(
+            Passage(
+                text=text(one.get("text"), "text", place),
+                id=text(one.get("id"), "id", place),
+                metadata=metadata,
+                vector=vector if given else None,
+                start=one.get("start"),
+            )
+        )
+    document = Document(
+        text=text(line.get("text"), "text", where),
+        id=text(line.get("id"), "id", where),
+        title=text(line.get("title"), "title", where),
+        uri=text(line.get("uri"), "uri", where),
+        metadata=line.get("metadata", {}),
+        sections=tuple(_sections(line, where)),
+        passages=tuple(passages),
+    )
+    return Taken(document, tuple(made))
+
+
+def _sections(line: dict[str, Any], where: str) -> Iterator[Section]:
+    told = line.get("sections", [])
+    for one in told if isinstance(told, list) else [told]:
+        if not isinstance(one, dict) or not isinstance(one.get("path"), list):
+            raise SourceDamaged(f"{where}: its 'sections' are {str(told)[:40]!r}", "mend it, or export anew")
+        yield Section(one.get("start", -1), tuple(one["path"]))
+
+
+def _vectors(path: Path, said: Manifest) -> Float32:
+    """float32 (n, dimension), looked at where it lies."""
+    try:
+        # What is no plain array is refused: a pickle would run what it says.
+        found = np.load(path, mmap_mode="r", allow_pickle=False)
+    except OSError as error:
+        raise unreadable(path, error) from error
+    except (ValueError, TypeError, EOFError, SyntaxError, OverflowError, MemoryError, TokenError) as error:
+        raise SourceDamaged(f"{path} is no array: {error}", "export anew, or import with --no-vectors") from error
+    wanted = (said.vectors, said.dimension)
+    if not isinstance(found, np.ndarray) or found.dtype != np.dtype("<f4") or found.shape != wanted:
+        shape = getattr(found, "shape", "?")
+        raise SourceDamaged(
+            f"{path} holds no float32 of shape {wanted}, as the manifest says, but {shape}",
+            "export anew, or import with --no-vectors",
+        )
+    return found
+
+
+def _vector(one: dict[str, Any], held: Float32 | None, where: str) -> Float32 | None:
+    number = one.get("vector")
+    if held is None or number is None:
+        return None
+    if type(number) is not int or not 0 <= number < len(held):
+        raise SourceDamaged(
+            f"{where}: there is no vector {str(number)[:40]!r}", "export anew, or import with --no-vectors"
+        )
+    found = np.array(held[number], dtype=np.float32)
+    if not np.isfinite(found).all():
+        raise SourceDamaged(f"{where}: its vector is not finite", "export anew, or import with --no-vectors")
+    return found

@@ -1,0 +1,97 @@
+"""The documents of a LightRAG working folder, from its store of JSON files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from monograph.carry.json_lines import text, whole
+from monograph.carry.taken import Items, Store, taken
+from monograph.errors import SourceDamaged, SourceMissing, UnknownFormat
+from monograph.values import Document, Passage
+
+DOCUMENTS = "kv_store_full_docs.json"
+CHUNKS = "kv_store_text_chunks.json"
+_UNKNOWN = ("", "unknown_source", "no-file-path")
+
+
+def opened(folder: Path) -> Store:
+    """The texts of a working folder: whole documents where they are kept, else the chunks that they were cut into.
+
+    Raises
+    ------
+    SourceError
+        If neither is there, or a file cannot be read.
+    """
+    if (folder / DOCUMENTS).exists():
+        stored = _records(folder / DOCUMENTS)
+        return Store(len(stored), lambda _: _documents(folder / DOCUMENTS, stored))
+    if (folder / CHUNKS).exists():
+        grouped = _grouped(folder / CHUNKS)
+        return Store(len(grouped), lambda _: _of_chunks(folder / CHUNKS, grouped))
+    if not folder.is_dir():
+        raise SourceMissing(f"{folder} is no folder", "name LightRAG's working_dir")
+    raise UnknownFormat(
+        f"{folder} holds neither {DOCUMENTS} nor {CHUNKS}",
+        "name LightRAG's working_dir (with the folder of the workspace, if there is one); texts in a server's database"
+        " are beyond reach",
+    )
+
+
+def _records(path: Path) -> dict[str, Mapping[str, Any]]:
+    found = whole(path)
+    for name, value in found.items():
+        if not isinstance(value, dict):
+            raise SourceDamaged(f"{path}: the value of {name[:80]!r} is no JSON object", "mend it, or take it out")
+    return found
+
+
+def _documents(path: Path, stored: Mapping[str, Mapping[str, Any]]) -> Items:
+    for name, value in stored.items():
+        where = f"{name[:80]!r} in {path}"
+        content, origin = text(value.get("content"), "content", where), _origin(value, where)
+        yield taken(
+            where,
+            lambda name=name, content=content, origin=origin: Document(  # type: ignore[misc]
+                content, name, Path(origin).name, origin, {"lightrag_id": name}
+            ),
+        )
+
+
+def _grouped(path: Path) -> dict[str, list[tuple[int, str, Mapping[str, Any]]]]:
+    """The chunks of each document in order: (place, id, chunk)."""
+    found: dict[str, list[tuple[int, str, Mapping[str, Any]]]] = {}
+    for name, value in _records(path).items():
+        where = f"{name[:80]!r} in {path}"
+        place = value.get("chunk_order_index", 0)
+        if type(place) is not int:
+            raise SourceDamaged(f"{where}: its 'chunk_order_index' is {str(place)[:40]!r}", "mend it, or take it out")
+        found.setdefault(text(value.get("full_doc_id"), "full_doc_id", where) or name, []).append((place, name, value))
+    return {name: sorted(some, key=lambda one: one[:2]) for name, some in found.items()}
+
+
+def _of_chunks(path: Path, grouped: Mapping[str, list[tuple[int, str, Mapping[str, Any]]]]) -> Items:
+    for name, some in grouped.items():
+        where = f"{name[:80]!r} in {path}"
+        origin = _origin(some[0][2], where)
+        passages = tuple(_passages(some, where))
+        yield taken(
+            where,
+            lambda name=name, origin=origin, passages=passages: Document(  # type: ignore[misc]
+                "", name, Path(origin).name, origin, {"lightrag_id": name}, passages=passages
+            ),
+        )
+
+
+def _passages(some: list[tuple[int, str, Mapping[str, Any]]], where: str) -> Iterator[Passage]:
+    for _, name, value in some:
+        content = text(value.get("content"), "content", where)
+        if content.strip():
+            yield Passage(content, name)
+
+
+def _origin(value: Mapping[str, Any], where: str) -> str:
+    """The path of the file that a text came from, where that is known."""
+    said = text(value.get("file_path"), "file_path", where)
+    return "" if said in _UNKNOWN else said

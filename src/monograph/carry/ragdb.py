@@ -1,0 +1,57 @@
+"""The documents of a RAGdb file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from monograph.carry.taken import Items, Store, taken
+from monograph.store import foreign
+from monograph.values import Document, Problem
+
+_TABLE = "documents"
+_COLUMNS = ("path", "content", "media_type", "mime_type", "metadata", "updated_at")
+_KEPT = ("media_type", "mime_type", "updated_at")
+
+
+def opened(path: Path) -> Store:
+    """The texts of a file. Its sparse vectors are counts of words, which every file makes of its own texts.
+
+    Raises
+    ------
+    SourceError
+        If it is none of RAGdb's, or cannot be read.
+    """
+    return Store(foreign.count(path, _TABLE, (*_COLUMNS, "id")), lambda _: _items(path))
+
+
+def _items(path: Path) -> Items:
+    for number, row in enumerate(foreign.rows(path, _TABLE, _COLUMNS, "id"), 1):
+        where = f"row {number:,} of {path}"
+        try:
+            read = {name: _text(value) for name, value in row.items()}
+        except UnicodeDecodeError:
+            yield Problem(where, "it is no text in UTF-8")
+            continue
+        yield taken(where, lambda read=read: _document(read))  # type: ignore[misc]
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value.decode("utf-8") if isinstance(value, bytes) else str(value)
+
+
+def _document(read: dict[str, str]) -> Document:
+    metadata: dict[str, Any] = {name: read[name] for name in _KEPT if read[name]}
+    try:
+        told = json.loads(read["metadata"] or "{}")
+    except (ValueError, RecursionError):
+        told = {"metadata": read["metadata"]}
+    return Document(
+        read["content"],
+        title=Path(read["path"]).name,
+        uri=read["path"],
+        metadata={**metadata, **told} if isinstance(told, dict) else metadata,
+    )

@@ -1,0 +1,134 @@
+"""A file's contents go out into a folder, those of another store come in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from monograph.carry import chroma, export, graphrag, jsonl, layout, lightrag, ragdb
+from monograph.carry.folder import made_whole
+from monograph.carry.taken import KINDS, Store, Taken
+from monograph.derive.embed import GivenVectors
+from monograph.derive.embed.text import embedded_text
+from monograph.errors import InputError
+from monograph.library.opened import OpenFile
+from monograph.store import graphs, memo, settings
+from monograph.store.refusals import refusals
+from monograph.store.vectors import pack
+from monograph.values import Exported, OnProgress, Problem, Progress, Report
+from monograph.write import apply, configuration
+from monograph.write.batch import BATCH_CHARACTERS, BATCH_DOCUMENTS
+from monograph.write.pipeline import Pipeline
+from monograph.write.prepare import normalised, vector_key
+from monograph.write.remember import remember
+
+
+def exported(file: OpenFile, place: Path, *, overwrite: bool, graph: bool, progress: OnProgress | None) -> Exported:
+    """See :meth:`monograph.Monograph.export`."""
+    from monograph import __version__
+
+    place = Path(os.path.abspath(place))  # noqa: PTH100 - resolve() would follow links
+    with (
+        refusals(place),
+        made_whole(place, layout.FILES, overwrite=overwrite) as folder,
+        file.database.read() as connection,
+    ):
+        is_made = graph and "graph" not in settings.load_on_demand(connection) and graphs.is_whole(connection)
+        built = file.settings
+        began = export.known_of(connection, __version__, built.chunk_tokens, built.chunk_overlap)
+        made = export.write(connection, folder, began, graph=is_made, on_progress=progress)
+        size = sum(path.stat().st_size for path in folder.iterdir())
+    counts = (made.documents, made.chunks, made.vectors, made.entities, made.mentions, made.links)
+    return Exported(str(place), *counts, size=size, graph=is_made)
+
+
+def store_of(kind: str, source: Path, collection: str = "") -> Store:
+    """Open another store, to be read.
+
+    Parameters
+    ----------
+    kind:
+        One of KINDS.
+    source:
+        Where it lies.
+    collection:
+        Of a store that has several.
+
+    Raises
+    ------
+    InputError
+        If there is no such kind, or it is not said which collection is meant.
+    SourceError
+        If it is not there, is no such store, or cannot be read.
+    MissingExtra
+        If what reads it is not installed.
+    """
+    if collection and kind != "chroma":
+        raise InputError(f"{kind} has no collections", "leave --collection out")
+    if kind == "chroma":
+        return chroma.opened(source, collection)
+    readers = {"jsonl": jsonl.opened, "lightrag": lightrag.opened, "graphrag": graphrag.opened, "ragdb": ragdb.opened}
+    if kind not in readers:
+        raise InputError(f"{kind!r} cannot be imported", f"give one of {', '.join(KINDS)}")
+    return readers[kind](source)
+
+
+def taken_in(file: OpenFile, store: Store, *, vectors: bool, progress: OnProgress | None) -> Report:
+    """Store what another store holds; see :meth:`monograph.library.files.Files.take_over`."""
+    database = file.database
+    if file.given_embedder is None and configuration.EMBEDDER.known(database) is None and store.dimension and vectors:
+        file.given_embedder = GivenVectors(store.dimension)
+    wanted = vectors and store.embedder in ("", file.embedder.key)
+    if wanted and store.dimension and store.dimension != file.embedder.dimension:
+        raise InputError(
+            f"the vectors have {store.dimension} values, those of {database.path} {file.embedder.dimension}",
+            "import into a new file, or with --no-vectors to have them made anew",
+        )
+    reports = []
+    done = 0
+    for some in _batches(store.items(wanted)):
+        reports.append(file.forgetting(lambda some=some: _stored(file.writing_pipeline(), some)))  # type: ignore[misc]
+        done += len(some)
+        if progress is not None:
+            progress(Progress("import", done, max(store.documents, done), "documents"))
+    return _together(reports)
+
+
+def _batches(items: Iterable[Taken | Problem]) -> Iterator[list[Taken | Problem]]:
+    batch: list[Taken | Problem] = []
+    characters = 0
+    for one in items:
+        batch.append(one)
+        characters += len(one.document.text) if isinstance(one, Taken) else 0
+        if characters >= BATCH_CHARACTERS or len(batch) >= BATCH_DOCUMENTS:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch
+
+
+def _stored(pipeline: Pipeline, some: Sequence[Taken | Problem]) -> Report:
+    """Store some documents; the vectors that the file's embedder once made of them are remembered, and not made."""
+    given = [one for one in some if isinstance(one, Taken)]
+    values = {
+        vector_key(pipeline.embedder, embedded_text(one.document.title, passage.metadata, passage.text)): vector
+        for one in given
+        for passage, vector in zip(one.document.passages, one.made, strict=False)
+        if vector is not None
+    }
+    packed = [(key, pack(normalised(vector)), 0) for key, vector in values.items()]
+    remember(pipeline.database, memo.VECTOR, packed, None)
+    report = apply.add(pipeline, [one.document for one in given], strict=False)
+    return _together([Report(problems=tuple(one for one in some if isinstance(one, Problem))), report])
+
+
+def _together(reports: Sequence[Report]) -> Report:
+    """Several reports as one."""
+    found: dict[str, Any] = {}
+    for one in fields(Report):
+        values = [getattr(report, one.name) for report in reports]
+        found[one.name] = sum(values, ()) if isinstance(one.default, tuple) else sum(values)
+    return Report(**found)
