@@ -66,6 +66,7 @@ class Files:
         SourceMissing
             If a source does not exist.
         """
+        self._file.only_whole("files.plan")
         made = planning.make_plan(
             self._file.database, _paths(sources), verify=verify, prune=prune, follow_links=follow_links
         )
@@ -87,6 +88,7 @@ class Files:
         changed, is left in the bytes of the file and its write-ahead log. Where that cannot be done, as while another
         process reads an older state, it is a problem in the report, and is done by the next write.
         """
+        self._file.only_whole("files.apply")
         pipeline = self._file.writing_pipeline()
         return self._file.forgetting(lambda: apply.apply(pipeline, plan, limits, progress), forget)
 
@@ -101,6 +103,7 @@ class Files:
         progress: OnProgress | None = None,
     ) -> Report:
         """Plan and apply: bring the file up to date with files and folders. Parameters as for these."""
+        self._file.only_whole("files.sync")
         plan = self.plan(*sources, verify=verify, prune=prune, follow_links=follow_links, price=False)
         return self.apply(plan, forget=forget, limits=limits, progress=progress)
 
@@ -110,22 +113,26 @@ class Files:
 
         Each time that takes a rewrite of the file. What was taken out before it is set is forgotten by ``compact``.
         """
+        self._file.only_whole("files.always_forget")
         with self._file.database.read() as connection:
             return settings.load_always_forget(connection)
 
     @always_forget.setter
     def always_forget(self, on: bool) -> None:
+        self._file.only_whole("files.always_forget")
         with self._file.database.write() as connection:
             settings.save_always_forget(connection, on)
 
     def sources(self) -> list[SyncedSource]:
         """The files and folders that are synced: what is stored of each, when it was last seen, what failed."""
+        self._file.only_whole("files.sources")
         return follow.followed(self._file.database)
 
     def retry(
         self, *, forget: bool | None = None, limits: Limits = DEFAULT_LIMITS, progress: OnProgress | None = None
     ) -> Report:
         """Read again every file that something failed in: an extra may be installed by now, a limit be higher."""
+        self._file.only_whole("files.retry")
         return self.apply(follow.plan_failed(self._file.database), forget=forget, limits=limits, progress=progress)
 
     def move(self, root: str, place: str | os.PathLike[str]) -> Move:
@@ -148,6 +155,7 @@ class Files:
         InputError
             If nothing is there, or another root is.
         """
+        self._file.only_whole("files.move")
         return roots.move(self._file.database, root, arguments.path(place, "the place"))
 
     def remove(self, root: str, *, forget: bool | None = None) -> Report:
@@ -165,6 +173,7 @@ class Files:
         NotFound
             If it is not followed.
         """
+        self._file.only_whole("files.remove")
         file, name = self._file, roots.named(self._file.database, root).name
         return file.forgetting(
             lambda: file.followed(removal.remove_root(file.database, file.indexes, name)), forget, strict=True
@@ -224,6 +233,7 @@ class Files:
         SourceUnreadable
             If nothing can be written there.
         """
+        self._file.only_whole("files.receive")
         return Incoming(roots.named(self._file.database, root), name, folder, limits.max_bytes)
 
     def pages(self) -> Pages:
@@ -249,6 +259,7 @@ class Files:
         MissingExtra
             If watchfiles is not installed.
         """
+        self._file.only_whole("files.watch")
         roots = [Path(os.path.abspath(path)) for path in _paths(sources)]  # noqa: PTH100 - resolve() would follow links
         return watch.watch(
             self._file.database,

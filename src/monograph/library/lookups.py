@@ -81,4 +81,5 @@ class Lookups:
 
     def check(self, *, repair: bool = False) -> list[Finding]:
         """The faults of the file, each table held against every other; with ``repair`` those left after mending."""
+        self._file.only_whole("check")
         return contents.findings(self._file, repair=repair)
