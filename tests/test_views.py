@@ -34,7 +34,7 @@ WORKS = {
     "Monograph": {
         "add", "ask", "brief", "chunks", "close", "context", "document", "documents", "embedder", "fetch", "files",
         "generation", "graph", "listed", "open", "path", "put", "reduce", "remove", "remove_chunks", "search",
-        "settings", "stats", "stream", "tree", "vectors", "within",
+        "settings", "stats", "stream", "tree", "vectors", "view", "within",
     },
     "Files": {"open_original", "original", "pages"},
     "EntityGraph": {

@@ -20,6 +20,11 @@ class Lookups:
     def __init__(self, file: OpenFile) -> None:
         self._file = file
 
+    @property
+    def view(self) -> str:
+        """Names the view that this is, by what it holds; empty for a whole file. See :meth:`Monograph.within`."""
+        return self._file.view
+
     def document(self, name: str) -> Document:
         """A stored document by id or uri, with its text. Raises NotFound where none, or several, are meant."""
         with self._file.database.read() as connection:
@@ -67,7 +72,7 @@ class Lookups:
 
     def generation(self) -> int:
         """A number that every write raises, of whatever process: the same number, the same file."""
-        with self._file.database.read() as connection:
+        with self._file.written.read() as connection:
             return settings.generation(connection)
 
     def brief(self) -> Brief:
