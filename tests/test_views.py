@@ -20,7 +20,7 @@ from embedders import HashEmbedder
 from extractors import CapitalExtractor
 from monograph import Document, Monograph, Passage, Tree
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
-from monograph.errors import ClosedFile, InputError, InvalidFilter, MonographError, NotFound, OutsideView
+from monograph.errors import ClosedFile, InputError, InvalidFilter, MonographError, NotFound, OutsideView, SourceMissing
 from monograph.library.files import Files
 from monograph.library.graph import EntityGraph
 from monograph.library.tree import SummaryTree
@@ -474,6 +474,34 @@ def test_a_view_is_pickled_with_its_file(tmp_path: Path) -> None:
         archive.add(people())
         with pickle.loads(pickle.dumps(archive.within(ANN))) as again:
             assert again.listed().count == 12
+
+
+def test_a_file_that_holds_more_is_not_opened(monograph: Monograph, folder: Path) -> None:
+    lines = [
+        {"id": f"{owner}-{n}", "text": f"{owner} {n}", "metadata": {"owner": owner}}
+        for n, owner in enumerate(("ann", "bob"))
+    ]
+    (folder / "both.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    (folder / "own.jsonl").write_text(json.dumps({**lines[0], "id": "own"}))
+    monograph.sync(folder)
+    view = monograph.within(ANN)
+    names = {one.id: one.uri for one in view.documents()}
+    assert len(names) == 2
+    held = {name: view.files.original(name) for name in names}
+    mine = next(name for name, one in held.items() if one.state == "same")
+    with view.files.open_original(mine) as opened:
+        assert b"bob" not in opened.read()
+    (other,) = (name for name, one in held.items() if one.state == "none")
+    with pytest.raises(SourceMissing, match="from no file"):
+        view.files.open_original(other)
+    with view.files.pages() as pages, pytest.raises(SourceMissing):
+        pages.picture(other)
+    # What it holds by now nobody has looked at.
+    (folder / "own.jsonl").write_text(json.dumps(lines[1]))
+    with pytest.raises(SourceMissing):
+        view.files.open_original(mine)
+    with monograph.files.open_original(mine) as opened:
+        assert b"bob" in opened.read()
 
 
 def test_no_sql_reads_what_is_outside(shared_file: Monograph) -> None:

@@ -198,10 +198,11 @@ class Files:
         NotFound
             As for :meth:`original`.
         SourceError
-            If it was read from none, the file is gone, or a link now leads out of the folder.
+            If it was read from none, the file is gone, or a link now leads out of the folder; of a view also if the
+            file holds more than the view does, or has changed since it was read.
         """
         with self._file.database.read() as connection:
-            found = originals.place(connection, name)
+            found = originals.place(connection, name, unchanged=bool(self._file.view))
         if found is None:
             raise SourceMissing(f"document {name!r} was read from no file", "its text is all there is")
         return open_under(*found)

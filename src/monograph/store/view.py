@@ -28,6 +28,8 @@ _TABLES = (
     "CREATE TEMP TABLE view_state (generation INTEGER NOT NULL)",
     "CREATE TEMP TABLE view_documents (document INTEGER PRIMARY KEY)",
     "CREATE TEMP TABLE view_chunks (chunk INTEGER PRIMARY KEY)",
+    # Files all of whose documents are in the view: of any other the bytes say more.
+    "CREATE TEMP TABLE view_sources (source INTEGER PRIMARY KEY)",
     # uses and persons count those of the view; a name has a head where that is in the view too.
     """CREATE TEMP TABLE names (
         name INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, signature INTEGER NOT NULL, code BLOB,
@@ -52,8 +54,7 @@ _SHADOWS = (
     "CREATE TEMP VIEW chunks AS SELECT * FROM main.chunks WHERE chunk IN temp.view_chunks",
     # The plus keeps SQLite from going through all that is in the view for each row that is asked for by something else.
     f"CREATE TEMP VIEW texts AS SELECT * FROM main.texts WHERE block >> {BLOCK_BITS:d} IN temp.view_documents",  # noqa: S608
-    """CREATE TEMP VIEW sources AS SELECT * FROM main.sources WHERE source IN (
-        SELECT d.source FROM temp.documents AS d)""",
+    "CREATE TEMP VIEW sources AS SELECT * FROM main.sources WHERE source IN temp.view_sources",
     *(
         f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE +{row} IN temp.view_{row}s"  # noqa: S608
         for table, row in _SHADOWED
@@ -129,13 +130,19 @@ def _permit(action: int, table: str | None, column: str | None, schema: str | No
 
 def _fill(connection: Connection, allowed: Allowed, generation: int) -> None:
     """Find out what is in a view, in a transaction."""
-    for table in ("view_state", "view_documents", "view_chunks", "names", "nodes"):
+    for table in ("view_state", "view_documents", "view_chunks", "view_sources", "names", "nodes"):
         connection.execute(f"DELETE FROM temp.{table}")  # noqa: S608 - constants
     documents = json.dumps(membership.every(connection, allowed))
     connection.execute("INSERT INTO temp.view_documents SELECT value FROM json_each(?)", (documents,))
     connection.execute(
         """INSERT INTO temp.view_chunks
         SELECT c.chunk FROM temp.view_documents AS d CROSS JOIN main.chunks AS c WHERE c.document = d.document"""
+    )
+    connection.execute(
+        """INSERT INTO temp.view_sources
+        SELECT DISTINCT d.source FROM temp.view_documents AS v CROSS JOIN main.documents AS d
+        WHERE d.document = v.document AND d.source IS NOT NULL AND NOT EXISTS (
+            SELECT 1 FROM main.documents AS o WHERE o.source = d.source AND o.document NOT IN temp.view_documents)"""
     )
     _fill_names(connection)
     _fill_nodes(connection)
