@@ -96,13 +96,15 @@ class ViewDatabase(Database):
 
     def __init__(self, path: Path, allowed: Allowed, key: RawKey | None = None) -> None:
         self._allowed = allowed
+        self._found: tuple[int, str] = (-1, "")  # The state of the file, and the documents of the view in it, as JSON.
         super().__init__(path, create=False, read_only=True, key=key)
 
     def _connect(self) -> Connection:
         connection = super()._connect()
         for statement in (*_TABLES, *_SHADOWS):
             connection.execute(statement)
-        connection.set_authorizer(_permit)
+        self._local.gate = _Gate()
+        connection.set_authorizer(self._local.gate)
         return connection
 
     @contextmanager
@@ -112,27 +114,39 @@ class ViewDatabase(Database):
             generation = settings.generation(connection)
             held = connection.execute("SELECT generation FROM temp.view_state").fetchone()
             if held is None or held[0] != generation:
-                connection.set_authorizer(None)
+                self._local.gate.open = True
                 try:
-                    _fill(connection, self._allowed, generation)
+                    found = self._found  # Another thread may be in another state.
+                    if found[0] != generation:
+                        found = self._found = generation, json.dumps(membership.every(connection, self._allowed))
+                    _fill(connection, *found)
                 finally:
-                    connection.set_authorizer(_permit)
+                    self._local.gate.open = False
             yield connection
 
 
-def _permit(action: int, table: str | None, column: str | None, schema: str | None, through: str | None) -> int:
-    """Whether a statement may do what it does: it reads a table that is open, or one through what stands before it."""
-    # No column is read where rows are counted: of what nothing stands before, that is all that is told.
-    if action != sqlite3.SQLITE_READ or schema != "main" or not column or table in _OPEN or through == table:
-        return sqlite3.SQLITE_OK
-    return sqlite3.SQLITE_DENY
+class _Gate:
+    """Says whether a statement may do what it does; open only while it is found out what is in the view.
+
+    Else it may read a table that is open, or one through what stands before it.
+    """
+
+    def __init__(self) -> None:
+        self.open = False
+
+    def __call__(
+        self, action: int, table: str | None, column: str | None, schema: str | None, through: str | None
+    ) -> int:
+        # No column is read where rows are counted: of what nothing stands before, that is all that is told.
+        if action != sqlite3.SQLITE_READ or schema != "main" or not column or table in _OPEN or through == table:
+            return sqlite3.SQLITE_OK
+        return sqlite3.SQLITE_OK if self.open else sqlite3.SQLITE_DENY
 
 
-def _fill(connection: Connection, allowed: Allowed, generation: int) -> None:
-    """Find out what is in a view, in a transaction."""
+def _fill(connection: Connection, generation: int, documents: str) -> None:
+    """Lay down what is in a view in a state of the file, in a transaction; ``documents`` are row numbers, as JSON."""
     for table in ("view_state", "view_documents", "view_chunks", "view_sources", "names", "nodes"):
         connection.execute(f"DELETE FROM temp.{table}")  # noqa: S608 - constants
-    documents = json.dumps(membership.every(connection, allowed))
     connection.execute("INSERT INTO temp.view_documents SELECT value FROM json_each(?)", (documents,))
     connection.execute(
         """INSERT INTO temp.view_chunks
