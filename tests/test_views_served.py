@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,7 @@ for package in ("starlette", "uvicorn", "mcp"):
     pytest.importorskip(package, reason="an extra is not installed")
 
 from mcp import Client as Agent
+from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
 from forks import COMMAND_LINE, Forks
@@ -22,10 +26,11 @@ from monograph.app.serve.routes import ROUTES
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
 from monograph_mcp import make_server
 from monograph_tools.tools import address
-from serving import Client, serving
+from serving import TOKEN, Client, serving
 from serving import address as at
 
 COMMANDS = Forks(COMMAND_LINE, "main()")
+PROGRAM = str(Path(sys.executable).parent / "monograph")
 ANN = {"owner": "ann"}
 SECRET = "zorblax"
 TOWNS = ("Lisbon", "Vienna", "Oslo", "Turin", "Lima", "Bergen")
@@ -225,6 +230,27 @@ def test_every_tool_tells_of_the_view_alone(path: Path, ids: dict[str, str]) -> 
         assert not gone.is_error
         assert archive.document(added["document"]).text == "Ada keeps the plans."
         archive.remove([added["document"]])
+
+
+def test_agents_are_served_within(path: Path) -> None:
+    command = ["mcp", str(path), "--within", "owner=ann"]
+    started = StdioServerParameters(command=PROGRAM, args=command, env=dict(os.environ))
+    found = asked(started, lambda client: client.call_tool("stats", {})).structured_content
+    assert found["documents"] == len(TOWNS)
+
+
+def test_a_browser_is_served_within(path: Path) -> None:
+    command = [PROGRAM, "serve", str(path), "--within", "owner=ann", "--json", "--token", TOKEN]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            said = json.loads("".join(process.stdout.readline() for _ in range(5)))
+            client = Client(int(said["address"].rpartition(":")[2]))
+            assert client.get("/documents").json["count"] == len(TOWNS)
+            assert client.get("/document", id="b1").status == 404
+        finally:
+            process.terminate()
+            process.wait(30)
 
 
 def run(path: Path, command: str, *arguments: str) -> str:
