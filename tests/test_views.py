@@ -20,12 +20,21 @@ from embedders import HashEmbedder
 from extractors import CapitalExtractor
 from monograph import Document, Monograph, Passage, Tree
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
-from monograph.errors import ClosedFile, InputError, InvalidFilter, MonographError, NotFound, OutsideView, SourceMissing
+from monograph.errors import (
+    ClosedFile,
+    InputError,
+    InvalidFilter,
+    MonographError,
+    NotFound,
+    OutsideView,
+    SourceMissing,
+)
 from monograph.library.files import Files
 from monograph.library.graph import EntityGraph
 from monograph.library.tree import SummaryTree
 from monograph.library.vectors import Vectors
 from monograph.models import Completion
+from monograph.store import postings
 from monograph.store.view import _OPEN
 
 ANN = {"owner": "ann"}
@@ -339,6 +348,27 @@ def test_filters_of_a_view_and_of_the_file_are_kept_apart(shared_file: Monograph
             assert {
                 hit.metadata["owner"] for hit in shared_file.within({"owner": "bob"}).search("Babbage", 9, how)
             } == {"bob"}
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_words_that_very_many_have(monograph: Monograph, native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    # More than are looked at have the phrase, and FTS5 itself ranks what the pages are not read for.
+    if not native:
+        monkeypatch.setattr(postings, "compiled", None)
+    owners = ("ann", "bob", "bob")
+    texts = ("the red lathe, 機床 XK-42{n}", "the red lathe of Zorblax, 機床 XK-42{n}", "Zorblax")
+    monograph.add(
+        Document(text.format(n=n), id=f"{owner}{place}/{n}", metadata={"owner": owner})
+        for n in range(300)
+        for place, (owner, text) in enumerate(zip(owners, texts, strict=True))
+    )
+    view = monograph.within(ANN)
+    for question in ('"red lathe"', "red lathe", "機床", "lathe XK-427", "zorblax"):
+        for how in ("lexical", "hybrid", "tfidf"):
+            for where in (None, {"owner": {"!=": "x"}}):
+                hits = view.search(question, 50, how, where)
+                assert {hit.metadata["owner"] for hit in hits} <= {"ann"}
+                assert len(hits) == 50 or question in ("zorblax", "lathe XK-427")
 
 
 def test_threads_share_a_view(shared_file: Monograph) -> None:
