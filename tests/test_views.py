@@ -7,7 +7,9 @@ import json
 import pickle
 import re
 import threading
+import warnings
 from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import closing
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -16,12 +18,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import by_sql
 from embedders import HashEmbedder
 from extractors import CapitalExtractor
 from monograph import Document, Monograph, Passage, Tree
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
 from monograph.errors import (
     ClosedFile,
+    DamageWarning,
     InputError,
     InvalidFilter,
     MonographError,
@@ -628,3 +632,35 @@ def test_stored_answers_are_of_the_view(tmp_path: Path) -> None:
         answer = archive.within(ANN).ask("Where is Charles Babbage?", k=100)
         assert "Zorblax" not in json.dumps([*texts_in(answer)])
         assert archive.within(ANN).ask("Where is Charles Babbage?", k=100).text == answer.text
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE chunk_graphs SET names = x'010203'",
+        "UPDATE documents SET title = CAST(x'ff' AS TEXT) WHERE id = 'ann-3'",
+        "UPDATE documents SET metadata = 'no JSON' WHERE id = 'ann-3'",
+        "UPDATE names SET key = CAST(x'ff' AS TEXT) WHERE key = 'ada lovelace'",
+        "UPDATE texts SET text = CAST(x'ff' AS TEXT)",
+        "DELETE FROM names",
+    ],
+)
+def test_damage_is_told_of_in_words_of_ours(tmp_path: Path, damage: str) -> None:
+    with Monograph.open(tmp_path / "x.mono") as archive:
+        archive.add(people())
+    with closing(by_sql.connected(tmp_path / "x.mono")) as connection:
+        connection.execute(damage)
+    with warnings.catch_warnings(), Monograph.open(tmp_path / "x.mono") as archive:
+        warnings.simplefilter("ignore", DamageWarning)
+        view = archive.within(ANN)
+        failed = 0
+        for read in (
+            view.documents, view.fetch, view.stats, view.graph.entities, lambda: view.document("ann-3"),
+            lambda: view.search("Babbage in Oslo"), lambda: view.graph.neighbourhood("Ada Lovelace"),
+        ):  # fmt: skip
+            try:
+                read()
+            except MonographError as error:
+                failed += 1
+                assert "zorblax" not in str(error).lower()
+        assert failed

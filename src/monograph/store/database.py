@@ -156,9 +156,6 @@ class Database:
     _end = "ROLLBACK"
     """What ends a transaction that only read."""
 
-    _sees_all = True
-    """Whether an error may name any row of the file."""
-
     def __init__(
         self, path: Path, *, create: bool = True, read_only: bool = False, key: str | RawKey | None = None
     ) -> None:
@@ -258,7 +255,7 @@ class Database:
     def read(self) -> Iterator[Connection]:
         """One consistent view of the file: writes committed meanwhile are not seen. May be nested."""
         connection = self.connection()
-        with our_errors(self.path, connection if self._sees_all else None, self._diagnosis):
+        with our_errors(self.path, connection, self._diagnosis):
             if connection.in_transaction:
                 yield connection
                 return

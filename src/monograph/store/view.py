@@ -72,7 +72,7 @@ _OPEN = frozenset(
         # Where vectors lie, by the rows of the memo that they are in.
         "vector_indexes", "centroids", "clusters", "parts", "cluster_graphs", "placements", "unplaced", "codes",
         # SQLite's own.
-        "sqlite_master", "sqlite_schema", "json_each", "pragma_table_info",
+        "sqlite_master", "sqlite_schema", "json_each",
     }
 )  # fmt: skip
 """Tables of the file that may be read as they are."""
@@ -92,7 +92,6 @@ class ViewDatabase(Database):
     """
 
     _end = "COMMIT"  # What was found out of the view is kept.
-    _sees_all = False
 
     def __init__(self, path: Path, allowed: Allowed, key: RawKey | None = None) -> None:
         self._allowed = allowed
