@@ -595,7 +595,7 @@ def libraries(draw: st.DrawFn) -> tuple[list[Document], list[Document]]:
     return inside, outside
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(library=libraries(), first=st.booleans())
 def test_whatever_is_in_a_file_a_view_tells_of_itself_alone(
     tmp_path_factory: pytest.TempPathFactory, library: tuple[list[Document], list[Document]], first: bool

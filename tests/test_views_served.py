@@ -261,19 +261,14 @@ def run(path: Path, command: str, *arguments: str) -> str:
 
 @pytest.mark.parametrize("within", ["owner=ann", "owner == ann", '{"owner": "ann"}'])
 def test_the_command_line_within(path: Path, within: str) -> None:
-    printed = [
-        run(path, "search", "Who met Charles Babbage?", "-k", "50", "--explain", "--within", within),
-        run(path, "show", "--within", within),
-    ]
+    printed = [run(path, "show", "--within", within)]
     if within == "owner=ann":
-        printed += [
-            run(path, "ask", "Who met Charles Babbage?", "--within", within),
-            run(path, "context", "Who met Charles Babbage?", "--within", within),
-        ]
+        asked_for = ("Who met Charles Babbage?", "--within", within)
+        printed += [run(path, command, *asked_for) for command in ("search", "ask", "context")]
+        assert SECRET in run(path, "search", "Who met Charles Babbage?", "-k", "50")
     for one in printed:
         assert "lovelace" in one or "lisbon" in one
         assert SECRET not in one
-    assert SECRET in run(path, "search", "Who met Charles Babbage?", "-k", "50")
     failed = COMMANDS.run("monograph", "show", str(path), "b1", "--within", within)
     assert failed.returncode == 1
     assert SECRET not in failed.stderr.lower()
