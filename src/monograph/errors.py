@@ -27,6 +27,7 @@ The tree::
     │   ├── InvalidFilter    a `where` that cannot be understood
     │   ├── InvalidDocument  a document, passage or vector that cannot be stored
     │   ├── NameTaken        a file of that name is there already
+    │   ├── OutsideView      what a view does not do, or what stands outside of it
     │   └── NotFound         an id that the file does not hold
     ├── OutOfMemory          what was asked needs more memory than there is
     └── ModelError           something plugged in
@@ -171,6 +172,10 @@ class InputError(MonographError):
 
 class InvalidFilter(InputError):
     """A ``where`` that cannot be understood."""
+
+
+class OutsideView(InputError):
+    """What was asked of a view is done on the whole file only, or touches what stands outside of the view."""
 
 
 class InvalidDocument(InputError):

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast, get_args
 
-from monograph.errors import InputError, InvalidFilter
+from monograph.errors import InputError, InvalidFilter, OutsideView
 from monograph.values import arguments
 from monograph.values.arguments import shown
 
@@ -159,6 +159,32 @@ def _as_stored(value: Any) -> Any:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
+
+
+def exact_values(condition: Condition) -> dict[str, Scalar]:
+    """What a condition says that metadata are: its keys and values, where it says nothing else.
+
+    Raises
+    ------
+    OutsideView
+        If it leaves open what they are.
+    """
+    parts = [condition]
+    while any(isinstance(part, Combination) and part.combiner == "and" for part in parts):
+        parts = [one for part in parts for one in (part.parts if isinstance(part, Combination) else (part,))]
+    found: dict[str, Scalar] = {}
+    for part in parts:
+        value = part.value if isinstance(part, Comparison) else None
+        if not isinstance(part, Comparison) or part.operator != "==" or isinstance(value, tuple) or value is None:
+            raise OutsideView(
+                "what is added to this view would not have to be in it: its filter leaves values open",
+                'add through a view of exact values, such as {"collection": "notes"}',
+            )
+        if part.key in FIELDS:
+            raise OutsideView(f"{part.key} is not to be given by a view", "add through a view of metadata")
+        if found.setdefault(part.key, value) != value:
+            raise OutsideView(f"nothing has two values for {part.key!r}", "add through another view")
+    return found
 
 
 def matches(condition: Condition | None, metadata: Mapping[str, Any]) -> bool:

@@ -14,6 +14,7 @@ import monograph
 from monograph import Hit, Passage, StoredChunk
 from monograph.errors import InputError
 from monograph.values import Summary
+from monograph_tools import COLLECTION
 
 _BLANK = "monograph_blank"
 
@@ -62,7 +63,7 @@ def documents_ids(documents: Sequence[Document], ids: Sequence[str | None] | Non
 
 def as_stored_document(found: Hit | StoredChunk) -> Document:
     """A chunk as it was given, with nothing added."""
-    metadata = dict(found.metadata)
+    metadata = {name: value for name, value in found.metadata.items() if name != COLLECTION}
     text = metadata.pop(_BLANK, found.chunk.text)
     return Document(id=found.chunk.id, page_content=text, metadata=metadata)
 

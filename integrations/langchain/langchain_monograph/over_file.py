@@ -9,6 +9,7 @@ from langchain_core.load.serializable import Serializable
 from pydantic import ConfigDict, PrivateAttr, SecretStr
 
 from monograph import Monograph
+from monograph.errors import InputError
 from monograph_tools import HeldFile
 
 
@@ -22,6 +23,8 @@ class OverFile(Serializable):
     closed by :meth:`close`."""
     key: SecretStr | None = None
     """Of an encrypted file; with a path only. It is never written down."""
+    collection: str | None = None
+    """See nothing but the documents of this one."""
     _file: HeldFile = PrivateAttr()
     _reads_only: ClassVar[bool] = True
 
@@ -29,7 +32,7 @@ class OverFile(Serializable):
         """Hold the file."""
         super().model_post_init(context)
         key = None if self.key is None else self.key.get_secret_value()
-        self._file = HeldFile(self.monograph, read_only=self._reads_only, key=key)
+        self._file = HeldFile(self.monograph, read_only=self._reads_only, key=key, collection=self.collection)
 
     def close(self) -> None:
         """Close the file if it was given as a path; the next question opens it again."""
@@ -47,5 +50,7 @@ class OverFile(Serializable):
 
     @property
     def lc_attributes(self) -> dict[str, Any]:
-        """The file as its path."""
+        """The file as its path. Raises InputError for a view, which a path would not be."""
+        if isinstance(self.monograph, Monograph) and self.monograph.view:
+            raise InputError("a view cannot be written down as a path", "give the file, and a collection")
         return {"monograph": str(self._file.path)}

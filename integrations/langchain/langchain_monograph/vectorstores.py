@@ -19,7 +19,7 @@ from langchain_monograph.documents import as_passage, as_stored_document, docume
 from langchain_monograph.embeddings import LangChainEmbedder, MonographEmbeddings
 from monograph import Hit, Monograph, Strategy, strategy
 from monograph.errors import InputError, InvalidFilter
-from monograph_tools import Given, allowed_hits, opened, told
+from monograph_tools import Given, allowed_hits, in_collection, opened, told
 
 Filter: TypeAlias = Mapping[str, Any] | Callable[[Document], bool]
 
@@ -44,6 +44,9 @@ class EcoVectorStore(VectorStore):
         Makes the vectors; with a path only. Without it the file's own embedder does.
     how:
         How searches are done that do not say it themselves.
+    collection:
+        Whose documents these are: nothing else of the file is found, listed or taken out, and what is added is in it.
+        An id is one in the whole file: that of a document in another collection is refused.
     key:
         Of an encrypted file; with a path only.
 
@@ -59,10 +62,12 @@ class EcoVectorStore(VectorStore):
         embedding: Embeddings | None = None,
         *,
         how: How = "dense",
+        collection: str | None = None,
         key: str | None = None,
     ) -> None:
-        self.monograph = opened(monograph, embedding, LangChainEmbedder, key)
-        self._own = self.monograph is not monograph
+        self._whole = opened(monograph, embedding, LangChainEmbedder, key)
+        self.monograph = in_collection(self._whole, collection)
+        self._own = self._whole is not monograph
         self._embedding = embedding
         self._how = _checked(how)
         self._discard: Callable[[], Any] | None = None
@@ -82,7 +87,7 @@ class EcoVectorStore(VectorStore):
     def close(self) -> None:
         """Close the file if it was opened here; a temporary one is gone then."""
         if self._own:
-            self.monograph.close()
+            self._whole.close()
         if self._discard is not None:
             self._discard()
 
@@ -118,7 +123,7 @@ class EcoVectorStore(VectorStore):
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
-        store._discard = weakref.finalize(store, _discard, store.monograph, folder)
+        store._discard = weakref.finalize(store, _discard, store._whole, folder)
         return store
 
     def add_texts(
@@ -175,7 +180,7 @@ class EcoVectorStore(VectorStore):
         return names
 
     def delete(self, ids: list[str] | None = None, *, filter: Filter | None = None, **kwargs: Any) -> bool:  # noqa: A002
-        """Take documents out, by id or by a filter; without either, everything.
+        """Take documents out, by id or by a filter; without either, everything that is in the collection.
 
         Returns
         -------

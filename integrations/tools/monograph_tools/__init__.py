@@ -12,13 +12,22 @@ except ImportError as error:
 
 from monograph_tools.borrowed import BorrowedEmbedder, BorrowedModel, in_pieces
 from monograph_tools.faults import for_agents
-from monograph_tools.given import Given, HeldFile, allowed_hits, opened, whole_documents
+from monograph_tools.given import (
+    COLLECTION,
+    Given,
+    HeldFile,
+    allowed_hits,
+    in_collection,
+    opened,
+    whole_documents,
+)
 from monograph_tools.offering import Tool, as_json, offered
 from monograph_tools.problems import told
 from monograph_tools.tools import has_tree
 from monograph_tools.waiting import in_threads
 
 __all__ = [
+    "COLLECTION",
     "BorrowedEmbedder",
     "BorrowedModel",
     "Given",
@@ -28,6 +37,7 @@ __all__ = [
     "as_json",
     "for_agents",
     "has_tree",
+    "in_collection",
     "in_pieces",
     "in_threads",
     "offered",

@@ -17,6 +17,9 @@ from monograph.models import Embedder
 Given: TypeAlias = Monograph | str | os.PathLike[str]
 Model = TypeVar("Model")
 
+COLLECTION = "monograph_collection"
+"""The metadata key of the collection that a document is in; it is nobody's own, and not handed back."""
+
 
 def opened(
     given: Given, model: Model | None, borrowed: Callable[[Model], Embedder], key: str | None = None
@@ -41,6 +44,21 @@ def opened(
     return given
 
 
+def in_collection(monograph: Monograph, name: str | None) -> Monograph:
+    """The documents of a collection alone; without a name the file as it is.
+
+    Raises
+    ------
+    InputError
+        If the name is no text, or empty.
+    """
+    if name is None:
+        return monograph
+    if not isinstance(name, str) or not name:
+        raise InputError(f"the collection is {name!r}", "give it a name")
+    return monograph.within({COLLECTION: name})
+
+
 class HeldFile:
     """A file that is open, or one of this path, opened when it is first asked for; it must be there.
 
@@ -55,6 +73,8 @@ class HeldFile:
         Whether a path is opened for reading only.
     key:
         Of an encrypted file; with a path only.
+    collection:
+        See nothing but the documents of this one.
 
     Raises
     ------
@@ -62,27 +82,31 @@ class HeldFile:
         If a key is given besides an open file.
     """
 
-    def __init__(self, given: Given, *, read_only: bool = True, key: str | None = None) -> None:
+    def __init__(
+        self, given: Given, *, read_only: bool = True, key: str | None = None, collection: str | None = None
+    ) -> None:
         if isinstance(given, Monograph):
             _refuse_key(key)
         self._given = given
+        self._collection = collection
+        self._seen: Monograph | None = None
         self._key = key
         self._read_only = read_only
         self._opened: Monograph | None = None
         self._opening = threading.Lock()
 
     def __copy__(self) -> HeldFile:
-        return HeldFile(self._given, read_only=self._read_only, key=self._key)
+        return HeldFile(self._given, read_only=self._read_only, key=self._key, collection=self._collection)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> HeldFile:
         return self.__copy__()
 
-    def __reduce__(self) -> tuple[Callable[..., HeldFile], tuple[Given, bool]]:
+    def __reduce__(self) -> tuple[Callable[..., HeldFile], tuple[Given, bool, str | None]]:
         if self._key is not None:
             raise InputError(
                 "what was given a key cannot be pickled: its key would go with it", "make it anew where it is wanted"
             )
-        return _held, (self._given, self._read_only)
+        return _held, (self._given, self._read_only, self._collection)
 
     @property
     def path(self) -> Path:
@@ -98,16 +122,19 @@ class HeldFile:
         FileError
             If there is none of this path, or it cannot be read.
         """
-        if isinstance(self._given, Monograph):
-            return self._given
         with self._opening:
-            if self._opened is None:
-                self._opened = Monograph.open(self._given, create=False, read_only=self._read_only, key=self._key)
-            return self._opened
+            if self._seen is None:
+                if not isinstance(self._given, Monograph):
+                    self._opened = Monograph.open(self._given, create=False, read_only=self._read_only, key=self._key)
+                whole = self._given if isinstance(self._given, Monograph) else self._opened
+                assert whole is not None  # noqa: S101 - it was opened above
+                self._seen = in_collection(whole, self._collection)
+            return self._seen
 
     def close(self) -> None:
         """Close the file if it was given as a path; what asks next opens it again."""
         with self._opening:
+            self._seen = None
             if self._opened is not None:
                 self._opened.close()
                 self._opened = None
@@ -121,8 +148,8 @@ def allowed_hits(monograph: Monograph, where: Mapping[str, Any], k: int) -> list
     ]
 
 
-def _held(given: Given, read_only: bool) -> HeldFile:
-    return HeldFile(given, read_only=read_only)
+def _held(given: Given, read_only: bool, collection: str | None) -> HeldFile:
+    return HeldFile(given, read_only=read_only, collection=collection)
 
 
 def _refuse_key(key: str | None) -> None:

@@ -54,7 +54,7 @@ class Notes:
     def _kept(self, text: str, title: str, metadata: dict[str, str]) -> NoteReply:
         if not text.strip():
             raise InputError("the note is blank", "write something")
-        identifier = note_id(title, text)
+        identifier = note_id(title, text, self.monograph.view)
         new = not self._has(identifier)
         if new:
             own = {"kind": "note", "written": _now(), **metadata}
@@ -72,16 +72,16 @@ class Notes:
     def _note(self, name: str) -> Document:
         """A note of an agent's. Raises InputError for any other document, NotFound for none."""
         found = self.monograph.document(name)
-        if found.id != note_id(found.title, found.text) or "written" not in found.metadata:
+        if found.id != note_id(found.title, found.text, self.monograph.view) or "written" not in found.metadata:
             raise InputError(
                 f"{name!r} is no note", "only notes that were kept with add_note can be changed or forgotten"
             )
         return found
 
 
-def note_id(title: str, text: str) -> str:
-    """The id that a note has."""
-    return f"note/{content_id('note', title, text)}"
+def note_id(title: str, text: str, view: str = "") -> str:
+    """The id that a note has: in each view of a file another, so that nobody learns what others note."""
+    return f"note/{content_id('note', title, text, *([view] if view else []))}"
 
 
 def _now() -> str:

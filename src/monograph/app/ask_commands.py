@@ -16,6 +16,8 @@ from monograph.app.command import (
     JsonOption,
     TrustOption,
     WhereOption,
+    WithinOption,
+    narrowed,
     outcome,
     query_of,
     where_of,
@@ -57,6 +59,7 @@ def ask(  # noqa: PLR0913, PLR0917 - options are arguments
     k: FoundOption = FOUND,
     how: HowOption = "auto",
     where: WhereOption = None,
+    within: WithinOption = None,
     threshold: ThresholdOption = None,
     explain: Annotated[bool, typer.Option("--explain", "-e", help="Say what it took.")] = False,
     trust: TrustOption = False,
@@ -73,7 +76,8 @@ def ask(  # noqa: PLR0913, PLR0917 - options are arguments
     """
     with outcome(as_json=json_output):
         chosen = load(model, api_key)
-        with opened(file, trust=trust, create=False, model=chosen) as monograph:
+        with opened(file, trust=trust, create=False, model=chosen) as whole:
+            monograph = narrowed(whole, within)
             asked = query_of(question)
             choices: dict[str, Any] = {"k": k, "how": how, "where": where_of(where or []), "threshold": threshold}
             if json_output:
@@ -97,6 +101,7 @@ def context(  # noqa: PLR0913, PLR0917 - options are arguments
     order: Annotated[str, typer.Option("--order", help="relevance, or edges: the best first and last.")] = "relevance",
     how: HowOption = "auto",
     where: WhereOption = None,
+    within: WithinOption = None,
     threshold: ThresholdOption = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="For people: quoted, with places.")] = False,
     prompt: Annotated[bool, typer.Option("--prompt", help="All that a model is sent.")] = False,
@@ -110,8 +115,8 @@ def context(  # noqa: PLR0913, PLR0917 - options are arguments
     monograph context notes.mono "who repaired the generator?" --budget 500
     monograph context notes.mono "who repaired the generator?" --prompt | llm
     """
-    with outcome(as_json=json_output), opened(file, trust=trust, create=False) as monograph:
-        found = monograph.context(
+    with outcome(as_json=json_output), opened(file, trust=trust, create=False) as whole:
+        found = narrowed(whole, within).context(
             query_of(question),
             budget,
             k=k,
@@ -136,6 +141,7 @@ def chat(  # noqa: PLR0913, PLR0917 - options are arguments
     budget: BudgetOption = BUDGET,
     k: FoundOption = FOUND,
     how: HowOption = "auto",
+    within: WithinOption = None,
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -151,9 +157,11 @@ def chat(  # noqa: PLR0913, PLR0917 - options are arguments
     """
     with (
         outcome(as_json=json_output),
-        opened(file, trust=trust, create=False, model=load(model, api_key)) as monograph,
+        opened(file, trust=trust, create=False, model=load(model, api_key)) as whole,
     ):
-        Chat(monograph, {"budget": budget, "k": k, "how": how}, with_model=bool(model)).run(as_json=json_output)
+        Chat(narrowed(whole, within), {"budget": budget, "k": k, "how": how}, with_model=bool(model)).run(
+            as_json=json_output
+        )
 
 
 def load(model: str, api_key: str) -> LanguageModel | None:

@@ -30,6 +30,8 @@ from monograph.app.command import (
     QueryArgument,
     TrustOption,
     WhereOption,
+    WithinOption,
+    narrowed,
     outcome,
     query_of,
     unseen,
@@ -156,6 +158,7 @@ def search(
     k: Annotated[int, typer.Option("-k", "-n", help="Most hits.")] = 5,
     how: HowOption = "auto",
     where: WhereOption = None,
+    within: WithinOption = None,
     explain: Annotated[bool, typer.Option("--explain", "-e", help="Say how each hit was found.")] = False,
     html: HtmlOption = None,
     trust: TrustOption = False,
@@ -174,7 +177,8 @@ def search(
       echo "who repaired the boiler?" | monograph search notes.mono -
     """
     with outcome(as_json=json_output):
-        with opened(file, trust=trust, create=False) as monograph:
+        with opened(file, trust=trust, create=False) as whole:
+            monograph = narrowed(whole, within)
             # A context tells beside its hits how much they have to do with the query.
             found = monograph.context(query_of(query), k=k, how=how, where=where_of(where or []))
             if html is not None:
@@ -193,6 +197,7 @@ def show(
         str | None, typer.Argument(metavar="ID", help="A document's id or path, or a chunk's id.", show_default=False)
     ] = None,
     around: Annotated[int, typer.Option("--around", "-a", help="Chunks to show on both sides of a chunk.")] = 1,
+    within: WithinOption = None,
     json_output: JsonOption = False,
 ) -> None:
     """List the documents, or read one, or a chunk in its place.
@@ -200,7 +205,8 @@ def show(
     monograph show notes.mono
     monograph show notes.mono ~/notes/boiler.md
     """
-    with outcome(as_json=json_output), opened(file, create=False) as monograph:
+    with outcome(as_json=json_output), opened(file, create=False) as whole:
+        monograph = narrowed(whole, within)
         if name is None:
             listed = monograph.documents()
             output.print_json(listed) if json_output else output.print_documents(listed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,10 +14,12 @@ import typer
 
 from monograph.app import output
 from monograph.errors import InputError, InvalidFilter, MonographError
+from monograph.library import Monograph
 from monograph.search.how import strategies
 from monograph.store.refusals import refusals
 from monograph.values.arguments import shown
 
+_EQUAL = re.compile(r"\s*([^\s=<>!]+)=(?!=)(\S.*)", re.DOTALL)
 DONE_WITH_PROBLEMS = 3
 INTERRUPTED = 130
 
@@ -68,6 +71,22 @@ WhereOption = Annotated[
     ),
 ]
 
+WithinOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--within",
+        metavar="KEY=VALUE",
+        help="See only documents that meet this: owner=ann, or a filter as --where has it. May be repeated.",
+        show_default=False,
+    ),
+]
+
+
+def narrowed(monograph: Monograph, within: list[str] | None) -> Monograph:
+    """A file as --within says: what is outside cannot be seen."""
+    where = where_of(within or [])
+    return monograph if where is None else monograph.within(where)
+
 
 @contextmanager
 def outcome(*, as_json: bool) -> Iterator[None]:
@@ -116,7 +135,7 @@ def query_of(written: str) -> str:
 
 
 def where_of(written: list[str]) -> dict[str, Any] | None:
-    """Filters as people write them, all of which must hold: ``key operator value``, or JSON."""
+    """Filters as people write them, all of which must hold: ``key operator value``, ``key=value``, or JSON."""
     return {"and": [_one_filter(text) for text in written]} if written else None
 
 
@@ -128,7 +147,8 @@ def _one_filter(text: str) -> dict[str, Any]:
             raise InvalidFilter(
                 f"{shown(text)} is not JSON: {error}", 'quote it: \'{"year": {">=": 2020}}\''
             ) from error
-    parts = text.split(maxsplit=2)
+    equal = _EQUAL.fullmatch(text)
+    parts = [equal[1], "==", equal[2]] if equal else text.split(maxsplit=2)
     if len(parts) != 3:
         raise InvalidFilter(f"{shown(text)} is no filter", "write 'key operator value' with spaces, or a JSON object")
     key, operator, value = parts

@@ -14,7 +14,15 @@ import typer
 
 from monograph.app import output
 from monograph.app.ask_commands import ModelOption, load
-from monograph.app.command import ApiKeyOption, FileArgument, JsonOption, TrustOption, outcome
+from monograph.app.command import (
+    ApiKeyOption,
+    FileArgument,
+    JsonOption,
+    TrustOption,
+    WithinOption,
+    narrowed,
+    outcome,
+)
 from monograph.app.trust import opened
 from monograph.library import Monograph
 
@@ -41,21 +49,25 @@ def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
     port: PortOption = 0,
     token: TokenOption = "",
     notes: Annotated[bool, typer.Option("--notes", help="Let agents add notes; else FILE is only read.")] = False,
+    within: WithinOption = None,
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Serve FILE to agents by the Model Context Protocol.
 
     It needs the extra mcp. Over standard input and output it is for an agent's program to start. Over HTTP it answers
-    at /mcp, on this machine alone, to those who give the token; address and token are printed first.
+    at /mcp, on this machine alone, to those who give the token; address and token are printed first. With --within,
+    agents see nothing but what meets it, and what they note carries it.
 
       monograph mcp notes.mono
       monograph mcp notes.mono --http --port 8765 --notes
+      monograph mcp shared.mono --within owner=ann
     """
     with outcome(as_json=json_output):
         from monograph_mcp import serve_http, serve_stdio
 
-        with opened(file, trust=trust, create=False, read_only=not notes) as monograph:
+        with opened(file, trust=trust, create=False, read_only=not notes) as whole:
+            monograph = narrowed(whole, within)
             if not http:
                 serve_stdio(monograph, notes=notes)
                 return
@@ -83,6 +95,7 @@ def serve(  # noqa: PLR0913, PLR0917 - options are arguments
     agents: Annotated[
         bool, typer.Option("--mcp", help="Serve agents at /mcp as well (extra mcp); with --write they may add notes.")
     ] = False,
+    within: WithinOption = None,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     trust: TrustOption = False,
     json_output: JsonOption = False,
@@ -90,10 +103,12 @@ def serve(  # noqa: PLR0913, PLR0917 - options are arguments
     r"""Show FILE in the browser, and answer programs over HTTP.
 
     It needs the extra serve. It is for this machine alone, and for those who have the token, which the printed address
-    holds. With --write, a file that is not there is made.
+    holds. With --write, a file that is not there is made. With --within, nothing but what meets it is seen, whatever is
+    asked.
 
       monograph serve notes.mono --open
       monograph serve notes.mono letters.mono --write --port 8765
+      monograph serve shared.mono --within owner=ann --port 8766
       monograph serve notes.mono \
           --model "openai:http://localhost:11434/v1#qwen3:1.7b"
     """
@@ -107,6 +122,7 @@ def serve(  # noqa: PLR0913, PLR0917 - options are arguments
             name: stack.enter_context(opened(file, trust=trust, create=write, read_only=not write, model=answering))
             for name, file in zip(names_of(files), files, strict=True)
         }
+        named = {name: narrowed(file, within) for name, file in named.items()}
         chosen = token or secrets.token_urlsafe(24)
 
         def ready(address: str) -> None:

@@ -42,10 +42,16 @@ def original(connection: Connection, name: str) -> Original:
     )
 
 
-def place(connection: Connection, name: str) -> tuple[Path, Root] | None:
-    """Where the file of a document lies, and under which root; None where it came from none. Raises as above."""
+def place(connection: Connection, name: str, *, unchanged: bool = False) -> tuple[Path, Root] | None:
+    """Where the file of a document lies, and under which root; None where it came from none. Raises as above.
+
+    With ``unchanged`` also where the file is not as it was: nobody knows what it holds by now.
+    """
     found = sources.of_document(connection, only(connection, name).row)
-    return None if found is None else _lies(connection, found[0])
+    lying = None if found is None else _lies(connection, found[0])
+    if unchanged and found is not None and lying is not None and _state(lying[0], found[0])[0] != "same":
+        return None
+    return lying
 
 
 def _number(value: object) -> int:

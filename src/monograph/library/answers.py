@@ -10,7 +10,6 @@ from typing import Any
 from monograph import telemetry
 from monograph.answer import abstain, ask, follow_up, overviews, preamble, query_terms
 from monograph.answer.best import best_sentence, fitted
-from monograph.answer.cache import AnswerCache
 from monograph.answer.pack import Packing, pack
 from monograph.answer.reduce import reduce
 from monograph.answer.windows import Windows, reduce_to_windows
@@ -86,7 +85,7 @@ def stream(
     found = time.perf_counter()
     context = packed(file, query, hits, packing, asked)
     spent = Timings(retrieval=found - begun, reduction=time.perf_counter() - found)
-    cache = AnswerCache(file.database) if remember else None
+    cache = file.answers() if remember else None
     terms = ask.Terms(max_tokens, asked.threshold, packing.count)
     for piece in ask.stream(file.model, context, cache, terms):
         yield (

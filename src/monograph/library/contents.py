@@ -12,13 +12,15 @@ from monograph.store import tree as summaries
 from monograph.store.database import Connection
 from monograph.store.encryption import RawKey
 from monograph.tree.measure import measure
-from monograph.values import Brief, Finding, Stats
+from monograph.values import Brief, Finding, IndexStats, Stats, TreeStats
 from monograph.write import configuration, forget, on_demand
 from monograph.write import repair as mending
 
 
 def stats_of(file: OpenFile) -> Stats:
     """See :meth:`monograph.Monograph.stats`."""
+    if file.view:
+        return _stats_of_view(file)
     with file.database.read() as connection:
         counts = stats.counts(connection)
         sizes = stats.sizes(connection)
@@ -58,6 +60,45 @@ def stats_of(file: OpenFile) -> Stats:
         id=configuration.identity(file.database),
         addresses=configuration.addresses_named(file.database),
         owed=owed,
+    )
+
+
+def _stats_of_view(file: OpenFile) -> Stats:
+    """What a view holds, and how the file was built. What else is told of a file is of all that it holds: here 0."""
+    with file.database.read() as connection:
+        counts = stats.counts(connection)
+        shape = measure(connection)
+    summarizer = configuration.SUMMARIZER.known(file.database)
+    embedder = configuration.EMBEDDER.known(file.database)
+    extractor = configuration.EXTRACTOR.known(file.database)
+    if shape is not None:
+        shape = TreeStats(shape.layers, shape.sizes, shape.cosine, 0, 0, 0, 0, 0, 0)
+    return Stats(
+        path=str(file.database.path),
+        format=counts.format,
+        documents=counts.documents,
+        sources=counts.sources,
+        chunks=counts.chunks,
+        vectors=counts.vectors,
+        memo=0,
+        memo_unused=0,
+        terms=0,
+        entities=counts.entities,
+        merged=counts.merged,
+        mentions=counts.mentions,
+        characters=counts.characters,
+        file_bytes=0,
+        tables=(),
+        embedder="" if embedder is None else embedder.key,
+        embedder_spec="",
+        extractor="" if extractor is None else extractor.key,
+        extractor_spec="",
+        dimension=0 if embedder is None else embedder.dimension,
+        chunk_tokens=file.settings.chunk_tokens,
+        chunk_overlap=file.settings.chunk_overlap,
+        index=IndexStats(counts.vectors, 0, 0, 0, 0, 0, None, file.chunk_index.target_recall),
+        summarizer="" if summarizer is None else summarizer.key,
+        tree=shape,
     )
 
 

@@ -70,6 +70,7 @@ class Files:
         SourceMissing
             If a source does not exist.
         """
+        self._file.only_whole("files.plan")
         made = planning.make_plan(
             self._file.database, _paths(sources), verify=verify, prune=prune, follow_links=follow_links
         )
@@ -91,6 +92,7 @@ class Files:
         changed, is left in the bytes of the file and its write-ahead log. Where that cannot be done, as while another
         process reads an older state, it is a problem in the report, and is done by the next write.
         """
+        self._file.only_whole("files.apply")
         pipeline = self._file.writing_pipeline()
         return self._file.forgetting(lambda: apply.apply(pipeline, plan, limits, progress), forget)
 
@@ -106,6 +108,7 @@ class Files:
         progress: OnProgress | None = None,
     ) -> Report:
         """Plan and apply: bring the file up to date with files and folders. Parameters as for these."""
+        self._file.only_whole("files.sync")
         plan = self.plan(*sources, verify=verify, prune=prune, follow_links=follow_links, price=False)
         return self.apply(plan, forget=forget, limits=limits, progress=progress)
 
@@ -147,6 +150,7 @@ class Files:
         MissingExtra
             If what reads it is not installed.
         """
+        self._file.only_whole("files.take_over")
         from monograph.library import carrying
 
         store = carrying.store_of(kind, arguments.path(source, "the source"), collection)
@@ -154,6 +158,7 @@ class Files:
 
     def take(self, store: Store, *, vectors: bool = True, progress: OnProgress | None = None) -> Report:
         """Store what another store, opened, holds: see :meth:`take_over`."""
+        self._file.only_whole("files.take")
         from monograph.library import carrying
 
         return carrying.taken_in(self._file, store, vectors=vectors, progress=progress)
@@ -164,22 +169,26 @@ class Files:
 
         Each time that takes a rewrite of the file. What was taken out before it is set is forgotten by ``compact``.
         """
+        self._file.only_whole("files.always_forget")
         with self._file.database.read() as connection:
             return settings.load_always_forget(connection)
 
     @always_forget.setter
     def always_forget(self, on: bool) -> None:
+        self._file.only_whole("files.always_forget")
         with self._file.database.write() as connection:
             settings.save_always_forget(connection, on)
 
     def sources(self) -> list[SyncedSource]:
         """The files and folders that are synced: what is stored of each, when it was last seen, what failed."""
+        self._file.only_whole("files.sources")
         return follow.followed(self._file.database)
 
     def retry(
         self, *, forget: bool | None = None, limits: Limits = DEFAULT_LIMITS, progress: OnProgress | None = None
     ) -> Report:
         """Read again every file that something failed in: an extra may be installed by now, a limit be higher."""
+        self._file.only_whole("files.retry")
         return self.apply(follow.plan_failed(self._file.database), forget=forget, limits=limits, progress=progress)
 
     def move(self, root: str, place: str | os.PathLike[str]) -> Move:
@@ -202,6 +211,7 @@ class Files:
         InputError
             If nothing is there, or another root is.
         """
+        self._file.only_whole("files.move")
         return roots.move(self._file.database, root, arguments.path(place, "the place"))
 
     def remove(self, root: str, *, forget: bool | None = None) -> Report:
@@ -219,6 +229,7 @@ class Files:
         NotFound
             If it is not followed.
         """
+        self._file.only_whole("files.remove")
         file, name = self._file, roots.named(self._file.database, root).name
         return file.forgetting(
             lambda: file.followed(removal.remove_root(file.database, file.indexes, name)), forget, strict=True
@@ -243,10 +254,11 @@ class Files:
         NotFound
             As for :meth:`original`.
         SourceError
-            If it was read from none, the file is gone, or a link now leads out of the folder.
+            If it was read from none, the file is gone, or a link now leads out of the folder; of a view also if the
+            file holds more than the view does, or has changed since it was read.
         """
         with self._file.database.read() as connection:
-            found = originals.place(connection, name)
+            found = originals.place(connection, name, unchanged=bool(self._file.view))
         if found is None:
             raise SourceMissing(f"document {name!r} was read from no file", "its text is all there is")
         return open_under(*found)
@@ -278,6 +290,7 @@ class Files:
         SourceUnreadable
             If nothing can be written there.
         """
+        self._file.only_whole("files.receive")
         return Incoming(roots.named(self._file.database, root), name, folder, limits.max_bytes)
 
     def pages(self) -> Pages:
@@ -303,6 +316,7 @@ class Files:
         MissingExtra
             If watchfiles is not installed.
         """
+        self._file.only_whole("files.watch")
         roots = [Path(os.path.abspath(path)) for path in _paths(sources)]  # noqa: PTH100 - resolve() would follow links
         return watch.watch(
             self._file.database,

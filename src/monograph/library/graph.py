@@ -159,6 +159,7 @@ class EntityGraph:
         NotFound
             If nothing in the file has one of them.
         """
+        self._file.only_whole("graph.set_apart")
         self._file.require("graph")
         cannot_link.set_apart(self._file.writing_pipeline(), name, other)
 
@@ -170,6 +171,7 @@ class EntityGraph:
         NotFound
             If they were not set apart.
         """
+        self._file.only_whole("graph.unite")
         self._file.require("graph")
         cannot_link.unite(self._file.writing_pipeline(), name, other)
 
@@ -219,12 +221,14 @@ class EntityGraph:
         From now on they are made with the documents. A batch of documents is done at a time, while others read and
         write; ended before the end, the next call goes on from there. :meth:`price` says what a model would be asked.
         """
+        self._file.only_whole("graph.build")
         started = time.perf_counter()
         made = on_demand.make(self._file.writing_pipeline(), settings.ON_DEMAND, progress)
         return Report(extracted=made.extracted, fell_back=made.fell_back, seconds=time.perf_counter() - started)
 
     def price(self) -> Cost:
         """What of the graph is not made yet, and what making it would take; nothing is written."""
+        self._file.only_whole("graph.price")
         return on_demand.price(self._file.pipeline())
 
     def rebuild(self, extractor: Extractor | None = None, *, progress: OnProgress | None = None) -> Report:
@@ -232,6 +236,7 @@ class EntityGraph:
 
         What the new extractor found in a chunk before is remembered, and costs nothing.
         """
+        self._file.only_whole("graph.rebuild")
         configuration.adopt_embedder(self._file.database, self._file.embedder)
         chosen = extractor or self._file.extractor
         made = rebuild_graph.reextract(self._file.pipeline(extractor=chosen), progress)

@@ -32,6 +32,11 @@ class Lookups:
     def __init__(self, file: OpenFile) -> None:
         self._file = file
 
+    @property
+    def view(self) -> str:
+        """Names the view that this is, by what it holds; empty for a whole file. See :meth:`Monograph.within`."""
+        return self._file.view
+
     def document(self, name: str) -> Document:
         """A stored document by id or uri, with its text. Raises NotFound where none, or several, are meant."""
         with self._file.database.read() as connection:
@@ -117,7 +122,7 @@ class Lookups:
 
     def generation(self) -> int:
         """A number that every write raises, of whatever process: the same number, the same file."""
-        with self._file.database.read() as connection:
+        with self._file.written.read() as connection:
             return settings.generation(connection)
 
     def brief(self) -> Brief:
@@ -131,4 +136,5 @@ class Lookups:
 
     def check(self, *, repair: bool = False) -> list[Finding]:
         """The faults of the file, each table held against every other; with ``repair`` those left after mending."""
+        self._file.only_whole("check")
         return contents.findings(self._file, repair=repair)

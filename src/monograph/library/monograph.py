@@ -3,44 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from monograph.answer.ask import MAX_TOKENS
-from monograph.answer.excerpt import Counter
-from monograph.answer.pack import BUDGET, Packing
-from monograph.answer.windows import Windows
-from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError
-from monograph.library import answers, searches
 from monograph.library import backup as backups
 from monograph.library.files import Files
 from monograph.library.graph import EntityGraph
-from monograph.library.lookups import Lookups
 from monograph.library.opened import Given, OpenFile
+from monograph.library.questions import Questions
 from monograph.library.searches import allowed
 from monograph.library.tree import SummaryTree
 from monograph.library.vectors import Vectors
+from monograph.library.view import within
 from monograph.models import Embedder, Extractor, LanguageModel, Summarizer, Trusted
 from monograph.read import path_to_text
 from monograph.read.limits import DEFAULT_LIMITS, Limits
-from monograph.search.strategy import Strategy
 from monograph.settings import Settings
-from monograph.values import (
-    DEFAULT_CUT,
-    Answer,
-    Context,
-    Document,
-    Float32,
-    Hit,
-    OnProgress,
-    PassageOrder,
-    ReducedHit,
-    Report,
-    Turn,
-    arguments,
-)
+from monograph.values import Document, OnProgress, Report, arguments
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
 from monograph.write import apply, configuration
 from monograph.write import passages as single
@@ -48,7 +29,7 @@ from monograph.write import remove as removal
 from monograph.write.forget import erase
 
 
-class Monograph(Lookups):
+class Monograph(Questions):
     """One open .mono file. Safe for use by many threads; a context manager. Made by :meth:`open`.
 
     A copy shares the open file, and is closed with it; one that is pickled opens the file of that path anew. An
@@ -161,6 +142,33 @@ class Monograph(Lookups):
         """The vectors of the chunks."""
         return Vectors(self._file)
 
+    def within(self, where: Mapping[str, Any]) -> Monograph:
+        """A view of the file: a Monograph that sees nothing but the documents of which every chunk meets a filter.
+
+        What is found, listed, counted, drawn, cited and answered comes from these alone: a name that only others say
+        is not there, a path leads over no other, and a summary is there where all that it stands over is. A ``where``
+        given to a method of the view narrows it further, and a view of the view has what is in both. Words weigh what
+        they do in the whole file, which shifts scores, and which spellings are one entity was decided there.
+
+        What is added carries the filter's values among its metadata. A document of the same id outside of the view is
+        neither overwritten nor removed. What is done to the whole file (``sync``, ``compact``, ``backup``, ``check``,
+        rebuilding) raises OutsideView.
+
+        A view is closed with its file; to close it does nothing. What is in it is found out at its first use and after
+        every change of the file: keep it as long as it is of use.
+
+        Parameters
+        ----------
+        where:
+            As for :meth:`search`, and not empty.
+
+        Raises
+        ------
+        InputError
+            If the filter is empty, or cannot be understood.
+        """
+        return Monograph(within(self._file, where))
+
     def close(self) -> None:
         """Close the file. Closing twice is allowed; any other use afterwards raises ClosedFile."""
         self._file.close()
@@ -186,8 +194,11 @@ class Monograph(Lookups):
 
         Raises InvalidDocument if one cannot be stored: nothing of its batch (at most 1,024 documents) is.
         """
-        pipeline = self._file.writing_pipeline()
-        return self._file.forgetting(lambda: apply.add(pipeline, documents, progress))
+        fence, look = self._file.fence, None
+        if fence is not None:
+            documents, look = fence.carried(documents), fence.seen
+        pipeline = self._file.adding_pipeline()
+        return self._file.forgetting(lambda: apply.add(pipeline, documents, progress, look=look))
 
     def put(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> Report:
         """Store passages beside those that their documents hold, as frameworks hand them over.
@@ -199,11 +210,12 @@ class Monograph(Lookups):
         Raises InvalidDocument if a document has no passages, is part of a synced file, or cannot be stored: nothing of
         its batch (at most 1,024 documents) is.
         """
-        listed = list(documents)
-        if self._file.given_embedder is None:
-            self._file.given_embedder = configuration.outside_embedder(self._file.database, listed)
-        pipeline = self._file.writing_pipeline()
-        return self._file.forgetting(lambda: single.put(pipeline, listed, progress))
+        fence, listed = self._file.fence, list(documents)
+        if fence is not None:
+            listed = fence.carried(listed)
+        pipeline = self._file.adding_pipeline(listed)
+        look = None if fence is None else fence.seen
+        return self._file.forgetting(lambda: single.put(pipeline, listed, progress, look))
 
     def remove(self, ids: Iterable[str], *, forget: bool | None = None) -> Report:
         """Take documents out of every result, all of them or, on an error, none.
@@ -214,8 +226,9 @@ class Monograph(Lookups):
         still reads what is to be forgotten: then the next write forgets it.
         """
         file, named = self._file, arguments.names(map(path_to_text, ids), "an id")
+        inside = None if file.fence is None else file.fence.inside
         return file.forgetting(
-            lambda: file.followed(removal.remove(file.database, file.indexes, named)), forget, strict=True
+            lambda: file.followed(removal.remove(file.written, file.indexes, named, inside)), forget, strict=True
         )
 
     def remove_chunks(self, ids: Iterable[str] | None = None, *, where: Mapping[str, Any] | None = None) -> Report:
@@ -229,11 +242,14 @@ class Monograph(Lookups):
         named = None if ids is None else arguments.names(ids, "an id")
         if configuration.EMBEDDER.known(self._file.database) is None:
             return Report()  # It holds nothing yet, and what its vectors come from is still open.
-        pipeline, narrowed = self._file.writing_pipeline(), allowed(where)
+        pipeline, narrowed = self._file.adding_pipeline(), allowed(where)
+        if self._file.fence is not None:
+            narrowed = self._file.fence.chunks(narrowed)
         return self._file.forgetting(lambda: single.remove(pipeline, named, narrowed))
 
     def compact(self) -> None:
         """Drop remembered values that nothing uses, merge the index and give free space back to the disk."""
+        self._file.only_whole("compact")
         erase(self._file.database, self._file.indexes)
 
     def backup(
@@ -246,154 +262,5 @@ class Monograph(Lookups):
         Raises InputError if the path is taken, BusyFile if what is to be overwritten is open, DamagedFile if the copy
         has a fault, and StorageFull if there is no room; then there is none.
         """
+        self._file.only_whole("backup")
         return backups.backup(self._file, arguments.path(path, "the copy"), overwrite=overwrite, progress=progress)
-
-    def search(
-        self,
-        query: str,
-        k: int = 5,
-        how: str | Strategy = "auto",
-        where: Mapping[str, Any] | None = None,
-        *,
-        vector: Sequence[float] | Float32 | None = None,
-    ) -> list[Hit]:
-        """Find chunks, and through the tree summaries: at most k hits, best first.
-
-        Parameters
-        ----------
-        query:
-            A question, words, a code; what has a part in quotation marks word for word is lifted above all else.
-        k:
-            Most hits.
-        how:
-            ``lexical`` (BM25), ``tfidf`` (RAGdb's hybrid score), ``dense`` (cosine), ``hybrid`` (BM25 and dense,
-            fused), ``graph`` (from these, hop by hop, to what is named together), ``tree`` (by cosine among chunks and
-            summaries), ``auto`` (``graph``, or ``hybrid`` where the question names nothing). Or a value that carries
-            what only it understands: ``Hybrid(alpha=0.3)``, ``Graph(faithful=True)``, ``Tree(detail=0.5)``, which may
-            be written as ``"tree:detail=0.5"``; or a :class:`~monograph.search.strategy.Strategy` of your own.
-        where:
-            Only chunks whose metadata meet this filter: see :mod:`monograph.where`.
-        vector:
-            The query's vector, of the file's dimension, where the caller has it: it is then not made here.
-
-        Raises
-        ------
-        InputError
-            If a number is out of range, no strategy has that name, the filter cannot be understood, the file lacks the
-            tree it needs, or the vector is of another dimension than the file's.
-        ModelError
-            If the query's vector is needed, and the file's embedder cannot be made here or is another by now.
-        """
-        return searches.search(self._file, query, k, how, where, vector)
-
-    def reduce(
-        self, query: str, hits: Sequence[Hit], *, cut: float = DEFAULT_CUT, windows: Windows | None = None
-    ) -> list[ReducedHit]:
-        """Cut hits down to what a question needs: spans of their documents, word for word.
-
-        About the share ``cut`` (0 to 1) of their tokens is to go: see :func:`monograph.answer.reduce.reduce`. With
-        ``windows`` they are cut MobileRAG's own way instead, to the window of sentences that the file's embedder has
-        nearest to the question (its numbers are :data:`monograph.answer.windows.PAPER`).
-
-        They come in the order of their best sentences or windows. Raises InputError if ``cut`` is out of range.
-        """
-        return answers.reduced(self._file, query, hits, cut, windows)
-
-    def context(  # noqa: PLR0913 - each is a choice of its own
-        self,
-        query: str,
-        budget: int = BUDGET,
-        *,
-        k: int = answers.FOUND,
-        how: str | Strategy = "auto",
-        where: Mapping[str, Any] | None = None,
-        cut: float = DEFAULT_CUT,
-        order: PassageOrder = "relevance",
-        count: Counter = count_tokens,
-        threshold: float = 0.0,
-    ) -> Context:
-        """Find, reduce and pack: what a model needs to answer a question, with where each word of it stands.
-
-        Where the file has a tree, a share is for summaries: see :mod:`monograph.answer.overviews`.
-
-        Parameters
-        ----------
-        query, k, how, where:
-            As for :meth:`search`, and raised as there.
-        budget:
-            Most tokens of the context's text, at least 1. The rules and the question around it take about a hundred.
-        cut:
-            About which share of the tokens found is to go even where the budget has room; 0 to fill it.
-        order:
-            ``relevance``, or ``edges``: the best first and last.
-        count:
-            How the model's tokens are counted; by default with Llama 2's tokenizer.
-        threshold:
-            Confidence below which the context holds nothing, 0 to 1. How sure it is stands in its ``relevance``.
-        """
-        packing = Packing(budget, cut, order, count)
-        asked = answers.Request(query, (), k, how, where)
-        return answers.packed(self._file, query, self.search(query, k, how, where), packing, asked, threshold)
-
-    def ask(  # noqa: PLR0913 - each is a choice of its own
-        self,
-        question: str,
-        budget: int = BUDGET,
-        *,
-        history: Sequence[Turn] = (),
-        k: int = answers.FOUND,
-        how: str | Strategy = "auto",
-        where: Mapping[str, Any] | None = None,
-        max_tokens: int = MAX_TOKENS,
-        remember: bool = True,
-        threshold: float | None = None,
-    ) -> Answer:
-        """Answer a question from the file, with the model it was opened with. Parameters as for :meth:`stream`.
-
-        Raises ModelUnavailable if the model does not answer, or breaks off: half an answer is none.
-        """
-        *_, answer = self.stream(
-            question, budget, history=history, k=k, how=how, where=where,
-            max_tokens=max_tokens, remember=remember, threshold=threshold,
-        )  # fmt: skip
-        assert isinstance(answer, Answer)  # noqa: S101 - the last thing a stream gives
-        return answer
-
-    def stream(  # noqa: PLR0913 - each is a choice of its own
-        self,
-        question: str,
-        budget: int = BUDGET,
-        *,
-        history: Sequence[Turn] = (),
-        k: int = answers.FOUND,
-        how: str | Strategy = "auto",
-        where: Mapping[str, Any] | None = None,
-        max_tokens: int = MAX_TOKENS,
-        remember: bool = True,
-        threshold: float | None = None,
-    ) -> Iterator[str | Answer]:
-        """Answer a question piece by piece, and at the end give the whole :class:`Answer`.
-
-        The file is searched, what is found is reduced and packed, and the model is asked to answer from that alone.
-        What it cites is held against the context. Where nothing relevant is found it is not asked. Without a model
-        the answer is the one sentence most likely to answer, behind a mark, and the best passages, as many as the
-        budget has room for; or that the file does not tell.
-
-        Parameters
-        ----------
-        question, k, how, where:
-            As for :meth:`search`.
-        budget, max_tokens:
-            Most tokens of the context, and of the answer.
-        history:
-            Turns before it: a question that hangs on them is put anew by the model, or without one gets the names they
-            were about.
-        remember:
-            Keep the model's answer in the file under its question, context and model, and use it when these come again.
-            ``compact`` and ``forget`` drop it.
-        threshold:
-            Confidence (``answer.confidence``) below which the answer is that the file does not tell, 0 to 1: by default
-            0.22 without a model; with one 0.06, as it can say itself that it does not know.
-        """
-        asked = answers.Request(question, tuple(history), k, how, where, threshold)
-        return answers.stream(self._file, asked, Packing(budget), max_tokens, remember=remember)

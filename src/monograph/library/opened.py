@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from monograph.answer.cache import AnswerCache
 from monograph.errors import InputError, ModelError, ReadOnlyFile
 from monograph.library import faults
 from monograph.models import Embedder, Extractor, LanguageModel, Summarizer, Trusted
@@ -17,9 +19,10 @@ from monograph.store.clusters import SUMMARIES
 from monograph.store.database import Database
 from monograph.store.encryption import RawKey
 from monograph.store.settings import OnDemand
-from monograph.values import OnProgress, Report
+from monograph.values import Document, OnProgress, Report
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL, EcoVectorIndex
 from monograph.write import configuration, forget, on_demand, rebuild_graph, tree
+from monograph.write.fence import Fence
 from monograph.write.pipeline import Pipeline
 
 _SAID: dict[OnDemand, str] = {"graph": "the graph", "substrings": "the index of trigrams"}
@@ -73,6 +76,12 @@ class OpenFile:
         self.given_summarizer: Summarizer | None = None
         self._made: list[Embedder | Extractor | Summarizer] = []
         self.memory = Memory()
+        self.view = ""
+        """What the view is called whose part of a file this is; empty for the whole file."""
+        self.fence: Fence | None = None
+        """What of a view keeps others' documents from being written over."""
+        self.views: weakref.WeakValueDictionary[str, OpenFile] = weakref.WeakValueDictionary()
+        """The parts of it that are in use, by what their views are called."""
         database.diagnose = lambda: faults.diagnosis(database, self.indexes, self.settings)
 
     @classmethod
@@ -198,6 +207,25 @@ class OpenFile:
         rebuild_graph.catch_up(pipeline, progress)
         return pipeline
 
+    @property
+    def written(self) -> Database:
+        """Where what changes is written."""
+        return self.database
+
+    def adding_pipeline(self, passages: Iterable[Document] = ()) -> Pipeline:
+        """What stores documents. A file that holds none yet may take the vectors of passages for those of a model."""
+        listed = list(passages)
+        if listed and self.given_embedder is None:
+            self.given_embedder = configuration.outside_embedder(self.database, listed)
+        return self.writing_pipeline()
+
+    def answers(self) -> AnswerCache:
+        """What models answered before."""
+        return AnswerCache(self.database)
+
+    def only_whole(self, what: str) -> None:
+        """Raise OutsideView where this is a view, which does not do such things."""
+
     def require(self, *what: OnDemand) -> None:
         """Make of what a file makes on demand that which is about to be read.
 
@@ -236,5 +264,7 @@ class OpenFile:
         return forget.carried_out(self.database, self.indexes, work, wanted, strict=strict)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, and the views of it."""
+        for one in list(self.views.values()):
+            one.database.close()
         self.database.close()

@@ -92,7 +92,7 @@ class Pages:
 
     def _place(self, name: str) -> tuple[Path, Root]:
         with self._file.database.read() as connection:
-            found = originals.place(connection, name)
+            found = originals.place(connection, name, unchanged=bool(self._file.view))
         if found is None:
             raise SourceMissing(f"document {name!r} was read from no file", "its text is all there is")
         return found

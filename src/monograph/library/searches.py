@@ -10,7 +10,6 @@ from typing import Any
 from monograph import telemetry
 from monograph import where as filters
 from monograph.answer.answer_types import answer_types
-from monograph.answer.cache import AnswerCache
 from monograph.library.opened import OpenFile
 from monograph.models import reads_context
 from monograph.search.how import strategy
@@ -67,10 +66,10 @@ def corpus(file: OpenFile) -> Corpus:
         return file.embedder.embed(texts, "query")
 
     def types(question: str) -> tuple[str, ...]:
-        return () if file.model is None else answer_types(file.model, AnswerCache(file.database), question)
+        return () if file.model is None else answer_types(file.model, file.answers(), question)
 
     def in_context() -> bool:
         return reads_context(file.embedder)
 
-    read = one_file.reader(file.database, file.memory, *file.indexes)
+    read = one_file.reader(file.database, file.memory, *file.indexes, view=file.view)
     return Corpus(read, embed, in_context, lambda: file.embedder, types)

@@ -83,6 +83,7 @@ class SummaryTree:
         ModelError
             If a summary cannot be made: the tree is as it was, and what was made is remembered.
         """
+        self._file.only_whole("tree.rebuild")
         configuration.adopt_embedder(self._file.database, self._file.embedder)
         chosen = summarizer or self._file.summarizer
         made = summary_tree.rebuild(self._file.pipeline(summarizer=chosen), progress)
@@ -91,6 +92,7 @@ class SummaryTree:
 
     def price(self, summarizer: Summarizer | None = None) -> Cost:
         """What :meth:`rebuild` would take: its summaries and, at most, what they ask of a language model."""
+        self._file.only_whole("tree.price")
         pipeline = self._file.pipeline(summarizer=summarizer or self._file.summarizer)
         with self._file.database.read() as connection:
             return price_tree.price_anew(connection, pipeline)

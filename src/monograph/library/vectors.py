@@ -28,6 +28,7 @@ class Vectors:
         DamagedFile
             If an index or a vector is not what was written.
         """
+        self._file.only_whole("vectors.build")
         started = time.perf_counter()
         coded = recode_vectors.recode(self._file.database, self._file.indexes, progress)
         return Report(recoded=coded, seconds=time.perf_counter() - started)
@@ -44,6 +45,7 @@ class Vectors:
         BusyFile
             If another process keeps emptying the memo (``compact``, ``remove(..., forget=True)``).
         """
+        self._file.only_whole("vectors.rebuild")
         made = rebuild_vectors.reembed(self._file.pipeline(embedder), progress)
         self._file.given_embedder = embedder
         return Report(embedded=made.embedded, remembered=made.remembered, summarized=made.summarized)

@@ -18,6 +18,7 @@ from monograph.errors import (
     InvalidFilter,
     MonographError,
     NotAMonograph,
+    OutsideView,
     ReadOnlyFile,
 )
 from monograph.store import connections, encryption, replacing, schema, unreadable
@@ -97,6 +98,13 @@ def _translate(path: Path, error: Exception) -> MonographError | None:
         return full(path, why)
     if name.startswith("SQLITE_READONLY") or name == "SQLITE_CANTOPEN":
         return ReadOnlyFile(f"{path} cannot be written: {text}", "check the permissions of the file and its folder")
+    return _translate_asked(path, name, text)
+
+
+def _translate_asked(path: Path, name: str, text: str) -> MonographError | None:
+    """What SQLite does not do that was asked of it, and what it cannot read."""
+    if name == "SQLITE_AUTH":
+        return OutsideView(f"what stands outside of a view of {path} cannot be read", "open the file itself")
     if any(one in text for one in _TOO_DEEP):
         return InvalidFilter(f"the filter is nested too deeply for SQLite: {text}", "make it flatter")
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR")) or text == "unsupported file format":
@@ -144,6 +152,9 @@ class Database:
     FileError
         One of its kinds, as :func:`read_header` says; the file is left as it was.
     """
+
+    _end = "ROLLBACK"
+    """What ends a transaction that only read."""
 
     def __init__(
         self, path: Path, *, create: bool = True, read_only: bool = False, key: str | RawKey | None = None
@@ -226,10 +237,14 @@ class Database:
             _abandoned.append(held[1])
             self._write_lock = threading.RLock()
         with our_errors(self.path):
-            connection = connections.connect(self.path, self.raw_key, read_only=self.read_only)
+            connection = self._connect()
         self._local.held = (os.getpid(), connection)
         self._open.append(self._local.held)
         return connection
+
+    def _connect(self) -> Connection:
+        """A new connection."""
+        return connections.connect(self.path, self.raw_key, read_only=self.read_only)
 
     def connect(self, path: Path) -> Connection:
         """A connection to another file of the same kind, as a copy of this one is."""
@@ -250,6 +265,8 @@ class Database:
             except BaseException as error:
                 unreadable.let_go(error)
                 raise
+            else:
+                connection.execute(self._end)
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")

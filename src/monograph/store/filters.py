@@ -34,25 +34,42 @@ class Allowed:
     """Which chunks may be found: an SQL condition on a chunk ``c`` and its document ``d``, and its parameters.
 
     ``indexed`` says that an index leads to those chunks: not all need be looked at to find them. ``condition`` is what
-    was asked, where that is all.
+    was asked, where that is all. ``view`` names the view whose chunks these are: what is remembered of one is not true
+    of another.
     """
 
     sql: str = ""
     parameters: tuple[str | int | float | None, ...] = ()
     indexed: bool = False
     condition: Condition | None = None
+    view: str = ""
 
     def on(self, column: str) -> str:
         """The condition on a column that holds chunk row numbers, many of them: what is allowed is found once."""
+        if self.is_whole_view:
+            return f"{column} IN temp.view_chunks"
         return f"{column} IN (SELECT c.chunk FROM {_CHUNKS} WHERE {self.sql})" if self.sql else "TRUE"  # noqa: S608
 
     def on_each(self, column: str) -> str:
         """The same where SQLite is to hold what it found against it, and not to search what is allowed one by one."""
+        if self.is_whole_view:
+            return f"+{column} IN temp.view_chunks"
         if not self.sql:
             return "TRUE"
         if self.indexed:
             return f"+{self.on(column)}"
         return f"EXISTS (SELECT 1 FROM {_CHUNKS} WHERE c.chunk = {column} AND ({self.sql}))"  # noqa: S608
+
+    @property
+    def is_whole_view(self) -> bool:
+        """Whether all chunks of a view are allowed."""
+        return bool(self.view) and not self.sql
+
+    def within(self, view: str) -> Allowed:
+        """Of what is allowed, what is in a view; its tables stand before the file's, and so are the condition's."""
+        if not view:
+            return self
+        return Allowed(self.sql, self.parameters, self.indexed or not self.sql, view=view)
 
 
 EVERYTHING = Allowed()
@@ -87,10 +104,10 @@ def within(allowed: Allowed, documents: Sequence[int]) -> Allowed:
 
 def rows(connection: Connection, allowed: Allowed) -> npt.NDArray[np.int64]:
     """Row numbers of all chunks that are allowed, ascending."""
-    found = connection.execute(
-        f"SELECT chunk FROM chunks WHERE {allowed.on('chunk')} ORDER BY chunk",  # noqa: S608
-        allowed.parameters,
-    ).fetchall()
+    query = f"SELECT chunk FROM chunks WHERE {allowed.on('chunk')} ORDER BY chunk"  # noqa: S608
+    if allowed.is_whole_view:
+        query = "SELECT chunk FROM temp.view_chunks ORDER BY chunk"
+    found = connection.execute(query, allowed.parameters).fetchall()
     return np.fromiter((row for (row,) in found), dtype=np.int64, count=len(found))
 
 

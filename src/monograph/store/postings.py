@@ -13,7 +13,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from monograph.store import filters, lengths
+from monograph.store import lengths
+from monograph.store.allowed_rows import AllowedRows
 from monograph.store.database import Connection
 from monograph.store.filters import EVERYTHING, Allowed
 from monograph.store.inverted import compiled
@@ -68,8 +69,9 @@ class Postings:
         if k <= 0 or not words:
             return []
         held = self._counted.lengths_of(connection, self._words.blocks(words))
-        among = filters.rows(connection, allowed) if allowed.indexed else None
-        asked = k if allowed.indexed or allowed == EVERYTHING else 4 * k
+        rows = self._counted.allowed
+        among = None if allowed == EVERYTHING else rows.every(connection, allowed, self._totals[0])
+        asked = k if among is not None or allowed == EVERYTHING else 4 * k
         kept: list[tuple[int, float]] = []
         seen = 0
         while True:
@@ -77,7 +79,7 @@ class Postings:
             if best is None or asked == k:
                 self._counted.ahead.chunks(connection, [row for row, _ in best or ()])
                 return best
-            may_be = filters.among(connection, allowed, [row for row, _ in best[seen:]])
+            may_be = rows.among(connection, allowed, [row for row, _ in best[seen:]])
             kept += [pair for pair in best[seen:] if pair[0] in may_be]
             if len(kept) >= k or len(best) < asked:
                 return [pair for pair in kept if pair[1] >= kept[min(k, len(kept)) - 1][1]]
@@ -97,6 +99,8 @@ class Counted:
 
     def __init__(self, ahead: Prefetcher | None = None) -> None:
         self.ahead = ahead or Prefetcher()
+        self.allowed = AllowedRows()
+        """Which chunks filters let through."""
         self.exact: dict[str, int] = {}
         self.common: set[str] = set()
         self._lengths: dict[int, tuple[int, bytes, int]] = {}

@@ -269,8 +269,9 @@ def _matching(connection: Connection, table: str, match: str, k: int, allowed: A
     found = connection.execute(f"{query} LIMIT ?", (*asked, k + 1)).fetchall()
     if len(found) > k:
         # Along the index of ids: so many match that it soon comes by the first k.
+        index = "" if allowed.view else "INDEXED BY sqlite_autoindex_chunks_1"  # A view's chunks are no table.
         found = connection.execute(
-            f"""SELECT chunk FROM chunks INDEXED BY sqlite_autoindex_chunks_1
+            f"""SELECT chunk FROM chunks {index}
             WHERE chunk IN ({query}) ORDER BY id LIMIT ?""",  # noqa: S608
             (*asked, k),
         ).fetchall()

@@ -18,6 +18,7 @@ UNDECODABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticErr
 """What Python raises over values that are not what they should be."""
 
 _NOT_UTF8 = re.compile(r"Could not decode to UTF-8 column '(?P<column>[^']*)'")
+_OF_ROWS = ("malformed JSON", "user-defined function raised")
 _OF_FTS = ("invalid fts5 file format", "vtable constructor failed", "malformed inverted index", "no such fts5 table")
 _CONTRADICTED = ("SQLITE_CONSTRAINT", "SQLITE_ERROR", "SQLITE_MISMATCH", "SQLITE_TOOBIG")
 _CALLED = {*sys.stdlib_module_names, "numpy"}
@@ -73,6 +74,11 @@ def is_of_index(error: Exception) -> bool:
     return any(one in str(error) for one in _OF_FTS)
 
 
+def is_of_view(connection: sqlite3.Connection) -> bool:
+    """Whether a connection sees a part of the file: see :mod:`monograph.store.view`."""
+    return connection.execute("SELECT 1 FROM sqlite_temp_master WHERE name = 'view_state'").fetchone() is not None
+
+
 def in_document(connection: sqlite3.Connection, document: int) -> Iterator[tuple[str, str, int, bytes]]:
     """(table, column, row, value) of every text of a document that is no UTF-8."""
     for table, row, condition, columns in TEXTS:
@@ -97,11 +103,13 @@ def fault_of(connection: sqlite3.Connection, error: Exception) -> str | None:
     if is_of_index(error):
         return f"the inverted index: {said}"
     found = _NOT_UTF8.search(said)
+    if is_of_view(connection):  # Which row it is may be nobody's business.
+        return "a row of it cannot be read" if found or any(one in said for one in _OF_ROWS) else None
     if found is not None:
         return next(_not_utf8(connection, found["column"]), f"a row whose {found['column']} is no UTF-8")
-    if "malformed JSON" in said:
+    if _OF_ROWS[0] in said:
         return next(_not_json(connection), None)
-    if "user-defined function raised" in said:
+    if _OF_ROWS[1] in said:
         return next(_not_utf8(connection, ""), None)
     return None
 

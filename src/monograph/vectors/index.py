@@ -7,6 +7,7 @@ themselves are stored once, in the memo; clusters hold codes of them.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from typing import TypeAlias
 
@@ -26,6 +27,7 @@ from monograph.vectors.damage import told
 from monograph.vectors.design import DEFAULT_DESIGN, REBUILT_AT_ONCE, Design
 from monograph.vectors.efforts import Efforts
 from monograph.vectors.exact import ExactIndex
+from monograph.vectors.few import Few, Vectors
 from monograph.vectors.memory import Memory, State
 from monograph.vectors.placeable import placeable
 from monograph.vectors.rounds import probe_all
@@ -36,6 +38,7 @@ from monograph.vectors.search import (
     Query,
     Search,
     exact,
+    exact_among,
     finish_many,
     prepare,
     probes,
@@ -120,9 +123,9 @@ class EcoVectorIndex:
             return self._unbuilt(connection, vector, query)
         asked = prepare(vector, state.space.dimension, state.space.design.metric)
         how = self._efforts.of(state, query)
-        few = self._few(connection, query)
+        few = self._few(connection, query, state)
         if few is not None:
-            return exact(connection, few, Search(query, how, asked, state.space), asked)
+            return exact_among(few.rows, few.values, Search(query, how, asked, state.space), asked)
         if state.space.design.compact:
             with told(connection):
                 way = CompactSearch(connection, self._memory, state, query, how, asked=asked)
@@ -153,14 +156,14 @@ class EcoVectorIndex:
             return [self._unbuilt(connection, vector, query) for vector in vectors]
         asked = [prepare(vector, state.space.dimension, state.space.design.metric) for vector in vectors]
         how = self._efforts.of(state, query)
-        few = self._few(connection, query)
+        few = self._few(connection, query, state)
         with told(connection):
             if state.space.design.compact and few is None:
                 begun = (CompactSearch(connection, self._memory, state, query, how, asked=one) for one in asked)
                 return list(self._search_compact_many(connection, query, how, begun))
             searches = [Search(query, how, one, state.space) for one in asked]
             if few is not None:
-                return [exact(connection, few, search, one) for search, one in zip(searches, asked, strict=True)]
+                return [exact_among(few.rows, few.values, one, to) for one, to in zip(searches, asked, strict=True)]
             enough = probe_all(connection, self._memory, state, searches, asked) if query.k else set()
             return [
                 one.finish(connection, how.stopped, self._memory.ahead)
@@ -202,12 +205,14 @@ class EcoVectorIndex:
         """A file whose index waits to be built, and that cannot be written here: every vector is compared."""
         return ExactIndex(self.design, self.space).search(connection, vector, query)
 
-    def _few(self, connection: Connection, query: Query) -> list[int] | None:
+    def _few(self, connection: Connection, query: Query, state: State) -> Vectors | None:
         """The allowed vectors, where they are so few that each is compared."""
         allowed = query.count_allowed()
         if query.allowed is None or allowed is None or allowed > EXACT_BELOW:
             return None
-        return self._allowed_memos(connection, query)
+        held = self._memory.few if self._memory.keeps else Few()
+        memos = partial(self._allowed_memos, connection, query)
+        return held.of(connection, query.allowed, state.version, state.space.dimension, memos)
 
     def _allowed_memos(self, connection: Connection, query: Query) -> list[int]:
         """The memo rows of all vectors that may be found."""

@@ -17,6 +17,7 @@ from monograph.vectors import centroids as central
 from monograph.vectors import kernel
 from monograph.vectors.calibrate import Calibration
 from monograph.vectors.design import Design, Space
+from monograph.vectors.few import Few
 from monograph.vectors.kernel.reference import MOST_DIMENSIONS
 from monograph.vectors.search import Bits
 
@@ -74,10 +75,17 @@ class Memory:
         self._arena: tuple[int, kernel.Arena] | None = None
         self.ahead = Prefetcher()
         """Told of what is about to be read."""
+        self.few = Few()
+        """Vectors of filters that allow few."""
         self._filters: dict[Allowed, Bits] = {}
         self._filters_generation = -1
         self._columns: tuple[int, Columns] | None = None
         self._cached = 0
+
+    @property
+    def keeps(self) -> bool:
+        """Whether anything of what is read is to be kept."""
+        return self._cache_bytes > 0
 
     @property
     def cached(self) -> int:

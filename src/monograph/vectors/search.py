@@ -322,6 +322,14 @@ def exact(connection: Connection, memos: list[int], search: Search, asked: Float
     return _neighbours(items, scores, asked, search, "exact", read)
 
 
+def exact_among(rows: Int64, vectors: Float32, search: Search, asked: Float32) -> Neighbours:
+    """The k nearest of some memo rows (n,), each compared by its vector, of (n, dimension)."""
+    search.compared = len(rows)
+    scores = _scores(vectors, asked, search.design.metric)
+    order = np.lexsort((rows, -scores))
+    return _neighbours(rows[order], scores[order], asked, search, "exact")
+
+
 def _compared(
     connection: Connection, memos: list[int], asked: Float32, metric: Metric
 ) -> tuple[Int64, Float32, Read | None]:

@@ -8,18 +8,18 @@ file holds whole batches, and the next run finds in the memo what a model made.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 
 from monograph import telemetry
 from monograph.read.limits import Limits
 from monograph.store import documents, roots, sources
-from monograph.store.database import Database
+from monograph.store.database import Connection, Database
 from monograph.sync import rename
 from monograph.sync.follow import remember
 from monograph.values import Change, Document, OnProgress, Plan, Progress, Report
 from monograph.write.batch import BATCH_DOCUMENTS, BATCH_FILES, Parcel, batches, readings
-from monograph.write.commit import Tally, remove_row, store
+from monograph.write.commit import NOTHING_SEEN, Seen, Tally, remove_row, store
 from monograph.write.parallel import with_precomputed
 from monograph.write.pipeline import Pipeline, telling_refusals
 from monograph.write.transaction import write
@@ -29,11 +29,17 @@ from monograph.write.tree import follow
 @telemetry.traced("monograph.add")
 @telling_refusals
 def add(
-    pipeline: Pipeline, given: Iterable[Document], on_progress: OnProgress | None = None, *, strict: bool = True
+    pipeline: Pipeline,
+    given: Iterable[Document],
+    on_progress: OnProgress | None = None,
+    *,
+    strict: bool = True,
+    look: Callable[[Connection, Sequence[Document]], Seen] | None = None,
 ) -> Report:
     """Store documents that a caller hands over; one that is there already, unchanged, costs nothing.
 
-    Unless it is ``strict``, one that cannot be stored is a problem in the report.
+    Unless it is ``strict``, one that cannot be stored is a problem in the report. ``look`` tells of a batch what it is
+    to find, and raises where that may not be written over.
 
     Raises
     ------
@@ -46,7 +52,11 @@ def add(
     done = 0
     parcels = (Parcel(None, (document,)) for document in listed)
     for batch, made in with_precomputed(pipeline, batches(parcels, BATCH_DOCUMENTS)):
-        tally.include(store(pipeline, batch, made, strict=strict))
+        seen = NOTHING_SEEN
+        if look is not None:
+            with pipeline.database.read() as connection:
+                seen = look(connection, [document for parcel in batch for document in parcel.documents])
+        tally.include(store(pipeline, batch, made, strict=strict, seen=seen))
         done += len(batch)
         if on_progress is not None:
             on_progress(Progress("add", done, len(listed), "documents", batch[-1].documents[0].id))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from monograph.errors import NotFound
 from monograph.store import documents, failures, roots, sources
@@ -15,7 +15,12 @@ from monograph.write.commit import Tally, remove_row
 from monograph.write.transaction import settle
 
 
-def remove(database: Database, indexes: Sequence[EcoVectorIndex], names: Sequence[str]) -> Report:
+def remove(
+    database: Database,
+    indexes: Sequence[EcoVectorIndex],
+    names: Sequence[str],
+    inside: Callable[[Connection, Sequence[documents.Row]], list[documents.Row]] | None = None,
+) -> Report:
     """Take out documents, all of them or, on an error, none.
 
     Parameters
@@ -24,6 +29,8 @@ def remove(database: Database, indexes: Sequence[EcoVectorIndex], names: Sequenc
         The file, and its vector indexes.
     names:
         Ids, uris or paths of documents; a uri stands for every document that came from it.
+    inside:
+        Gives those of some documents that may be taken out: for names of others it is as if they were not there.
 
     Raises
     ------
@@ -33,6 +40,10 @@ def remove(database: Database, indexes: Sequence[EcoVectorIndex], names: Sequenc
     started = time.perf_counter()
     with database.write() as connection:
         rows, unknown = documents.resolve(connection, names)
+        if inside is not None:
+            held = [inside(connection, documents.resolve(connection, [name])[0]) for name in names]
+            rows = list({row.row: row for some in held for row in some}.values())
+            unknown = [name for name, some in zip(names, held, strict=True) if not some]
         if unknown:
             listed = ", ".join(repr(name) for name in unknown)
             raise NotFound(f"{database.path} holds no document {listed}", f"monograph show {database.path}")

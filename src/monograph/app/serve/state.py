@@ -112,7 +112,7 @@ def _served_file(name: str, file: Monograph) -> ServedFile:
         found.format,
         found.documents,
         found.has_tree,
-        file.files.always_forget,
+        not file.view and file.files.always_forget,
         file.settings,
     )
 
@@ -129,12 +129,17 @@ def check(served: Served, asked: OneFile) -> list[Finding]:
 
 def sources(served: Served, asked: OneFile) -> list[SyncedSource]:
     """The folders that are followed, as ``monograph sources --json`` prints them."""
-    return served.file(asked.file).files.sources()
+    return _followed(served.file(asked.file))
+
+
+def _followed(file: Monograph) -> list[SyncedSource]:
+    """What is followed is a matter of whole files."""
+    return [] if file.view else file.files.sources()
 
 
 def failures(served: Served, asked: OneFile) -> list[Problem]:
     """The files that could not be taken in, and why."""
-    return [failure for one in served.file(asked.file).files.sources() for failure in one.failures]
+    return [failure for one in _followed(served.file(asked.file)) for failure in one.failures]
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,12 +44,16 @@ class FileSnapshot:
         What was read of this state before.
     chunk_index, summary_index:
         The file's vector indexes.
+    view:
+        Names the view that the connection is of; empty for the whole file. Of its tables a connection gives what is in
+        the view alone; only indexes of words and vectors have to be told.
     """
 
     connection: Connection
     remembered: Remembered
     chunk_index: EcoVectorIndex
     summary_index: EcoVectorIndex
+    view: str = ""
     _postings: Postings | None = field(default=None, init=False)
     _near: tuple[Mapping[int, list[int]], Read | None] = field(default=({}, None), init=False)
 
@@ -69,16 +73,16 @@ class FileSnapshot:
         return terms.document_frequency(self.connection, words)
 
     def bm25(self, words: Sequence[str], k: int, allowed: Allowed) -> list[tuple[int, float]]:
-        scored = None
+        scored, allowed = None, allowed.within(self.view)
         if self._postings is not None and self._postings.can_rank(words):
             scored = self._postings.bm25(self.connection, words, k, _WEIGHTS, allowed)
         return terms.bm25(self.connection, words, k, _WEIGHTS, allowed) if scored is None else scored
 
     def with_phrase(self, text: str, k: int, allowed: Allowed) -> list[int]:
-        return terms.phrase(self.connection, text, k, allowed)
+        return terms.phrase(self.connection, text, k, allowed.within(self.view))
 
     def containing(self, text: str, k: int, allowed: Allowed) -> list[int]:
-        return terms.containing(self.connection, text, k, allowed)
+        return terms.containing(self.connection, text, k, allowed.within(self.view))
 
     def nearest(self, vector: Float32, k: int, allowed: Allowed, stretch: float = 1.0) -> Nearest:
         bits = self._bits(self.chunk_index, allowed)
@@ -213,17 +217,18 @@ class FileSnapshot:
         return {node: (one, rows[node].nearest or 0) for node, one in summaries.load(self.connection, nodes).items()}
 
     def _bits(self, index: EcoVectorIndex, allowed: Allowed) -> Bits | None:
+        allowed = allowed.within(self.view)
         return None if allowed == EVERYTHING else index.allowed(self.connection, allowed)
 
 
 def reader(
-    database: Database, memory: Memory, chunk_index: EcoVectorIndex, summary_index: EcoVectorIndex
+    database: Database, memory: Memory, chunk_index: EcoVectorIndex, summary_index: EcoVectorIndex, view: str = ""
 ) -> Callable[[], AbstractContextManager[FileSnapshot]]:
     """What begins a read transaction of a file, and gives what a search sees in it."""
 
     @contextmanager
     def read() -> Iterator[FileSnapshot]:
         with database.read() as connection:
-            yield FileSnapshot(connection, memory.of(connection), chunk_index, summary_index)
+            yield FileSnapshot(connection, memory.of(connection), chunk_index, summary_index, view)
 
     return read

@@ -63,7 +63,7 @@ class EraRAGIndex(BaseIndex[EraRAGStruct]):
     Raises
     ------
     InputError
-        If no file is named, or a model or a key is given besides an open file.
+        If no file is named, a view is, or a model or a key is given besides an open file.
     """
 
     index_struct_cls = EraRAGStruct
@@ -83,6 +83,8 @@ class EraRAGIndex(BaseIndex[EraRAGStruct]):
             raise InputError("an index needs a file", 'EraRAGIndex(nodes, "notes.mono")')
         self._monograph = opened(given, embed_model, LlamaIndexEmbedder, key)
         self._own = self._monograph is not given
+        if self._monograph.view:
+            raise InputError("an index with a tree is over a whole file", "give the file, not a view of it")
         begun = list(nodes or []) if index_struct is None else None
         super().__init__(nodes=begun, index_struct=index_struct, **options)
 

@@ -36,6 +36,8 @@ class FileRetriever(BaseRetriever):
         Most nodes to return.
     where:
         Only chunks whose metadata meet this filter.
+    collection:
+        See nothing but the nodes of this one, whatever the way to search.
     callback_manager:
         LlamaIndex's.
     key:
@@ -48,10 +50,11 @@ class FileRetriever(BaseRetriever):
         *,
         similarity_top_k: int = 5,
         where: Mapping[str, Any] | None = None,
+        collection: str | None = None,
         callback_manager: CallbackManager | None = None,
         key: str | None = None,
     ) -> None:
-        self._file = HeldFile(monograph, key=key)
+        self._file = HeldFile(monograph, key=key, collection=collection)
         self._similarity_top_k = similarity_top_k
         self._where = where
         super().__init__(callback_manager=callback_manager)

@@ -20,6 +20,7 @@ from llama_index.core.vector_stores.utils import metadata_dict_to_node, node_to_
 from monograph import Document, Hit, Passage, StoredChunk
 from monograph.errors import InvalidDocument
 from monograph.values import Summary
+from monograph_tools import COLLECTION
 
 OWN_KEYS = ("monograph_title", "monograph_uri", "monograph_explanation")
 """Metadata keys that are added to chunks which did not come from LlamaIndex; neither embedded nor shown to a model."""
@@ -78,7 +79,7 @@ def as_node(found: Hit | StoredChunk, explanation: str = "") -> BaseNode:
     return TextNode(
         id_=found.chunk.id,
         text=found.chunk.text,
-        metadata={**own, **found.metadata},
+        metadata={**own, **{name: value for name, value in found.metadata.items() if name != COLLECTION}},
         excluded_embed_metadata_keys=list(OWN_KEYS),
         excluded_llm_metadata_keys=list(OWN_KEYS),
         start_char_idx=found.chunk.start,

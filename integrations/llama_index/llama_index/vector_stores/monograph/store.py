@@ -30,7 +30,7 @@ from llama_index.vector_stores.monograph.where import as_where
 from monograph import Hit, Hybrid, Monograph
 from monograph.errors import InputError
 from monograph.values import Float32
-from monograph_tools import Given, allowed_hits, opened, told
+from monograph_tools import Given, allowed_hits, in_collection, opened, told
 
 dispatcher = instrument.get_dispatcher(__name__)
 
@@ -61,6 +61,9 @@ class EcoVectorStore(BasePydanticVectorStore):
     embed_model:
         Makes the vectors of nodes and queries that bring none; with a path only. Without it the file's own embedder
         does; a file whose first nodes bring their vectors takes only such.
+    collection:
+        Whose nodes these are: nothing else of the file is found, listed or taken out, and what is added is in it. An id
+        is one in the whole file: that of a node in another collection is refused.
     key:
         Of an encrypted file; with a path only. It is no setting of the store, and is never persisted.
 
@@ -74,21 +77,32 @@ class EcoVectorStore(BasePydanticVectorStore):
     is_embedding_query: bool = True
     path: str
     """The file."""
+    collection: str | None = None
+    """The part of it that is seen."""
 
+    _whole: Monograph = PrivateAttr()
     _monograph: Monograph = PrivateAttr()
     _own: bool = PrivateAttr()
 
-    def __init__(self, monograph: Given, embed_model: BaseEmbedding | None = None, *, key: str | None = None) -> None:
+    def __init__(
+        self,
+        monograph: Given,
+        embed_model: BaseEmbedding | None = None,
+        *,
+        collection: str | None = None,
+        key: str | None = None,
+    ) -> None:
         file = opened(monograph, embed_model, LlamaIndexEmbedder, key)
-        super().__init__(path=str(file.path), stores_text=True, is_embedding_query=True)  # type: ignore[call-arg]
-        self._monograph = file
+        super().__init__(path=str(file.path), collection=collection, stores_text=True, is_embedding_query=True)  # type: ignore[call-arg]
+        self._whole = file
+        self._monograph = in_collection(file, collection)
         self._own = file is not monograph
 
-    def __reduce__(self) -> tuple[Any, tuple[type[EcoVectorStore], Monograph]]:
-        return _opened_anew, (type(self), self._monograph)
+    def __reduce__(self) -> tuple[Any, tuple[type[EcoVectorStore], Monograph, str | None]]:
+        return _opened_anew, (type(self), self._whole, self.collection)
 
     def __copy__(self) -> EcoVectorStore:
-        return type(self)(self._monograph)
+        return type(self)(self._whole, collection=self.collection)
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> EcoVectorStore:
         return self.__copy__()
@@ -100,28 +114,38 @@ class EcoVectorStore(BasePydanticVectorStore):
 
     @classmethod
     def from_params(
-        cls, path: str | os.PathLike[str], embed_model: BaseEmbedding | None = None, *, key: str | None = None
+        cls,
+        path: str | os.PathLike[str],
+        embed_model: BaseEmbedding | None = None,
+        *,
+        collection: str | None = None,
+        key: str | None = None,
     ) -> EcoVectorStore:
         """Open a file, or make it."""
-        return cls(path, embed_model, key=key)
+        return cls(path, embed_model, collection=collection, key=key)
 
     @classmethod
     def from_persist_dir(
-        cls, persist_dir: str = DEFAULT_PERSIST_DIR, embed_model: BaseEmbedding | None = None, *, key: str | None = None
+        cls,
+        persist_dir: str = DEFAULT_PERSIST_DIR,
+        embed_model: BaseEmbedding | None = None,
+        *,
+        collection: str | None = None,
+        key: str | None = None,
     ) -> EcoVectorStore:
         """Open ``vector_store.mono`` in a folder, or make both: to keep beside a persisted storage context."""
         Path(persist_dir).mkdir(parents=True, exist_ok=True)
-        return cls(Path(persist_dir) / FILE_NAME, embed_model, key=key)
+        return cls(Path(persist_dir) / FILE_NAME, embed_model, collection=collection, key=key)
 
     @property
     def client(self) -> Monograph:
-        """The open file."""
+        """The open file, or what of it is in the collection."""
         return self._monograph
 
     def close(self) -> None:
         """Close the file if it was opened here."""
         if self._own:
-            self._monograph.close()
+            self._whole.close()
 
     @dispatcher.span
     def add(self, nodes: Sequence[BaseNode], **add_kwargs: Any) -> list[str]:
@@ -197,7 +221,7 @@ class EcoVectorStore(BasePydanticVectorStore):
 
     @dispatcher.span
     def clear(self) -> None:
-        """Take everything out, what was synced from files too."""
+        """Take everything out that is in the collection; without one what was synced from files too."""
         told(self._monograph.remove([document.id for document in self._monograph.documents()]))
 
     @dispatcher.span
@@ -298,9 +322,9 @@ class EcoVectorStore(BasePydanticVectorStore):
         return self._monograph.search(words, k, how=Hybrid(alpha=query.alpha), where=where, vector=vector)
 
 
-def _opened_anew(kind: type[EcoVectorStore], monograph: Monograph) -> EcoVectorStore:
+def _opened_anew(kind: type[EcoVectorStore], monograph: Monograph, collection: str | None = None) -> EcoVectorStore:
     """A store that was pickled: nobody else has its file to close."""
-    store = kind(monograph)
+    store = kind(monograph, collection=collection)
     store._own = True
     return store
 

@@ -1,0 +1,127 @@
+"""An open file as a view has it: what is read of it meets a filter, and what is written carries the filter's values."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, NoReturn
+
+from monograph import where as filters
+from monograph.answer.cache import AnswerCache
+from monograph.errors import InputError, OutsideView
+from monograph.library.opened import OpenFile
+from monograph.models import Embedder, Extractor, Summarizer
+from monograph.store.database import Database
+from monograph.store.filters import compile_condition
+from monograph.store.settings import OnDemand
+from monograph.store.view import ViewDatabase
+from monograph.values import Document, OnProgress, Report
+from monograph.where import Combination, Condition
+from monograph.write.fence import Fence
+from monograph.write.pipeline import Pipeline
+
+
+class ViewFile(OpenFile):
+    """A part of an open file: that of the documents of which every chunk meets a condition.
+
+    It shares the file's models and vector indexes, and has connections of its own through which nothing else can be
+    read (see :mod:`monograph.store.view`). It is closed with the file.
+    """
+
+    def __init__(self, whole: OpenFile, condition: Condition) -> None:
+        allowed = compile_condition(condition)
+        database = ViewDatabase(whole.database.path, allowed, whole.database.raw_key)
+        super().__init__(database, whole.chunk_index, whole.settings, whole.model, whole.trusted)
+        self.whole = whole
+        self.condition = condition
+        self.fence = Fence(condition, allowed)
+        self.view = repr(condition)
+        self.summary_index = whole.summary_index
+        # Which rows contradict each other is for who may read them all.
+        database.diagnose = lambda: None if whole.database.diagnose is None else "rows of it contradict each other"
+        weakref.finalize(self, database.close)
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        return ViewFile, (self.whole, self.condition)
+
+    @property
+    def embedder(self) -> Embedder:
+        """The file's."""
+        return self.whole.embedder
+
+    @property
+    def extractor(self) -> Extractor:
+        """The file's."""
+        return self.whole.extractor
+
+    @property
+    def summarizer(self) -> Summarizer:
+        """The file's."""
+        return self.whole.summarizer
+
+    @property
+    def written(self) -> Database:
+        """The file's own connections, which the fence stands before."""
+        return self.whole.written
+
+    def only_whole(self, what: str) -> NoReturn:
+        """Raise OutsideView."""
+        raise OutsideView(f"a view of {self.database.path} does no {what}", f"call {what} of the file itself")
+
+    def pipeline(
+        self, embedder: Embedder | None = None, extractor: Extractor | None = None, summarizer: Summarizer | None = None
+    ) -> NoReturn:
+        """Raise OutsideView: what is planned and priced is the whole file."""
+        self.only_whole("planning")
+
+    def writing_pipeline(self, progress: OnProgress | None = None) -> NoReturn:
+        """Raise OutsideView: what is made anew is the whole file."""
+        self.only_whole("rebuilding")
+
+    def adding_pipeline(self, passages: Iterable[Document] = ()) -> Pipeline:
+        """The file's: what is added goes by the fence."""
+        return self.whole.adding_pipeline(passages)
+
+    def require(self, *what: OnDemand) -> None:
+        """The whole file's is made."""
+        self.whole.require(*what)
+
+    def followed(self, report: Report) -> Report:
+        """The whole file's tree follows."""
+        return self.whole.followed(report)
+
+    def forgetting(self, work: Callable[[], Report], wanted: bool | None = None, *, strict: bool = False) -> Report:
+        """As the file. What was remembered is not told: that another had the same text is nobody's business."""
+        report = self.whole.forgetting(work, wanted, strict=strict)
+        return replace(report, embedded=0, remembered=0, extracted=0, fell_back=0, summarized=0)
+
+    def answers(self) -> AnswerCache:
+        """The file's: an answer is found by the question and all of its context, which is of the view."""
+        return self.whole.answers()
+
+    def close(self) -> None:
+        """Nothing: a view is closed with its file."""
+
+
+def within(file: OpenFile, where: Mapping[str, Any]) -> ViewFile:
+    """The part of a file, or of a view, that meets a filter.
+
+    Raises
+    ------
+    InputError
+        If the filter says nothing, or cannot be understood.
+    """
+    condition = filters.parse(where)
+    if condition is None:
+        raise InputError("a view needs a filter", 'say what is in it: archive.within({"collection": "notes"})')
+    whole = file
+    if isinstance(file, ViewFile):
+        whole, condition = file.whole, Combination("and", (file.condition, condition))
+    whole.database.connection()  # A closed file says so.
+    held = whole.views.get(repr(condition))
+    if isinstance(held, ViewFile):
+        return held
+    made = ViewFile(whole, condition)
+    whole.views[made.view] = made
+    return made

@@ -1,0 +1,217 @@
+"""A file as a view has it: its tables stand behind others of the same names, which hold what is in the view alone.
+
+SQLite looks a name up among the temporary tables of a connection before those of the file. So whatever is read through
+a connection of a view is of the view, whoever reads it; and a table that holds what others said, and that nothing
+stands before, cannot be read at all. What of the file is left to be seen are numbers that tell no text: in how many
+chunks words stand, where vectors lie, how the file was built.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from monograph.store import membership, settings
+from monograph.store.checksums import BLOCK_BITS
+from monograph.store.database import Connection, Database
+from monograph.store.encryption import RawKey
+from monograph.store.filters import Allowed
+from monograph.store.graphs import NAMED
+from monograph.values import ENTITY_KINDS
+
+_TABLES = (
+    "CREATE TEMP TABLE view_state (generation INTEGER NOT NULL)",
+    "CREATE TEMP TABLE view_documents (document INTEGER PRIMARY KEY)",
+    "CREATE TEMP TABLE view_chunks (chunk INTEGER PRIMARY KEY)",
+    # Files all of whose documents are in the view: of any other the bytes say more.
+    "CREATE TEMP TABLE view_sources (source INTEGER PRIMARY KEY)",
+    # uses and persons count those of the view; a name has a head where that is in the view too.
+    """CREATE TEMP TABLE names (
+        name INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, signature INTEGER NOT NULL, code BLOB,
+        uses INTEGER NOT NULL, persons INTEGER NOT NULL, head INTEGER, reason TEXT, checksum INTEGER)""",
+    "CREATE INDEX temp.view_names_by_head ON names(head) WHERE head IS NOT NULL",
+    "CREATE INDEX temp.view_names_by_signature ON names(signature)",
+    # A summary has no parent where that is not in the view; a chunk is there below summaries that are.
+    """CREATE TEMP TABLE nodes (
+        node INTEGER PRIMARY KEY, layer INTEGER NOT NULL, rank INTEGER NOT NULL, key BLOB NOT NULL, parent INTEGER,
+        chunk INTEGER, gist INTEGER, vector INTEGER, nearest INTEGER)""",
+    "CREATE INDEX temp.view_nodes_in_order ON nodes(layer, rank, key)",
+    "CREATE INDEX temp.view_nodes_by_parent ON nodes(parent) WHERE parent IS NOT NULL",
+    "CREATE INDEX temp.view_nodes_by_chunk ON nodes(chunk) WHERE chunk IS NOT NULL",
+    "CREATE INDEX temp.view_nodes_by_vector ON nodes(vector) WHERE vector IS NOT NULL",
+)
+_SHADOWED = (
+    ("vectors", "chunk"), ("extractions", "chunk"), ("chunk_graphs", "chunk"), ("mentions", "chunk"),
+    ("unplanted", "chunk"), ("subjects", "document"), ("aliases", "document"),
+)  # fmt: skip
+_SHADOWS = (
+    "CREATE TEMP VIEW documents AS SELECT * FROM main.documents WHERE document IN temp.view_documents",
+    "CREATE TEMP VIEW chunks AS SELECT * FROM main.chunks WHERE chunk IN temp.view_chunks",
+    # The plus keeps SQLite from going through all that is in the view for each row that is asked for by something else.
+    f"CREATE TEMP VIEW texts AS SELECT * FROM main.texts WHERE block >> {BLOCK_BITS:d} IN temp.view_documents",  # noqa: S608
+    "CREATE TEMP VIEW sources AS SELECT * FROM main.sources WHERE source IN temp.view_sources",
+    *(
+        f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE +{row} IN temp.view_{row}s"  # noqa: S608
+        for table, row in _SHADOWED
+    ),
+    """CREATE TEMP VIEW apart AS SELECT * FROM main.apart
+        WHERE key IN (SELECT key FROM temp.names) AND full IN (SELECT key FROM temp.names)""",
+)
+_OPEN = frozenset(
+    {
+        # How the file was built, and what was derived of a content: only who knows a row of it or its key reads it.
+        "settings", "checksums", "roots", "memo", "trees", "uncut", "unresolved",
+        # Corpus statistics: words and in how many chunks they stand, and how long chunks are.
+        "words", "words_data", "words_idx", "words_docsize", "words_config", "vocabulary", "lengths",
+        "trigrams", "trigrams_data", "trigrams_idx", "trigrams_docsize", "trigrams_config",
+        # Where vectors lie, by the rows of the memo that they are in.
+        "vector_indexes", "centroids", "clusters", "parts", "cluster_graphs", "placements", "unplaced", "codes",
+        # SQLite's own.
+        "sqlite_master", "sqlite_schema", "json_each",
+    }
+)  # fmt: skip
+"""Tables of the file that may be read as they are."""
+
+_PERSON = ENTITY_KINDS.index("person")
+
+
+class ViewDatabase(Database):
+    """A file of which only the documents of a view can be read, and nothing be written.
+
+    Parameters
+    ----------
+    path, key:
+        Of the file, which is there.
+    allowed:
+        The view's filter; a document is in the view where every chunk of it is allowed.
+    """
+
+    _end = "COMMIT"  # What was found out of the view is kept.
+
+    def __init__(self, path: Path, allowed: Allowed, key: RawKey | None = None) -> None:
+        self._allowed = allowed
+        self._found: tuple[int, str] = (-1, "")  # The state of the file, and the documents of the view in it, as JSON.
+        super().__init__(path, create=False, read_only=True, key=key)
+
+    def _connect(self) -> Connection:
+        connection = super()._connect()
+        for statement in (*_TABLES, *_SHADOWS):
+            connection.execute(statement)
+        self._local.gate = _Gate()
+        connection.set_authorizer(self._local.gate)
+        return connection
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """As :meth:`Database.read`; what is in the view is found out anew where the file has changed."""
+        with super().read() as connection:
+            generation = settings.generation(connection)
+            held = connection.execute("SELECT generation FROM temp.view_state").fetchone()
+            if held is None or held[0] != generation:
+                self._local.gate.open = True
+                try:
+                    found = self._found  # Another thread may be in another state.
+                    if found[0] != generation:
+                        found = self._found = generation, json.dumps(membership.every(connection, self._allowed))
+                    _fill(connection, *found)
+                finally:
+                    self._local.gate.open = False
+            yield connection
+
+
+class _Gate:
+    """Says whether a statement may do what it does; open only while it is found out what is in the view.
+
+    Else it may read a table that is open, or one through what stands before it.
+    """
+
+    def __init__(self) -> None:
+        self.open = False
+
+    def __call__(
+        self, action: int, table: str | None, column: str | None, schema: str | None, through: str | None
+    ) -> int:
+        # No column is read where rows are counted: of what nothing stands before, that is all that is told.
+        if action != sqlite3.SQLITE_READ or schema != "main" or not column or table in _OPEN or through == table:
+            return sqlite3.SQLITE_OK
+        return sqlite3.SQLITE_OK if self.open else sqlite3.SQLITE_DENY
+
+
+def _fill(connection: Connection, generation: int, documents: str) -> None:
+    """Lay down what is in a view in a state of the file, in a transaction; ``documents`` are row numbers, as JSON."""
+    for table in ("view_state", "view_documents", "view_chunks", "view_sources", "names", "nodes"):
+        connection.execute(f"DELETE FROM temp.{table}")  # noqa: S608 - constants
+    connection.execute("INSERT INTO temp.view_documents SELECT value FROM json_each(?)", (documents,))
+    connection.execute(
+        """INSERT INTO temp.view_chunks
+        SELECT c.chunk FROM temp.view_documents AS d CROSS JOIN main.chunks AS c WHERE c.document = d.document"""
+    )
+    connection.execute(
+        """INSERT INTO temp.view_sources
+        SELECT DISTINCT d.source FROM temp.view_documents AS v CROSS JOIN main.documents AS d
+        WHERE d.document = v.document AND d.source IS NOT NULL AND NOT EXISTS (
+            SELECT 1 FROM main.documents AS o WHERE o.source = d.source AND o.document NOT IN temp.view_documents)"""
+    )
+    _fill_names(connection)
+    _fill_nodes(connection)
+    connection.execute("INSERT INTO temp.view_state VALUES (?)", (generation,))
+
+
+def _fill_names(connection: Connection) -> None:
+    packed = connection.execute(
+        """SELECT g.names FROM temp.view_chunks AS v CROSS JOIN main.chunk_graphs AS g WHERE g.chunk = v.chunk"""
+    ).fetchall()
+    named = np.frombuffer(b"".join([one for (one,) in packed]), dtype=NAMED)
+    about = connection.execute(
+        """SELECT s.name FROM temp.view_documents AS d CROSS JOIN main.subjects AS s WHERE s.document = d.document"""
+    ).fetchall()
+    subjects = np.array([name for (name,) in about], dtype=np.int32)
+    rows, uses = np.unique(np.concatenate([named["name"], subjects]), return_counts=True)
+    persons = np.isin(named["kind"], _PERSON)
+    taken, times = np.unique(named["name"][persons], return_counts=True)
+    counted = np.zeros(len(rows), dtype=np.int64)
+    counted[np.searchsorted(rows, taken)] = times
+    connection.executemany(
+        """INSERT INTO temp.names SELECT name, key, signature, code, ?2, ?3, head, reason, checksum
+        FROM main.names WHERE name = ?1""",
+        zip(rows.tolist(), uses.tolist(), counted.tolist(), strict=True),
+    )
+    # What a document that is not in the view says a short name stands for is not said.
+    connection.execute(
+        """UPDATE temp.names SET head = NULL, reason = NULL WHERE head IS NOT NULL AND (
+            head NOT IN (SELECT name FROM temp.names) OR (reason = 'abbreviation' AND NOT EXISTS (
+                SELECT 1 FROM main.aliases AS a WHERE a.name = names.name AND a.full = names.head
+                AND a.document IN temp.view_documents)))"""
+    )
+
+
+def _fill_nodes(connection: Connection) -> None:
+    """The nodes of chunks, as far as they are up to date, and layer by layer the summaries of nothing else."""
+    connection.execute(
+        """INSERT INTO temp.nodes SELECT n.* FROM temp.view_chunks AS v CROSS JOIN main.nodes AS n
+        WHERE n.chunk = v.chunk AND NOT EXISTS (SELECT 1 FROM main.unplanted AS u WHERE u.chunk = v.chunk)"""
+    )
+    added, layer = 1, 0
+    while added > 0:
+        added = connection.execute(
+            """INSERT INTO temp.nodes SELECT n.* FROM main.nodes AS n
+            WHERE n.node IN (SELECT parent FROM temp.nodes WHERE layer = ?) AND NOT EXISTS (
+                SELECT 1 FROM main.nodes AS o
+                WHERE o.parent = n.node AND o.node NOT IN (SELECT node FROM temp.nodes))""",
+            (layer,),
+        ).rowcount
+        layer += 1
+    # A chunk below summaries that are not in the view is no top of the tree.
+    connection.execute(
+        """DELETE FROM temp.nodes
+        WHERE layer = 0 AND parent IS NOT NULL AND parent NOT IN (SELECT node FROM temp.nodes)"""
+    )
+    connection.execute(
+        """UPDATE temp.nodes SET parent = NULL
+        WHERE parent IS NOT NULL AND parent NOT IN (SELECT node FROM temp.nodes)"""
+    )

@@ -1,0 +1,90 @@
+"""What may be written through a view: documents that carry its values, and none that stand outside of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from monograph import where as filters
+from monograph.errors import OutsideView
+from monograph.store import documents, membership
+from monograph.store.database import Connection
+from monograph.store.filters import Allowed
+from monograph.values import Document, content_id
+from monograph.where import Condition, Scalar
+from monograph.write.commit import Seen
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fence:
+    """Stands around a view.
+
+    Parameters
+    ----------
+    condition:
+        The view's filter.
+    allowed:
+        The same as SQL.
+    """
+
+    condition: Condition
+    allowed: Allowed
+
+    def carried(self, given: Iterable[Document]) -> list[Document]:
+        """Documents with the view's values among their metadata.
+
+        An id that was not given, but made from what a document says, is made from the values too: what one view holds
+        is no hindrance to another.
+
+        Raises
+        ------
+        OutsideView
+            If the filter does not say exact values, or a document or passage says others.
+        """
+        values = filters.exact_values(self.condition)
+        return [self._with(document, values) for document in given]
+
+    def _with(self, document: Document, values: Mapping[str, Scalar]) -> Document:
+        name = document.id
+        if name == content_id("document", document.uri, document.title, document.text):
+            said = sorted(values.items())
+            name = content_id("document", document.uri, document.title, document.text, "view", *said)
+        made = replace(document, id=name, metadata={**document.metadata, **values, **document.metadata})
+        for metadata in (made.metadata, *({**made.metadata, **one.metadata} for one in made.passages)):
+            if not filters.matches(self.condition, metadata):
+                key = next(key for key, value in values.items() if not _is(metadata, key, value))
+                raise OutsideView(
+                    f"document {document.id!r} has {metadata[key]!r} for {key!r}, and the view has {values[key]!r}",
+                    f"leave {key!r} out of its metadata: the view adds it",
+                )
+        return made
+
+    def seen(self, connection: Connection, given: Sequence[Document]) -> Seen:
+        """The state of documents that are about to be stored.
+
+        Raises
+        ------
+        OutsideView
+            If a document, or a passage, of one of their ids stands outside of the view.
+        """
+        ids = [one.id for one in given]
+        passages = [passage.id for one in given for passage in one.passages if passage.id]
+        taken = membership.outside(connection, self.allowed, ids)
+        taken += membership.chunks_outside(connection, self.allowed, passages)
+        if taken:
+            raise OutsideView(f"the id {taken[0]!r} is taken outside of this view", "give it another id")
+        rows = {name: documents.find(connection, name) for name in ids}
+        return Seen({name: None if row is None else row.sha256 for name, row in rows.items()})
+
+    def inside(self, connection: Connection, rows: Sequence[documents.Row]) -> list[documents.Row]:
+        """Those of some documents that are in the view."""
+        held = membership.among(connection, self.allowed, [row.row for row in rows])
+        return [row for row in rows if row.row in held]
+
+    def chunks(self, narrowed: Allowed) -> Allowed:
+        """The chunks of the view that a filter lets through."""
+        return membership.chunks_of(self.allowed, narrowed)
+
+
+def _is(metadata: Mapping[str, object], key: str, value: Scalar) -> bool:
+    return filters.matches(filters.Comparison(key, "==", value), metadata)
