@@ -6,6 +6,7 @@ import copy
 import json
 import pickle
 import re
+import tempfile
 import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -45,7 +46,7 @@ ANN = {"owner": "ann"}
 
 WORKS = {
     "Monograph": {
-        "add", "ask", "brief", "chunks", "close", "context", "document", "documents", "embedder", "fetch", "files",
+        "add", "ask", "brief", "chunks", "close", "context", "document", "documents", "embedder", "export", "fetch", "files",
         "generation", "graph", "listed", "open", "path", "put", "reduce", "remove", "remove_chunks", "search",
         "settings", "stats", "stream", "tree", "vectors", "view", "within",
     },
@@ -135,6 +136,9 @@ def everything(view: Monograph, questions: Sequence[str], names: Sequence[str]) 
     yield from (graph.entities(1000), graph.entities(1000, like="a"), graph.merges(), graph.neighbourhood)
     whole = graph.to_networkx()
     yield from (list(whole.nodes(data=True)), list(whole.edges(data=True)))
+    with tempfile.TemporaryDirectory() as folder:
+        yield repr(view.export(Path(folder) / "out"))
+        yield [one.read_bytes() for one in sorted(Path(folder, "out").iterdir())]
     yield asked(view.tree.outline, layers=9)
     for question in questions:
         for how in ("lexical", "tfidf", "dense", "hybrid", "graph", "graph:faithful=true", "tree", "auto", Tree()):
@@ -258,6 +262,9 @@ def test_a_view_holds_what_a_file_of_its_documents_holds(shared_file: Monograph,
             assert view.graph.neighbourhood(name, 2) == alone.graph.neighbourhood(name, 2)
             assert view.graph.merges(name) == alone.graph.merges(name)
         assert view.graph.routes("Oslo", "Turin") == alone.graph.routes("Oslo", "Turin")
+        assert repr(view.export(tmp_path / "out")).replace("out", "own") == repr(alone.export(tmp_path / "own"))
+        for written in sorted((tmp_path / "own").iterdir()):
+            assert (tmp_path / "out" / written.name).read_bytes() == written.read_bytes()
         assert view.graph.of_document("ann-1") == alone.graph.of_document("ann-1")
         mine, its = view.stats(), alone.stats()
         for counted in ("documents", "chunks", "vectors", "entities", "merged", "mentions", "characters", "sources"):
