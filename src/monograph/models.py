@@ -27,7 +27,9 @@ class Embedder(Protocol):
     so that the command line can open it without being told. An embedder of your own may use any text.
 
     One that reads words in their context, as transformers do, may say so by an attribute ``contextual`` that is True:
-    searches along the graph then embed three more texts, and find more (:mod:`monograph.search.feedback`).
+    searches along the graph then embed three more texts, and find more (:mod:`monograph.search.feedback`). One that may
+    cost something for every text may say so by an attribute ``paid`` that is True: what it gives is then remembered a
+    few texts at a time, and prices are told without asking it.
     """
 
     @property
@@ -66,6 +68,20 @@ class Embedder(Protocol):
 def reads_context(embedder: Embedder) -> bool:
     """Whether an embedder says that it reads words in their context."""
     return getattr(embedder, "contextual", False) is True
+
+
+def is_paid(embedder: Embedder) -> bool:
+    """Whether an embedder says that a text may cost something."""
+    return getattr(embedder, "paid", False) is True
+
+
+@runtime_checkable
+class LearnsDimension(Protocol):
+    """An embedder that learns from its first vector how long they are."""
+
+    def expect(self, dimension: int) -> None:
+        """Let no other dimension pass than that of the vectors that a file holds."""
+        ...
 
 
 @runtime_checkable

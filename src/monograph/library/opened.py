@@ -135,6 +135,7 @@ class OpenFile:
         """
         if embedder is not None:
             configuration.EMBEDDER.check(self.database, embedder)
+            configuration.tell_dimension(self.database, embedder)
             self.given_embedder = embedder
         if extractor is not None:
             configuration.EXTRACTOR.check(self.database, extractor)
@@ -153,6 +154,7 @@ class OpenFile:
         """See :attr:`monograph.Monograph.embedder`."""
         if self.given_embedder is None:
             self.given_embedder = configuration.EMBEDDER.made_again(self.database, self.trusted)
+            configuration.tell_dimension(self.database, self.given_embedder)
             self._made.append(self.given_embedder)
         return self.given_embedder
 

@@ -13,23 +13,36 @@ import numpy as np
 import numpy.typing as npt
 
 from monograph.derive.addresses import folder_of
-from monograph.errors import MissingExtra, ModelUnavailable
+from monograph.errors import InputError, MissingExtra, ModelUnavailable
 from monograph.models import TextKind
 from monograph.values import Float32
+from monograph.values.arguments import shown
 
 if TYPE_CHECKING:
     import onnxruntime
     from tokenizers import Tokenizer
 
 
+POOLINGS = ("mean", "cls")
+
+
 @dataclass(frozen=True, slots=True)
 class OnnxSettings:
-    """How texts are given to the model: prefixes, most tokens a text, texts a batch."""
+    """How texts are given to the model: prefixes, most tokens a text, texts a batch; and what is made of token outputs.
+
+    ``pooling`` is ``mean`` or ``cls``, the first token's output; empty for what the folder says (``1_Pooling``), else
+    ``mean``.
+    """
 
     max_tokens: int = 256
     batch_size: int = 32
     query_prefix: str = ""
     document_prefix: str = ""
+    pooling: str = ""
+
+    def __post_init__(self) -> None:
+        if self.pooling not in ("", *POOLINGS):
+            raise InputError(f"pooling is {shown(self.pooling)}", f"give {' or '.join(POOLINGS)}")
 
 
 class OnnxEmbedder:
@@ -37,7 +50,8 @@ class OnnxEmbedder:
 
     The model takes ``input_ids`` and whichever of ``attention_mask`` and ``token_type_ids`` it declares. An output of
     shape (batch, dimension) is used as it is; token outputs of shape (batch, tokens, dimension) are averaged over the
-    mask. Rows are brought to unit length.
+    mask, or the first token's is taken, as the settings or the folder's ``1_Pooling/config.json`` say. Rows are brought
+    to unit length.
 
     Parameters
     ----------
@@ -71,9 +85,10 @@ class OnnxEmbedder:
         names = [one.name for one in self._session.get_outputs()]
         self._output = "sentence_embedding" if "sentence_embedding" in names else names[0]
         self._source = source if folder is None else str(self._folder)
+        self._pooling = settings.pooling or _pooling(self._folder)
         self.dimension = self._run(["a"]).shape[1]
         """Length of every vector."""
-        self.key = _key(self._model_path, self._tokenizer_path, settings)
+        self.key = _key(self._model_path, self._tokenizer_path, settings, self._pooling)
         """Hash of the model's and the tokenizer's bytes and the settings that change vectors."""
 
     @classmethod
@@ -82,7 +97,7 @@ class OnnxEmbedder:
         name, _, changed = source.partition("#")
         try:
             settings = replace(OnnxSettings(), **json.loads(changed or "{}"))
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, InputError) as error:
             raise ModelUnavailable(f"cannot read the settings in {source!r}: {error}", "give onnx:FOLDER") from error
         return cls(name, settings)
 
@@ -121,6 +136,8 @@ class OnnxEmbedder:
         feed = {name: value for name, value in given.items() if name in self._inputs}
         (output,) = self._session.run([self._output], feed)
         vectors = np.asarray(output, dtype=np.float32)
+        if vectors.ndim == 3 and self._pooling == "cls":
+            return np.ascontiguousarray(vectors[:, 0])
         if vectors.ndim == 3:
             weights = mask[:, :, None].astype(np.float32)
             vectors = (vectors * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1)
@@ -183,11 +200,40 @@ def _from_hub(name: str) -> Path:
         ) from error
 
 
-def _key(model: Path, tokenizer: Path, settings: OnnxSettings) -> str:
+def _pooling(folder: Path) -> str:
+    """What the folder of an export says is made of token outputs.
+
+    Raises
+    ------
+    ModelUnavailable
+        If it cannot be read, or is neither of what is known.
+    """
+    for path in (folder / "1_Pooling" / "config.json", folder.parent / "1_Pooling" / "config.json"):
+        if not path.is_file():
+            continue
+        try:
+            told = json.loads(path.read_text("utf-8"))
+            modes = {name.removeprefix("pooling_mode_") for name, on in told.items() if on is True}
+        except (OSError, ValueError, AttributeError, RecursionError) as error:
+            raise ModelUnavailable(f"{path} cannot be read: {error}", "export the model again") from error
+        if "cls_token" in modes:
+            return "cls"
+        others = sorted(one for one in modes if one not in ("mean_tokens", "include_prompt"))
+        if others and "mean_tokens" not in modes:
+            raise ModelUnavailable(
+                f"{path} wants {', '.join(others)}, and here are only {' and '.join(POOLINGS)}",
+                'export it with its pooling inside, or give onnx:FOLDER#{"pooling": "mean"}',
+            )
+    return POOLINGS[0]
+
+
+def _key(model: Path, tokenizer: Path, settings: OnnxSettings, pooling: str) -> str:
     digest = hashlib.sha256()
     for path in (model, tokenizer):
         with path.open("rb") as file:
             digest.update(hashlib.file_digest(file, "sha256").digest())
-    kept = {name: value for name, value in asdict(settings).items() if name != "batch_size"}
+    kept = {name: value for name, value in asdict(settings).items() if name not in ("batch_size", "pooling")}
+    if pooling != POOLINGS[0]:  # Where it is the usual one the key is that of earlier versions.
+        kept["pooling"] = pooling
     digest.update(json.dumps(kept, sort_keys=True).encode())
     return f"onnx/{model.stem}/{digest.hexdigest()[:16]}"
