@@ -15,7 +15,7 @@ from typing import Any
 
 from embedders import HashEmbedder
 
-Fault = int | str | Callable[[dict[str, Any]], Any]
+Fault = int | str | Callable[[Any], Any]
 """A status; ``stall`` (no reply until the server closes), ``reset`` or ``cut``; or what becomes of the sound reply."""
 
 
@@ -34,6 +34,7 @@ class VectorServer:
     most_texts: int = 10_000
     most_characters: int = 10**9
     packed: bool = False
+    tei: bool = False
     asked: list[Asked] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
 
@@ -76,11 +77,14 @@ class VectorServer:
         data = [{"object": "embedding", "index": index, "embedding": row} for index, row in enumerate(rows)]
         return {"object": "list", "data": data[::-1], "usage": {"prompt_tokens": 1, "total_tokens": 1}}
 
-    def scores(self, body: dict[str, Any]) -> dict[str, Any]:
+    def scores(self, body: dict[str, Any]) -> Any:
         asked = set(body["query"].lower().split())
         found = [len(asked & set(text.lower().split())) / len(asked) for text in documents_of(body)]
-        data = [{"index": index, "relevance_score": score} for index, score in enumerate(found)]
-        return {"id": "1", "results": sorted(data, key=lambda one: -one["relevance_score"])}
+        data = [
+            {"index": index, "score" if self.tei else "relevance_score": score} for index, score in enumerate(found)
+        ]
+        data.sort(key=lambda one: -list(one.values())[1])
+        return data if self.tei else {"id": "1", "results": data}
 
 
 def documents_of(body: dict[str, Any]) -> list[str]:
@@ -113,6 +117,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._reply(404, {"error": {"message": "no such path"}})
         elif len(texts) > owner.most_texts:
             self._reply(413, {"error": {"message": f"batch size {len(texts)} > {owner.most_texts}"}})
+        elif owner.tei and "texts" not in body and "input" not in body:
+            self._reply(422, {"error": "Failed to deserialize the JSON body: missing field `texts`"})
         elif any(len(text) > owner.most_characters for text in texts):
             self._reply(400, {"error": {"message": "input is too long"}})
         else:

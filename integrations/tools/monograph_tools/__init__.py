@@ -10,7 +10,7 @@ except ImportError as error:
         'pip install "monograph[llama-index]", "monograph[langchain]" or "monograph[mcp]"',
     ) from error
 
-from monograph_tools.borrowed import BorrowedEmbedder, BorrowedModel, in_pieces
+from monograph_tools.borrowed import BorrowedEmbedder, BorrowedModel, BorrowedReranker, all_scores, in_pieces
 from monograph_tools.faults import for_agents
 from monograph_tools.given import Given, HeldFile, allowed_hits, opened, whole_documents
 from monograph_tools.offering import Tool, as_json, offered
@@ -21,9 +21,11 @@ from monograph_tools.waiting import in_threads
 __all__ = [
     "BorrowedEmbedder",
     "BorrowedModel",
+    "BorrowedReranker",
     "Given",
     "HeldFile",
     "Tool",
+    "all_scores",
     "allowed_hits",
     "as_json",
     "for_agents",

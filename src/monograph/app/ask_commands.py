@@ -14,6 +14,7 @@ from monograph.app.command import (
     FileArgument,
     HowOption,
     JsonOption,
+    RerankerOption,
     TrustOption,
     WhereOption,
     outcome,
@@ -59,6 +60,7 @@ def ask(  # noqa: PLR0913, PLR0917 - options are arguments
     where: WhereOption = None,
     threshold: ThresholdOption = None,
     explain: Annotated[bool, typer.Option("--explain", "-e", help="Say what it took.")] = False,
+    reranker: RerankerOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -73,7 +75,7 @@ def ask(  # noqa: PLR0913, PLR0917 - options are arguments
     """
     with outcome(as_json=json_output):
         chosen = load(model, api_key)
-        with opened(file, trust=trust, create=False, model=chosen) as monograph:
+        with opened(file, trust=trust, create=False, model=chosen, reranker=reranker) as monograph:
             asked = query_of(question)
             choices: dict[str, Any] = {"k": k, "how": how, "where": where_of(where or []), "threshold": threshold}
             if json_output:
@@ -100,6 +102,7 @@ def context(  # noqa: PLR0913, PLR0917 - options are arguments
     threshold: ThresholdOption = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="For people: quoted, with places.")] = False,
     prompt: Annotated[bool, typer.Option("--prompt", help="All that a model is sent.")] = False,
+    reranker: RerankerOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -110,7 +113,7 @@ def context(  # noqa: PLR0913, PLR0917 - options are arguments
     monograph context notes.mono "who repaired the generator?" --budget 500
     monograph context notes.mono "who repaired the generator?" --prompt | llm
     """
-    with outcome(as_json=json_output), opened(file, trust=trust, create=False) as monograph:
+    with outcome(as_json=json_output), opened(file, trust=trust, create=False, reranker=reranker) as monograph:
         found = monograph.context(
             query_of(question),
             budget,
@@ -136,6 +139,7 @@ def chat(  # noqa: PLR0913, PLR0917 - options are arguments
     budget: BudgetOption = BUDGET,
     k: FoundOption = FOUND,
     how: HowOption = "auto",
+    reranker: RerankerOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -151,7 +155,7 @@ def chat(  # noqa: PLR0913, PLR0917 - options are arguments
     """
     with (
         outcome(as_json=json_output),
-        opened(file, trust=trust, create=False, model=load(model, api_key)) as monograph,
+        opened(file, trust=trust, create=False, model=load(model, api_key), reranker=reranker) as monograph,
     ):
         Chat(monograph, {"budget": budget, "k": k, "how": how}, with_model=bool(model)).run(as_json=json_output)
 

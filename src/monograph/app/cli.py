@@ -27,6 +27,7 @@ from monograph.app.command import (
     HtmlOption,
     JsonOption,
     QueryArgument,
+    RerankerOption,
     TrustOption,
     WhereOption,
     outcome,
@@ -177,6 +178,7 @@ def search(
     where: WhereOption = None,
     explain: Annotated[bool, typer.Option("--explain", "-e", help="Say how each hit was found.")] = False,
     html: HtmlOption = None,
+    reranker: RerankerOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -193,7 +195,7 @@ def search(
       echo "who repaired the boiler?" | monograph search notes.mono -
     """
     with outcome(as_json=json_output):
-        with opened(file, trust=trust, create=False) as monograph:
+        with opened(file, trust=trust, create=False, reranker=reranker) as monograph:
             # A context tells beside its hits how much they have to do with the query.
             found = monograph.context(query_of(query), k=k, how=how, where=where_of(where or []))
             if html is not None:

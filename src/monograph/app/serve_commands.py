@@ -14,7 +14,7 @@ import typer
 
 from monograph.app import output
 from monograph.app.ask_commands import ModelOption, load
-from monograph.app.command import ApiKeyOption, FileArgument, JsonOption, TrustOption, outcome
+from monograph.app.command import ApiKeyOption, FileArgument, JsonOption, RerankerOption, TrustOption, outcome
 from monograph.app.trust import opened
 from monograph.library import Monograph
 
@@ -41,6 +41,7 @@ def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
     port: PortOption = 0,
     token: TokenOption = "",
     notes: Annotated[bool, typer.Option("--notes", help="Let agents add notes; else FILE is only read.")] = False,
+    reranker: RerankerOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -55,7 +56,7 @@ def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
     with outcome(as_json=json_output):
         from monograph_mcp import serve_http, serve_stdio
 
-        with opened(file, trust=trust, create=False, read_only=not notes) as monograph:
+        with opened(file, trust=trust, create=False, read_only=not notes, reranker=reranker) as monograph:
             if not http:
                 serve_stdio(monograph, notes=notes)
                 return
@@ -84,6 +85,7 @@ def serve(  # noqa: PLR0913, PLR0917 - options are arguments
         bool, typer.Option("--mcp", help="Serve agents at /mcp as well (extra mcp); with --write they may add notes.")
     ] = False,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    reranker: RerankerOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -104,7 +106,9 @@ def serve(  # noqa: PLR0913, PLR0917 - options are arguments
 
         answering = load(model, api_key)
         named = {
-            name: stack.enter_context(opened(file, trust=trust, create=write, read_only=not write, model=answering))
+            name: stack.enter_context(
+                opened(file, trust=trust, create=write, read_only=not write, model=answering, reranker=reranker)
+            )
             for name, file in zip(names_of(files), files, strict=True)
         }
         chosen = token or secrets.token_urlsafe(24)

@@ -95,8 +95,18 @@ class Server:
         ModelUnavailable
             If the server cannot be reached, refuses, is too slow, or replies with no JSON object or too large a one.
         """
+        return self._object(self._posted(asked))
+
+    def ask(self, asked: dict[str, Any]) -> Any:
+        """The same, of a server whose reply may be any JSON value, as a list."""
+        reply = self._posted(asked)
+        with suppress(ValueError, RecursionError):
+            return json.loads(reply)
+        raise ModelUnavailable(f"{self._url} replied with no JSON: {self._start(reply)}", BASE_URL_MEND)
+
+    def _posted(self, asked: dict[str, Any]) -> bytes:
         body = json.dumps(asked).encode()
-        return self._object(self._again(lambda: self._try(body)))
+        return self._again(lambda: self._try(body))
 
     def stream(self, asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Post a JSON object and read the events that come back, one JSON object each.

@@ -22,7 +22,7 @@ from monograph.library.opened import Given, OpenFile
 from monograph.library.searches import allowed
 from monograph.library.tree import SummaryTree
 from monograph.library.vectors import Vectors
-from monograph.models import Embedder, Extractor, LanguageModel, Summarizer, Trusted
+from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
 from monograph.read import path_to_text
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.search.strategy import Strategy
@@ -64,6 +64,7 @@ class Monograph(Lookups):
         summarizer: Summarizer | None = None,
         model: LanguageModel | None = None,
         *,
+        reranker: Reranker | str | None = None,
         settings: Settings | None = None,
         on_demand: bool = False,
         create: bool = True,
@@ -83,6 +84,8 @@ class Monograph(Lookups):
             is given, every write keeps a tree in step.
         model:
             Answers :meth:`ask`; it is not stored. Without one, that shows the passages that may hold the answer.
+        reranker:
+            Puts the first hits of every search in order, unless that names another; it is not stored.
         settings, on_demand:
             The numbers a new file is built with; whether it makes its graph when it is first asked for.
         create, read_only:
@@ -110,7 +113,7 @@ class Monograph(Lookups):
         """
         given = Given(
             arguments.path(path, "the file"), embedder, extractor, summarizer, model, settings, create, read_only,
-            target_recall, cache_bytes, trusted, key, on_demand,
+            target_recall, cache_bytes, trusted, key, on_demand, reranker,
         )  # fmt: skip
         return cls(OpenFile.open(given))
 
@@ -122,24 +125,6 @@ class Monograph(Lookups):
 
     def __repr__(self) -> str:
         return f"Monograph({str(self.path)!r})"
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self._file.database.path
-
-    @property
-    def settings(self) -> Settings:
-        """The numbers the file is built with."""
-        return self._file.settings
-
-    @property
-    def embedder(self) -> Embedder:
-        """What makes this file's vectors. Loading its model waits for the first text.
-
-        Raises ModelError if the one that the file was built with cannot be made here, or is another by now.
-        """
-        return self._file.embedder
 
     @property
     def files(self) -> Files:
@@ -256,6 +241,7 @@ class Monograph(Lookups):
         where: Mapping[str, Any] | None = None,
         *,
         vector: Sequence[float] | Float32 | None = None,
+        reranker: Reranker | str | None = None,
     ) -> list[Hit]:
         """Find chunks, and through the tree summaries: at most k hits, best first.
 
@@ -275,6 +261,9 @@ class Monograph(Lookups):
             Only chunks whose metadata meet this filter: see :mod:`monograph.where`.
         vector:
             The query's vector, of the file's dimension, where the caller has it: it is then not made here.
+        reranker:
+            Puts the first 30 in order, or the text that names it (``onnx:FOLDER``); empty for none. By default the one
+            that the file was opened with. Its scores are remembered.
 
         Raises
         ------
@@ -284,7 +273,7 @@ class Monograph(Lookups):
         ModelError
             If the query's vector is needed, and the file's embedder cannot be made here or is another by now.
         """
-        return searches.search(self._file, query, k, how, where, vector)
+        return searches.search(self._file, query, k, how, where, searches.Brought(vector, reranker))
 
     def reduce(
         self, query: str, hits: Sequence[Hit], *, cut: float = DEFAULT_CUT, windows: Windows | None = None
@@ -311,6 +300,7 @@ class Monograph(Lookups):
         order: PassageOrder = "relevance",
         count: Counter = count_tokens,
         threshold: float = 0.0,
+        reranker: Reranker | str | None = None,
     ) -> Context:
         """Find, reduce and pack: what a model needs to answer a question, with where each word of it stands.
 
@@ -318,7 +308,7 @@ class Monograph(Lookups):
 
         Parameters
         ----------
-        query, k, how, where:
+        query, k, how, where, reranker:
             As for :meth:`search`, and raised as there.
         budget:
             Most tokens of the context's text, at least 1. The rules and the question around it take about a hundred.
@@ -333,7 +323,8 @@ class Monograph(Lookups):
         """
         packing = Packing(budget, cut, order, count)
         asked = answers.Request(query, (), k, how, where)
-        return answers.packed(self._file, query, self.search(query, k, how, where), packing, asked, threshold)
+        found = self.search(query, k, how, where, reranker=reranker)
+        return answers.packed(self._file, query, found, packing, asked, threshold)
 
     def ask(  # noqa: PLR0913 - each is a choice of its own
         self,
@@ -347,6 +338,7 @@ class Monograph(Lookups):
         max_tokens: int = MAX_TOKENS,
         remember: bool = True,
         threshold: float | None = None,
+        reranker: Reranker | str | None = None,
     ) -> Answer:
         """Answer a question from the file, with the model it was opened with. Parameters as for :meth:`stream`.
 
@@ -354,7 +346,7 @@ class Monograph(Lookups):
         """
         *_, answer = self.stream(
             question, budget, history=history, k=k, how=how, where=where,
-            max_tokens=max_tokens, remember=remember, threshold=threshold,
+            max_tokens=max_tokens, remember=remember, threshold=threshold, reranker=reranker,
         )  # fmt: skip
         assert isinstance(answer, Answer)  # noqa: S101 - the last thing a stream gives
         return answer
@@ -371,6 +363,7 @@ class Monograph(Lookups):
         max_tokens: int = MAX_TOKENS,
         remember: bool = True,
         threshold: float | None = None,
+        reranker: Reranker | str | None = None,
     ) -> Iterator[str | Answer]:
         """Answer a question piece by piece, and at the end give the whole :class:`Answer`.
 
@@ -381,7 +374,7 @@ class Monograph(Lookups):
 
         Parameters
         ----------
-        question, k, how, where:
+        question, k, how, where, reranker:
             As for :meth:`search`.
         budget, max_tokens:
             Most tokens of the context, and of the answer.
@@ -395,5 +388,5 @@ class Monograph(Lookups):
             Confidence (``answer.confidence``) below which the answer is that the file does not tell, 0 to 1: by default
             0.22 without a model; with one 0.06, as it can say itself that it does not know.
         """
-        asked = answers.Request(question, tuple(history), k, how, where, threshold)
+        asked = answers.Request(question, tuple(history), k, how, where, threshold, reranker)
         return answers.stream(self._file, asked, Packing(budget), max_tokens, remember=remember)

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from monograph.derive.rerank import load_reranker
 from monograph.errors import InputError, ModelError, ReadOnlyFile
 from monograph.library import faults
-from monograph.models import Embedder, Extractor, LanguageModel, Summarizer, Trusted
+from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
 from monograph.search.one_file.memory import Memory
+from monograph.search.one_file.scores import Scores
 from monograph.settings import Settings
 from monograph.store import settings
 from monograph.store.clusters import SUMMARIES
@@ -18,6 +20,7 @@ from monograph.store.database import Database
 from monograph.store.encryption import RawKey
 from monograph.store.settings import OnDemand
 from monograph.values import OnProgress, Report
+from monograph.values.arguments import shown
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL, EcoVectorIndex
 from monograph.write import configuration, forget, on_demand, rebuild_graph, tree
 from monograph.write.pipeline import Pipeline
@@ -42,6 +45,7 @@ class Given:
     trusted: Trusted = ()
     key: str | RawKey | None = field(default=None, repr=False)
     on_demand: bool = False
+    reranker: Reranker | str | None = None
 
 
 class OpenFile:
@@ -73,6 +77,10 @@ class OpenFile:
         self.given_summarizer: Summarizer | None = None
         self._made: list[Embedder | Extractor | Summarizer] = []
         self.memory = Memory()
+        self.scores = Scores(database)
+        self.given_reranker: Reranker | str | None = None
+        self.reranker: Reranker | None = None
+        self._rerankers: dict[str, Reranker] = {}
         database.diagnose = lambda: faults.diagnosis(database, self.indexes, self.settings)
 
     @classmethod
@@ -89,6 +97,8 @@ class OpenFile:
         try:
             configuration.catch_up(database, file.indexes)
             file.plug_in(given.embedder, given.extractor, given.summarizer)
+            file.given_reranker = given.reranker
+            file.reranker = file.reranker_of(given.reranker)
         except BaseException:
             file.close()
             raise
@@ -120,6 +130,7 @@ class OpenFile:
             target_recall=self.chunk_index.target_recall,
             cache_bytes=self.chunk_index.cache_bytes,
             trusted=self.trusted,
+            reranker=self.given_reranker,
         )
         return OpenFile.open, (given,)
 
@@ -143,6 +154,26 @@ class OpenFile:
         if summarizer is not None:
             configuration.SUMMARIZER.check(self.database, summarizer)
             self.given_summarizer = summarizer
+
+    def reranker_of(self, given: Reranker | str | None) -> Reranker | None:
+        """A reranker, or the one that a text names, which is made once; None for none and for an empty text.
+
+        Raises
+        ------
+        ModelError
+            If it cannot be made here.
+        InputError
+            If it is neither.
+        """
+        if isinstance(given, str) and given:
+            if given not in self._rerankers:
+                self._rerankers[given] = load_reranker(given)
+            return self._rerankers[given]
+        if given is None or isinstance(given, str):
+            return None
+        if not isinstance(given, Reranker) or isinstance(given, type):
+            raise InputError(f"the reranker is {shown(given)}", "give one, or the text that names one: onnx:FOLDER")
+        return given
 
     @property
     def indexes(self) -> tuple[EcoVectorIndex, EcoVectorIndex]:

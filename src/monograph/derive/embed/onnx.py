@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from monograph.derive.addresses import folder_of
+from monograph.derive.onnx_folder import digest, files, session, tokenizer
 from monograph.errors import InputError, MissingExtra, ModelUnavailable
 from monograph.models import TextKind
 from monograph.values import Float32
 from monograph.values.arguments import shown
-
-if TYPE_CHECKING:
-    import onnxruntime
-    from tokenizers import Tokenizer
-
 
 POOLINGS = ("mean", "cls")
 
@@ -75,12 +70,9 @@ class OnnxEmbedder:
         folder = folder_of(source)
         self._folder = _from_hub(source) if folder is None else folder.absolute()
         self._settings = settings
-        self._model_path = _model_file(self._folder)
-        self._tokenizer_path = self._folder / "tokenizer.json"
-        if not self._tokenizer_path.is_file():
-            raise ModelUnavailable(f"{self._folder} has no tokenizer.json", "export the model with its fast tokenizer")
-        self._session = _session(self._model_path)
-        self._tokenizer = _tokenizer(self._tokenizer_path, settings.max_tokens)
+        self._model_path, self._tokenizer_path = files(self._folder)
+        self._session = session(self._model_path)
+        self._tokenizer = tokenizer(self._tokenizer_path, settings.max_tokens)
         self._inputs = {one.name for one in self._session.get_inputs()}
         names = [one.name for one in self._session.get_outputs()]
         self._output = "sentence_embedding" if "sentence_embedding" in names else names[0]
@@ -144,44 +136,6 @@ class OnnxEmbedder:
         return vectors
 
 
-def _session(path: Path) -> onnxruntime.InferenceSession:
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise MissingExtra("ONNX embedders need onnxruntime", 'pip install "monograph[onnx]"') from error
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime raises many kinds, none of a common base
-        raise ModelUnavailable(f"{path} is not a model that onnxruntime can run: {error}", "export it again") from error
-
-
-def _tokenizer(path: Path, max_tokens: int) -> Tokenizer:
-    from tokenizers import Tokenizer
-
-    try:
-        made = Tokenizer.from_file(str(path))
-    except Exception as error:  # tokenizers raises bare Exception
-        raise ModelUnavailable(
-            f"{path} is not a tokenizer: {error}", "export the model with its fast tokenizer"
-        ) from error
-    made.enable_truncation(max_tokens)
-    made.enable_padding()
-    return made
-
-
-def _model_file(folder: Path) -> Path:
-    models = sorted(folder.glob("*.onnx")) or sorted(folder.glob("onnx/*.onnx"))
-    named = [path for path in models if path.name == "model.onnx"]
-    if len(models) == 1 or named:
-        return (named or models)[0]
-    if not models:
-        raise ModelUnavailable(f"{folder} has no .onnx file", "name the folder that holds the model")
-    names = ", ".join(path.name for path in models)
-    raise ModelUnavailable(f"{folder} has several models: {names}", "rename the one to use to model.onnx")
-
-
 def _from_hub(name: str) -> Path:
     parts = name.split("/")
     if len(parts) != 2 or not all(parts) or name.startswith("."):
@@ -228,12 +182,7 @@ def _pooling(folder: Path) -> str:
 
 
 def _key(model: Path, tokenizer: Path, settings: OnnxSettings, pooling: str) -> str:
-    digest = hashlib.sha256()
-    for path in (model, tokenizer):
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
     kept = {name: value for name, value in asdict(settings).items() if name not in ("batch_size", "pooling")}
     if pooling != POOLINGS[0]:  # Where it is the usual one the key is that of earlier versions.
         kept["pooling"] = pooling
-    digest.update(json.dumps(kept, sort_keys=True).encode())
-    return f"onnx/{model.stem}/{digest.hexdigest()[:16]}"
+    return f"onnx/{model.stem}/{digest((model, tokenizer), kept)}"
