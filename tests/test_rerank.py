@@ -455,6 +455,7 @@ def test_replies_that_will_not_do(server: VectorServer, fault: Any, said: str) -
         ServedReranker(server.url, "m", api_key="key-1234").score("who?", ["one", "two"])
     assert f"{server.url}/rerank" in caught.value.message
     assert caught.value.mend
+    assert "OpenAI" not in caught.value.mend
     assert "key-1234" not in str(caught.value)
     assert len(server.asked) == 1
 

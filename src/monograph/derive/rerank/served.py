@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from monograph.derive.api_key import VARIABLE, variable_of
-from monograph.derive.server import QUOTED, Server
+from monograph.derive.server import BASE_URL_MEND, QUOTED, Server
 from monograph.errors import InputError, ModelUnavailable
 from monograph.values import Float64, arguments
 
@@ -182,7 +182,7 @@ class ServedReranker:
 
     def _mended(self, error: ModelUnavailable) -> ModelUnavailable:
         """The same error, with what helps a reranker."""
-        mend = error.mend
+        mend = _MEND if error.mend == BASE_URL_MEND else error.mend
         if error.status in (401, 403):
             mend = f"put the server's key into the variable {variable_of('reranker')}, or {VARIABLE}"
         elif error.status == 404:
