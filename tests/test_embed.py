@@ -173,3 +173,30 @@ def test_sentence_transformers(tmp_path: Path) -> None:
 def test_all_are_embedders() -> None:
     assert isinstance(StaticEmbedder(), Embedder)
     assert isinstance(HashEmbedder(), Embedder)
+
+
+def test_onnx_poolings(shared: Path, tmp_path: Path) -> None:
+    """What the folder of an export says of its token outputs is done, and is part of the key where it is unusual."""
+    from monograph.derive.embed.onnx import OnnxEmbedder, OnnxSettings
+
+    folder = minilm(shared)
+    place = tmp_path / "model"
+    (place / "1_Pooling").mkdir(parents=True)
+    for file in ("model_int8.onnx", "tokenizer.json"):
+        (place / file).symlink_to(folder / file)
+    plain = OnnxEmbedder(str(folder))
+    told = place / "1_Pooling" / "config.json"
+    told.write_text('{"pooling_mode_cls_token": false, "pooling_mode_mean_tokens": true}')
+    assert OnnxEmbedder(str(place)).key == plain.key
+    told.write_text('{"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": false}')
+    first = OnnxEmbedder(str(place))
+    assert first.key != plain.key
+    assert OnnxEmbedder(str(folder), OnnxSettings(pooling="cls")).key == first.key
+    assert OnnxEmbedder(str(place), OnnxSettings(pooling="mean")).key == plain.key
+    for wrong in ('{"pooling_mode_max_tokens": true}', "[]", "{"):
+        told.write_text(wrong)
+        with pytest.raises(ModelUnavailable, match="1_Pooling") as caught:
+            OnnxEmbedder(str(place))
+        assert caught.value.mend
+    with pytest.raises(ModelUnavailable, match="pooling"):
+        load_embedder(f'onnx:{folder}#{{"pooling": "best"}}')

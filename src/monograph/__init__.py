@@ -14,7 +14,7 @@ from monograph.derive.tokens import count_tokens
 from monograph.errors import MonographError
 from monograph.library import Monograph
 from monograph.library.convert import decrypt, encrypt
-from monograph.models import Embedder, LanguageModel
+from monograph.models import Embedder, LanguageModel, Reranker
 from monograph.read.limits import Limits
 from monograph.search.how import strategies, strategy
 from monograph.search.how.auto import Auto
@@ -77,6 +77,7 @@ __all__ = [
     "Progress",
     "ReducedHit",
     "Report",
+    "Reranker",
     "Section",
     "Settings",
     "Span",

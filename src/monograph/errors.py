@@ -199,7 +199,12 @@ class MissingExtra(ModelError):
 
 
 class ModelUnavailable(ModelError):
-    """A model that could not be loaded or did not answer."""
+    """A model that could not be loaded or did not answer.
+
+    ``status`` is the one that its server refused with, 0 where that is not the fault.
+    """
+
+    status: int = 0
 
 
 class ModelUntrusted(ModelError):

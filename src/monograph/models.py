@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
-from monograph.values import Chunk, Extraction, Float32, SummaryText
+from monograph.errors import InputError
+from monograph.values import Chunk, Extraction, Float32, Float64, SummaryText, arguments
 
 TextKind: TypeAlias = Literal["document", "query"]
 
@@ -27,7 +28,9 @@ class Embedder(Protocol):
     so that the command line can open it without being told. An embedder of your own may use any text.
 
     One that reads words in their context, as transformers do, may say so by an attribute ``contextual`` that is True:
-    searches along the graph then embed three more texts, and find more (:mod:`monograph.search.feedback`).
+    searches along the graph then embed three more texts, and find more (:mod:`monograph.search.feedback`). One that may
+    cost something for every text may say so by an attribute ``paid`` that is True: what it gives is then remembered a
+    few texts at a time, and prices are told without asking it.
     """
 
     @property
@@ -66,6 +69,66 @@ class Embedder(Protocol):
 def reads_context(embedder: Embedder) -> bool:
     """Whether an embedder says that it reads words in their context."""
     return getattr(embedder, "contextual", False) is True
+
+
+def is_paid(embedder: Embedder) -> bool:
+    """Whether an embedder says that a text may cost something."""
+    return getattr(embedder, "paid", False) is True
+
+
+@runtime_checkable
+class LearnsDimension(Protocol):
+    """An embedder that learns from its first vector how long they are."""
+
+    def expect(self, dimension: int) -> None:
+        """Let no other dimension pass than that of the vectors that a file holds."""
+        ...
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """Says how well texts answer a question, which it reads each together with the question.
+
+    ``key`` names the model and every setting that changes its scores: it is part of the hash under which a score is
+    remembered. ``spec`` is what :func:`monograph.derive.rerank.load_reranker` needs to make it again; one of your own
+    may use any text.
+
+    What its scores count beside those of the search it may say by an attribute ``weight``, 0 or more: 1 where it says
+    nothing, which is as much (:mod:`monograph.search.rerank`).
+    """
+
+    @property
+    def key(self) -> str:
+        """Name of the model and its settings; part of every hash."""
+        ...
+
+    @property
+    def spec(self) -> str:
+        """How to make this reranker again."""
+        ...
+
+    def score(self, question: str, texts: Sequence[str]) -> Float64:
+        """How well each text answers a question. Safe to call from several threads.
+
+        Returns
+        -------
+        float64 (len(texts),), finite, in their order: the higher the better. A text's score hangs on no other text, and
+        only how scores of one question compare counts: they may be probabilities, logits or cosines.
+
+        Raises
+        ------
+        ModelUnavailable
+            If the model does not answer, or its answer will not do.
+        """
+        ...
+
+
+def weight_of(reranker: Reranker) -> float:
+    """What a reranker's scores count beside those of the search. Raises InputError if that is no number from 0 on."""
+    weight = arguments.finite(getattr(reranker, "weight", 1.0), "the reranker's weight")
+    if weight < 0:
+        raise InputError(f"the reranker's weight is {weight}", "give 0 or more")
+    return weight
 
 
 @runtime_checkable

@@ -11,6 +11,7 @@ from langchain_monograph.compressor import SCRCompressor
 from langchain_monograph.document_loaders import MonographLoader
 from langchain_monograph.embeddings import LangChainEmbedder, MonographEmbeddings
 from langchain_monograph.models import ChatModel, MonographChatModel
+from langchain_monograph.rerankers import LangChainReranker
 from langchain_monograph.retrievers import EraRAGRetriever, HybridRetriever, MiniRAGRetriever, TreeRetriever
 from langchain_monograph.toolkit import MonographToolkit
 from langchain_monograph.vectorstores import EcoVectorStore
@@ -21,6 +22,7 @@ __all__ = [
     "EraRAGRetriever",
     "HybridRetriever",
     "LangChainEmbedder",
+    "LangChainReranker",
     "MiniRAGRetriever",
     "MonographChatModel",
     "MonographEmbeddings",

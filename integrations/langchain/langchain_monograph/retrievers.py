@@ -13,7 +13,7 @@ from langchain_core.retrievers import BaseRetriever
 
 from langchain_monograph.documents import as_document, as_passage, documents_ids, plain
 from langchain_monograph.over_file import OverFile
-from monograph import Graph, Hit, Strategy, Tree
+from monograph import Graph, Hit, Reranker, Strategy, Tree
 from monograph_tools import told
 
 
@@ -30,6 +30,15 @@ class FileRetriever(OverFile, BaseRetriever):
     """Most documents to return."""
     where: dict[str, Any] | None = None
     """Only chunks whose metadata meet this filter."""
+    reranker: str | Reranker | None = None
+    """Puts the first hits in order, or the text that names it; None for what the file was opened with."""
+
+    @property
+    def lc_attributes(self) -> dict[str, Any]:
+        """The file as its path, and the reranker as the text that names it."""
+        given = self.reranker
+        named = {} if given is None else {"reranker": given if isinstance(given, str) else given.spec}
+        return super().lc_attributes | named
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **changed: Any
@@ -68,7 +77,9 @@ class HybridRetriever(FileRetriever):
         where: dict[str, Any] | None = None,
     ) -> list[Document]:
         most, allowed = self._given(k, where)
-        return _as_documents(self._file.open().search(query, most, self.how if how is None else how, allowed))
+        return _as_documents(
+            self._file.open().search(query, most, self.how if how is None else how, allowed, reranker=self.reranker)
+        )
 
 
 class MiniRAGRetriever(FileRetriever):
@@ -82,7 +93,9 @@ class MiniRAGRetriever(FileRetriever):
     ) -> list[Document]:
         most, allowed = self._given(k, where)
         formulas = self.faithful if faithful is None else faithful
-        return _as_documents(self._file.open().search(query, most, how=Graph(faithful=formulas), where=allowed))
+        return _as_documents(
+            self._file.open().search(query, most, how=Graph(faithful=formulas), where=allowed, reranker=self.reranker)
+        )
 
 
 class TreeRetriever(FileRetriever):
@@ -110,6 +123,7 @@ class TreeRetriever(FileRetriever):
                     detail=self.detail if detail is None else detail, budget=self.budget if budget is None else budget
                 ),
                 where=allowed,
+                reranker=self.reranker,
             )
         )
 

@@ -10,7 +10,7 @@ except ImportError as error:
         'pip install "monograph[llama-index]", "monograph[langchain]" or "monograph[mcp]"',
     ) from error
 
-from monograph_tools.borrowed import BorrowedEmbedder, BorrowedModel, in_pieces
+from monograph_tools.borrowed import BorrowedEmbedder, BorrowedModel, BorrowedReranker, all_scores, in_pieces
 from monograph_tools.faults import for_agents
 from monograph_tools.given import (
     COLLECTION,
@@ -30,9 +30,11 @@ __all__ = [
     "COLLECTION",
     "BorrowedEmbedder",
     "BorrowedModel",
+    "BorrowedReranker",
     "Given",
     "HeldFile",
     "Tool",
+    "all_scores",
     "allowed_hits",
     "as_json",
     "for_agents",

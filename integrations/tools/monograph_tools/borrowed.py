@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from monograph.errors import ModelUnavailable
 from monograph.models import Completion, LanguageModel, StreamingModel, TextKind
-from monograph.values import Float32
+from monograph.values import Float32, Float64
 
 
 class BorrowedEmbedder:
@@ -73,6 +74,62 @@ class BorrowedEmbedder:
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         unit: Float32 = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
         return unit
+
+
+class BorrowedReranker:
+    """A framework's reranker as :meth:`monograph.Monograph.search` takes it.
+
+    Parameters
+    ----------
+    key:
+        Names the model and every setting that changes its scores: these are remembered under it.
+    score:
+        Gives a score a text, the higher the better.
+    weight:
+        What its scores count beside those of the search.
+    """
+
+    def __init__(self, key: str, score: Callable[[str, list[str]], Sequence[float]], weight: float = 1.0) -> None:
+        self.key = key
+        self.weight = weight
+        self._score = score
+
+    @property
+    def spec(self) -> str:
+        """Says where it comes from; nobody but the caller can make it again."""
+        return self.key
+
+    def score(self, question: str, texts: Sequence[str]) -> Float64:
+        """float64 (len(texts),): see :class:`monograph.Reranker`.
+
+        Raises
+        ------
+        ModelUnavailable
+            Whatever goes wrong in the model.
+        """
+        try:
+            return np.asarray(self._score(question, list(texts)), dtype=np.float64)
+        except ModelUnavailable:
+            raise
+        except Exception as error:
+            raise ModelUnavailable(f"the reranker {self.key!r} failed: {error}", "see its own settings") from error
+
+
+def all_scores(key: str, found: Mapping[int, Any], count: int) -> list[float]:
+    """Scores by place as a list.
+
+    Raises
+    ------
+    ModelUnavailable
+        If a text has none: what a reranker leaves out cannot be put in order, and must not be remembered.
+    """
+    given = {place: score for place, score in found.items() if isinstance(score, Real) and not isinstance(score, bool)}
+    if len(given) != count:
+        raise ModelUnavailable(
+            f"the reranker {key!r} gave scores of {len(given)} texts, where {count} were asked for",
+            "let it keep all texts that it is given, as with top_n=30, and tell a score of each",
+        )
+    return [float(given[place]) for place in range(count)]
 
 
 class BorrowedModel(ABC):

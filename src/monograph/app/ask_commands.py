@@ -14,6 +14,7 @@ from monograph.app.command import (
     FileArgument,
     HowOption,
     JsonOption,
+    RerankerOption,
     TrustOption,
     WhereOption,
     WithinOption,
@@ -62,6 +63,7 @@ def ask(  # noqa: PLR0913, PLR0917 - options are arguments
     within: WithinOption = None,
     threshold: ThresholdOption = None,
     explain: Annotated[bool, typer.Option("--explain", "-e", help="Say what it took.")] = False,
+    reranker: RerankerOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -76,7 +78,7 @@ def ask(  # noqa: PLR0913, PLR0917 - options are arguments
     """
     with outcome(as_json=json_output):
         chosen = load(model, api_key)
-        with opened(file, trust=trust, create=False, model=chosen) as whole:
+        with opened(file, trust=trust, create=False, model=chosen, reranker=reranker) as whole:
             monograph = narrowed(whole, within)
             asked = query_of(question)
             choices: dict[str, Any] = {"k": k, "how": how, "where": where_of(where or []), "threshold": threshold}
@@ -105,6 +107,7 @@ def context(  # noqa: PLR0913, PLR0917 - options are arguments
     threshold: ThresholdOption = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="For people: quoted, with places.")] = False,
     prompt: Annotated[bool, typer.Option("--prompt", help="All that a model is sent.")] = False,
+    reranker: RerankerOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -115,7 +118,7 @@ def context(  # noqa: PLR0913, PLR0917 - options are arguments
     monograph context notes.mono "who repaired the generator?" --budget 500
     monograph context notes.mono "who repaired the generator?" --prompt | llm
     """
-    with outcome(as_json=json_output), opened(file, trust=trust, create=False) as whole:
+    with outcome(as_json=json_output), opened(file, trust=trust, create=False, reranker=reranker) as whole:
         found = narrowed(whole, within).context(
             query_of(question),
             budget,
@@ -142,6 +145,7 @@ def chat(  # noqa: PLR0913, PLR0917 - options are arguments
     k: FoundOption = FOUND,
     how: HowOption = "auto",
     within: WithinOption = None,
+    reranker: RerankerOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -157,7 +161,7 @@ def chat(  # noqa: PLR0913, PLR0917 - options are arguments
     """
     with (
         outcome(as_json=json_output),
-        opened(file, trust=trust, create=False, model=load(model, api_key)) as whole,
+        opened(file, trust=trust, create=False, model=load(model, api_key), reranker=reranker) as whole,
     ):
         Chat(narrowed(whole, within), {"budget": budget, "k": k, "how": how}, with_model=bool(model)).run(
             as_json=json_output

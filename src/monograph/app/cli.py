@@ -28,6 +28,7 @@ from monograph.app.command import (
     HtmlOption,
     JsonOption,
     QueryArgument,
+    RerankerOption,
     TrustOption,
     WhereOption,
     WithinOption,
@@ -41,6 +42,7 @@ from monograph.app.manual import MANUAL, PROGRAM, as_written
 from monograph.app.stats_output import print_stats
 from monograph.app.trust import opened
 from monograph.read.limits import DEFAULT_LIMITS, Limits
+from monograph.values import Cost
 
 app = typer.Typer(
     help=as_written(MANUAL),
@@ -93,6 +95,14 @@ def sync(
             show_default=False,
         ),
     ] = "",
+    embedder: Annotated[
+        str,
+        typer.Option(
+            "--embedder",
+            help="What makes the vectors of a new file: static, openai:URL#MODEL, model2vec:FOLDER, onnx:FOLDER.",
+            show_default=False,
+        ),
+    ] = "",
     summarizer: Annotated[
         str,
         typer.Option(
@@ -115,16 +125,27 @@ def sync(
       monograph sync notes.mono ~/notes --summarizer extractive
       monograph sync notes.mono ~/notes \
           --extractor "llm:openai:http://localhost:11434/v1#qwen3:1.7b"
+      monograph sync notes.mono ~/notes --trust --dry-run \
+          --embedder "openai:http://localhost:11434/v1#nomic-embed-text"
     """
     with outcome(as_json=json_output):
         limits = Limits(max_bytes, max_seconds)
+        from monograph.derive.embed import load_embedder
         from monograph.derive.extract import load_extractor
         from monograph.derive.summarize import load_summarizer
 
+        vectors = load_embedder(embedder, api_key=api_key) if embedder else None
         names = load_extractor(extractor, api_key) if extractor else None
         sums = load_summarizer(summarizer, api_key) if summarizer else None
         with (
-            opened(file, trust=trust, named=[extractor, summarizer], extractor=names, summarizer=sums) as monograph,
+            opened(
+                file,
+                trust=trust,
+                named=[embedder, extractor, summarizer],
+                embedder=vectors,
+                extractor=names,
+                summarizer=sums,
+            ) as monograph,
             output.progress_bar("sync", quiet=unseen(json_output)) as on_progress,
         ):
             plan = monograph.files.plan(
@@ -161,6 +182,7 @@ def search(
     within: WithinOption = None,
     explain: Annotated[bool, typer.Option("--explain", "-e", help="Say how each hit was found.")] = False,
     html: HtmlOption = None,
+    reranker: RerankerOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -177,7 +199,7 @@ def search(
       echo "who repaired the boiler?" | monograph search notes.mono -
     """
     with outcome(as_json=json_output):
-        with opened(file, trust=trust, create=False) as whole:
+        with opened(file, trust=trust, create=False, reranker=reranker) as whole:
             monograph = narrowed(whole, within)
             # A context tells beside its hits how much they have to do with the query.
             found = monograph.context(query_of(query), k=k, how=how, where=where_of(where or []))
@@ -310,15 +332,22 @@ def reembed(
     embedder: Annotated[
         str,
         typer.Argument(
-            metavar="EMBEDDER", help="static, onnx:FOLDER, or sentence-transformers:NAME.", show_default=False
+            metavar="EMBEDDER",
+            help="static, openai:URL#MODEL, model2vec:FOLDER, onnx:FOLDER, or sentence-transformers:NAME.",
+            show_default=False,
         ),
     ],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; write nothing.")] = False,
+    api_key: ApiKeyOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Make every vector anew with another embedder.
+    r"""Make every vector anew with another embedder.
 
-    Until the end, the file answers with the old one.
+    Until the end, the file answers with the old one. What was embedded once is remembered: interrupt it at any time.
+
+      monograph reembed notes.mono --trust \
+          "openai:http://localhost:11434/v1#nomic-embed-text"
     """
     with outcome(as_json=json_output):
         from monograph.derive.embed import load_embedder
@@ -327,8 +356,16 @@ def reembed(
             opened(file, trust=trust, named=[embedder], create=False) as monograph,
             output.progress_bar("reembed", quiet=unseen(json_output)) as on_progress,
         ):
-            report = monograph.vectors.rebuild(load_embedder(embedder), progress=on_progress)
-        output.print_json(report) if json_output else output.print_report(report, str(file))
+            chosen = load_embedder(embedder, api_key=api_key)
+            result = (
+                monograph.vectors.price(chosen) if dry_run else monograph.vectors.rebuild(chosen, progress=on_progress)
+            )
+        if json_output:
+            output.print_json(result)
+        elif isinstance(result, Cost):
+            output.print_embedding_cost(result, str(file))
+        else:
+            output.print_report(result, str(file))
 
 
 @app.command()

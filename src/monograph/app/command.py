@@ -42,6 +42,16 @@ ApiKeyOption = Annotated[
     ),
 ]
 
+RerankerOption = Annotated[
+    str,
+    typer.Option(
+        "--reranker",
+        envvar="MONOGRAPH_RERANKER",
+        help="What puts the first hits in order: onnx:FOLDER, rerank:URL#MODEL, or embedder:EMBEDDER.",
+        show_default=False,
+    ),
+]
+
 TrustOption = Annotated[
     bool, typer.Option("--trust", help="Let FILE, from now on, ask the servers that it names itself.")
 ]

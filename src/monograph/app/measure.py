@@ -28,6 +28,7 @@ class Task:
     hows: Sequence[str]
     k: int
     trust: bool = False
+    reranker: str = ""
 
 
 def run(task: Task, *, quiet: bool) -> tuple[list[runs.Result], str]:
@@ -41,7 +42,7 @@ def run(task: Task, *, quiet: bool) -> tuple[list[runs.Result], str]:
     if task.file is None:
         return _run_on_corpus(task, quiet=quiet)
     questions = _questions(task)
-    with opened(task.file, trust=task.trust, create=False) as monograph:
+    with opened(task.file, trust=task.trust, create=False, reranker=task.reranker) as monograph:
         return _compare(monograph, task, questions), _name(task)
 
 
@@ -55,7 +56,7 @@ def _run_on_corpus(task: Task, *, quiet: bool) -> tuple[list[runs.Result], str]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{dataset.name}.mono"
         with (
-            Monograph.open(path, load_embedder(task.embedder)) as monograph,
+            Monograph.open(path, load_embedder(task.embedder), reranker=task.reranker) as monograph,
             output.progress_bar("index", quiet=quiet) as on_progress,
         ):
             monograph.add(dataset.documents, progress=on_progress)

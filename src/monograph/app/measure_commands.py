@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from monograph.app import output
-from monograph.app.command import JsonOption, how_to_search, outcome, unseen
+from monograph.app.command import JsonOption, RerankerOption, how_to_search, outcome, unseen
 
 DEFAULT_HOWS = ("auto", "lexical", "dense", "hybrid")
 
@@ -46,6 +46,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - options are arguments
     embedder: Annotated[
         str, typer.Option("--embedder", help="For a file made here: static, onnx:FOLDER, …")
     ] = "static",
+    reranker: RerankerOption = "",
     plot: Annotated[Path | None, typer.Option("--plot", help="Write a PNG (extra bench).", show_default=False)] = None,
     json_output: JsonOption = False,
 ) -> None:
@@ -61,9 +62,8 @@ def evaluate(  # noqa: PLR0913, PLR0917 - options are arguments
     with outcome(as_json=json_output):
         from monograph.app import measure
 
-        results, name = measure.run(
-            measure.Task(dataset, queries, file, embedder, how or DEFAULT_HOWS, k), quiet=unseen(json_output)
-        )
+        task = measure.Task(dataset, queries, file, embedder, how or DEFAULT_HOWS, k, reranker=reranker)
+        results, name = measure.run(task, quiet=unseen(json_output))
         if plot is not None:
             from monograph.evaluate.plot import save_plot
 

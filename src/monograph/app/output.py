@@ -166,6 +166,15 @@ def print_cost(cost: Cost) -> None:
     )
 
 
+def print_embedding_cost(cost: Cost, path: str) -> None:
+    """What making every vector anew would take."""
+    asked = f", at most {cost.model_calls:,} model calls, {cost.model_tokens:,} tokens" if cost.model_calls else ""
+    console().print(
+        f"{path}: {cost.embeddings:,} embeddings ({cost.embedding_tokens:,} tokens)"
+        + (f", at most {cost.summaries:,} summaries, each embedded too{asked}" if cost.summaries else "")
+    )
+
+
 def owed(waiting: Owed) -> str:
     """What is not made yet, in words."""
     parts = (

@@ -18,6 +18,7 @@ from monograph.app.command import (
     ApiKeyOption,
     FileArgument,
     JsonOption,
+    RerankerOption,
     TrustOption,
     WithinOption,
     narrowed,
@@ -50,6 +51,7 @@ def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
     token: TokenOption = "",
     notes: Annotated[bool, typer.Option("--notes", help="Let agents add notes; else FILE is only read.")] = False,
     within: WithinOption = None,
+    reranker: RerankerOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -66,7 +68,7 @@ def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
     with outcome(as_json=json_output):
         from monograph_mcp import serve_http, serve_stdio
 
-        with opened(file, trust=trust, create=False, read_only=not notes) as whole:
+        with opened(file, trust=trust, create=False, read_only=not notes, reranker=reranker) as whole:
             monograph = narrowed(whole, within)
             if not http:
                 serve_stdio(monograph, notes=notes)
@@ -97,6 +99,7 @@ def serve(  # noqa: PLR0913, PLR0917 - options are arguments
     ] = False,
     within: WithinOption = None,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    reranker: RerankerOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -119,7 +122,9 @@ def serve(  # noqa: PLR0913, PLR0917 - options are arguments
 
         answering = load(model, api_key)
         named = {
-            name: stack.enter_context(opened(file, trust=trust, create=write, read_only=not write, model=answering))
+            name: stack.enter_context(
+                opened(file, trust=trust, create=write, read_only=not write, model=answering, reranker=reranker)
+            )
             for name, file in zip(names_of(files), files, strict=True)
         }
         named = {name: narrowed(file, within) for name, file in named.items()}

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
 from monograph.derive.redaction import Redaction
@@ -38,7 +38,8 @@ class Server:
 
     What may pass by itself is tried again: a refused or broken connection, a reply that breaks off, the statuses 408,
     425, 429 and 5xx. Between tries it waits as long as ``Retry-After`` says, else twice as long each time. A server
-    that is too slow is not asked again, and redirects are not followed: they would hand the key to another.
+    that is too slow is not asked again, unless a kind of server says otherwise, and redirects are not followed: they
+    would hand the key to another.
 
     Parameters
     ----------
@@ -58,6 +59,11 @@ class Server:
     InputError
         If a value will not do.
     """
+
+    most_bytes: ClassVar[int] = MAX_REPLY
+    """Of a reply."""
+    asks_slow_again: ClassVar[bool] = False
+    """Whether one that is too slow is asked again."""
 
     def __init__(self, url: str, api_key: str, timeout: float, retries: int) -> None:
         try:
@@ -89,8 +95,18 @@ class Server:
         ModelUnavailable
             If the server cannot be reached, refuses, is too slow, or replies with no JSON object or too large a one.
         """
+        return self._object(self._posted(asked))
+
+    def ask(self, asked: dict[str, Any]) -> Any:
+        """The same, of a server whose reply may be any JSON value, as a list."""
+        reply = self._posted(asked)
+        with suppress(ValueError, RecursionError):
+            return json.loads(reply)
+        raise ModelUnavailable(f"{self._url} replied with no JSON: {self._start(reply)}", BASE_URL_MEND)
+
+    def _posted(self, asked: dict[str, Any]) -> bytes:
         body = json.dumps(asked).encode()
-        return self._object(self._again(lambda: self._try(body)))
+        return self._again(lambda: self._try(body))
 
     def stream(self, asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Post a JSON object and read the events that come back, one JSON object each.
@@ -216,25 +232,27 @@ class Server:
         body = bytearray()
         while piece := response.read1(1 << 16):
             body += piece
-            if len(body) > MAX_REPLY:
+            if len(body) > self.most_bytes:
                 response.close()
-                raise ModelUnavailable(f"{self._url} replied with more than {MAX_REPLY} bytes", BASE_URL_MEND)
+                raise ModelUnavailable(f"{self._url} replied with more than {self.most_bytes} bytes", BASE_URL_MEND)
             if time.monotonic() > deadline:
                 response.close()
                 raise self._too_slow()
         response.release_conn()
         return bytes(body)
 
-    def _too_slow(self) -> ModelUnavailable:
-        return ModelUnavailable(
+    def _too_slow(self) -> Exception:
+        error = ModelUnavailable(
             f"{self._url} gave no answer within {self._timeout:g} seconds",
             "give a longer timeout, fewer workers or a smaller model",
         )
+        return _PassingError(error) if self.asks_slow_again else error
 
     def _refusal(self, response: BaseHTTPResponse, reply: bytes) -> Exception:
         """The error for a status other than 200, passing or not."""
         status = response.status
         error = ModelUnavailable(f"{self._url} replied with status {status}: {self._start(reply)}", _mend(status))
+        error.status = status
         if status in _AGAIN or status >= 500:
             return _PassingError(error, _seconds(response.headers.get("Retry-After", "")))
         return error

@@ -14,7 +14,8 @@ from monograph.answer.pack import Packing, pack
 from monograph.answer.reduce import reduce
 from monograph.answer.windows import Windows, reduce_to_windows
 from monograph.library.opened import OpenFile
-from monograph.library.searches import allowed, search
+from monograph.library.searches import Brought, allowed, search
+from monograph.models import Reranker
 from monograph.search.how import strategy
 from monograph.search.how.tree import Tree
 from monograph.search.strategy import Strategy
@@ -26,7 +27,10 @@ FOUND = 10
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A question, the turns before it, how the file is searched for it, and how sure an answer has to be."""
+    """A question, the turns before it, how the file is searched for it, and how sure an answer has to be.
+
+    ``reranker`` as in :class:`monograph.library.searches.Brought`.
+    """
 
     question: str
     history: tuple[Turn, ...]
@@ -34,6 +38,7 @@ class Request:
     how: str | Strategy
     where: Mapping[str, Any] | None
     threshold: float | None = None
+    reranker: Reranker | str | None = None
 
 
 @telemetry.traced("monograph.reduce")
@@ -81,7 +86,7 @@ def stream(
     abstain.check(asked.threshold or 0.0)
     begun = time.perf_counter()
     query = follow_up.alone(file.model, asked.question, asked.history) if asked.history else asked.question
-    hits = search(file, query, asked.k, asked.how, asked.where)
+    hits = search(file, query, asked.k, asked.how, asked.where, Brought(reranker=asked.reranker))
     found = time.perf_counter()
     context = packed(file, query, hits, packing, asked)
     spent = Timings(retrieval=found - begun, reduction=time.perf_counter() - found)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from monograph.explore import lookup
 from monograph.library import contents
 from monograph.library.opened import OpenFile
 from monograph.library.searches import allowed
+from monograph.models import Embedder
+from monograph.settings import Settings
 from monograph.store import settings
 from monograph.values import (
     Brief,
@@ -36,6 +39,24 @@ class Lookups:
     def view(self) -> str:
         """Names the view that this is, by what it holds; empty for a whole file. See :meth:`Monograph.within`."""
         return self._file.view
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._file.database.path
+
+    @property
+    def settings(self) -> Settings:
+        """The numbers the file is built with."""
+        return self._file.settings
+
+    @property
+    def embedder(self) -> Embedder:
+        """What makes this file's vectors. Loading its model waits for the first text.
+
+        Raises ModelError if the one that the file was built with cannot be made here, or is another by now.
+        """
+        return self._file.embedder
 
     def document(self, name: str) -> Document:
         """A stored document by id or uri, with its text. Raises NotFound where none, or several, are meant."""

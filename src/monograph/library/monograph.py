@@ -17,7 +17,7 @@ from monograph.library.searches import allowed
 from monograph.library.tree import SummaryTree
 from monograph.library.vectors import Vectors
 from monograph.library.view import within
-from monograph.models import Embedder, Extractor, LanguageModel, Summarizer, Trusted
+from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
 from monograph.read import path_to_text
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.settings import Settings
@@ -45,6 +45,7 @@ class Monograph(Questions):
         summarizer: Summarizer | None = None,
         model: LanguageModel | None = None,
         *,
+        reranker: Reranker | str | None = None,
         settings: Settings | None = None,
         on_demand: bool = False,
         create: bool = True,
@@ -64,6 +65,8 @@ class Monograph(Questions):
             is given, every write keeps a tree in step.
         model:
             Answers :meth:`ask`; it is not stored. Without one, that shows the passages that may hold the answer.
+        reranker:
+            Puts the first hits of every search in order, unless that names another; it is not stored.
         settings, on_demand:
             The numbers a new file is built with; whether it makes its graph when it is first asked for.
         create, read_only:
@@ -91,7 +94,7 @@ class Monograph(Questions):
         """
         given = Given(
             arguments.path(path, "the file"), embedder, extractor, summarizer, model, settings, create, read_only,
-            target_recall, cache_bytes, trusted, key, on_demand,
+            target_recall, cache_bytes, trusted, key, on_demand, reranker,
         )  # fmt: skip
         return cls(OpenFile.open(given))
 
@@ -103,24 +106,6 @@ class Monograph(Questions):
 
     def __repr__(self) -> str:
         return f"Monograph({str(self.path)!r})"
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self._file.database.path
-
-    @property
-    def settings(self) -> Settings:
-        """The numbers the file is built with."""
-        return self._file.settings
-
-    @property
-    def embedder(self) -> Embedder:
-        """What makes this file's vectors. Loading its model waits for the first text.
-
-        Raises ModelError if the one that the file was built with cannot be made here, or is another by now.
-        """
-        return self._file.embedder
 
     @property
     def files(self) -> Files:

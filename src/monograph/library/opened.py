@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from monograph.answer.cache import AnswerCache
+from monograph.derive.rerank import load_reranker
 from monograph.errors import InputError, ModelError, ReadOnlyFile
 from monograph.library import faults
-from monograph.models import Embedder, Extractor, LanguageModel, Summarizer, Trusted
+from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
 from monograph.search.one_file.memory import Memory
+from monograph.search.one_file.scores import Scores
 from monograph.settings import Settings
 from monograph.store import settings
 from monograph.store.clusters import SUMMARIES
@@ -20,6 +22,7 @@ from monograph.store.database import Database
 from monograph.store.encryption import RawKey
 from monograph.store.settings import OnDemand
 from monograph.values import Document, OnProgress, Report
+from monograph.values.arguments import shown
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL, EcoVectorIndex
 from monograph.write import configuration, forget, on_demand, rebuild_graph, tree
 from monograph.write.fence import Fence
@@ -45,6 +48,7 @@ class Given:
     trusted: Trusted = ()
     key: str | RawKey | None = field(default=None, repr=False)
     on_demand: bool = False
+    reranker: Reranker | str | None = None
 
 
 class OpenFile:
@@ -82,6 +86,10 @@ class OpenFile:
         """What of a view keeps others' documents from being written over."""
         self.views: weakref.WeakValueDictionary[str, OpenFile] = weakref.WeakValueDictionary()
         """The parts of it that are in use, by what their views are called."""
+        self.scores = Scores(database)
+        self.given_reranker: Reranker | str | None = None
+        self.reranker: Reranker | None = None
+        self._rerankers: dict[str, Reranker] = {}
         database.diagnose = lambda: faults.diagnosis(database, self.indexes, self.settings)
 
     @classmethod
@@ -98,6 +106,8 @@ class OpenFile:
         try:
             configuration.catch_up(database, file.indexes)
             file.plug_in(given.embedder, given.extractor, given.summarizer)
+            file.given_reranker = given.reranker
+            file.reranker = file.reranker_of(given.reranker)
         except BaseException:
             file.close()
             raise
@@ -129,6 +139,7 @@ class OpenFile:
             target_recall=self.chunk_index.target_recall,
             cache_bytes=self.chunk_index.cache_bytes,
             trusted=self.trusted,
+            reranker=self.given_reranker,
         )
         return OpenFile.open, (given,)
 
@@ -144,6 +155,7 @@ class OpenFile:
         """
         if embedder is not None:
             configuration.EMBEDDER.check(self.database, embedder)
+            configuration.tell_dimension(self.database, embedder)
             self.given_embedder = embedder
         if extractor is not None:
             configuration.EXTRACTOR.check(self.database, extractor)
@@ -151,6 +163,26 @@ class OpenFile:
         if summarizer is not None:
             configuration.SUMMARIZER.check(self.database, summarizer)
             self.given_summarizer = summarizer
+
+    def reranker_of(self, given: Reranker | str | None) -> Reranker | None:
+        """A reranker, or the one that a text names, which is made once; None for none and for an empty text.
+
+        Raises
+        ------
+        ModelError
+            If it cannot be made here.
+        InputError
+            If it is neither.
+        """
+        if isinstance(given, str) and given:
+            if given not in self._rerankers:
+                self._rerankers[given] = load_reranker(given)
+            return self._rerankers[given]
+        if given is None or isinstance(given, str):
+            return None
+        if not isinstance(given, Reranker) or isinstance(given, type):
+            raise InputError(f"the reranker is {shown(given)}", "give one, or the text that names one: onnx:FOLDER")
+        return given
 
     @property
     def indexes(self) -> tuple[EcoVectorIndex, EcoVectorIndex]:
@@ -162,6 +194,7 @@ class OpenFile:
         """See :attr:`monograph.Monograph.embedder`."""
         if self.given_embedder is None:
             self.given_embedder = configuration.EMBEDDER.made_again(self.database, self.trusted)
+            configuration.tell_dimension(self.database, self.given_embedder)
             self._made.append(self.given_embedder)
         return self.given_embedder
 

@@ -12,6 +12,7 @@ from monograph.answer.windows import Windows
 from monograph.derive.tokens import count_tokens
 from monograph.library import answers, searches
 from monograph.library.lookups import Lookups
+from monograph.models import Reranker
 from monograph.search.strategy import Strategy
 from monograph.values import (
     DEFAULT_CUT,
@@ -36,6 +37,7 @@ class Questions(Lookups):
         where: Mapping[str, Any] | None = None,
         *,
         vector: Sequence[float] | Float32 | None = None,
+        reranker: Reranker | str | None = None,
     ) -> list[Hit]:
         """Find chunks, and through the tree summaries: at most k hits, best first.
 
@@ -55,6 +57,9 @@ class Questions(Lookups):
             Only chunks whose metadata meet this filter: see :mod:`monograph.where`.
         vector:
             The query's vector, of the file's dimension, where the caller has it: it is then not made here.
+        reranker:
+            Puts the first 30 in order, or the text that names it (``onnx:FOLDER``); empty for none. By default the one
+            that the file was opened with. Its scores are remembered.
 
         Raises
         ------
@@ -64,7 +69,7 @@ class Questions(Lookups):
         ModelError
             If the query's vector is needed, and the file's embedder cannot be made here or is another by now.
         """
-        return searches.search(self._file, query, k, how, where, vector)
+        return searches.search(self._file, query, k, how, where, searches.Brought(vector, reranker))
 
     def reduce(
         self, query: str, hits: Sequence[Hit], *, cut: float = DEFAULT_CUT, windows: Windows | None = None
@@ -91,6 +96,7 @@ class Questions(Lookups):
         order: PassageOrder = "relevance",
         count: Counter = count_tokens,
         threshold: float = 0.0,
+        reranker: Reranker | str | None = None,
     ) -> Context:
         """Find, reduce and pack: what a model needs to answer a question, with where each word of it stands.
 
@@ -98,7 +104,7 @@ class Questions(Lookups):
 
         Parameters
         ----------
-        query, k, how, where:
+        query, k, how, where, reranker:
             As for :meth:`search`, and raised as there.
         budget:
             Most tokens of the context's text, at least 1. The rules and the question around it take about a hundred.
@@ -113,7 +119,8 @@ class Questions(Lookups):
         """
         packing = Packing(budget, cut, order, count)
         asked = answers.Request(query, (), k, how, where)
-        return answers.packed(self._file, query, self.search(query, k, how, where), packing, asked, threshold)
+        found = self.search(query, k, how, where, reranker=reranker)
+        return answers.packed(self._file, query, found, packing, asked, threshold)
 
     def ask(  # noqa: PLR0913 - each is a choice of its own
         self,
@@ -127,6 +134,7 @@ class Questions(Lookups):
         max_tokens: int = MAX_TOKENS,
         remember: bool = True,
         threshold: float | None = None,
+        reranker: Reranker | str | None = None,
     ) -> Answer:
         """Answer a question from the file, with the model it was opened with. Parameters as for :meth:`stream`.
 
@@ -134,7 +142,7 @@ class Questions(Lookups):
         """
         *_, answer = self.stream(
             question, budget, history=history, k=k, how=how, where=where,
-            max_tokens=max_tokens, remember=remember, threshold=threshold,
+            max_tokens=max_tokens, remember=remember, threshold=threshold, reranker=reranker,
         )  # fmt: skip
         assert isinstance(answer, Answer)  # noqa: S101 - the last thing a stream gives
         return answer
@@ -151,6 +159,7 @@ class Questions(Lookups):
         max_tokens: int = MAX_TOKENS,
         remember: bool = True,
         threshold: float | None = None,
+        reranker: Reranker | str | None = None,
     ) -> Iterator[str | Answer]:
         """Answer a question piece by piece, and at the end give the whole :class:`Answer`.
 
@@ -161,7 +170,7 @@ class Questions(Lookups):
 
         Parameters
         ----------
-        question, k, how, where:
+        question, k, how, where, reranker:
             As for :meth:`search`.
         budget, max_tokens:
             Most tokens of the context, and of the answer.
@@ -175,5 +184,5 @@ class Questions(Lookups):
             Confidence (``answer.confidence``) below which the answer is that the file does not tell, 0 to 1: by default
             0.22 without a model; with one 0.06, as it can say itself that it does not know.
         """
-        asked = answers.Request(question, tuple(history), k, how, where, threshold)
+        asked = answers.Request(question, tuple(history), k, how, where, threshold, reranker)
         return answers.stream(self._file, asked, Packing(budget), max_tokens, remember=remember)

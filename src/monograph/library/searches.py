@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from monograph import telemetry
 from monograph import where as filters
 from monograph.answer.answer_types import answer_types
 from monograph.library.opened import OpenFile
-from monograph.models import reads_context
+from monograph.models import Reranker, reads_context, weight_of
 from monograph.search.how import strategy
 from monograph.search.one_file import snapshot as one_file
 from monograph.search.relevance import settled
-from monograph.search.strategy import Corpus, Query, Strategy, given_vector
+from monograph.search.strategy import Corpus, Query, Rerank, Strategy, given_vector
 from monograph.store import chunks
 from monograph.store.filters import Allowed, compile_condition
 from monograph.values import Float32, Hit
@@ -25,17 +25,28 @@ MANY = 10_000
 """Where more hits are asked for, it is looked first how many there can be: memory is set aside for each."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Brought:
+    """What comes with a query: its vector, and what puts the hits in order; an empty text for nothing."""
+
+    vector: Sequence[float] | Float32 | None = None
+    reranker: Reranker | str | None = None
+
+
+NOTHING = Brought()
+
+
 def search(
     file: OpenFile,
     text: str,
     k: int,
     how: str | Strategy,
     where: Mapping[str, Any] | None,
-    vector: Sequence[float] | Float32 | None = None,
+    brought: Brought = NOTHING,
 ) -> list[Hit]:
     """See :meth:`monograph.Monograph.search`."""
     chosen = strategy(how)
-    query = Query(text, k, allowed(where), given_vector(vector))
+    query = Query(text, k, allowed(where), given_vector(brought.vector))
     if query.k > MANY:
         with file.database.read() as connection:
             # A summary stands for at least two of what is below it: there are fewer of them than chunks.
@@ -43,12 +54,18 @@ def search(
     if not query.k:
         return []
     file.require(*getattr(chosen, "needs", ()))
+    reranker = file.reranker if brought.reranker is None else file.reranker_of(brought.reranker)
+    searched = corpus(file)
+    if reranker is not None:
+        searched = replace(searched, rerank=Rerank(file.scores.by(reranker), weight_of(reranker)))
     since, told = time.perf_counter(), {"monograph.search.mode": type(chosen).__name__.lower()}
     with telemetry.span("monograph.search", {**told, "monograph.search.k": query.k}) as span:
         span.text("monograph.search.query", query.text)
-        found = settled(chosen.search(corpus(file), query))
+        found = settled(chosen.search(searched, query))
         span.set({"monograph.search.hits": len(found)})
     telemetry.took("monograph.search.duration", since, told)
+    if reranker is not None:
+        file.scores.keep()
     return found
 
 

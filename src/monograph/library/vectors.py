@@ -6,8 +6,8 @@ import time
 
 from monograph.library.opened import OpenFile
 from monograph.models import Embedder
-from monograph.values import OnProgress, Report
-from monograph.write import rebuild_vectors, recode_vectors
+from monograph.values import Cost, OnProgress, Report
+from monograph.write import configuration, price_vectors, rebuild_vectors, recode_vectors
 
 
 class Vectors:
@@ -33,6 +33,14 @@ class Vectors:
         coded = recode_vectors.recode(self._file.database, self._file.indexes, progress)
         return Report(recoded=coded, seconds=time.perf_counter() - started)
 
+    def price(self, embedder: Embedder) -> Cost:
+        """What :meth:`rebuild` would take: the texts that the embedder would be given. It is not asked.
+
+        In a file with a tree also, at most, its summaries, and what they ask of a language model.
+        """
+        configuration.tell_dimension(self._file.database, embedder)
+        return price_vectors.price_reembed(self._file.pipeline(embedder))
+
     def rebuild(self, embedder: Embedder, *, progress: OnProgress | None = None) -> Report:
         """Make every vector anew with another embedder, and all that follows from vectors: summaries and their tree.
 
@@ -46,6 +54,7 @@ class Vectors:
             If another process keeps emptying the memo (``compact``, ``remove(..., forget=True)``).
         """
         self._file.only_whole("vectors.rebuild")
+        configuration.tell_dimension(self._file.database, embedder)
         made = rebuild_vectors.reembed(self._file.pipeline(embedder), progress)
         self._file.given_embedder = embedder
         return Report(embedded=made.embedded, remembered=made.remembered, summarized=made.summarized)

@@ -11,7 +11,7 @@ from monograph import where as filters
 from monograph.answer.cache import AnswerCache
 from monograph.errors import InputError, OutsideView
 from monograph.library.opened import OpenFile
-from monograph.models import Embedder, Extractor, Summarizer
+from monograph.models import Embedder, Extractor, Reranker, Summarizer
 from monograph.store.database import Database
 from monograph.store.filters import compile_condition
 from monograph.store.settings import OnDemand
@@ -38,6 +38,8 @@ class ViewFile(OpenFile):
         self.fence = Fence(condition, allowed)
         self.view = repr(condition)
         self.summary_index = whole.summary_index
+        self.scores = whole.scores
+        self.reranker = whole.reranker
         # Which rows contradict each other is for who may read them all.
         database.diagnose = lambda: None if whole.database.diagnose is None else "rows of it contradict each other"
         weakref.finalize(self, database.close)
@@ -64,6 +66,10 @@ class ViewFile(OpenFile):
     def written(self) -> Database:
         """The file's own connections, which the fence stands before."""
         return self.whole.written
+
+    def reranker_of(self, given: Reranker | str | None) -> Reranker | None:
+        """The file's, which is made once."""
+        return self.whole.reranker_of(given)
 
     def only_whole(self, what: str) -> NoReturn:
         """Raise OutsideView."""

@@ -54,6 +54,14 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Rerank:
+    """How well each of some texts answers a question, and what that counts beside what a search found by itself."""
+
+    score: Callable[[str, Sequence[str]], list[float]]
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Corpus:
     """What is searched, and what is plugged in.
 
@@ -71,6 +79,9 @@ class Corpus:
     answer_types:
         Of which types a model says the answer to a question may be; none without a model. Asked outside of a
         transaction: what the model says is remembered.
+    rerank:
+        Where what is found is to be put in order by what another model says of it; None where it is not. See
+        :mod:`monograph.search.rerank`.
     """
 
     read: Callable[[], AbstractContextManager[Snapshot]]
@@ -78,6 +89,7 @@ class Corpus:
     reads_context: Callable[[], bool]
     embedder: Callable[[], Embedder]
     answer_types: Callable[[str], tuple[str, ...]]
+    rerank: Rerank | None = None
 
     def vector_of(self, query: Query) -> Float32:
         """The query's vector: the one that came with it, or made here."""

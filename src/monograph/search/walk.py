@@ -14,6 +14,7 @@ from monograph.graph import evidence
 from monograph.search.follow import follow
 from monograph.search.question import Question
 from monograph.search.ranking import Ranking
+from monograph.search.rerank import Reordered
 from monograph.search.snapshot import Snapshot
 from monograph.search.walked import Walk
 from monograph.store.filters import Allowed
@@ -66,28 +67,59 @@ def _most_probable(found: Walk) -> list[int]:
     return told[: evidence.STARTS]
 
 
-def in_order(found: Walk, in_context: Mapping[int, float], most: int | None = None) -> list[tuple[int, float]]:
-    """(chunk, value) of all that was found, or of at least so many, best first; values never rise.
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The most probable chunks, each title and text once, with the logarithms of their chances; and those after them.
+
+    They stand in order of chance; where a reranker put them in order, in that of the logarithms.
+    """
+
+    chunks: Sequence[int]
+    logarithms: Sequence[float]
+    after: Sequence[int]
+
+    def by_chance(self) -> list[tuple[int, float]]:
+        """(chunk, logarithm), the most probable first."""
+        return sorted(zip(self.chunks, self.logarithms, strict=True), key=lambda one: -one[1])
+
+    def put(self, first: Reordered) -> Head:
+        """The same with the first of them in another order; the first takes on the highest chance."""
+        if not first.rows:
+            return self
+        worth = dict(self.by_chance())
+        chunks = dict.fromkeys([*first.rows, *worth])
+        worth |= first.handed_on(worth)
+        return Head(list(chunks), [worth[chunk] for chunk in chunks], self.after)
+
+
+def head(found: Walk, in_context: Mapping[int, float], most: int | None = None) -> Head:
+    """What is to be put in order, of all that was found or of at least so many.
 
     Of chunks with the same title and text the most probable counts; the others come after all that are put in order.
     ``in_context`` are cosines of the first of them: see :mod:`monograph.search.feedback`.
     """
     best = found.highest(None if most is None else max(most, evidence.COVERED))
-    head, copies = found.told_apart(best[: evidence.COVERED])
-    if not head:
-        return []
-    logarithms = found.reckoning.logarithms(head)
+    chunks, copies = found.told_apart(best[: evidence.COVERED])
+    if not chunks:
+        return Head((), (), ())
+    logarithms = found.reckoning.logarithms(chunks)
     if in_context:
-        chances = np.array([found.reckoning.chance(chunk) for chunk in head])
-        cosines = np.array([in_context.get(chunk, 0.0) for chunk in head])
+        chances = np.array([found.reckoning.chance(chunk) for chunk in chunks])
+        cosines = np.array([in_context.get(chunk, 0.0) for chunk in chunks])
         logarithms = np.log(np.maximum(evidence.read_in_context(chances, cosines), evidence.LOWEST)).tolist()
-    ordered = found.reckoning.in_order(head, logarithms, most)
+    return Head(chunks, logarithms, [*copies, *best[evidence.COVERED :]])
+
+
+def in_order(found: Walk, first: Head, most: int | None = None) -> list[tuple[int, float]]:
+    """(chunk, value) of all that is in a head and after it, or of at least so many, best first; values never rise."""
+    if not first.chunks:
+        return []
+    ordered = found.reckoning.in_order(first.chunks, list(first.logarithms), most)
     if most is not None and most <= len(ordered):
         return ordered
     lowest = ordered[-1][1]
-    after = [*copies, *best[evidence.COVERED :]]
-    values = [min(lowest, value) for value in found.reckoning.logarithms(after)]
-    return ordered + list(zip(after, values, strict=True))
+    values = [min(lowest, value) for value in found.reckoning.logarithms(first.after)]
+    return ordered + list(zip(first.after, values, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,3 +57,16 @@ def in_memory(like: sqlite3.Connection) -> sqlite3.Connection:
     connection = made(":memory:", None)
     connection.execute("PRAGMA temp_store = MEMORY")
     return connection
+
+
+def begin_writing(connection: sqlite3.Connection, *, wait: bool) -> None:
+    """Begin a transaction that writes, for which another process is waited for, or not."""
+    if wait:
+        connection.execute("BEGIN IMMEDIATE")
+        return
+    (milliseconds,) = connection.execute("PRAGMA busy_timeout").fetchone()
+    connection.execute("PRAGMA busy_timeout = 0")
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {milliseconds:d}")

@@ -272,20 +272,25 @@ class Database:
                     connection.execute("ROLLBACK")
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
-        """One transaction: all of it is committed, or, on any exception, nothing. One inside another is part of it."""
+    def write(self, *, aside: bool = False) -> Iterator[Connection]:
+        """One transaction: all of it is committed, or, on any exception, nothing. One inside another is part of it.
+
+        ``aside`` is for what no search reads, but in the memo: what was cached stays true. Where anybody else writes it
+        does not wait, but raises BusyFile.
+        """
         if self.read_only:
             raise ReadOnlyFile(f"{self.path} is open for reading only", "check its permissions, or copy it")
         connection = self.connection()
-        with self._write_lock, our_errors(self.path, connection, self._diagnosis):
+        with self._locked(wait=not aside), our_errors(self.path, connection, self._diagnosis):
             if getattr(self._local, "writing", None) is connection:
                 yield connection
                 return
-            connection.execute("BEGIN IMMEDIATE")
+            connections.begin_writing(connection, wait=not aside)
             self._local.writing = connection
             try:
                 yield connection
-                connection.execute("UPDATE settings SET value = value + 1 WHERE name = 'generation'")
+                if not aside:
+                    connection.execute("UPDATE settings SET value = value + 1 WHERE name = 'generation'")
                 connection.execute("COMMIT")
             except BaseException as error:
                 unreadable.let_go(error)
@@ -294,6 +299,16 @@ class Database:
                 self._local.writing = None
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
+
+    @contextmanager
+    def _locked(self, *, wait: bool) -> Iterator[None]:
+        """Keep the other threads of this process from writing."""
+        if not self._write_lock.acquire(blocking=wait):
+            raise BusyFile(f"{self.path} is being written", "try again")
+        try:
+            yield
+        finally:
+            self._write_lock.release()
 
     def _diagnosis(self) -> str | None:
         """What is wrong with the rows; nothing where that is being found out already."""

@@ -25,9 +25,12 @@ SUMMARY = "summary"
 ANSWER = "answer"
 """Kind of a model's answer: see :mod:`monograph.answer.cache`. No row uses it: it goes with what is unused."""
 
+SCORE = "score"
+"""Kind of a reranker's score: see :mod:`monograph.search.one_file.scores`. No row uses it either."""
+
 DAMAGED = "damaged"
 """Kind of a value that is not what was made: it stands until what used it has another, and is found by no key."""
-KINDS = (VECTOR, EXTRACTION, CODE, SUMMARY, ANSWER)
+KINDS = (VECTOR, EXTRACTION, CODE, SUMMARY, ANSWER, SCORE)
 
 _WRONG = "(checksum IS NOT NULL AND checksum != checksum(CAST(kind AS BLOB), key, value) OR kind = 'damaged')"
 _UNUSED = """memo NOT IN (SELECT memo FROM vectors) AND memo NOT IN (SELECT memo FROM extractions)

@@ -195,7 +195,10 @@ def _put(connection: Connection, name: str, value: str) -> None:
 
 
 def generation(connection: Connection) -> int:
-    """A number that every commit raises: what was cached under it is still true while it stands."""
+    """A number that every commit raises, but one of what no search reads.
+
+    What was cached under it is still true while it stands.
+    """
     with _decoding(connection, GENERATION):
         return int(_get(connection, GENERATION) or 0)
 

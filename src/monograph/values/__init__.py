@@ -18,7 +18,7 @@ from monograph.values.answer import (
     joined,
     rendered,
 )
-from monograph.values.arrays import Float32, inner_products
+from monograph.values.arrays import Float32, Float64, inner_products
 from monograph.values.content import (
     PASSAGE_SEPARATOR,
     Chunk,
@@ -113,6 +113,7 @@ __all__ = [
     "Extraction",
     "Finding",
     "Float32",
+    "Float64",
     "Hit",
     "IndexStats",
     "Link",

@@ -10,6 +10,9 @@ import numpy.typing as npt
 Float32: TypeAlias = npt.NDArray[np.float32]
 """An array of float32: vectors, as rows."""
 
+Float64: TypeAlias = npt.NDArray[np.float64]
+"""An array of float64: scores."""
+
 _Real = TypeVar("_Real", np.float32, np.float64)
 
 

@@ -39,7 +39,8 @@ class Origin:
     are the share, in (0, 1], of the query's codes and quoted phrases that stand in the chunk word for word; ``tfidf``
     is RAGdb's hybrid score; ``graph`` is the probability, in [0, 1], that the chunk is evidence; ``feedback`` the
     cosine with the question read together with what was found first; ``minirag`` the cosine by which MiniRAG's formulas
-    rank what their paths lead to. ``effort`` says what the search took, for ``dense``.
+    rank what their paths lead to; ``rerank`` what the reranker gave, of whatever kind. ``effort`` says what the search
+    took, for ``dense``.
     """
 
     retriever: str
@@ -81,7 +82,8 @@ class Hit:
     ``origins`` has the absolute ones. ``relevance`` lies in [0, 1] and never rises from a hit to the next: see
     :mod:`monograph.search.relevance` for what it means. ``metadata`` is the document's with the chunk's own laid over
     it. Where a ``summary`` was found, ``chunk`` is the one under it that is nearest to it. ``note`` says what of the
-    file the search had to do without.
+    file the search had to do without. Where a reranker put hits in order, ``score`` and ``relevance`` are those of the
+    place, and what it gave stands in ``origins`` (see :mod:`monograph.search.rerank`).
     """
 
     chunk: Chunk

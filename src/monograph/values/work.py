@@ -96,7 +96,8 @@ class Cost:
     """What an apply would derive.
 
     ``chunks`` are those of new and changed documents that the file does not hold yet, ``embeddings`` the vectors that
-    the memo lacks for them, ``embedding_tokens`` the tokens of those texts (by the tokenizer that cuts chunks),
+    the memo lacks for them (and, where the embedder may cost something, those of the names that patterns find in them),
+    ``embedding_tokens`` the tokens of those texts (by the tokenizer that cuts chunks),
     ``extractions`` the chunks that the extractor would be given, ``model_calls`` and ``model_tokens`` what language
     models would be asked, and at most read and write, ``summaries`` those that would be made, at most: those over
     chunks are counted exactly (see docs/tree.md).

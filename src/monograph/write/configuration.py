@@ -13,7 +13,7 @@ from monograph.derive.embed import GivenVectors, load_embedder
 from monograph.derive.extract import load_extractor
 from monograph.derive.summarize import load_summarizer
 from monograph.errors import DamagedFile, InputError, ModelMismatch, ModelUntrusted
-from monograph.models import Allow, Embedder, Extractor, Summarizer, Trusted
+from monograph.models import Allow, Embedder, Extractor, LearnsDimension, Summarizer, Trusted
 from monograph.settings import Settings
 from monograph.store import clusters
 from monograph.store import settings as stored_settings
@@ -221,9 +221,27 @@ def outside_embedder(database: Database, given: Iterable[Document]) -> Embedder 
     return GivenVectors(len(passages[0].vector)) if passages[0].vector is not None else None
 
 
+def tell_dimension(database: Database, embedder: Embedder) -> None:
+    """Tell an embedder that learns its dimension that of the vectors which the file holds of it.
+
+    Raises
+    ------
+    ModelUnavailable
+        If it gives vectors of another.
+    """
+    stored = EMBEDDER.known(database)
+    if stored is not None and stored.key == embedder.key and isinstance(embedder, LearnsDimension):
+        embedder.expect(stored.dimension)
+
+
 def adopt_embedder(database: Database, embedder: Embedder) -> None:
     """Make an embedder the file's own, unless it has one. Raises ModelMismatch if that is another."""
-    EMBEDDER.adopt(database, embedder, lambda one: stored_settings.StoredEmbedder(one.key, one.spec, one.dimension))
+    if EMBEDDER.known(database) is None:
+        # A server may have to be asked for the dimension: before the file is locked.
+        stored = stored_settings.StoredEmbedder(embedder.key, embedder.spec, embedder.dimension)
+        EMBEDDER.adopt(database, embedder, lambda _: stored)
+    EMBEDDER.check(database, embedder)
+    tell_dimension(database, embedder)
 
 
 def adopt_summarizer(database: Database, summarizer: Summarizer) -> None:

@@ -183,13 +183,14 @@ def _made(
     pipeline: Pipeline, prepared: Prepared, rows: Sequence[int], packed: Sequence[bytes], cannot_link: Pairs
 ) -> DocumentPart:
     try:
-        return _part(prepared, packed, cannot_link)
+        return part_of(prepared, packed, cannot_link)
     except UNDECODABLE as error:
         where = f"an extraction of document {prepared.document.id!r} (rows {', '.join(map(str, rows))} of memo)"
         raise damaged(pipeline.database.path, f"{where} cannot be read: {error}") from error
 
 
-def _part(prepared: Prepared, packed: Sequence[bytes], cannot_link: Pairs) -> DocumentPart:
+def part_of(prepared: Prepared, packed: Sequence[bytes], cannot_link: Pairs) -> DocumentPart:
+    """A document's part of the graph, of the packed extractions of its chunks; raises one of UNDECODABLE."""
     texts = [chunk.text for chunk in prepared.chunks]
     found = [extractions.unpack(value, text) for value, text in zip(packed, texts, strict=True)]
     return document_part(prepared.document.title, texts, found, cannot_link)

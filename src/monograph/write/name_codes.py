@@ -11,7 +11,7 @@ from monograph.write.graph import codes
 from monograph.write.names import embed
 from monograph.write.pipeline import Pipeline
 from monograph.write.transaction import write
-from monograph.write.vectors import EMBEDDED_AT_ONCE
+from monograph.write.vectors import at_once
 
 
 def lacking(connection: Connection, pipeline: Pipeline) -> list[str]:
@@ -28,8 +28,9 @@ def prepare(pipeline: Pipeline) -> None:
         wanted = _by_key(pipeline, lacking(connection, pipeline))
         held = memo.rows(connection, memo.CODE, list(wanted))
     left = [pair for pair in wanted.items() if pair[0] not in held]
-    for first in range(0, len(left), EMBEDDED_AT_ONCE):
-        some = left[first : first + EMBEDDED_AT_ONCE]
+    most = at_once(pipeline.embedder)
+    for first in range(0, len(left), most):
+        some = left[first : first + most]
         made = codes(pipeline.embedder, [name for _, name in some])
         with pipeline.database.write() as connection:
             memo.put(connection, memo.CODE, ((key, code, 0) for (key, _), code in zip(some, made, strict=True)))

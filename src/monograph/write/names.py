@@ -14,7 +14,7 @@ from monograph.store.row_numbers import next_row
 from monograph.write.configuration import EMBEDDER
 from monograph.write.graph import NO_PARTS, Related, codes, embeddable_keys, keys_of
 from monograph.write.pipeline import Pipeline
-from monograph.write.vectors import EMBEDDED_AT_ONCE
+from monograph.write.vectors import at_once
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,9 @@ def _remember(pipeline: Pipeline, keys: Sequence[str]) -> None:
 
 def embed(pipeline: Pipeline, keys: Sequence[str]) -> None:
     """Give names the signs of their embeddings."""
-    for first in range(0, len(keys), EMBEDDED_AT_ONCE):
-        some = keys[first : first + EMBEDDED_AT_ONCE]
+    most = at_once(pipeline.embedder)
+    for first in range(0, len(keys), most):
+        some = keys[first : first + most]
         made = codes(pipeline.embedder, some)
         with pipeline.database.write() as connection:
             # Another process may have given the file another embedder since this one was opened.

@@ -14,6 +14,7 @@ from monograph.write.batch import BATCH_FILES, Parcel, batches, changed, reading
 from monograph.write.graph import price_extractions
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import Prepared, prepare
+from monograph.write.price_names import names_to_embed
 from monograph.write.vectors import missing
 
 
@@ -42,10 +43,11 @@ def price(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
 
 @dataclass(slots=True)
 class _Priced:
-    """What is in a cost already: keys of vectors and of extractions; and the chunks that would come and go."""
+    """What is in a cost already: keys of vectors and of extractions, names; and the chunks that would come and go."""
 
     vectors: set[bytes] = field(default_factory=set)
     extractions: set[bytes] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
     seen: price_tree.Forecast = field(default_factory=price_tree.Forecast)
 
 
@@ -63,16 +65,18 @@ def _price(pipeline: Pipeline, batch: list[Parcel], cost: Cost, priced: _Priced)
         # Where the graph is made on demand, that has a price of its own.
         at_once = not settings.is_on_demand(connection, "graph")
         given = [chunk for prepared in work for chunk in prepared.chunks if at_once]
+        named = sorted(names_to_embed(connection, pipeline, work) - priced.names) if at_once else []
         extracting = price_extractions(connection, pipeline.extractor, given, priced.extractions)
         if pipeline.summarizer is not None:
             priced.seen.bring(connection, pipeline, work)
             priced.seen.leave_out(connection, batch)
     priced.vectors.update(vector.key for vector in lacking)
+    priced.names.update(named)
     return Cost(
         documents=cost.documents + len(work),
         chunks=cost.chunks + fresh,
-        embeddings=cost.embeddings + len(lacking),
-        embedding_tokens=cost.embedding_tokens + sum(count_tokens([vector.text for vector in lacking])),
+        embeddings=cost.embeddings + len(lacking) + len(named),
+        embedding_tokens=cost.embedding_tokens + sum(count_tokens([*(vector.text for vector in lacking), *named])),
         extractions=cost.extractions + extracting.chunks,
         model_calls=cost.model_calls + extracting.calls,
         model_tokens=cost.model_tokens + extracting.tokens,

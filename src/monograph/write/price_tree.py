@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from monograph.derive.summarize import summary_price
+from monograph.models import is_paid
 from monograph.store import documents, memo, sources
 from monograph.store import tree as store
 from monograph.store import vectors as stored_vectors
@@ -67,8 +68,10 @@ class Forecast:
         """Note the chunks of documents that are new or changed."""
         keys = [key for one in work for key in one.keys]
         held = memo.rows(connection, memo.VECTOR, list(dict.fromkeys(keys)))
-        rows, found = stored_vectors.load(connection, list(held.values()), pipeline.embedder.dimension)
-        by_row = dict(zip(rows.tolist(), found, strict=True))
+        by_row: dict[int, Float32] = {}
+        if held:  # Else the dimension need not be known, for which a server might be asked.
+            rows, found = stored_vectors.load(connection, list(held.values()), pipeline.embedder.dimension)
+            by_row = dict(zip(rows.tolist(), found, strict=True))
         vectors = {key: by_row[row] for key, row in held.items() if row in by_row}
         vectors.update(self._embed(pipeline, work, vectors))
         for one in work:
@@ -84,8 +87,8 @@ class Forecast:
         given = {key: one.given for key, one in lacking.items() if one.given is not None}
         texts = {key: one.text for key, one in lacking.items() if one.given is None}
         self.embedded += len(texts)
-        if not texts or self.embedded > EMBEDDED_FOR_PRICE:
-            return given
+        if not texts or self.embedded > EMBEDDED_FOR_PRICE or is_paid(pipeline.embedder):
+            return given  # To ask what something costs costs nothing.
         return given | dict(zip(texts, pipeline.embedder.embed(list(texts.values()), "document"), strict=True))
 
 
@@ -96,7 +99,7 @@ def price(connection: Connection, pipeline: Pipeline, seen: Forecast) -> Cost:
     total = stored_vectors.count(connection) - len(seen.gone) + len(seen.coming)
     planes = planes_of(connection)
     if any(one.vector is None for one in seen.coming.values()):
-        return _bound(pipeline, total)
+        return bound(pipeline, total)
     if planes is None or due_planes(planes, total, pipeline):
         return _anew(connection, pipeline, seen, total)
     draft = build.Draft(store.version(connection))
@@ -158,7 +161,7 @@ def _priced(connection: Connection, pipeline: Pipeline, draft: build.Draft, tota
     return _cost(pipeline, asked, above)
 
 
-def _bound(pipeline: Pipeline, total: int) -> Cost:
+def bound(pipeline: Pipeline, total: int) -> Cost:
     """At most what a tree over so many chunks takes, whatever they say."""
     if pipeline.summarizer is None:
         return Cost()

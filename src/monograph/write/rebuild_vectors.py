@@ -87,7 +87,7 @@ def _remembered(connection: Connection, pipeline: Pipeline, rows: Sequence[docum
     found: dict[int, int] = {}
     lacking = 0
     for row in rows:
-        wanted = dict(_wanted(connection, pipeline, row))
+        wanted = dict(vectors_to_be(connection, pipeline, row))
         known = memo.rows(connection, memo.VECTOR, [vector.key for vector in wanted.values()])
         found.update((chunk, known[vector.key]) for chunk, vector in wanted.items() if vector.key in known)
         lacking += sum(vector.key not in known for vector in wanted.values())
@@ -138,7 +138,7 @@ def remember(pipeline: Pipeline, rows: Sequence[documents.Row], on_progress: OnP
                     Document(id=row.id),
                     row.sha256,
                     (),
-                    tuple(vector for _, vector in _wanted(connection, pipeline, row)),
+                    tuple(vector for _, vector in vectors_to_be(connection, pipeline, row)),
                 )
                 for row in rows[first : first + DOCUMENTS_AT_ONCE]
             ]
@@ -151,7 +151,8 @@ def remember(pipeline: Pipeline, rows: Sequence[documents.Row], on_progress: OnP
     return Embedded(embedded, remembered)
 
 
-def _wanted(connection: Connection, pipeline: Pipeline, row: documents.Row) -> Iterator[tuple[int, Vectored]]:
+def vectors_to_be(connection: Connection, pipeline: Pipeline, row: documents.Row) -> Iterator[tuple[int, Vectored]]:
+    """(row, vector to be) of each chunk of a document."""
     for found in chunks.of_document(connection, row.row):
         text = embedded_text(found.title, found.chunk.metadata, found.chunk.text)
         yield found.row, Vectored(content_hash("embed", pipeline.embedder.key, text), text, None)
@@ -169,7 +170,7 @@ def assign(
 
     Returns how many were not remembered, and were made for it. Raises _Forgotten if that would be more than ``most``.
     """
-    wanted = dict(_wanted(connection, pipeline, row))
+    wanted = dict(vectors_to_be(connection, pipeline, row))
     if only_missing:
         held = vectors.rows_with_vector(connection, row.row)
         wanted = {chunk: vector for chunk, vector in wanted.items() if chunk not in held}

@@ -9,7 +9,7 @@ import numpy as np
 
 from monograph import telemetry
 from monograph.errors import InvalidDocument
-from monograph.models import Embedder
+from monograph.models import Embedder, is_paid
 from monograph.store import memo
 from monograph.store.database import Connection
 from monograph.store.vectors import pack
@@ -19,6 +19,14 @@ from monograph.write.remember import NOTHING, remember
 
 EMBEDDED_AT_ONCE = 256
 """Texts given to the embedder before their vectors are remembered: what a crash can cost."""
+
+PAID_AT_ONCE = 32
+"""The same, where a text may cost something: what is paid for is remembered with every request."""
+
+
+def at_once(embedder: Embedder) -> int:
+    """So many texts are given to an embedder before their vectors are remembered."""
+    return PAID_AT_ONCE if is_paid(embedder) else EMBEDDED_AT_ONCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +69,9 @@ def remember_vectors(
     ready = [(vector.key, made[vector.key], 0) for vector in lacking if vector.given is None and vector.key in made]
     texts = [vector for vector in lacking if vector.given is None and vector.key not in made]
     remember(pipeline.database, memo.VECTOR, given + ready, waiting)
-    for first in range(0, len(texts), EMBEDDED_AT_ONCE):
-        group = texts[first : first + EMBEDDED_AT_ONCE]
+    most = at_once(pipeline.embedder)
+    for first in range(0, len(texts), most):
+        group = texts[first : first + most]
         vectors = embedded(pipeline.embedder, [vector.text for vector in group])
         values = [(one.key, value, 0) for one, value in zip(group, vectors, strict=True)]
         remember(pipeline.database, memo.VECTOR, values, waiting if pipeline.embeds_quickly else None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from monograph.derive.addresses import addresses
+from monograph.derive.api_key import api_key_of
 from monograph.derive.embed.given import GivenVectors
 from monograph.derive.embed.static import StaticEmbedder
 from monograph.errors import ModelUnavailable
@@ -11,16 +12,18 @@ from monograph.models import Allow, Embedder
 __all__ = ["GivenVectors", "StaticEmbedder", "load_embedder"]
 
 
-def load_embedder(spec: str, allow: Allow | None = None) -> Embedder:
+def load_embedder(spec: str, allow: Allow | None = None, api_key: str = "") -> Embedder:
     """Make an embedder from the text that names it.
 
     Parameters
     ----------
     spec:
         ``static``; ``given:DIMENSION``; ``onnx:FOLDER`` or ``onnx:ORGANISATION/NAME``;
-        ``sentence-transformers:FOLDER_OR_NAME``.
+        ``sentence-transformers:FOLDER_OR_NAME``; ``model2vec:FOLDER``; ``openai:BASE_URL#MODEL``.
     allow:
-        Asked before a model is fetched from its hub, where the spec does not come from the user.
+        Asked before a model is fetched from its hub, or its server asked, where the spec does not come from the user.
+    api_key:
+        For a server that asks for one; by default what the environment holds (:mod:`monograph.derive.api_key`).
 
     Raises
     ------
@@ -45,7 +48,16 @@ def load_embedder(spec: str, allow: Allow | None = None) -> Embedder:
         from monograph.derive.embed.sentence_transformers import SentenceTransformerEmbedder
 
         return SentenceTransformerEmbedder(source)
+    if kind == "model2vec" and source:
+        from monograph.derive.embed.model2vec import Model2VecEmbedder
+
+        return Model2VecEmbedder(source)
+    if kind == "openai" and source:
+        from monograph.derive.embed.openai_compatible import OpenAIEmbedder
+
+        return OpenAIEmbedder.from_spec(source, api_key_of("embedder", api_key))
     raise ModelUnavailable(
         f"unknown embedder {spec!r}",
-        "give static, onnx:FOLDER or sentence-transformers:NAME; an embedder of your own is handed to Monograph.open",
+        "give static, openai:URL#MODEL, model2vec:FOLDER, onnx:FOLDER or sentence-transformers:NAME; an embedder of"
+        " your own is handed to Monograph.open",
     )

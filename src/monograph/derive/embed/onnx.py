@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from monograph.derive.addresses import folder_of
-from monograph.errors import MissingExtra, ModelUnavailable
+from monograph.derive.onnx_folder import digest, files, session, tokenizer
+from monograph.errors import InputError, MissingExtra, ModelUnavailable
 from monograph.models import TextKind
 from monograph.values import Float32
+from monograph.values.arguments import shown
 
-if TYPE_CHECKING:
-    import onnxruntime
-    from tokenizers import Tokenizer
+POOLINGS = ("mean", "cls")
 
 
 @dataclass(frozen=True, slots=True)
 class OnnxSettings:
-    """How texts are given to the model: prefixes, most tokens a text, texts a batch."""
+    """How texts are given to the model: prefixes, most tokens a text, texts a batch; and what is made of token outputs.
+
+    ``pooling`` is ``mean`` or ``cls``, the first token's output; empty for what the folder says (``1_Pooling``), else
+    ``mean``.
+    """
 
     max_tokens: int = 256
     batch_size: int = 32
     query_prefix: str = ""
     document_prefix: str = ""
+    pooling: str = ""
+
+    def __post_init__(self) -> None:
+        if self.pooling not in ("", *POOLINGS):
+            raise InputError(f"pooling is {shown(self.pooling)}", f"give {' or '.join(POOLINGS)}")
 
 
 class OnnxEmbedder:
@@ -37,7 +45,8 @@ class OnnxEmbedder:
 
     The model takes ``input_ids`` and whichever of ``attention_mask`` and ``token_type_ids`` it declares. An output of
     shape (batch, dimension) is used as it is; token outputs of shape (batch, tokens, dimension) are averaged over the
-    mask. Rows are brought to unit length.
+    mask, or the first token's is taken, as the settings or the folder's ``1_Pooling/config.json`` say. Rows are brought
+    to unit length.
 
     Parameters
     ----------
@@ -61,19 +70,17 @@ class OnnxEmbedder:
         folder = folder_of(source)
         self._folder = _from_hub(source) if folder is None else folder.absolute()
         self._settings = settings
-        self._model_path = _model_file(self._folder)
-        self._tokenizer_path = self._folder / "tokenizer.json"
-        if not self._tokenizer_path.is_file():
-            raise ModelUnavailable(f"{self._folder} has no tokenizer.json", "export the model with its fast tokenizer")
-        self._session = _session(self._model_path)
-        self._tokenizer = _tokenizer(self._tokenizer_path, settings.max_tokens)
+        self._model_path, self._tokenizer_path = files(self._folder)
+        self._session = session(self._model_path)
+        self._tokenizer = tokenizer(self._tokenizer_path, settings.max_tokens)
         self._inputs = {one.name for one in self._session.get_inputs()}
         names = [one.name for one in self._session.get_outputs()]
         self._output = "sentence_embedding" if "sentence_embedding" in names else names[0]
         self._source = source if folder is None else str(self._folder)
+        self._pooling = settings.pooling or _pooling(self._folder)
         self.dimension = self._run(["a"]).shape[1]
         """Length of every vector."""
-        self.key = _key(self._model_path, self._tokenizer_path, settings)
+        self.key = _key(self._model_path, self._tokenizer_path, settings, self._pooling)
         """Hash of the model's and the tokenizer's bytes and the settings that change vectors."""
 
     @classmethod
@@ -82,7 +89,7 @@ class OnnxEmbedder:
         name, _, changed = source.partition("#")
         try:
             settings = replace(OnnxSettings(), **json.loads(changed or "{}"))
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, InputError) as error:
             raise ModelUnavailable(f"cannot read the settings in {source!r}: {error}", "give onnx:FOLDER") from error
         return cls(name, settings)
 
@@ -121,48 +128,12 @@ class OnnxEmbedder:
         feed = {name: value for name, value in given.items() if name in self._inputs}
         (output,) = self._session.run([self._output], feed)
         vectors = np.asarray(output, dtype=np.float32)
+        if vectors.ndim == 3 and self._pooling == "cls":
+            return np.ascontiguousarray(vectors[:, 0])
         if vectors.ndim == 3:
             weights = mask[:, :, None].astype(np.float32)
             vectors = (vectors * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1)
         return vectors
-
-
-def _session(path: Path) -> onnxruntime.InferenceSession:
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise MissingExtra("ONNX embedders need onnxruntime", 'pip install "monograph[onnx]"') from error
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime raises many kinds, none of a common base
-        raise ModelUnavailable(f"{path} is not a model that onnxruntime can run: {error}", "export it again") from error
-
-
-def _tokenizer(path: Path, max_tokens: int) -> Tokenizer:
-    from tokenizers import Tokenizer
-
-    try:
-        made = Tokenizer.from_file(str(path))
-    except Exception as error:  # tokenizers raises bare Exception
-        raise ModelUnavailable(
-            f"{path} is not a tokenizer: {error}", "export the model with its fast tokenizer"
-        ) from error
-    made.enable_truncation(max_tokens)
-    made.enable_padding()
-    return made
-
-
-def _model_file(folder: Path) -> Path:
-    models = sorted(folder.glob("*.onnx")) or sorted(folder.glob("onnx/*.onnx"))
-    named = [path for path in models if path.name == "model.onnx"]
-    if len(models) == 1 or named:
-        return (named or models)[0]
-    if not models:
-        raise ModelUnavailable(f"{folder} has no .onnx file", "name the folder that holds the model")
-    names = ", ".join(path.name for path in models)
-    raise ModelUnavailable(f"{folder} has several models: {names}", "rename the one to use to model.onnx")
 
 
 def _from_hub(name: str) -> Path:
@@ -183,11 +154,35 @@ def _from_hub(name: str) -> Path:
         ) from error
 
 
-def _key(model: Path, tokenizer: Path, settings: OnnxSettings) -> str:
-    digest = hashlib.sha256()
-    for path in (model, tokenizer):
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
-    kept = {name: value for name, value in asdict(settings).items() if name != "batch_size"}
-    digest.update(json.dumps(kept, sort_keys=True).encode())
-    return f"onnx/{model.stem}/{digest.hexdigest()[:16]}"
+def _pooling(folder: Path) -> str:
+    """What the folder of an export says is made of token outputs.
+
+    Raises
+    ------
+    ModelUnavailable
+        If it cannot be read, or is neither of what is known.
+    """
+    for path in (folder / "1_Pooling" / "config.json", folder.parent / "1_Pooling" / "config.json"):
+        if not path.is_file():
+            continue
+        try:
+            told = json.loads(path.read_text("utf-8"))
+            modes = {name.removeprefix("pooling_mode_") for name, on in told.items() if on is True}
+        except (OSError, ValueError, AttributeError, RecursionError) as error:
+            raise ModelUnavailable(f"{path} cannot be read: {error}", "export the model again") from error
+        if "cls_token" in modes:
+            return "cls"
+        others = sorted(one for one in modes if one not in ("mean_tokens", "include_prompt"))
+        if others and "mean_tokens" not in modes:
+            raise ModelUnavailable(
+                f"{path} wants {', '.join(others)}, and here are only {' and '.join(POOLINGS)}",
+                'export it with its pooling inside, or give onnx:FOLDER#{"pooling": "mean"}',
+            )
+    return POOLINGS[0]
+
+
+def _key(model: Path, tokenizer: Path, settings: OnnxSettings, pooling: str) -> str:
+    kept = {name: value for name, value in asdict(settings).items() if name not in ("batch_size", "pooling")}
+    if pooling != POOLINGS[0]:  # Where it is the usual one the key is that of earlier versions.
+        kept["pooling"] = pooling
+    return f"onnx/{model.stem}/{digest((model, tokenizer), kept)}"

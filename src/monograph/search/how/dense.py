@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from monograph.search import fusion, hits, nearest
+from monograph.search import fusion, hits, nearest, rerank
 from monograph.search.strategy import Corpus, Named, Query
 from monograph.values import Hit
 
@@ -24,6 +24,6 @@ class Dense(Named):
         """Scores are cosines."""
         with corpus.read() as snapshot:
             vector = corpus.vector_of(query)
-            k = max(query.k, LEAST)
-            found = nearest.search(snapshot, vector, k, query.allowed, stretch=STRETCH)
-            return hits.load(snapshot, fusion.cosines(found)[: query.k])
+            wide = rerank.widened(corpus, query)
+            found = nearest.search(snapshot, vector, max(wide.k, LEAST), query.allowed, stretch=STRETCH)
+            return rerank.hits(corpus, query, hits.load(snapshot, fusion.cosines(found)[: wide.k]))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from monograph.search import feedback, fusion, hits, minirag, nearest, paths, walk, words
+from monograph.search import feedback, fusion, hits, minirag, nearest, paths, rerank, walk, words
 from monograph.search.question import Question, take_apart
 from monograph.search.ranking import Ranking, pool_size
 from monograph.search.relevance import share
@@ -56,15 +56,21 @@ def by_walk(corpus: Corpus, snapshot: Snapshot, query: Query, question: Question
     matches = words.matches(snapshot, query.text, pool, query.allowed)
     weighted = [(one, fusion.WEIGHTS[one.retriever]) for one in fusion.with_zeros(rankings)]
     found = walk.walk(snapshot, question, weighted, clause_vectors, query.allowed)
-    if not corpus.reads_context():
-        return _hits(snapshot, query.k, found, rankings, matches)
-    in_context = feedback.nearest(snapshot, query.text, found.reckoning.chances(), corpus.embed)
-    return _hits(snapshot, query.k, found, rankings, matches, in_context)
+    in_context = feedback.NOTHING
+    if corpus.reads_context():
+        in_context = feedback.nearest(snapshot, query.text, found.reckoning.chances(), corpus.embed)
+    # Of what has no match only the first k may be among the best.
+    most = None if any(one.rows for one in matches) else query.k
+    head = walk.head(found, dict(zip(in_context.rows, in_context.scores, strict=True)), most)
+    first = rerank.chunks(corpus, snapshot, query.text, head.by_chance())
+    ordered = walk.in_order(found, head.put(first), most)
+    return _hits(query.k, found, ordered, _Rankings([*rankings, in_context], matches, first))
 
 
 def by_formulas(corpus: Corpus, query: Query, parameters: minirag.Parameters = minirag.DEFAULT_PARAMETERS) -> list[Hit]:
     """Search by MiniRAG's formulas; ``parameters`` are what they leave open."""
     types = corpus.answer_types(query.text)
+    asked_for, query = query, rerank.widened(corpus, query)
     with corpus.read() as snapshot:
         vector = corpus.vector_of(query)
         asked = minirag.Request(take_apart(snapshot, query.text), vector, types)
@@ -72,35 +78,36 @@ def by_formulas(corpus: Corpus, query: Query, parameters: minirag.Parameters = m
         found = minirag.search(snapshot, corpus.embedder(), asked, pool, query.allowed, parameters)
         fused = fusion.best(snapshot, fusion.cosines(found.ranking), query.k)
         loaded = snapshot.chunks(one.row for one in fused)
-        return hits.of(loaded, fused, minirag.to_chunks(snapshot, found, (one.row for one in fused)))
+        ways = minirag.to_chunks(snapshot, found, (one.row for one in fused))
+        return rerank.hits(corpus, asked_for, hits.of(loaded, fused, ways))
 
 
-def _hits(
-    snapshot: Snapshot,
-    k: int,
-    found: Walk,
-    rankings: Sequence[Ranking],
-    matches: Sequence[Ranking],
-    in_context: Ranking = feedback.NOTHING,
-) -> list[Hit]:
-    """The k best by the walk, those with matches word for word above all others."""
-    # Of what has no match only the first k may be among the best.
+@dataclass(frozen=True, slots=True)
+class _Rankings:
+    """What else scored chunks: retrievers, matches word for word, and a reranker."""
+
+    retrievers: Sequence[Ranking]
+    matches: Sequence[Ranking]
+    first: rerank.Reordered
+
+
+def _hits(k: int, found: Walk, ordered: Sequence[tuple[int, float]], others: _Rankings) -> list[Hit]:
+    """The k best of what a walk put in order, those with matches word for word above all others."""
+    matches = others.matches
     matched = {row for one in matches for row in one.rows}
-    cosines = dict(zip(in_context.rows, in_context.scores, strict=True))
-    ordered = walk.in_order(found, cosines, None if matched else k)
     values = fusion.lifted(dict(ordered), matches)
     ranks = {row: rank for rank, (row, _) in enumerate(ordered)}
     # What the walk did not come by has a match, and no rank.
     may_be = matched.union(row for row, _ in ordered[: k + len(matched)])
-    ids = snapshot.ids(matched - ranks.keys()) if matched else {}
+    ids = found.snapshot.ids(matched - ranks.keys()) if matched else {}
     best = sorted(may_be, key=lambda row: (-values[row], ranks.get(row, len(ranks)), ids.get(row, "")))[:k]
     chances = {row: found.reckoning.chance(row) for row in best}
-    evidence = dict(chances)
+    evidence = chances | others.first.handed_on({row: found.reckoning.chance(row) for row in others.first.rows})
     for one in matches:
         evidence.update(
             (row, max(score, evidence[row])) for row, score in zip(one.rows, one.scores, strict=True) if row in evidence
         )
-    origins = fusion.origins_of([*rankings, in_context, *matches], set(best))
+    origins = fusion.origins_of([*others.retrievers, *matches, others.first.ranking], set(best))
     fused = [
         fusion.Fused(
             row,

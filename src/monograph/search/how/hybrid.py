@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from monograph.search import fusion, hits, nearest, words
+from monograph.search import fusion, hits, nearest, rerank, words
 from monograph.search.frequencies import Frequencies
 from monograph.search.how.dense import Dense
 from monograph.search.how.lexical import Lexical
@@ -55,6 +55,7 @@ def by_both(
     corpus: Corpus, snapshot: Snapshot, query: Query, known: Frequencies, alpha: float | None = None
 ) -> list[Hit]:
     """Search by words and by meaning for a query of whose words the frequencies are known already."""
+    asked_for, query = query, rerank.widened(corpus, query)
     pool = pool_size(query.k)
     weights = fusion.WEIGHTS if alpha is None else {"lexical": 1 - alpha, "dense": alpha}
     vector = corpus.vector_of(query)
@@ -64,4 +65,4 @@ def by_both(
     ]
     matches = words.matches(snapshot, query.text, pool, query.allowed)
     fused = fusion.fuse(rankings, matches, FUSION, weights, query.k)
-    return hits.load(snapshot, fusion.best(snapshot, fused, query.k))
+    return rerank.hits(corpus, asked_for, hits.load(snapshot, fusion.best(snapshot, fused, query.k)))

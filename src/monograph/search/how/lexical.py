@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from monograph.search import fusion, hits, words
+from monograph.search import fusion, hits, rerank, words
 from monograph.search.ranking import pool_size
 from monograph.search.strategy import Corpus, Named, Query
 from monograph.values import Hit
@@ -16,10 +16,11 @@ class Lexical(Named):
 
     def search(self, corpus: Corpus, query: Query) -> list[Hit]:
         """Scores are BM25's, above 0, and what a match word for word adds."""
+        asked_for, query = query, rerank.widened(corpus, query)
         pool = pool_size(query.k)
         with corpus.read() as snapshot:
             known = words.of_question(snapshot, query.text)
             found = words.bm25(snapshot, query.text, pool, query.allowed, known)
             matches = words.matches(snapshot, query.text, pool, query.allowed)
             best = fusion.best(snapshot, fusion.alone(found, matches, query.k), query.k)
-            return hits.load(snapshot, best)
+            return rerank.hits(corpus, asked_for, hits.load(snapshot, best))

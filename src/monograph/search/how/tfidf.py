@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from monograph.search import fusion, hits, words
+from monograph.search import fusion, hits, rerank, words
 from monograph.search.frequencies import Frequencies
 from monograph.search.ranking import Ranking, ranking
 from monograph.search.snapshot import Snapshot
@@ -54,8 +54,10 @@ class Tfidf(Named):
         """Scores lie in [0, alpha + beta]."""
         with corpus.read() as snapshot:
             known = words.of_question(snapshot, query.text)
-            found = self._ranking(snapshot, query, known)
-            return hits.load(snapshot, fusion.best(snapshot, fusion.alone(found, []), query.k))
+            wide = rerank.widened(corpus, query)
+            found = self._ranking(snapshot, wide, known)
+            best = fusion.best(snapshot, fusion.alone(found, []), wide.k)
+            return rerank.hits(corpus, query, hits.load(snapshot, best))
 
     def _ranking(self, snapshot: Snapshot, query: Query, known: Frequencies) -> Ranking:
         pool = max(CANDIDATES, 4 * query.k)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from monograph.derive.tokens import count_tokens
-from monograph.search import nearest
+from monograph.search import nearest, rerank
 from monograph.search.ranking import Ranking
 from monograph.search.relevance import of_cosine
 from monograph.search.snapshot import Snapshot
@@ -57,9 +57,10 @@ class Tree(Named):
         with corpus.read() as snapshot:
             snapshot.require_tree()
             vector = corpus.vector_of(query)
-            near = nearest.search(snapshot, vector, query.k, query.allowed)
-            over = nearest_summaries(snapshot, vector, query.k, query.allowed)
-            found = _hits(snapshot, near, over, _chosen(near, over, query.k, self.detail))
+            k = rerank.widened(corpus, query).k
+            near = nearest.search(snapshot, vector, k, query.allowed)
+            over = nearest_summaries(snapshot, vector, k, query.allowed)
+            found = rerank.hits(corpus, query, _hits(snapshot, near, over, _chosen(near, over, k, self.detail)))
         if self.budget is not None:
             found = _within(found, self.budget, self.detail)
         return [replace(one, rank=rank) for rank, one in enumerate(found)]

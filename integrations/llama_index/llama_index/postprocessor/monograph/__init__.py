@@ -1,4 +1,4 @@
-"""Monograph for LlamaIndex: nodes cut down to what a question needs."""
+"""Monograph for LlamaIndex: nodes cut down to what a question needs, and LlamaIndex's rerankers in a file."""
 
 from monograph.errors import MissingExtra
 
@@ -9,6 +9,7 @@ except ImportError as error:
         "llama_index.postprocessor.monograph needs LlamaIndex", 'pip install "monograph[llama-index]"'
     ) from error
 
+from llama_index.postprocessor.monograph.reranker import LlamaIndexReranker
 from llama_index.postprocessor.monograph.scr import SCRPostprocessor
 
-__all__ = ["SCRPostprocessor"]
+__all__ = ["LlamaIndexReranker", "SCRPostprocessor"]

@@ -15,7 +15,7 @@ from llama_index.core.prompts.mixin import PromptMixinType
 from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
 
 from llama_index.vector_stores.monograph import AnswerEvent
-from monograph import Answer, Citation, Monograph, Strategy
+from monograph import Answer, Citation, Monograph, Reranker, Strategy
 from monograph_tools import in_threads
 
 dispatcher = instrument.get_dispatcher(__name__)
@@ -36,7 +36,7 @@ class CitingQueryEngine(BaseQueryEngine):
         An open file; it stays the caller's to close.
     budget:
         Most tokens of the context; None takes the file's own.
-    how, where:
+    how, where, reranker:
         As for :meth:`monograph.Monograph.search`.
     streaming:
         Answer piece by piece: a ``StreamingResponse``, whose ``source_nodes`` and metadata are filled in with the last
@@ -45,19 +45,22 @@ class CitingQueryEngine(BaseQueryEngine):
         LlamaIndex's.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a choice of its own
         self,
         monograph: Monograph,
         *,
         budget: int | None = None,
         how: str | Strategy = "auto",
         where: Mapping[str, Any] | None = None,
+        reranker: Reranker | str | None = None,
         streaming: bool = False,
         callback_manager: CallbackManager | None = None,
     ) -> None:
         self._monograph = monograph
         self._streaming = streaming
-        self._choices: dict[str, Any] = {"how": how, "where": where} | ({} if budget is None else {"budget": budget})
+        self._choices: dict[str, Any] = {"how": how, "where": where, "reranker": reranker}
+        if budget is not None:
+            self._choices["budget"] = budget
         super().__init__(callback_manager)
 
     def _get_prompt_modules(self) -> PromptMixinType:

@@ -14,7 +14,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from llama_index.vector_stores.monograph import SearchEvent
 from llama_index.vector_stores.monograph.nodes import as_scored_node
-from monograph import Hit, Monograph
+from monograph import Hit, Monograph, Reranker
 from monograph_tools import Given, HeldFile
 
 dispatcher = instrument.get_dispatcher(__name__)
@@ -38,25 +38,29 @@ class FileRetriever(BaseRetriever):
         Only chunks whose metadata meet this filter.
     collection:
         See nothing but the nodes of this one, whatever the way to search.
+    reranker:
+        Puts the first hits in order, or the text that names it; None for what the file was opened with.
     callback_manager:
         LlamaIndex's.
     key:
         Of an encrypted file; with a path only.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a choice of its own
         self,
         monograph: Given,
         *,
         similarity_top_k: int = 5,
         where: Mapping[str, Any] | None = None,
         collection: str | None = None,
+        reranker: Reranker | str | None = None,
         callback_manager: CallbackManager | None = None,
         key: str | None = None,
     ) -> None:
         self._file = HeldFile(monograph, key=key, collection=collection)
         self._similarity_top_k = similarity_top_k
         self._where = where
+        self._reranker = reranker
         super().__init__(callback_manager=callback_manager)
 
     def close(self) -> None:

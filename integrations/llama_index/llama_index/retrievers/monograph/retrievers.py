@@ -33,7 +33,9 @@ class HybridRetriever(FileRetriever):
         super().__init__(monograph, **options)
 
     def _search(self, monograph: Monograph, query: QueryBundle) -> list[Hit]:
-        return monograph.search(query.query_str, self._similarity_top_k, self._how, self._where)
+        return monograph.search(
+            query.query_str, self._similarity_top_k, self._how, self._where, reranker=self._reranker
+        )
 
 
 class MiniRAGRetriever(FileRetriever):
@@ -56,7 +58,11 @@ class MiniRAGRetriever(FileRetriever):
 
     def _search(self, monograph: Monograph, query: QueryBundle) -> list[Hit]:
         return monograph.search(
-            query.query_str, self._similarity_top_k, how=Graph(faithful=self._faithful), where=self._where
+            query.query_str,
+            self._similarity_top_k,
+            how=Graph(faithful=self._faithful),
+            where=self._where,
+            reranker=self._reranker,
         )
 
 
@@ -93,4 +99,5 @@ class TreeRetriever(FileRetriever):
             self._similarity_top_k,
             how=Tree(detail=self._detail, budget=self._budget),
             where=self._where,
+            reranker=self._reranker,
         )

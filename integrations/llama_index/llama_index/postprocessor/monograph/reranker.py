@@ -1,0 +1,31 @@
+"""LlamaIndex's rerankers as a file's."""
+
+from __future__ import annotations
+
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.schema import NodeWithScore, TextNode
+
+from monograph_tools import BorrowedReranker, all_scores
+
+
+class LlamaIndexReranker(BorrowedReranker):
+    """A postprocessor that scores nodes: ``Monograph.open(path, reranker=LlamaIndexReranker(postprocessor, "name"))``.
+
+    Parameters
+    ----------
+    postprocessor:
+        LlamaIndex's. It must keep all nodes that it is given, and tell a score of each.
+    name:
+        What tells this model from others, with every setting that changes its scores: these are remembered under it.
+    weight:
+        What its scores count beside those of the search.
+    """
+
+    def __init__(self, postprocessor: BaseNodePostprocessor, name: str, weight: float = 1.0) -> None:
+        self._postprocessor = postprocessor
+        super().__init__(f"llama-index/{name}", self._scores, weight)
+
+    def _scores(self, question: str, texts: list[str]) -> list[float]:
+        nodes = [NodeWithScore(node=TextNode(id_=str(place), text=text)) for place, text in enumerate(texts)]
+        scored = self._postprocessor.postprocess_nodes(nodes, query_str=question)
+        return all_scores(self.key, {int(one.node.node_id): one.score for one in scored}, len(texts))

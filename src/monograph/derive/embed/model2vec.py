@@ -1,0 +1,150 @@
+"""Tables of token vectors as model2vec writes them: a folder with ``model.safetensors`` and ``tokenizer.json``."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from monograph.derive.addresses import folder_of
+from monograph.derive.embed.tensors import Tensors
+from monograph.errors import ModelUnavailable
+from monograph.models import TextKind
+from monograph.values import Float32
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+AT_ONCE = 8_192
+"""Token vectors of one text that are summed at once."""
+
+TEXTS_AT_ONCE = 256
+"""Texts that are cut into tokens together."""
+
+_MEND = "name a folder with model.safetensors and tokenizer.json, as model2vec's save_pretrained writes it"
+
+
+class Model2VecEmbedder:
+    """A table of token vectors: a text's vector is their mean, brought to unit length. No model runs.
+
+    Read are the arrays ``embeddings`` (or ``embedding.weight``, as sentence-transformers calls it), and where they are
+    there ``weights``, what each token counts, and ``mapping``, which row is a token's. A text is read to its end:
+    model2vec itself stops after 512 tokens. Nothing in the folder is run, and nothing is fetched.
+
+    Parameters
+    ----------
+    source:
+        The folder.
+
+    Raises
+    ------
+    ModelUnavailable
+        If there is no such folder, or it does not hold what is needed.
+    """
+
+    def __init__(self, source: str) -> None:
+        folder = folder_of(source)
+        if folder is None:
+            raise ModelUnavailable(f"there is no folder {source!r}", _MEND)
+        inner = folder / "0_StaticEmbedding"
+        self._folder = (inner if (inner / "model.safetensors").is_file() else folder).absolute()
+        self._source = str(folder.absolute())
+        table, tokens = self._folder / "model.safetensors", self._folder / "tokenizer.json"
+        for path in (table, tokens):
+            if not path.is_file():
+                raise ModelUnavailable(f"{self._folder} has no {path.name}", _MEND)
+        self._tokenizer = _tokenizer(tokens)
+        self._unknown = _unknown(self._tokenizer)
+        tensors = Tensors(table)
+        self._table = tensors.array("embeddings" if "embeddings" in tensors else "embedding.weight")
+        if self._table.ndim != 2:
+            raise ModelUnavailable(f"{table}: the table has shape {self._table.shape}", _MEND)
+        self._weights = self._of_tokens(tensors, "weights", table)
+        self._mapping = self._of_tokens(tensors, "mapping", table)
+        rows = len(self._table) if self._mapping is None else len(self._mapping)
+        if self._tokenizer.get_vocab_size() > rows or (self._weights is not None and len(self._weights) < rows):
+            raise ModelUnavailable(
+                f"{table} has vectors of {rows} tokens, and {tokens.name} knows {self._tokenizer.get_vocab_size()}",
+                "copy the model's folder again: its files belong to different models",
+            )
+        if self._mapping is not None and not 0 <= self._mapping.min() <= self._mapping.max() < len(self._table):
+            raise ModelUnavailable(f"{table}: the mapping names rows that are not there", _MEND)
+        self.dimension = int(self._table.shape[1])
+        """Length of every vector."""
+        self.spec = f"model2vec:{self._source}"
+        """How to make this embedder again."""
+        self.key = _key(table, tokens)
+        """Hash of the table's and the tokenizer's bytes."""
+
+    def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Float32:
+        """Embed texts; ``kind`` makes no difference. See :class:`monograph.models.Embedder`.
+
+        Returns
+        -------
+        float32 of shape (len(texts), dimension), rows of unit length; zero for a text without known tokens.
+
+        Raises
+        ------
+        ModelUnavailable
+            If a token's vector is not finite.
+        """
+        result = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for first in range(0, len(texts), TEXTS_AT_ONCE):
+            some = [text.encode("utf-8", "replace").decode() for text in texts[first : first + TEXTS_AT_ONCE]]
+            encodings = self._tokenizer.encode_batch_fast(some, add_special_tokens=False)
+            for place, one in enumerate(encodings, start=first):
+                ids = np.array([token for token in one.ids if token != self._unknown], dtype=np.int64)
+                for at in range(0, len(ids), AT_ONCE):
+                    result[place] += self._sum(ids[at : at + AT_ONCE])
+        if not np.isfinite(result).all():
+            raise ModelUnavailable(f"{self._folder} holds vectors that are not finite", "copy the model's folder again")
+        # Sums, not means: they differ by a factor that unit length takes away.
+        lengths = np.linalg.norm(result, axis=1, keepdims=True)
+        np.divide(result, lengths, out=result, where=lengths > 0)
+        return result
+
+    def _sum(self, ids: npt.NDArray[np.int64]) -> Float32:
+        rows = self._table[ids if self._mapping is None else self._mapping[ids]].astype(np.float32)
+        if self._weights is not None:
+            rows *= self._weights[ids].astype(np.float32)[:, None]
+        return np.asarray(rows.sum(axis=0), dtype=np.float32)
+
+    @staticmethod
+    def _of_tokens(tensors: Tensors, name: str, path: Path) -> npt.NDArray[Any] | None:
+        """An array with a value a token, where there is one."""
+        if name not in tensors:
+            return None
+        found = tensors.array(name)
+        if found.ndim != 1:
+            raise ModelUnavailable(f"{path}: {name} has shape {found.shape}", _MEND)
+        return found
+
+
+def _tokenizer(path: Path) -> Tokenizer:
+    from tokenizers import Tokenizer
+
+    try:
+        made = Tokenizer.from_file(str(path))
+    except Exception as error:  # tokenizers raises bare Exception
+        raise ModelUnavailable(f"{path} is not a tokenizer: {error}", _MEND) from error
+    made.no_truncation()
+    made.no_padding()
+    return made
+
+
+def _unknown(tokenizer: Tokenizer) -> int | None:
+    """The token that stands for what the tokenizer does not know: it says nothing of a text."""
+    written = getattr(tokenizer.model, "unk_token", None)
+    return None if written is None else tokenizer.token_to_id(written)
+
+
+def _key(*paths: Path) -> str:
+    digest = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return f"model2vec/{digest.hexdigest()[:16]}"

@@ -1,0 +1,82 @@
+"""A folder with a model in ONNX form and its tokenizer."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from monograph.errors import MissingExtra, ModelUnavailable
+
+if TYPE_CHECKING:
+    import onnxruntime
+    from tokenizers import Tokenizer
+
+
+def files(folder: Path) -> tuple[Path, Path]:
+    """The model and the tokenizer of a folder: one ``*.onnx`` file, or ``model.onnx``, and ``tokenizer.json``.
+
+    Raises
+    ------
+    ModelUnavailable
+        If it does not hold them.
+    """
+    model, tokens = _model_file(folder), folder / "tokenizer.json"
+    if not tokens.is_file():
+        raise ModelUnavailable(f"{folder} has no tokenizer.json", "export the model with its fast tokenizer")
+    return model, tokens
+
+
+def digest(paths: Iterable[Path], settings: Mapping[str, Any]) -> str:
+    """16 hex digits of what files hold and of settings: part of a model's key."""
+    made = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as file:
+            made.update(hashlib.file_digest(file, "sha256").digest())
+    made.update(json.dumps(settings, sort_keys=True).encode())
+    return made.hexdigest()[:16]
+
+
+def session(path: Path) -> onnxruntime.InferenceSession:
+    """A model that is ready to run on this machine's processors. Raises MissingExtra and ModelUnavailable."""
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise MissingExtra("models in ONNX form need onnxruntime", 'pip install "monograph[onnx]"') from error
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    try:
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime raises many kinds, none of a common base
+        raise ModelUnavailable(f"{path} is not a model that onnxruntime can run: {error}", "export it again") from error
+
+
+def tokenizer(path: Path, max_tokens: int) -> Tokenizer:
+    """A tokenizer that cuts texts off after so many tokens, and fills up the shorter ones of a batch.
+
+    Raises ModelUnavailable if the file is none.
+    """
+    from tokenizers import Tokenizer
+
+    try:
+        made = Tokenizer.from_file(str(path))
+    except Exception as error:  # tokenizers raises bare Exception
+        raise ModelUnavailable(
+            f"{path} is not a tokenizer: {error}", "export the model with its fast tokenizer"
+        ) from error
+    made.enable_truncation(max_tokens)
+    made.enable_padding()
+    return made
+
+
+def _model_file(folder: Path) -> Path:
+    models = sorted(folder.glob("*.onnx")) or sorted(folder.glob("onnx/*.onnx"))
+    named = [path for path in models if path.name == "model.onnx"]
+    if len(models) == 1 or named:
+        return (named or models)[0]
+    if not models:
+        raise ModelUnavailable(f"{folder} has no .onnx file", "name the folder that holds the model")
+    names = ", ".join(path.name for path in models)
+    raise ModelUnavailable(f"{folder} has several models: {names}", "rename the one to use to model.onnx")

@@ -1,0 +1,127 @@
+"""Cross-encoders in ONNX form: a folder with a model that reads a question and a text together, and its tokenizer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from monograph.derive.addresses import folder_of
+from monograph.derive.onnx_folder import digest, files, session, tokenizer
+from monograph.errors import InputError, ModelUnavailable
+from monograph.values import Float64, arguments
+
+_MEND = "name a folder with a cross-encoder of one or two labels: model.onnx and tokenizer.json"
+
+
+@dataclass(frozen=True, slots=True)
+class CrossEncoderSettings:
+    """Most tokens of a question and a text together, pairs a batch, and what scores count beside those of a search."""
+
+    max_tokens: int = 512
+    batch_size: int = 16
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "max_tokens", arguments.whole_number(self.max_tokens, "max_tokens", 8))
+        object.__setattr__(self, "batch_size", arguments.whole_number(self.batch_size, "batch_size", 1))
+        object.__setattr__(self, "weight", arguments.finite(self.weight, "weight"))
+
+
+class OnnxReranker:
+    """A cross-encoder in ONNX form.
+
+    The model takes ``input_ids`` and whichever of ``attention_mask`` and ``token_type_ids`` it declares. Its output
+    ``logits``, or its first, has shape (batch,), (batch, 1), which is the score, or (batch, 2): the second less the
+    first. Of what is too long the longer part is cut off.
+
+    Parameters
+    ----------
+    source:
+        The folder: ``tokenizer.json`` and one ``*.onnx`` file, or ``model.onnx`` among several.
+    settings:
+        How pairs are given to it.
+
+    Raises
+    ------
+    MissingExtra
+        If onnxruntime is not installed.
+    ModelUnavailable
+        If there is no such folder, or it does not hold what is needed.
+    """
+
+    def __init__(self, source: str, settings: CrossEncoderSettings = CrossEncoderSettings()) -> None:
+        folder = folder_of(source)
+        if folder is None:
+            raise ModelUnavailable(f"there is no folder {source!r}", _MEND)
+        self._folder = folder.absolute()
+        self._settings = settings
+        model, tokens = files(self._folder)
+        self._session = session(model)
+        self._tokenizer = tokenizer(tokens, settings.max_tokens)
+        self._inputs = {one.name for one in self._session.get_inputs()}
+        names = [one.name for one in self._session.get_outputs()]
+        self._output = "logits" if "logits" in names else names[0]
+        self.key = f"cross-encoder/{model.stem}/{digest((model, tokens), {'max_tokens': settings.max_tokens})}"
+        """Hash of the model's and the tokenizer's bytes and the settings that change scores."""
+        self.weight = settings.weight
+        """What scores count beside those of a search."""
+        self._run([("a", "b")])  # What is no cross-encoder says so now.
+
+    @classmethod
+    def from_spec(cls, source: str) -> OnnxReranker:
+        """Make a reranker from what follows ``onnx:`` in a spec: the folder, and after ``#`` its settings as JSON."""
+        name, _, changed = source.partition("#")
+        try:
+            settings = replace(CrossEncoderSettings(), **json.loads(changed or "{}"))
+        except (TypeError, ValueError, RecursionError, InputError) as error:
+            raise ModelUnavailable(f"cannot read the settings in {source!r}: {error}", "give onnx:FOLDER") from error
+        return cls(name, settings)
+
+    @property
+    def spec(self) -> str:
+        """``onnx:`` and the folder, with settings other than the usual ones after ``#``."""
+        usual = asdict(CrossEncoderSettings())
+        changed = {name: value for name, value in asdict(self._settings).items() if value != usual[name]}
+        return f"onnx:{self._folder}" + (f"#{json.dumps(changed, sort_keys=True)}" if changed else "")
+
+    def score(self, question: str, texts: Sequence[str]) -> Float64:
+        """Logits, longest texts first in batches of like length. See :class:`monograph.models.Reranker`.
+
+        Raises
+        ------
+        ModelUnavailable
+            If the model fails on them.
+        """
+        result = np.zeros(len(texts))
+        order = sorted(range(len(texts)), key=lambda place: (-len(texts[place]), texts[place]))
+        for first in range(0, len(order), self._settings.batch_size):
+            places = order[first : first + self._settings.batch_size]
+            result[places] = self._run([(question, texts[place]) for place in places])
+        return result
+
+    def _run(self, pairs: list[tuple[str, str]]) -> Float64:
+        readable = [tuple(one.encode("utf-8", "replace").decode() for one in pair) for pair in pairs]
+        encodings = self._tokenizer.encode_batch(readable)
+        given: dict[str, npt.NDArray[np.int64]] = {
+            "input_ids": np.array([one.ids for one in encodings], dtype=np.int64),
+            "attention_mask": np.array([one.attention_mask for one in encodings], dtype=np.int64),
+            "token_type_ids": np.array([one.type_ids for one in encodings], dtype=np.int64),
+        }
+        try:
+            (output,) = self._session.run(
+                [self._output], {name: value for name, value in given.items() if name in self._inputs}
+            )
+        except Exception as error:  # onnxruntime raises many kinds, none of a common base
+            raise ModelUnavailable(f"the model in {self._folder} failed: {error}", _MEND) from error
+        logits = np.asarray(output, dtype=np.float64)
+        if logits.shape == (len(pairs),):
+            return logits
+        if logits.ndim != 2 or logits.shape[0] != len(pairs) or logits.shape[1] not in (1, 2):
+            raise ModelUnavailable(
+                f"the model in {self._folder} gives an output of shape {logits.shape} for {len(pairs)} pairs", _MEND
+            )
+        return np.asarray(logits[:, -1] - logits[:, 0] if logits.shape[1] == 2 else logits[:, 0])

@@ -1,0 +1,201 @@
+"""Rerankers behind a server of the rerank form: Cohere, Jina, vLLM, llama.cpp's server, TEI (extra ``llm``)."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from monograph.derive.api_key import VARIABLE, variable_of
+from monograph.derive.server import BASE_URL_MEND, QUOTED, Server
+from monograph.errors import InputError, ModelUnavailable
+from monograph.values import Float64, arguments
+
+TIMEOUT = 60.0
+"""Seconds for one request."""
+
+RETRIES = 2
+"""Tries after the first: somebody waits for the hits."""
+
+_MEND = "give the base URL of a server that has /rerank, as Cohere, Jina, vLLM, llama.cpp's server and TEI have it"
+_TEI_WANTS = "texts"
+
+
+@dataclass(frozen=True, slots=True)
+class ServedRerankerSettings:
+    """How texts are given to a server: characters of a text, 0 for all; texts a request.
+
+    ``weight`` is what scores count beside those of a search.
+    """
+
+    max_characters: int = 0
+    batch_size: int = 32
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "max_characters", arguments.whole_number(self.max_characters, "max_characters", 0))
+        object.__setattr__(self, "batch_size", arguments.whole_number(self.batch_size, "batch_size", 1))
+        object.__setattr__(self, "weight", arguments.finite(self.weight, "weight"))
+
+
+class _ScoreServer(Server):
+    """A server that may be slow while it loads a model."""
+
+    asks_slow_again: ClassVar[bool] = True
+
+
+class ServedReranker:
+    """A model behind ``BASE_URL/rerank``, tried again where that may help.
+
+    Cohere's form is spoken, which most servers share; one that asks for ``texts`` is spoken to in TEI's.
+
+    Parameters
+    ----------
+    base_url:
+        Up to and without ``/rerank``: ``https://api.cohere.com/v2``, ``http://127.0.0.1:8000/v1``.
+    model:
+        The name that the server knows it by.
+    settings:
+        How texts are given to it.
+    api_key:
+        Sent as a bearer token, stored in no file, and in no error where the server says it back.
+    timeout:
+        Seconds for one try.
+    retries:
+        Tries after the first.
+
+    Raises
+    ------
+    MissingExtra
+        If urllib3 is not installed.
+    InputError
+        If a value will not do.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        model: str,
+        settings: ServedRerankerSettings = ServedRerankerSettings(),
+        api_key: str = "",
+        timeout: float = TIMEOUT,
+        retries: int = RETRIES,
+    ) -> None:
+        if not model or "#" in model:
+            raise InputError(f"{model!r} is no model's name", "give the name that the server knows it by")
+        self.base_url = base_url.rstrip("/")
+        """Where the server is."""
+        self._url = f"{self.base_url}/rerank"
+        self._server = _ScoreServer(self._url, api_key, timeout, retries)
+        self._model = model
+        self._settings = settings
+        self._tei = False
+        self.weight = settings.weight
+        """What scores count beside those of a search."""
+        usual = asdict(ServedRerankerSettings())
+        changed = {name: value for name, value in asdict(settings).items() if value != usual[name]}
+        self.spec = f"rerank:{self.base_url}#{model}" + (f"#{json.dumps(changed, sort_keys=True)}" if changed else "")
+        """How to make this reranker again: address, name and, where they are not the usual ones, the settings."""
+        self.key = f"rerank/{model}" + (f"/{settings.max_characters}" if settings.max_characters else "")
+        """The model's name and what changes its scores; not the address, so that a server may move."""
+
+    @classmethod
+    def from_spec(cls, source: str, api_key: str = "") -> ServedReranker:
+        """Make a reranker from what follows ``rerank:`` in a spec: ``BASE_URL#MODEL``, after another ``#`` settings.
+
+        Raises
+        ------
+        ModelUnavailable
+            If it is not of that form.
+        """
+        base_url, _, rest = source.partition("#")
+        model, _, changed = rest.partition("#")
+        try:
+            return cls(base_url, model, replace(ServedRerankerSettings(), **json.loads(changed or "{}")), api_key)
+        except (TypeError, ValueError, RecursionError, InputError) as error:
+            known = ", ".join(one.name for one in fields(ServedRerankerSettings))
+            raise ModelUnavailable(
+                f"cannot use this reranker: {error}",
+                f"give rerank:BASE_URL#MODEL, and what differs as JSON behind another #: {known}",
+            ) from error
+
+    def score(self, question: str, texts: Sequence[str]) -> Float64:
+        """What the server scores: mostly from 0 to 1. See :class:`monograph.models.Reranker`.
+
+        Raises
+        ------
+        ModelUnavailable
+            If the server cannot be reached, refuses, is too slow, or replies with anything but a finite score a text.
+        """
+        most = self._settings.max_characters or None
+        cut = [text[:most] for text in texts]
+        batches = (cut[at : at + self._settings.batch_size] for at in range(0, len(cut), self._settings.batch_size))
+        return np.array([score for batch in batches for score in self._of_batch(question, batch)], dtype=np.float64)
+
+    def _of_batch(self, question: str, texts: list[str]) -> Iterator[float]:
+        try:
+            reply = self._server.ask(self._asked(question, texts))
+        except ModelUnavailable as error:
+            if self._tei or error.status not in (400, 422) or _TEI_WANTS not in error.message:
+                raise self._mended(error) from error
+            self._tei = True
+            reply = self._server.ask(self._asked(question, texts))
+        found: dict[int, float] = {}
+        for one in self._results(reply):
+            index, score = _told(one)
+            if type(index) is not int or type(score) not in (int, float):
+                raise self._fault("a result without an index and a score")
+            try:
+                found[index] = float(score)
+            except OverflowError:
+                found[index] = math.inf
+        if set(found) != set(range(len(texts))):
+            raise self._fault(f"scores of {len(found)} texts, where {len(texts)} were sent")
+        if not all(math.isfinite(score) for score in found.values()):
+            raise self._fault("a score that is not finite")
+        return (found[place] for place in range(len(texts)))
+
+    def _asked(self, question: str, texts: list[str]) -> dict[str, Any]:
+        if self._tei:
+            return {"query": question, "texts": texts}
+        return {"model": self._model, "query": question, "documents": texts, "top_n": len(texts)}
+
+    def _results(self, reply: Any) -> list[Any]:
+        """The results in a reply: a list, or one under ``results`` or, as older servers call it, ``data``."""
+        found = reply
+        if isinstance(reply, dict):
+            found = reply.get("results", reply.get("data"))
+        if not isinstance(found, list):
+            said = self._server.redaction.in_error(json.dumps(reply, ensure_ascii=False), QUOTED)
+            raise ModelUnavailable(f"{self._url} replied without scores: {said}", _MEND)
+        return found
+
+    def _fault(self, what: str) -> ModelUnavailable:
+        return ModelUnavailable(
+            f"{self._url} gave {what} by {self._model!r}",
+            "see that the model is one for reranking, and its server's log",
+        )
+
+    def _mended(self, error: ModelUnavailable) -> ModelUnavailable:
+        """The same error, with what helps a reranker."""
+        mend = _MEND if error.mend == BASE_URL_MEND else error.mend
+        if error.status in (401, 403):
+            mend = f"put the server's key into the variable {variable_of('reranker')}, or {VARIABLE}"
+        elif error.status == 404:
+            mend = f"{_MEND}; see that it has the model"
+        elif error.status in (400, 413, 422):
+            mend = 'where a text is too long, give rerank:BASE_URL#MODEL#{"max_characters": NUMBER}'
+        made = ModelUnavailable(error.message, mend)
+        made.status = error.status
+        return made
+
+
+def _told(one: Any) -> tuple[Any, Any]:
+    """The index and the score that a result tells, whatever they are."""
+    if not isinstance(one, dict):
+        return None, None
+    return one.get("index"), one.get("relevance_score", one.get("score"))

@@ -1,0 +1,110 @@
+"""The first of what was found, put in order by what a reranker says of them as well.
+
+Its scores and those of the search, both standardised, count as its weight says. Along the graph the search knows what
+no reranker can see, that a passage is evidence because another leads to it; the reranker reads what the search only
+counted. Together they say who stands where, and not what the places are worth: the first takes on the score of the
+best, and so on. So a reranker's scores may be of any kind, and what builds on those of the search goes on as ever:
+along the graph each hit is to add to those before it, and what stands there word for word comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from monograph.search.ranking import Ranking
+from monograph.search.snapshot import Snapshot
+from monograph.search.standard import standardised
+from monograph.search.strategy import Corpus, Query
+from monograph.values import Hit, Origin
+
+FIRST = 30
+"""So many are put in order."""
+
+_NAME = "rerank"
+
+
+@dataclass(frozen=True, slots=True)
+class Reordered:
+    """The first of some chunks in their new order, and what the reranker says of them."""
+
+    rows: Sequence[int] = ()
+    ranking: Ranking = field(default_factory=lambda: Ranking(_NAME, (), ()))
+
+    def handed_on(self, worth: Mapping[int, float]) -> dict[int, float]:
+        """What each of the chunks is worth in its place, by what each was worth before."""
+        return dict(zip(self.rows, sorted((worth[row] for row in self.rows), reverse=True), strict=True))
+
+
+NOTHING = Reordered()
+
+
+def widened(corpus: Corpus, query: Query) -> Query:
+    """The query, for at least as many hits as are put in order."""
+    return query if corpus.rerank is None else replace(query, k=max(query.k, FIRST))
+
+
+def chunks(corpus: Corpus, snapshot: Snapshot, question: str, worth: Sequence[tuple[int, float]]) -> Reordered:
+    """The first of some (row, value), the best first, put in order; nothing without a reranker."""
+    if corpus.rerank is None or not question.strip():
+        return NOTHING
+    first = worth[:FIRST]
+    rows = [row for row, _ in first]
+    scores = corpus.rerank.score(question, [read(*titled) for titled in snapshot.titled_texts(rows)])
+    by_score = _in_order(scores)
+    ranking = Ranking(_NAME, tuple(rows[place] for place in by_score), tuple(scores[place] for place in by_score))
+    order = _in_order(_together([value for _, value in first], scores, corpus.rerank.weight))
+    return Reordered([rows[place] for place in order], ranking)
+
+
+def hits(corpus: Corpus, query: Query, found: list[Hit]) -> list[Hit]:
+    """At most ``query.k`` hits, the first of those that were found put in order.
+
+    Those with codes of the query word for word stay before all others.
+    """
+    if corpus.rerank is None or not query.text.strip():
+        return found[: query.k]
+    first = found[:FIRST]
+    scores = corpus.rerank.score(query.text, [read(hit.title, hit.text) for hit in first])
+    ranks = {place: rank for rank, place in enumerate(_in_order(scores))}
+    order: list[int] = []
+    for exact in (True, False):
+        some = [place for place, hit in enumerate(first) if _is_exact(hit) == exact]
+        values = [first[place].score for place in some]
+        together = _together(values, [scores[place] for place in some], corpus.rerank.weight)
+        order += [some[at] for at in _in_order(together)]
+    worth = sorted((hit.score for hit in first), reverse=True)
+    relevance = sorted((hit.relevance for hit in first), reverse=True)
+    ordered = [
+        replace(
+            first[place],
+            rank=rank,
+            score=worth[rank],
+            relevance=relevance[rank],
+            origins=(*first[place].origins, Origin(_NAME, ranks[place], scores[place])),
+        )
+        for rank, place in enumerate(order)
+    ]
+    return [*ordered, *found[FIRST:]][: query.k]
+
+
+def read(title: str, text: str) -> str:
+    """What a reranker reads of a chunk: its text, under its document's title."""
+    return f"{title}\n{text}" if title and not text.startswith(title) else text
+
+
+def _together(values: Sequence[float], scores: Sequence[float], weight: float) -> list[float]:
+    both = standardised(np.array(values, dtype=np.float64)) + weight * standardised(np.array(scores, dtype=np.float64))
+    together: list[float] = both.tolist()
+    return together
+
+
+def _in_order(values: Sequence[float]) -> list[int]:
+    """Places, that of the highest value first; of equal ones the first."""
+    return sorted(range(len(values)), key=lambda place: (-values[place], place))
+
+
+def _is_exact(hit: Hit) -> bool:
+    return any(one.retriever == "exact" for one in hit.origins)
