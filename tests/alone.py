@@ -45,7 +45,7 @@ class Environment:
 
 
 CORE = Environment("", ("test_check.py", "test_passages.py"))
-LANGCHAIN = Environment("langchain", ("test_langchain*.py",), ("langchain-tests", "langchain-classic"))
+LANGCHAIN = Environment("langchain", ("test_langchain*.py",), ("langchain-tests", "langchain-classic", "langchain"))
 LLAMA_INDEX = Environment("llama-index", ("test_llama_index*.py",))
 
 
