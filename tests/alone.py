@@ -45,7 +45,9 @@ class Environment:
 
 
 CORE = Environment("", ("test_check.py", "test_passages.py"))
-LANGCHAIN = Environment("langchain", ("test_langchain*.py",), ("langchain-tests", "langchain-classic", "langchain"))
+LANGCHAIN = Environment(
+    "langchain", ("test_langchain*.py",), ("langchain-tests", "langchain-classic", "langchain", "lark")
+)
 LLAMA_INDEX = Environment("llama-index", ("test_llama_index*.py",))
 
 

@@ -13,6 +13,7 @@ from langchain_monograph.document_loaders import MonographLoader
 from langchain_monograph.embeddings import LangChainEmbedder, MonographEmbeddings
 from langchain_monograph.models import ChatModel
 from langchain_monograph.retrievers import EraRAGRetriever, HybridRetriever, MiniRAGRetriever, TreeRetriever
+from langchain_monograph.structured_query import MonographTranslator
 from langchain_monograph.toolkit import MonographToolkit
 from langchain_monograph.vectorstores import EcoVectorStore
 
@@ -27,6 +28,7 @@ __all__ = [
     "MonographEmbeddings",
     "MonographLoader",
     "MonographToolkit",
+    "MonographTranslator",
     "SCRCompressor",
     "TreeRetriever",
 ]
