@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from pathlib import Path
 from threading import get_ident
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -33,7 +33,8 @@ import monograph as own
 from langchain_monograph import EcoVectorStore, HybridRetriever, LangChainEmbedder, MonographEmbeddings
 from monograph import Hybrid, Monograph
 from monograph.errors import ClosedFile, InputError, InvalidDocument, InvalidFilter, ModelMismatch, ModelUnavailable
-from monograph_tools import CONVENTIONS, Convention, convert_score
+from monograph_tools import convert_score
+from monograph_tools.scores import Convention
 
 WORDS = ["anvil", "bellows", "chisel", "drill", "engine", "file", "gauge", "hammer"]
 
@@ -128,7 +129,7 @@ def test_distances_are_those_of_the_vectors(store: EcoVectorStore) -> None:
             assert distance == pytest.approx(float(((vector - other) ** 2).sum()), abs=1e-5)
 
 
-@given(st.floats(0, 1), st.sampled_from(CONVENTIONS))
+@given(st.floats(0, 1), st.sampled_from(get_args(Convention)))
 def test_scores_lead_back(relevance: float, name: Convention) -> None:
     there = convert_score(relevance, "relevance", name)
     assert convert_score(there, name, "relevance") == pytest.approx(relevance)

@@ -20,7 +20,8 @@ from langchain_monograph.documents import as_passage, as_stored_document, docume
 from langchain_monograph.embeddings import LangChainEmbedder, MonographEmbeddings
 from monograph import Hit, Monograph, Strategy, strategy
 from monograph.errors import InputError, InvalidFilter
-from monograph_tools import Convention, Given, allowed_hits, convention, convert_score, opened, told
+from monograph_tools import Given, allowed_hits, convention, convert_score, opened, told
+from monograph_tools.scores import Convention
 
 Filter: TypeAlias = Mapping[str, Any] | Callable[[Document], bool]
 
@@ -48,7 +49,7 @@ class EcoVectorStore(VectorStore):
     key:
         Of an encrypted file; with a path only.
     scores:
-        What ``similarity_search_with_score`` gives: relevances (:data:`monograph_tools.Convention`), or distances as
+        What ``similarity_search_with_score`` gives: relevances (:mod:`monograph_tools.scores`), or distances as
         other stores do. ``similarity_search_with_relevance_scores`` and thresholds are of relevances always.
 
     Raises

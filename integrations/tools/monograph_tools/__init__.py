@@ -15,15 +15,13 @@ from monograph_tools.faults import for_agents
 from monograph_tools.given import Given, HeldFile, allowed_hits, opened, whole_documents
 from monograph_tools.offering import Tool, as_json, offered
 from monograph_tools.problems import told
-from monograph_tools.scores import CONVENTIONS, Convention, convention, convert_score
+from monograph_tools.scores import convention, convert_score
 from monograph_tools.tools import has_tree
 from monograph_tools.waiting import in_threads
 
 __all__ = [
-    "CONVENTIONS",
     "BorrowedEmbedder",
     "BorrowedModel",
-    "Convention",
     "Given",
     "HeldFile",
     "Tool",
