@@ -45,7 +45,11 @@ class Environment:
 
 
 CORE = Environment("", ("test_check.py", "test_passages.py"))
-LANGCHAIN = Environment("langchain", ("test_langchain*.py",), ("langchain-tests", "langchain-classic"))
+LANGCHAIN = Environment(
+    "langchain",
+    ("test_langchain*.py",),
+    ("langchain-tests", "langchain-classic", "langchain", "langchain-graph-retriever", "lark"),
+)
 LLAMA_INDEX = Environment("llama-index", ("test_llama_index*.py",))
 
 

@@ -35,6 +35,8 @@ def answer_prompt(prompt: str) -> str:
         return _minirag(prompt)
     if "answer_type_keywords" in prompt or '"high_level_keywords"' in prompt:
         return _keywords(prompt)
+    if "Structured Request:" in prompt:
+        return _structured(prompt)
     if "Description List:" in prompt:
         return " ".join(prompt.rpartition("Description List:")[2].split())[:300]
     return scripted.answer_prompt(prompt)
@@ -92,6 +94,14 @@ def _keywords(prompt: str) -> str:
     if "answer_type_keywords" in prompt:
         return json.dumps({"answer_type_keywords": ["PERSON", "LOCATION"], "entities_from_query": found})
     return json.dumps({"high_level_keywords": query.split()[:2], "low_level_keywords": found})
+
+
+def _structured(prompt: str) -> str:
+    """LangChain's form of a query: of a question that has a year in it, its words and a filter for that year."""
+    question = prompt.rpartition("User Query:")[2].partition("Structured Request:")[0].strip()
+    year = re.search(r"\b(\d{4})\b", question)
+    found = {"query": question, "filter": f'eq("year", {year[1]})' if year else "NO_FILTER"}
+    return f"```json\n{json.dumps(found)}\n```"
 
 
 @dataclass

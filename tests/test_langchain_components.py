@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,7 +30,7 @@ from langchain_monograph import (
     TreeRetriever,
 )
 from monograph import Graph, Monograph, Tree
-from monograph.errors import InputError, NotFound
+from monograph.errors import InputError, MissingExtra, NotFound
 
 
 @pytest.fixture
@@ -203,3 +205,10 @@ def test_loading_whole_documents(filled: Monograph) -> None:
     assert [one.id for one in asyncio.run(MonographLoader(filled.path, ["/l/3"]).aload())] == ["d3"]
     with pytest.raises(NotFound):
         MonographLoader(filled, ["nothing"]).load()
+
+
+def test_walks_without_their_package_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "graph_retriever", None)
+    monkeypatch.delitem(sys.modules, "langchain_monograph.graph_adapter", raising=False)
+    with pytest.raises(MissingExtra, match="pip install langchain-graph-retriever"):
+        importlib.import_module("langchain_monograph.graph_adapter")

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from pathlib import Path
 from threading import get_ident
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -19,6 +19,8 @@ import pytest
 pytest.importorskip("langchain_core", reason="the extra langchain is not installed")
 standard = pytest.importorskip("langchain_tests.integration_tests", reason="langchain-tests is not installed")
 
+from hypothesis import given
+from hypothesis import strategies as st
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from langchain_core.indexing import InMemoryRecordManager, aindex, index
@@ -31,6 +33,8 @@ import monograph as own
 from langchain_monograph import EcoVectorStore, HybridRetriever, LangChainEmbedder, MonographEmbeddings
 from monograph import Hybrid, Monograph
 from monograph.errors import ClosedFile, InputError, InvalidDocument, InvalidFilter, ModelMismatch, ModelUnavailable
+from monograph_tools import convert_score
+from monograph_tools.scores import Convention
 
 WORDS = ["anvil", "bellows", "chisel", "drill", "engine", "file", "gauge", "hammer"]
 
@@ -92,6 +96,45 @@ def test_scores_are_cosines(store: EcoVectorStore) -> None:
     assert asyncio.run(store.asimilarity_search_with_score(query, k=8)) == found
     assert store.similarity_search(query, k=3) == [document for document, _ in found[:3]]
     assert store.similarity_search(query, k=0) == []
+
+
+@pytest.mark.parametrize("how", ["dense", "hybrid"])
+def test_scores_as_distances(store: EcoVectorStore, how: str) -> None:
+    query = "when was the comet seen?"
+    near = [score for _, score in store.similarity_search_with_score(query, how=how)]
+    for scores, wanted in (("distance", [1 - one for one in near]), ("squared_l2", [2 - 2 * one for one in near])):
+        far = EcoVectorStore(store.monograph, scores=scores, how=how)  # type: ignore[arg-type]
+        assert [score for _, score in far.similarity_search_with_score(query)] == wanted
+        filtered = far.similarity_search_with_score(query, filter=lambda _: True)
+        assert [score for _, score in filtered] == wanted
+        told = [score for _, score in far.similarity_search_with_relevance_scores(query)]
+        assert told == pytest.approx(near)
+        threshold = {"k": 9, "score_threshold": near[1] - 1e-9}
+        retriever = far.as_retriever(search_type="similarity_score_threshold", search_kwargs=threshold)
+        assert len(retriever.invoke(query)) == sum(one >= near[1] for one in near)
+    with pytest.raises(InputError, match="no convention"):
+        EcoVectorStore(store.monograph, scores="loudness")  # type: ignore[arg-type]
+
+
+def test_distances_are_those_of_the_vectors(store: EcoVectorStore) -> None:
+    vector = np.asarray(store.embeddings.embed_query("the comet"), dtype=np.float64)
+    far = EcoVectorStore(store.monograph, scores="squared_l2")
+    found = far.similarity_search_with_score_by_vector(vector.tolist())
+    assert found
+    for document, distance in found:
+        other = np.asarray(store.embeddings.embed_documents([document.page_content])[0])
+        cosine = max(0.0, float(vector @ other))
+        assert distance == pytest.approx(2 - 2 * cosine, abs=1e-5)
+        if cosine > 0:
+            assert distance == pytest.approx(float(((vector - other) ** 2).sum()), abs=1e-5)
+
+
+@given(st.floats(0, 1), st.sampled_from(get_args(Convention)))
+def test_scores_lead_back(relevance: float, name: Convention) -> None:
+    there = convert_score(relevance, "relevance", name)
+    assert convert_score(there, name, "relevance") == pytest.approx(relevance)
+    assert convert_score(there, name, name) == pytest.approx(there)
+    assert convert_score(5.0, name, name) == pytest.approx({"relevance": 1, "distance": 1, "squared_l2": 2}[name])
 
 
 def test_documents_come_as_they_went(store: EcoVectorStore) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from model_server import ModelServer
 from monograph import telemetry
+from vector_server import VectorServer
 
 pytest.importorskip("opentelemetry.sdk", reason="OpenTelemetry's SDK is not installed")
 
@@ -25,12 +26,13 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from monograph import Document, Monograph
+from monograph.derive.embed import load_embedder
 from monograph.derive.extract import load_extractor
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import ModelUnavailable
 
 spans, counts = InMemorySpanExporter(), InMemoryMetricReader()
-path, url = sys.argv[1:]
+path, url, vectors = sys.argv[1:]
 model = OpenAICompatible(url, "scripted", retries=0)
 archive = Monograph.open(path, model=model)
 archive.add([Document("Written before anyone listens.", id="early")])
@@ -41,7 +43,9 @@ metrics.set_meter_provider(MeterProvider([counts]))
 archive.add([Document("Ada Lovelace wrote to Charles Babbage about the engine.", id="letter")])
 archive.search("Who wrote to Charles Babbage?", 3)
 archive.search("Babbage", 2, "hybrid")
+archive.search("Babbage", 2, reranker=f"rerank:{vectors}#scorer")
 archive.ask("Who wrote to Babbage?")
+load_embedder(f"openai:{vectors}#embedder").embed(["Ada Lovelace"])
 archive.graph.rebuild(load_extractor(f"llm:openai:{url}#scripted"))
 for piece in model.stream("Unfinished.", 5):
     break
@@ -66,13 +70,14 @@ print(json.dumps([told, data["resource_metrics"][0]["scope_metrics"][0]["metrics
 """
 
 STAGES = {f"monograph.search.{one}" for one in ("question", "words", "vectors", "word_for_word", "walk")}
+SERVED = {"embeddings", "rerank"}
 
 
 def told(place: Path, *, captured: bool) -> tuple[list[dict[str, Any]], dict[str, list[dict[str, Any]]]]:
     """The spans of a program, in the order they ended, and what each metric counted."""
     environment = {**os.environ, telemetry.CAPTURE: "true" if captured else "false"}
-    with ModelServer() as server:
-        command = [sys.executable, "-c", PROGRAM, str(place / "x.mono"), server.url]
+    with ModelServer() as server, VectorServer() as vectors:
+        command = [sys.executable, "-c", PROGRAM, str(place / "x.mono"), server.url, vectors.url]
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=120)
     assert done.returncode == 0, done.stderr
     spans, metrics = json.loads(done.stdout.splitlines()[-1])
@@ -83,8 +88,8 @@ def told(place: Path, *, captured: bool) -> tuple[list[dict[str, Any]], dict[str
 def test_what_is_told(tmp_path: Path, captured: bool) -> None:
     spans, metrics = told(tmp_path, captured=captured)
     searches = [one for one in spans if one["name"] == "monograph.search"]
-    assert [one["attributes"]["monograph.search.mode"] for one in searches] == ["auto", "hybrid", "auto"]
-    assert [one["attributes"]["monograph.search.k"] for one in searches] == [3, 2, 10]
+    assert [one["attributes"]["monograph.search.mode"] for one in searches] == ["auto", "hybrid", "auto", "auto"]
+    assert [one["attributes"]["monograph.search.k"] for one in searches] == [3, 2, 2, 10]
     assert all(one["attributes"]["monograph.search.hits"] == 2 for one in searches[:1])
     assert {one["name"] for one in spans if one["within"] == "monograph.search"} >= STAGES
     assert any(one["name"] == "monograph.commit" and one["within"] == "monograph.add" for one in spans)
@@ -96,6 +101,10 @@ def test_what_is_told(tmp_path: Path, captured: bool) -> None:
         assert one["attributes"]["gen_ai.request.model"] == "scripted"
         assert one["attributes"]["server.address"] == "127.0.0.1"
         assert one["attributes"]["gen_ai.usage.output_tokens"] > 0
+    served = {one["attributes"]["gen_ai.operation.name"]: one for one in spans if one["name"].split()[0] in SERVED}
+    assert served.keys() == SERVED
+    assert served["embeddings"]["attributes"]["gen_ai.usage.input_tokens"] == 1
+    assert served["rerank"]["within"] == "monograph.search"
     failed = [one for one in asked if one["status"] == "ERROR"]
     assert [(one["name"], one["attributes"]["error.type"]) for one in failed] == [("chat gone", "ModelUnavailable")]
     assert not any(one["events"] for one in spans)
@@ -104,15 +113,17 @@ def test_what_is_told(tmp_path: Path, captured: bool) -> None:
     assert ("engine" in texts) is captured
     assert (failed[0]["said"] is not None) is captured
 
-    assert sum(point["count"] for point in metrics["monograph.search.duration"]) == 3
+    assert sum(point["count"] for point in metrics["monograph.search.duration"]) == 4
     [stored] = metrics["monograph.documents"]
     assert (stored["attributes"], stored["value"]) == ({"monograph.outcome": "added"}, 1)
     tokens = {kind: sum(p["sum"] for p in metrics["gen_ai.client.token.usage"] if kind in p["attributes"].values())
               for kind in ("input", "output")}  # fmt: skip
     for kind, counted in tokens.items():
-        assert counted == sum(one["attributes"][f"gen_ai.usage.{kind}_tokens"] for one in answered)
-    kinds = [point["attributes"].get("error.type") for point in metrics["gen_ai.client.operation.duration"]]
-    assert sorted(map(str, kinds)) == ["ModelUnavailable", "None"]
+        told_of = [*answered, served["embeddings"]] if kind == "input" else answered
+        assert counted == sum(one["attributes"][f"gen_ai.usage.{kind}_tokens"] for one in told_of)
+    points = [point["attributes"] for point in metrics["gen_ai.client.operation.duration"]]
+    kinds = [(one["gen_ai.operation.name"], one.get("error.type")) for one in points]
+    assert set(kinds) == {("chat", None), ("chat", "ModelUnavailable"), ("embeddings", None), ("rerank", None)}
 
 
 def test_nothing_is_loaded_for_it() -> None:

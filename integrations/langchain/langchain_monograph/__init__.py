@@ -7,12 +7,14 @@ try:
 except ImportError as error:
     raise MissingExtra("langchain_monograph needs LangChain", 'pip install "monograph[langchain]"') from error
 
+from langchain_monograph.chat_model import MonographChatModel
 from langchain_monograph.compressor import SCRCompressor
 from langchain_monograph.document_loaders import MonographLoader
 from langchain_monograph.embeddings import LangChainEmbedder, MonographEmbeddings
-from langchain_monograph.models import ChatModel, MonographChatModel
+from langchain_monograph.models import ChatModel
 from langchain_monograph.rerankers import LangChainReranker
 from langchain_monograph.retrievers import EraRAGRetriever, HybridRetriever, MiniRAGRetriever, TreeRetriever
+from langchain_monograph.structured_query import MonographTranslator
 from langchain_monograph.toolkit import MonographToolkit
 from langchain_monograph.vectorstores import EcoVectorStore
 
@@ -28,6 +30,7 @@ __all__ = [
     "MonographEmbeddings",
     "MonographLoader",
     "MonographToolkit",
+    "MonographTranslator",
     "SCRCompressor",
     "TreeRetriever",
 ]

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -19,7 +20,8 @@ from langchain_monograph.documents import as_passage, as_stored_document, docume
 from langchain_monograph.embeddings import LangChainEmbedder, MonographEmbeddings
 from monograph import Hit, Monograph, Strategy, strategy
 from monograph.errors import InputError, InvalidFilter
-from monograph_tools import Given, allowed_hits, in_collection, opened, told
+from monograph_tools import Given, allowed_hits, convention, convert_score, in_collection, opened, told
+from monograph_tools.scores import Convention
 
 Filter: TypeAlias = Mapping[str, Any] | Callable[[Document], bool]
 
@@ -49,6 +51,9 @@ class EcoVectorStore(VectorStore):
         An id is one in the whole file: that of a document in another collection is refused.
     key:
         Of an encrypted file; with a path only.
+    scores:
+        What ``similarity_search_with_score`` gives: relevances (:mod:`monograph_tools.scores`), or distances as
+        other stores do. ``similarity_search_with_relevance_scores`` and thresholds are of relevances always.
 
     Raises
     ------
@@ -64,7 +69,9 @@ class EcoVectorStore(VectorStore):
         how: How = "dense",
         collection: str | None = None,
         key: str | None = None,
+        scores: Convention = "relevance",
     ) -> None:
+        self._scores = convention(scores)
         self._whole = opened(monograph, embedding, LangChainEmbedder, key)
         self.monograph = in_collection(self._whole, collection)
         self._own = self._whole is not monograph
@@ -214,7 +221,7 @@ class EcoVectorStore(VectorStore):
     ) -> list[tuple[Document, float]]:
         """Documents and their relevances, best first: from 0 to 1, of ``dense`` the cosines (0 for a negative one).
 
-        What it is of other ways to search: :mod:`monograph.search.relevance`.
+        What it is of other ways to search: :mod:`monograph.search.relevance`. Of a store with other ``scores``, these.
 
         Parameters
         ----------
@@ -254,7 +261,7 @@ class EcoVectorStore(VectorStore):
         filter: Filter | None = None,  # noqa: A002
         **kwargs: Any,
     ) -> list[tuple[Document, float]]:
-        """Documents nearest to a vector, and their cosines, 0 for a negative one.
+        """Documents nearest to a vector, and their cosines, 0 for a negative one; or what ``scores`` says instead.
 
         Raises
         ------
@@ -306,7 +313,7 @@ class EcoVectorStore(VectorStore):
         return [by_id[vectors[place][0]] for place in chosen]
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
-        return _as_it_is
+        return partial(convert_score, given=self._scores, wanted="relevance")
 
     def _nearest(self, embedding: list[float], k: int, where: Mapping[str, Any] | None) -> list[Hit]:
         found = self.monograph.search("", k, how="dense", where=where, vector=embedding)
@@ -319,9 +326,11 @@ class EcoVectorStore(VectorStore):
         if wanted is not None and not callable(wanted) and not isinstance(wanted, Mapping):
             kind = type(wanted).__name__
             raise InvalidFilter(f"a filter must be a dict or a function, not a {kind}", 'write {"key": value}')
-        if not callable(wanted):
-            return [(as_stored_document(hit), hit.relevance) for hit in search(k, plain(wanted))]
-        return list(_chosen(k, wanted, search))
+        if callable(wanted):
+            found = list(_chosen(k, wanted, search))
+        else:
+            found = [(as_stored_document(hit), hit.relevance) for hit in search(k, plain(wanted))]
+        return [(document, convert_score(relevance, wanted=self._scores)) for document, relevance in found]
 
     def _fetched(self, ids: Sequence[str] | None) -> list[Document]:
         return [as_stored_document(one) for one in self.monograph.fetch(ids)]
@@ -340,10 +349,6 @@ def _chosen(
             yield from taken
             return
         most *= 4
-
-
-def _as_it_is(relevance: float) -> float:
-    return relevance
 
 
 def _discard(monograph: Monograph, folder: str) -> None:

@@ -23,6 +23,7 @@ from monograph_tools.given import (
 )
 from monograph_tools.offering import Tool, as_json, offered
 from monograph_tools.problems import told
+from monograph_tools.scores import convention, convert_score
 from monograph_tools.tools import has_tree
 from monograph_tools.waiting import in_threads
 
@@ -37,6 +38,8 @@ __all__ = [
     "all_scores",
     "allowed_hits",
     "as_json",
+    "convention",
+    "convert_score",
     "for_agents",
     "has_tree",
     "in_collection",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from monograph.models import Allow, Completion, StreamingModel
+from monograph.models import Allow, Completion, Conversation, ConversingModel, Reply, ReplyPiece
 
 HUB = "https://huggingface.co/"
 """Before a model's name on the hub: its address."""
@@ -53,7 +53,7 @@ class AskingFirst:
         Told the address before the first request, and again as long as it has raised.
     """
 
-    def __init__(self, model: StreamingModel, spec: str, address: str, allow: Allow) -> None:
+    def __init__(self, model: ConversingModel, spec: str, address: str, allow: Allow) -> None:
         self._model = model
         self._address = address
         self._allow = allow
@@ -75,6 +75,16 @@ class AskingFirst:
         """As the model does. See :class:`monograph.models.StreamingModel`."""
         self._ask()
         return self._model.stream(prompt, max_tokens)
+
+    def converse(self, asked: Conversation) -> Reply:
+        """As the model does. See :class:`monograph.models.ConversingModel`."""
+        self._ask()
+        return self._model.converse(asked)
+
+    def stream_reply(self, asked: Conversation) -> Iterator[ReplyPiece | Reply]:
+        """As the model does. See :class:`monograph.models.ConversingModel`."""
+        self._ask()
+        return self._model.stream_reply(asked)
 
     def _ask(self) -> None:
         if not self._allowed:

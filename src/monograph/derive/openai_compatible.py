@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from monograph.derive.addresses import AskingFirst
+from monograph.derive.replies import Joining, ends, text_of, usage
 from monograph.derive.server import BASE_URL_MEND, QUOTED, Server
 from monograph.derive.tokens import count_tokens
 from monograph.derive.told import request
 from monograph.errors import InputError, ModelUnavailable
-from monograph.models import Allow, Completion, LanguageModel
+from monograph.models import Allow, Completion, Conversation, LanguageModel, Reply, ReplyPiece
 
 _LIMIT = "max_tokens"
 _OTHER_LIMIT = "max_completion_tokens"
+_NOT_FOR_ALL = {"tools": "tools", "response_format": "schemas"}
+_REFUSALS = re.compile(r"replied with status (?:400|415|422|500|501)\b")
 
 
 class OpenAICompatible:
@@ -67,7 +71,7 @@ class OpenAICompatible:
         changed = "" if self._temperature == 0 else f"#{json.dumps({'temperature': self._temperature})}"
         self.spec = f"openai:{self.base_url}#{model}{changed}"
         """How to make this model again: address, name and, where it is not 0, the temperature."""
-        self.key = f"openai/{model}/{self._temperature}"
+        self.key = self._key(model)
         """The model's name and the temperature; not the address, so that a server may move."""
 
     @classmethod
@@ -97,26 +101,8 @@ class OpenAICompatible:
         ModelUnavailable
             If the server cannot be reached, refuses, is too slow or replies with something else.
         """
-        with request("chat", self._model, self.base_url) as told:
-            told.asked(prompt)
-            made = self._completed(prompt, max_tokens)
-            told.answered(made)
-            return made
-
-    def _completed(self, prompt: str, max_tokens: int) -> Completion:
-        try:
-            reply = self._server.post(self._asked(prompt, max_tokens))
-        except ModelUnavailable as error:
-            if self._limit == _OTHER_LIMIT or _OTHER_LIMIT not in error.message:
-                raise
-            self._limit = _OTHER_LIMIT  # what newer models of OpenAI's want it called
-            reply = self._server.post(self._asked(prompt, max_tokens))
-        text = _text(reply)
-        if text is None:
-            raise ModelUnavailable(f"{self.spec} replied without an answer: {self._said(reply)}", BASE_URL_MEND)
-        text = self._server.redaction.in_answer(text)
-        read, written = _usage(reply) or count_tokens([prompt, text])
-        return Completion(text, read, written)
+        reply = self.converse(_one_prompt(prompt, max_tokens))
+        return Completion(reply.text, reply.tokens_in, reply.tokens_out)
 
     def stream(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
         """Answer a prompt piece by piece. See :class:`monograph.models.StreamingModel`.
@@ -126,57 +112,133 @@ class OpenAICompatible:
         ModelUnavailable
             As for :meth:`complete`; and if the answer breaks off before the server has said why it ends.
         """
-        with request("chat", self._model, self.base_url, pieces=True) as told:
-            told.asked(prompt)
-            for piece in self._streamed_in_either_way(prompt, max_tokens):
-                if isinstance(piece, Completion):
+        for piece in self.stream_reply(_one_prompt(prompt, max_tokens)):
+            if isinstance(piece, Reply):
+                yield Completion(piece.text, piece.tokens_in, piece.tokens_out)
+            elif piece.text:
+                yield piece.text
+
+    def converse(self, asked: Conversation) -> Reply:
+        """Reply to a conversation. See :class:`monograph.models.ConversingModel`.
+
+        Raises
+        ------
+        ModelUnavailable
+            As for :meth:`complete`; and if the model takes no tools, images or schemas, where there are such.
+        """
+        with request("chat", self._named(asked), self.base_url) as told:
+            told.asked(asked.messages)
+            made = self._conversed(asked)
+            told.answered(made)
+            return made
+
+    def _conversed(self, asked: Conversation) -> Reply:
+        try:
+            reply = self._server.post(self._body(asked))
+        except ModelUnavailable as error:
+            if not self._other_limit(error):
+                raise _refused(error, asked) from error.__cause__
+            reply = self._server.post(self._body(asked))
+        joining = self._joining(asked)
+        joining.take(reply)
+        if not joining.answered:
+            raise ModelUnavailable(f"{self.spec} replied without an answer: {self._said(reply)}", BASE_URL_MEND)
+        return self._reply(asked, joining, usage(reply), ends(reply))
+
+    def stream_reply(self, asked: Conversation) -> Iterator[ReplyPiece | Reply]:
+        """Reply piece by piece. See :class:`monograph.models.ConversingModel`.
+
+        Raises
+        ------
+        ModelUnavailable
+            As for :meth:`converse`; and if the reply breaks off before the server has said why it ends.
+        """
+        with request("chat", self._named(asked), self.base_url, pieces=True) as told:
+            told.asked(asked.messages)
+            for piece in self._streamed_in_either_way(asked):
+                if isinstance(piece, Reply):
                     told.answered(piece)
                 yield piece
 
-    def _streamed_in_either_way(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
+    def _streamed_in_either_way(self, asked: Conversation) -> Iterator[ReplyPiece | Reply]:
         try:
-            yield from self._streamed(prompt, max_tokens)
+            yield from self._streamed(asked)
         except ModelUnavailable as error:
-            if self._limit == _OTHER_LIMIT or _OTHER_LIMIT not in error.message:
-                raise
-            self._limit = _OTHER_LIMIT
-            yield from self._streamed(prompt, max_tokens)
+            if not self._other_limit(error):
+                raise _refused(error, asked) from error.__cause__
+            yield from self._streamed(asked)
 
-    def _streamed(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
-        asked = self._asked(prompt, max_tokens) | {"stream": True, "stream_options": {"include_usage": True}}
-        pieces: list[str] = []
-        usage: tuple[int, int] | None = None
-        answered = ended = False
+    def _streamed(self, asked: Conversation) -> Iterator[ReplyPiece | Reply]:
+        joining = self._joining(asked)
+        counted: tuple[int, int] | None = None
+        ended: str | None = None
         try:
-            for event in self._server.stream(asked):
+            for event in self._server.stream(
+                self._body(asked) | {"stream": True, "stream_options": {"include_usage": True}}
+            ):
                 if "error" in event:
                     raise ModelUnavailable(f"{self.spec} failed while it answered: {self._said(event)}", BASE_URL_MEND)
-                piece = _text(event)
-                answered = answered or piece is not None
-                piece = self._server.redaction.in_answer(piece or "")
-                ended = ended or _ends(event)
-                usage = _usage(event) or usage
-                if piece:
-                    pieces.append(piece)
+                piece = joining.take(event)
+                ended = ends(event) or ended
+                counted = usage(event) or counted
+                if piece.text or piece.calls:
                     yield piece
         except ModelUnavailable:
-            if not ended:  # some servers close the connection once they have said why they stop
+            if ended is None:  # some servers close the connection once they have said why they stop
                 raise
-        if not answered:
+        if not joining.answered:
             raise ModelUnavailable(f"{self.spec} replied without an answer", BASE_URL_MEND)
-        text = self._server.redaction.in_answer("".join(pieces))
-        read, written = usage or count_tokens([prompt, text])
-        yield Completion(text, read, written)
+        yield self._reply(asked, joining, counted, ended)
 
-    def _asked(self, prompt: str, max_tokens: int) -> dict[str, Any]:
-        asked: dict[str, Any] = {"model": self._model, "messages": [{"role": "user", "content": prompt}]}
-        asked[self._limit] = max_tokens
+    def _joining(self, asked: Conversation) -> Joining:
+        return Joining(self._server.redaction.in_answer, f"call_{len(asked.messages)}_")
+
+    def _reply(
+        self, asked: Conversation, joining: Joining, counted: tuple[int, int] | None, ended: str | None
+    ) -> Reply:
+        text, calls = joining.text, joining.calls
+        if counted is None:
+            read = "\n\n".join(text_of(message.get("content")) for message in asked.messages)
+            in_, out = count_tokens([read, text + "".join(call.name + call.arguments for call in calls)])
+            counted = in_, out
+        return Reply(text, calls, *counted, ended or "", self._key(self._named(asked)))
+
+    def _named(self, asked: Conversation) -> str:
+        """The model that is asked, as the server calls it."""
+        return str(asked.options.get("model") or self._model)
+
+    def _key(self, model: str) -> str:
+        return f"openai/{model}/{self._temperature}"
+
+    def _body(self, asked: Conversation) -> dict[str, Any]:
+        body: dict[str, Any] = {"model": self._model, "messages": list(asked.messages), self._limit: asked.max_tokens}
         if self._temperature is not None:
-            asked["temperature"] = self._temperature
-        return asked
+            body["temperature"] = self._temperature
+        return body | dict(asked.options)
+
+    def _other_limit(self, error: ModelUnavailable) -> bool:
+        """Whether the server wants the limit called otherwise, as OpenAI's newer models do: from now on it is."""
+        if self._limit == _OTHER_LIMIT or _OTHER_LIMIT not in error.message:
+            return False
+        self._limit = _OTHER_LIMIT
+        return True
 
     def _said(self, reply: Mapping[str, Any]) -> str:
         return self._server.redaction.in_error(json.dumps(reply, ensure_ascii=False), QUOTED)
+
+
+def _one_prompt(prompt: str, max_tokens: int) -> Conversation:
+    return Conversation([{"role": "user", "content": prompt}], max_tokens)
+
+
+def _refused(error: ModelUnavailable, asked: Conversation) -> ModelUnavailable:
+    """An error with a mend for what not all models take, if there was such."""
+    sent = [what for name, what in _NOT_FOR_ALL.items() if asked.options.get(name)]
+    if any(isinstance(message.get("content"), list) for message in asked.messages):
+        sent.append("images")
+    if not sent or not _REFUSALS.search(error.message):
+        return error
+    return ModelUnavailable(error.message, f"see that the server's model takes {' and '.join(sent)}")
 
 
 def load_model(spec: str, api_key: str = "", allow: Allow | None = None) -> LanguageModel:
@@ -203,32 +265,3 @@ def load_model(spec: str, api_key: str = "", allow: Allow | None = None) -> Lang
         made = OpenAICompatible.from_spec(source, api_key)
         return made if allow is None else AskingFirst(made, made.spec, made.base_url, allow)
     raise ModelUnavailable(f"unknown language model {spec!r}", "give openai:BASE_URL#MODEL")
-
-
-def _text(reply: Mapping[str, Any]) -> str | None:
-    """The text of the first choice of a reply or an event, which may be empty; None where there is no choice."""
-    try:
-        choice = reply["choices"][0]
-        content = (choice["delta"] if "delta" in choice else choice["message"]).get("content")
-    except (AttributeError, IndexError, KeyError, TypeError):
-        return None
-    if isinstance(content, list):  # some servers answer in parts
-        content = "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
-    return content.encode("utf-8", "replace").decode() if isinstance(content, str) else ""
-
-
-def _ends(event: Mapping[str, Any]) -> bool:
-    """Whether an event says why the answer ends."""
-    try:
-        return event["choices"][0].get("finish_reason") is not None
-    except (AttributeError, IndexError, KeyError, TypeError):
-        return False
-
-
-def _usage(reply: Mapping[str, Any]) -> tuple[int, int] | None:
-    """Tokens read and written, as the server counted them."""
-    usage = reply.get("usage")
-    if not isinstance(usage, dict):
-        return None
-    read, written = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    return (read, written) if isinstance(read, int) and isinstance(written, int) and min(read, written) >= 0 else None

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 from monograph import telemetry
-from monograph.models import Completion
+from monograph.derive.replies import text_of
+from monograph.models import Reply
 from monograph.telemetry import Span, Value
 
 
@@ -21,21 +23,39 @@ class Request:
     span: Span
     kinds: dict[str, Value]
 
-    def answered(self, made: Completion) -> None:
+    def answered(self, made: Reply) -> None:
         """Tell what was answered, and the tokens it took."""
-        for kind, tokens in (("input", made.tokens_in), ("output", made.tokens_out)):
-            self.span.set({f"gen_ai.usage.{kind}_tokens": tokens})
-            telemetry.used("gen_ai.client.token.usage", tokens, self.kinds | {"gen_ai.token.type": kind})
-        self._say("gen_ai.output.messages", "assistant", made.text)
-
-    def asked(self, prompt: str) -> None:
-        """Tell what was asked."""
-        self._say("gen_ai.input.messages", "user", prompt)
-
-    def _say(self, name: str, role: str, text: str) -> None:
+        self.read(made.tokens_in)
+        self._used("output", made.tokens_out)
         if telemetry.captures():
-            message = {"role": role, "parts": [{"type": "text", "content": text}]}
-            self.span.text(name, json.dumps([message], ensure_ascii=False))
+            said = [_part(made.text)] if made.text else []
+            called = [
+                {"type": "tool_call", "id": call.id, "name": call.name, "arguments": call.arguments}
+                for call in made.calls
+            ]
+            self._say("gen_ai.output.messages", [{"role": "assistant", "parts": said + called}])
+
+    def read(self, tokens: int | None) -> None:
+        """Tell how many tokens the model read; None where nobody counted them."""
+        if tokens is not None:
+            self._used("input", tokens)
+
+    def asked(self, messages: Sequence[Mapping[str, Any]]) -> None:
+        """Tell what was asked: the texts of messages in the OpenAI form."""
+        if telemetry.captures():
+            asked = [{"role": one.get("role"), "parts": [_part(text_of(one.get("content")))]} for one in messages]
+            self._say("gen_ai.input.messages", asked)
+
+    def _used(self, kind: str, tokens: int) -> None:
+        self.span.set({f"gen_ai.usage.{kind}_tokens": tokens})
+        telemetry.used("gen_ai.client.token.usage", tokens, self.kinds | {"gen_ai.token.type": kind})
+
+    def _say(self, name: str, messages: Sequence[Mapping[str, Any]]) -> None:
+        self.span.text(name, json.dumps(messages, ensure_ascii=False))
+
+
+def _part(text: str) -> dict[str, str]:
+    return {"type": "text", "content": text}
 
 
 @contextmanager
@@ -45,7 +65,7 @@ def request(operation: str, model: str, url: str, *, pieces: bool = False) -> It
     Parameters
     ----------
     operation:
-        ``chat``, as the conventions call it.
+        ``chat`` or ``embeddings``, as the conventions call it; ``rerank``, for which they have no word.
     model:
         The name that the server knows it by.
     url:

@@ -12,7 +12,9 @@ import numpy as np
 from monograph.derive.api_key import VARIABLE, variable_of
 from monograph.derive.embed.asked_before import AskedBefore
 from monograph.derive.embed.replied import vectors_of
+from monograph.derive.replies import tokens_read
 from monograph.derive.server import Server
+from monograph.derive.told import request
 from monograph.errors import InputError, ModelUnavailable
 from monograph.models import TextKind
 from monograph.values import Float32, arguments
@@ -210,7 +212,9 @@ class OpenAIEmbedder:
         if self._settings.dimensions:
             asked["dimensions"] = self._settings.dimensions
         try:
-            reply = self._server.post(asked)
+            with request("embeddings", self._model, self.base_url) as told:
+                reply = self._server.post(asked)
+                told.read(tokens_read(reply))
         except ModelUnavailable as error:
             if error.status not in _TOO_MUCH or len(texts) == 1:
                 raise self._mended(error, texts[0]) from error

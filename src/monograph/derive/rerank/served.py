@@ -12,6 +12,7 @@ import numpy as np
 
 from monograph.derive.api_key import VARIABLE, variable_of
 from monograph.derive.server import BASE_URL_MEND, QUOTED, Server
+from monograph.derive.told import request
 from monograph.errors import InputError, ModelUnavailable
 from monograph.values import Float64, arguments
 
@@ -136,14 +137,18 @@ class ServedReranker:
         batches = (cut[at : at + self._settings.batch_size] for at in range(0, len(cut), self._settings.batch_size))
         return np.array([score for batch in batches for score in self._of_batch(question, batch)], dtype=np.float64)
 
-    def _of_batch(self, question: str, texts: list[str]) -> Iterator[float]:
+    def _replied(self, question: str, texts: list[str]) -> Any:
         try:
-            reply = self._server.ask(self._asked(question, texts))
+            return self._server.ask(self._asked(question, texts))
         except ModelUnavailable as error:
             if self._tei or error.status not in (400, 422) or _TEI_WANTS not in error.message:
                 raise self._mended(error) from error
             self._tei = True
-            reply = self._server.ask(self._asked(question, texts))
+            return self._server.ask(self._asked(question, texts))
+
+    def _of_batch(self, question: str, texts: list[str]) -> Iterator[float]:
+        with request("rerank", self._model, self.base_url):
+            reply = self._replied(question, texts)
         found: dict[int, float] = {}
         for one in self._results(reply):
             index, score = _told(one)

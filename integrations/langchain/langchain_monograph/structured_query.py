@@ -1,0 +1,89 @@
+"""LangChain's structured queries as filters of Monograph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.structured_query import (
+    Comparator,
+    Comparison,
+    FilterDirective,
+    Operation,
+    Operator,
+    StructuredQuery,
+    Visitor,
+)
+
+from langchain_monograph.documents import plain
+from monograph.errors import InvalidFilter
+
+_COMPARATORS = {
+    Comparator.EQ: "==",
+    Comparator.NE: "!=",
+    Comparator.GT: ">",
+    Comparator.GTE: ">=",
+    Comparator.LT: "<",
+    Comparator.LTE: "<=",
+    Comparator.CONTAIN: "contains",
+    Comparator.IN: "in",
+    Comparator.NIN: "nin",
+}
+
+
+class MonographTranslator(Visitor):
+    """Lets LangChain's ``SelfQueryRetriever`` filter an ``EcoVectorStore``.
+
+    All comparators but ``like``; ``contain`` is met by a list that has the value and by a text that has it in it. Days
+    and times compare as the texts that they are stored as.
+    """
+
+    allowed_comparators = tuple(_COMPARATORS)
+    allowed_operators = tuple(Operator)
+
+    def visit_operation(self, operation: Operation) -> dict[str, Any]:
+        """Translate ``and``, ``or`` and ``not``.
+
+        Raises
+        ------
+        InvalidFilter
+            If there is a comparator that is none of ours.
+        """
+        return {operation.operator.value: [_visited(self, part) for part in operation.arguments]}
+
+    def visit_comparison(self, comparison: Comparison) -> dict[str, Any]:
+        """Translate a comparison.
+
+        Raises
+        ------
+        InvalidFilter
+            If its comparator is none of ours.
+        """
+        operator = _COMPARATORS.get(comparison.comparator)
+        if operator is None:
+            raise InvalidFilter(
+                f"the comparator {comparison.comparator.value!r} is not known",
+                f"take one of {', '.join(known.value for known in _COMPARATORS)}",
+            )
+        value = comparison.value
+        if operator in ("in", "nin") and not isinstance(value, list | tuple):
+            value = [value]
+        listed = isinstance(value, list | tuple)
+        return {comparison.attribute: {operator: [_scalar(one) for one in value] if listed else _scalar(value)}}
+
+    def visit_structured_query(self, structured_query: StructuredQuery) -> tuple[str, dict[str, Any]]:
+        """The words to search for, and how the search is narrowed."""
+        if structured_query.filter is None:
+            return structured_query.query, {}
+        return structured_query.query, {"filter": _visited(self, structured_query.filter)}
+
+
+def _visited(translator: MonographTranslator, directive: FilterDirective) -> dict[str, Any]:
+    made: dict[str, Any] = directive.accept(translator)
+    return made
+
+
+def _scalar(value: Any) -> Any:
+    """A value; days and times, which a model's query gives as an object, as text."""
+    if isinstance(value, dict) and value.get("type") in ("date", "datetime"):
+        return value[value["type"]]
+    return plain(value)
