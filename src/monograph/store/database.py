@@ -15,17 +15,15 @@ from typing import TypeAlias
 from monograph.errors import (
     BusyFile,
     ClosedFile,
-    InvalidFilter,
     MonographError,
     NotAMonograph,
-    OutsideView,
     ReadOnlyFile,
 )
 from monograph.store import connections, encryption, replacing, schema, unreadable
-from monograph.store.connections import BUSY_SECONDS
 from monograph.store.encryption import RawKey
 from monograph.store.header import Header, check_header, check_length, read_header
-from monograph.store.refusals import cannot_write, full, out_of_memory, refusals, state_of, why_full
+from monograph.store.refusals import refusals, state_of
+from monograph.store.sqlite_errors import translated
 from monograph.store.unreadable import UNDECODABLE, damaged, is_own
 
 Connection: TypeAlias = sqlite3.Connection
@@ -33,9 +31,6 @@ Connection: TypeAlias = sqlite3.Connection
 _PATIENCE, _LONGEST_PATIENCE = 50, 3_200
 """Milliseconds for which SQLite waits for a moment to empty the write-ahead log before it is asked again: ever more."""
 _PAUSE = 0.005
-_UNREADABLE = ("SQLITE_IOERR_READ", "SQLITE_IOERR_SHORT_READ", "SQLITE_IOERR_CORRUPTFS", "SQLITE_IOERR_DATA")
-"""All other errors of input and output are met while something is written, made or locked."""
-_TOO_DEEP = ("parser stack overflow", "Expression tree is too large", "too many SQL variables")
 _abandoned: list[Connection] = []
 """Connections that a fork copied: closing one would release its parent's locks, so they are kept and never used."""
 _opened: Counter[tuple[int, int]] = Counter()
@@ -58,15 +53,15 @@ def our_errors(
         with refusals(path):
             yield
     except encryption.errors() as error:
-        translated = _translate(path, error)
-        fault = None if translated is not None or connection is None else unreadable.fault_of(connection, error)
-        if translated is None and fault is None and unreadable.is_contradicted(error):
+        ours = translated(path, error)
+        fault = None if ours is not None or connection is None else unreadable.fault_of(connection, error)
+        if ours is None and fault is None and unreadable.is_contradicted(error):
             fault = diagnosis()
         if fault is not None:
-            translated = damaged(path, fault)
-        if translated is None:
+            ours = damaged(path, fault)
+        if ours is None:
             raise
-        raise translated from error
+        raise ours from error
     except UNDECODABLE as error:
         if not is_own(error) or (fault := diagnosis()) is None:
             raise
@@ -80,36 +75,6 @@ def decoding(connection: Connection, row: str) -> Iterator[None]:
         yield
     except UNDECODABLE as error:
         raise damaged(path_of(connection), f"{row} cannot be read: {error or type(error).__name__}") from error
-
-
-def _translate(path: Path, error: Exception) -> MonographError | None:
-    name, text = encryption.name_of(error), str(error)
-    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return BusyFile(
-            f"{path} is in use: another process held it for {BUSY_SECONDS:g} seconds", "wait for it, then try again"
-        )
-    if name == "SQLITE_FULL":
-        return full(path, why_full(path) or "its disk or quota, or that of temporary files, is full")
-    if name == "SQLITE_IOERR_NOMEM":
-        return out_of_memory(path)
-    if name.startswith("SQLITE_IOERR_") and name not in _UNREADABLE:
-        return cannot_write(path, f"{text} ({name})")
-    if name == "SQLITE_IOERR" and (why := why_full(path)) is not None:  # SQLCipher does not tell what failed.
-        return full(path, why)
-    if name.startswith("SQLITE_READONLY") or name == "SQLITE_CANTOPEN":
-        return ReadOnlyFile(f"{path} cannot be written: {text}", "check the permissions of the file and its folder")
-    return _translate_asked(path, name, text)
-
-
-def _translate_asked(path: Path, name: str, text: str) -> MonographError | None:
-    """What SQLite does not do that was asked of it, and what it cannot read."""
-    if name == "SQLITE_AUTH":
-        return OutsideView(f"what stands outside of a view of {path} cannot be read", "open the file itself")
-    if any(one in text for one in _TOO_DEEP):
-        return InvalidFilter(f"the filter is nested too deeply for SQLite: {text}", "make it flatter")
-    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR")) or text == "unsupported file format":
-        return damaged(path, f"{text} ({name})")
-    return None
 
 
 def path_of(connection: Connection) -> str:
