@@ -751,6 +751,7 @@ def test_every_command_takes_the_key(tmp_path: Path, folder: Path) -> None:
         ["sources", path],
         ["retry", path],
         ["stats", path],
+        ["costs", path],
         ["check", path],
         ["build", path],
         ["reextract", path],

@@ -120,6 +120,7 @@ def test_a_file_that_says_it_has_the_newest_format(old: Path, tmp_path: Path) ->
         connection.execute(f"PRAGMA user_version = {schema.newest_format():d}")
     with pytest.raises(DamagedFile), Monograph.open(path) as monograph:
         monograph.add([Document("A new note about the clock.", id="new")])
+        monograph.costs()
 
 
 @pytest.mark.plain("its header is damaged")

@@ -93,6 +93,7 @@ def test_what_the_command_line_prints(client: Client, path: Path) -> None:
         ("/sources", {}, ["sources"]),
         ("/check", {}, ["check"]),
         ("/stats", {}, ["stats"]),
+        ("/costs", {}, ["costs"]),
     ):
         same(client.get(place, **parameters).json, printed(path, *command))
 
@@ -123,6 +124,7 @@ def asked(client: Client) -> list[tuple[str, str, Reply]]:
         "/sources": {},
         "/failures": {},
         "/stats": {},
+        "/costs": {},
         "/check": {},
         "/jobs": {},
     }

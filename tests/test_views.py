@@ -61,7 +61,7 @@ WORKS = {
 """What a view does; ``open`` opens a file, whatever it is called on."""
 
 REFUSED: dict[str, dict[str, tuple[Any, ...]]] = {
-    "Monograph": {"backup": ("x.mono",), "check": (), "compact": (), "sync": (".",)},
+    "Monograph": {"backup": ("x.mono",), "check": (), "compact": (), "costs": (), "sync": (".",)},
     "Files": {
         "always_forget": (), "apply": (None,), "move": ("r", "."), "plan": (".",), "receive": ("r", "n"),
         "remove": ("r",), "retry": (), "sources": (), "sync": (".",), "take": (None,), "take_over": ("jsonl", "."),
@@ -69,7 +69,7 @@ REFUSED: dict[str, dict[str, tuple[Any, ...]]] = {
     },
     "EntityGraph": {"build": (), "price": (), "rebuild": (), "set_apart": ("a", "b"), "unite": ("a", "b")},
     "SummaryTree": {"price": (), "rebuild": ()},
-    "Vectors": {"build": (), "rebuild": (None,)},
+    "Vectors": {"build": (), "price": (None,), "rebuild": (None,)},
 }  # fmt: skip
 """What is done to whole files only, with what it is called with."""
 
@@ -548,7 +548,18 @@ def test_a_file_that_holds_more_is_not_opened(monograph: Monograph, folder: Path
 
 def test_no_sql_reads_what_is_outside(shared_file: Monograph) -> None:
     view = shared_file.within(ANN)
-    closed = ("documents", "chunks", "texts", "names", "mentions", "nodes", "chunk_graphs", "extractions", "subjects")
+    closed = (
+        "documents",
+        "chunks",
+        "texts",
+        "names",
+        "mentions",
+        "nodes",
+        "chunk_graphs",
+        "extractions",
+        "subjects",
+        "costs",
+    )
     for table in (*closed, "aliases", "apart", "vectors", "sources"):
         with pytest.raises(OutsideView, match="stands outside"), view._file.database.read() as connection:
             connection.execute(f"SELECT * FROM main.{table}").fetchall()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from monograph import spending
 from monograph.answer.cache import AnswerCache, key_of
 from monograph.models import LanguageModel
 
@@ -28,6 +29,7 @@ def answer_types(model: LanguageModel, memory: AnswerCache, question: str) -> tu
     made = memory.recall(key)
     if made is None:
         made = model.complete(prompt, MOST_TOKENS)
+        spending.note("types", model.key, made.tokens_in, made.tokens_out)
         memory.keep(key, made)
     lines = [line for line in made.text.splitlines() if line.strip()]
     said = lines[-1].rpartition(":")[2].split(",") if lines else []

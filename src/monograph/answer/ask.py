@@ -7,6 +7,7 @@ import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
+from monograph import spending
 from monograph.answer.abstain import LEAST, LEAST_FOR_A_MODEL
 from monograph.answer.cache import AnswerCache, key_of
 from monograph.answer.excerpt import Counter
@@ -88,6 +89,7 @@ def stream(
             continue
         first = time.perf_counter() if first == begun else first
         yield piece
+    spending.note("answer", model.key, made.tokens_in, made.tokens_out)
     if memory is not None and made.text.strip():
         memory.keep(key, made)
     seconds = Timings(first_token=first - begun, generation=time.perf_counter() - first)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from monograph import spending
 from monograph.derive.extract.function_words import FUNCTION_WORDS, language_of
 from monograph.models import LanguageModel
 from monograph.store.terms import words_of
@@ -61,6 +62,7 @@ def rewritten(model: LanguageModel, question: str, turns: Sequence[Turn]) -> str
         for turn in turns[-TURNS:]
     )
     made = model.complete(_REWRITE.format(turns=shown, question=question), MOST_TOKENS)
+    spending.note("rewrite", model.key, made.tokens_in, made.tokens_out)
     lines = [line.strip().strip('"“”') for line in made.text.splitlines() if line.strip()]
     text = lines[-1] if lines else ""
     good = bool(text) and len(text) <= 3 * len(question) + SHOWN_CHARACTERS

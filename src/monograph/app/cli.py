@@ -12,6 +12,7 @@ from monograph.app import (
     answer_output,
     ask_commands,
     carry_commands,
+    cost_command,
     file_commands,
     graph_commands,
     measure_commands,
@@ -304,6 +305,7 @@ def check(
             raise typer.Exit(DONE_WITH_PROBLEMS)
 
 
+app.command()(cost_command.costs)
 app.command(name="eval")(measure_commands.evaluate)
 app.command()(file_commands.backup)
 app.command()(carry_commands.export)

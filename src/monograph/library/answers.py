@@ -13,6 +13,7 @@ from monograph.answer.best import best_sentence, fitted
 from monograph.answer.pack import Packing, pack
 from monograph.answer.reduce import reduce
 from monograph.answer.windows import Windows, reduce_to_windows
+from monograph.library.ledger import spending_pieces
 from monograph.library.opened import OpenFile
 from monograph.library.searches import Brought, allowed, search
 from monograph.models import Reranker
@@ -83,6 +84,12 @@ def stream(
     file: OpenFile, asked: Request, packing: Packing, max_tokens: int, *, remember: bool
 ) -> Iterator[str | Answer]:
     """See :meth:`monograph.Monograph.stream`."""
+    return spending_pieces(file, _streamed(file, asked, packing, max_tokens, remember=remember))
+
+
+def _streamed(
+    file: OpenFile, asked: Request, packing: Packing, max_tokens: int, *, remember: bool
+) -> Iterator[str | Answer]:
     abstain.check(asked.threshold or 0.0)
     begun = time.perf_counter()
     query = follow_up.alone(file.model, asked.question, asked.history) if asked.history else asked.question

@@ -7,7 +7,7 @@ from pathlib import Path
 from monograph.errors import DamagedFile
 from monograph.library import faults
 from monograph.library.opened import Given, OpenFile
-from monograph.store import check, check_notes, check_schema, documents, schema, stats
+from monograph.store import check, check_notes, check_schema, costs, documents, schema, stats
 from monograph.store import tree as summaries
 from monograph.store.database import Connection
 from monograph.store.encryption import RawKey
@@ -113,6 +113,7 @@ def findings(file: OpenFile, *, repair: bool) -> list[Finding]:
         with file.database.write() as connection:
             check_schema.mend(connection)
             check_notes.mend(connection)
+            costs.mend(connection)
         file.settings = configuration.settle(file.database, None)
         configuration.adopt_embedder(file.database, file.embedder)
         configuration.EXTRACTOR.check(file.database, file.extractor)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from monograph import telemetry
 from monograph.errors import InputError, SourceMissing
 from monograph.explore import originals
+from monograph.library.ledger import spends
 from monograph.library.opened import OpenFile
 from monograph.library.pages import Pages
 from monograph.read import open_under
@@ -35,6 +36,7 @@ class Files:
     def __init__(self, file: OpenFile) -> None:
         self._file = file
 
+    @spends
     def plan(
         self,
         *sources: str | os.PathLike[str],
@@ -78,6 +80,7 @@ class Files:
             made = replace(made, owed=on_demand.owed(connection, self._file.indexes))
         return pricing.price(self._file.pipeline(), made, limits, progress) if price else made
 
+    @spends
     def apply(
         self,
         plan: Plan,
@@ -156,6 +159,7 @@ class Files:
         store = carrying.store_of(kind, arguments.path(source, "the source"), collection)
         return self.take(store, vectors=vectors, progress=progress)
 
+    @spends
     def take(self, store: Store, *, vectors: bool = True, progress: OnProgress | None = None) -> Report:
         """Store what another store, opened, holds: see :meth:`take_over`."""
         self._file.only_whole("files.take")
@@ -184,6 +188,7 @@ class Files:
         self._file.only_whole("files.sources")
         return follow.followed(self._file.database)
 
+    @spends
     def retry(
         self, *, forget: bool | None = None, limits: Limits = DEFAULT_LIMITS, progress: OnProgress | None = None
     ) -> Report:
@@ -214,6 +219,7 @@ class Files:
         self._file.only_whole("files.move")
         return roots.move(self._file.database, root, arguments.path(place, "the place"))
 
+    @spends
     def remove(self, root: str, *, forget: bool | None = None) -> Report:
         """Follow a file or folder no longer, and take all its documents out.
 
@@ -297,6 +303,7 @@ class Files:
         """What draws pages of documents as their files show them; to be closed (extra ``documents``)."""
         return Pages(self._file)
 
+    @spends
     def watch(
         self,
         *sources: str | os.PathLike[str],

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from monograph.errors import InputError
 from monograph.explore import entities, merges, neighbourhood, routes
 from monograph.graph import export
+from monograph.library.ledger import spends
 from monograph.library.opened import OpenFile
 from monograph.models import Extractor
 from monograph.store import settings
@@ -149,6 +150,7 @@ class EntityGraph:
             heads = list(dict.fromkeys(one.head for one in entities.find(connection, name))) if name else None
             return merges.merges(connection, heads)
 
+    @spends
     def set_apart(self, name: str, other: str) -> None:
         """Say that two names are not one entity. This is kept, and they never become one again.
 
@@ -163,6 +165,7 @@ class EntityGraph:
         self._file.require("graph")
         cannot_link.set_apart(self._file.writing_pipeline(), name, other)
 
+    @spends
     def unite(self, name: str, other: str) -> None:
         """Take back :meth:`set_apart`: the graph is as if it had never been said.
 
@@ -215,6 +218,7 @@ class EntityGraph:
         with self._read() as connection:
             return neighbourhood.whole(connection)
 
+    @spends
     def build(self, *, progress: OnProgress | None = None) -> Report:
         """Make what is made on demand and is not made yet: the graph, and the trigrams that substrings are found by.
 
@@ -231,6 +235,7 @@ class EntityGraph:
         self._file.only_whole("graph.price")
         return on_demand.price(self._file.pipeline())
 
+    @spends
     def rebuild(self, extractor: Extractor | None = None, *, progress: OnProgress | None = None) -> Report:
         """Make the graph anew with another extractor; without one, ask again for the chunks that a model failed on.
 

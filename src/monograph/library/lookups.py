@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from monograph.explore import lookup
-from monograph.library import contents
+from monograph.library import contents, ledger
 from monograph.library.opened import OpenFile
 from monograph.library.searches import allowed
 from monograph.models import Embedder
@@ -20,6 +20,7 @@ from monograph.values import (
     Document,
     Exported,
     Finding,
+    LedgerEntry,
     Listed,
     OnProgress,
     Stats,
@@ -102,6 +103,14 @@ class Lookups:
         stored = configuration.EMBEDDER.known(self._file.database) if vectors else None
         with self._file.database.read() as connection:
             return lookup.fetch(connection, ids, allowed(where), None if stored is None else stored.dimension)
+
+    def costs(self) -> list[LedgerEntry]:
+        """What models were asked for the file and the tokens it took, by day, model and purpose.
+
+        What was remembered was not asked for again, and is not in it. What was asked through a file that is open for
+        reading only is not kept. Nothing of what was asked or answered stands in it.
+        """
+        return ledger.every(self._file)
 
     def export(
         self,

@@ -11,6 +11,7 @@ from monograph.errors import InputError
 from monograph.library import backup as backups
 from monograph.library.files import Files
 from monograph.library.graph import EntityGraph
+from monograph.library.ledger import spends
 from monograph.library.opened import Given, OpenFile
 from monograph.library.questions import Questions
 from monograph.library.searches import allowed
@@ -174,6 +175,7 @@ class Monograph(Questions):
             limits=limits, progress=progress,
         )  # fmt: skip
 
+    @spends
     def add(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> Report:
         """Store documents; one of a known id replaces that document, an unchanged one costs nothing.
 
@@ -185,6 +187,7 @@ class Monograph(Questions):
         pipeline = self._file.adding_pipeline()
         return self._file.forgetting(lambda: apply.add(pipeline, documents, progress, look=look))
 
+    @spends
     def put(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> Report:
         """Store passages beside those that their documents hold, as frameworks hand them over.
 
@@ -202,6 +205,7 @@ class Monograph(Questions):
         look = None if fence is None else fence.seen
         return self._file.forgetting(lambda: single.put(pipeline, listed, progress, look))
 
+    @spends
     def remove(self, ids: Iterable[str], *, forget: bool | None = None) -> Report:
         """Take documents out of every result, all of them or, on an error, none.
 
@@ -216,6 +220,7 @@ class Monograph(Questions):
             lambda: file.followed(removal.remove(file.written, file.indexes, named, inside)), forget, strict=True
         )
 
+    @spends
     def remove_chunks(self, ids: Iterable[str] | None = None, *, where: Mapping[str, Any] | None = None) -> Report:
         """Take single chunks out of every result; a document goes with the last of its chunks.
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Summa
 from monograph.search.one_file.memory import Memory
 from monograph.search.one_file.scores import Scores
 from monograph.settings import Settings
+from monograph.spending import noting
 from monograph.store import settings
 from monograph.store.clusters import SUMMARIES
 from monograph.store.database import Database
@@ -105,7 +107,8 @@ class OpenFile:
             raise
         try:
             configuration.catch_up(database, file.indexes)
-            file.plug_in(given.embedder, given.extractor, given.summarizer)
+            with file.spending():
+                file.plug_in(given.embedder, given.extractor, given.summarizer)
             file.given_reranker = given.reranker
             file.reranker = file.reranker_of(given.reranker)
         except BaseException:
@@ -279,7 +282,17 @@ class OpenFile:
                 f"{self.database.path} is open for reading only, and has yet to make {said}",
                 f"monograph build {self.database.path}",
             )
-        on_demand.make(self.writing_pipeline(), lacking)
+        with self.spending():
+            on_demand.make(self.writing_pipeline(), lacking)
+
+    @contextmanager
+    def spending(self) -> Iterator[None]:
+        """Enter in the file's ledger what models are asked meanwhile, also where it fails."""
+        try:
+            with noting(self.written.noted):
+                yield
+        finally:
+            self.written.enter()
 
     def followed(self, report: Report) -> Report:
         """A report of a change that the tree has followed, where the file has one and that could be done."""

@@ -59,7 +59,7 @@ def search(
     if reranker is not None:
         searched = replace(searched, rerank=Rerank(file.scores.by(reranker), weight_of(reranker)))
     since, told = time.perf_counter(), {"monograph.search.mode": type(chosen).__name__.lower()}
-    with telemetry.span("monograph.search", {**told, "monograph.search.k": query.k}) as span:
+    with file.spending(), telemetry.span("monograph.search", {**told, "monograph.search.k": query.k}) as span:
         span.text("monograph.search.query", query.text)
         found = settled(chosen.search(searched, query))
         span.set({"monograph.search.hits": len(found)})

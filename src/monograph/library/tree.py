@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from monograph.explore import outline
+from monograph.library.ledger import spends
 from monograph.library.opened import OpenFile
 from monograph.models import Summarizer
 from monograph.search.one_file.summaries import need_tree
@@ -73,6 +74,7 @@ class SummaryTree:
         with self._file.database.read() as connection:
             return outline.over(connection, document)
 
+    @spends
     def rebuild(self, summarizer: Summarizer | None = None, *, progress: OnProgress | None = None) -> Report:
         """Make the tree of summaries, or make it anew with another summarizer; without one, with the file's own.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from monograph.library.ledger import spends
 from monograph.library.opened import OpenFile
 from monograph.models import Embedder
 from monograph.values import Cost, OnProgress, Report
@@ -38,9 +39,11 @@ class Vectors:
 
         In a file with a tree also, at most, its summaries, and what they ask of a language model.
         """
+        self._file.only_whole("vectors.price")
         configuration.tell_dimension(self._file.database, embedder)
         return price_vectors.price_reembed(self._file.pipeline(embedder))
 
+    @spends
     def rebuild(self, embedder: Embedder, *, progress: OnProgress | None = None) -> Report:
         """Make every vector anew with another embedder, and all that follows from vectors: summaries and their tree.
 

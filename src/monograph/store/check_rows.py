@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from monograph.store import check_notes, memo
+from monograph.store import check_notes, costs, memo
 from monograph.store.database import Connection
 from monograph.store.names import MOST_NAMES
 from monograph.store.vectors import MOST_ROWS
@@ -20,4 +20,5 @@ def findings(connection: Connection) -> Iterator[Finding]:
         (count,) = connection.execute(beyond, (most - 1,)).fetchone()
         if count:
             yield Finding(table, f"{count} rows are numbered beyond what others can name", repairable)
+    yield from costs.findings(connection)
     yield from check_notes.findings(connection)

@@ -8,7 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -18,8 +18,10 @@ from monograph.errors import (
     MonographError,
     NotAMonograph,
     ReadOnlyFile,
+    StorageFull,
 )
-from monograph.store import connections, encryption, replacing, schema, unreadable
+from monograph.spending import Noted
+from monograph.store import connections, costs, encryption, replacing, schema, unreadable
 from monograph.store.encryption import RawKey
 from monograph.store.header import Header, check_header, check_length, read_header
 from monograph.store.refusals import refusals, state_of
@@ -127,6 +129,8 @@ class Database:
         self.path = path
         self.diagnose: Callable[[], str | None] | None = None
         """Says what is wrong with the rows, for an error that contradicting rows have led to."""
+        self.noted = Noted()
+        """What models were asked for the file; every transaction enters it in the ledger."""
         made = None
         if state_of(path) is None:
             if not create or read_only:
@@ -256,7 +260,7 @@ class Database:
                 yield connection
                 if not aside:
                     connection.execute("UPDATE settings SET value = value + 1 WHERE name = 'generation'")
-                connection.execute("COMMIT")
+                self._commit(connection)
             except BaseException as error:
                 unreadable.let_go(error)
                 raise
@@ -264,6 +268,23 @@ class Database:
                 self._local.writing = None
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
+
+    def _commit(self, connection: Connection) -> None:
+        """Commit, and enter in the ledger what models were asked until now."""
+        spent = self.noted.pending()
+        if spent:
+            costs.add(connection, spent)
+        connection.execute("COMMIT")
+        self.noted.drop(spent)
+
+    def enter(self) -> None:
+        """Enter in the ledger what models were asked; where that cannot be done just now, the next write does it."""
+        if self.read_only or not self.noted.pending():
+            return
+        with suppress(BusyFile, ClosedFile, ReadOnlyFile, StorageFull):
+            if not self.connection().in_transaction:
+                with self.write(aside=True):
+                    pass
 
     @contextmanager
     def _locked(self, *, wait: bool) -> Iterator[None]:

@@ -316,3 +316,18 @@ FORMAT_5 = (
         INSERT OR IGNORE INTO unresolved SELECT name FROM names WHERE name = OLD.name; END""",
     LENGTHS,
 )
+
+
+@migration
+def what_was_spent(connection: sqlite3.Connection) -> None:
+    """Format 6: a ledger of what models were asked."""
+    for statement in FORMAT_6:
+        connection.execute(statement)
+
+
+FORMAT_6 = (
+    # What models were asked for this file and what it took, a row a day of UTC, model and purpose.
+    """CREATE TABLE costs (
+        day TEXT NOT NULL, model TEXT NOT NULL, purpose TEXT NOT NULL, calls INTEGER NOT NULL,
+        tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL, PRIMARY KEY (day, model, purpose)) WITHOUT ROWID""",
+)

@@ -159,3 +159,30 @@ class Finding:
     fault: str
     repairable: bool
     mend: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerEntry:
+    """What a model was asked for a file on a day.
+
+    Parameters
+    ----------
+    day:
+        Of UTC, as ``2026-11-23``.
+    model:
+        The model's key.
+    purpose:
+        ``embed``, ``extract``, ``summarize``, ``rerank``, ``rewrite`` (a question that hangs on those before it),
+        ``types`` (what an answer may be), ``answer``.
+    calls:
+        How often it answered.
+    tokens_in, tokens_out:
+        What it read and wrote, as its server counts or, where that does not, by an estimate; 0 where nobody knows.
+    """
+
+    day: str
+    model: str
+    purpose: str
+    calls: int
+    tokens_in: int
+    tokens_out: int

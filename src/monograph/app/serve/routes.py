@@ -33,6 +33,7 @@ ROUTES: tuple[Route, ...] = (
     Route("GET", "/sources", state.sources),
     Route("GET", "/failures", state.failures),
     Route("GET", "/stats", state.stats),
+    Route("GET", "/costs", state.costs),
     Route("GET", "/check", state.check, slow=True),
     Route("GET", "/changes", following.changes),
     Route("GET", "/jobs", following.jobs),

@@ -11,7 +11,7 @@ from monograph.library import Monograph
 from monograph.read.limits import DEFAULT_LIMITS
 from monograph.search.how import strategies
 from monograph.settings import Settings
-from monograph.values import Finding, OutlineNode, Problem, Stats, Summary, SyncedSource
+from monograph.values import Finding, LedgerEntry, OutlineNode, Problem, Stats, Summary, SyncedSource
 
 MOST_LAYERS = 3
 """Of one answer: each layer has some ten times as many summaries as the one above it."""
@@ -115,6 +115,11 @@ def _served_file(name: str, file: Monograph) -> ServedFile:
         not file.view and file.files.always_forget,
         file.settings,
     )
+
+
+def costs(served: Served, asked: OneFile) -> list[LedgerEntry]:
+    """What models were asked for a file, and the tokens it took, as ``monograph costs --json`` prints it."""
+    return served.file(asked.file).costs()
 
 
 def stats(served: Served, asked: OneFile) -> Stats:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from monograph import spending
 from monograph.derive.api_key import VARIABLE, variable_of
 from monograph.derive.embed.asked_before import AskedBefore
 from monograph.derive.embed.replied import vectors_of
@@ -214,7 +215,9 @@ class OpenAIEmbedder:
         try:
             with request("embeddings", self._model, self.base_url) as told:
                 reply = self._server.post(asked)
-                told.read(tokens_read(reply))
+                counted = tokens_read(reply)
+                told.read(counted)
+            spending.note("embed", self.key, counted or 0)
         except ModelUnavailable as error:
             if error.status not in _TOO_MUCH or len(texts) == 1:
                 raise self._mended(error, texts[0]) from error

@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import replace
 
+from monograph import spending
 from monograph.derive.extract.ground import ground
 from monograph.derive.extract.parse import parse
 from monograph.derive.mark import mark_for
@@ -150,6 +151,7 @@ class LLMExtractor:
         if not any(one.isalnum() for one in text):
             return Extraction()
         completion = self._model.complete(PROMPT.format(mark=mark_for(text), text=text), self._max_tokens)
+        spending.note("extract", self._model.key, completion.tokens_in, completion.tokens_out)
         tokens = completion.tokens_in + completion.tokens_out
         found = ground(parse(completion.text), chunk.text)
         if found.mentions:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from monograph import spending
 from monograph.derive.api_key import VARIABLE, variable_of
 from monograph.derive.server import BASE_URL_MEND, QUOTED, Server
 from monograph.derive.told import request
@@ -149,6 +150,7 @@ class ServedReranker:
     def _of_batch(self, question: str, texts: list[str]) -> Iterator[float]:
         with request("rerank", self._model, self.base_url):
             reply = self._replied(question, texts)
+        spending.note("rerank", self.key)
         found: dict[int, float] = {}
         for one in self._results(reply):
             index, score = _told(one)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from monograph import spending
 from monograph.derive.mark import mark_for
 from monograph.derive.sentences import sentence_spans
 from monograph.derive.thoughts import without_thoughts
@@ -80,6 +81,7 @@ class LLMSummarizer:
             If the model does not answer, or answers nothing.
         """
         completion = self._model.complete(_prompt(texts, max_tokens), int(ROOM * max_tokens))
+        spending.note("summarize", self._model.key, completion.tokens_in, completion.tokens_out)
         answer = completion.text.encode("utf-8", "replace").decode()
         said = _PREAMBLE.sub("", without_thoughts(answer), count=1)
         text = _fitted(said.strip().strip('"'), max_tokens)

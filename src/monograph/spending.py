@@ -1,0 +1,104 @@
+"""What models are asked while a file is worked on, and the tokens it takes, until the file's ledger has it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal, TypeAlias, TypeVar
+
+T = TypeVar("T")
+
+Purpose: TypeAlias = Literal["embed", "extract", "summarize", "rewrite", "types", "answer", "rerank"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Asked:
+    """Who was asked for what, on which day of UTC, as ``2026-11-23``."""
+
+    day: str
+    model: str
+    purpose: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """How often a model answered, and the tokens that it read and wrote."""
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(self.calls + other.calls, self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out)
+
+    def __sub__(self, other: Spent) -> Spent:
+        return Spent(self.calls - other.calls, self.tokens_in - other.tokens_in, self.tokens_out - other.tokens_out)
+
+
+class Noted:
+    """What was spent on a file and does not stand in its ledger yet. Safe for use by many threads."""
+
+    def __init__(self) -> None:
+        self._spent: dict[Asked, Spent] = {}
+        self._lock = threading.Lock()
+
+    def add(self, asked: Asked, spent: Spent) -> None:
+        """Note what was spent."""
+        with self._lock:
+            self._spent[asked] = self._spent.get(asked, Spent()) + spent
+
+    def pending(self) -> Mapping[Asked, Spent]:
+        """All that is noted."""
+        with self._lock:
+            return dict(self._spent)
+
+    def drop(self, written: Mapping[Asked, Spent]) -> None:
+        """Take off what the ledger has by now."""
+        with self._lock:
+            for asked, spent in written.items():
+                left = self._spent.pop(asked) - spent
+                if left != Spent():
+                    self._spent[asked] = left
+
+
+_NOTED: ContextVar[Noted | None] = ContextVar("monograph_noted", default=None)
+
+
+def note(purpose: Purpose, model: str, tokens_in: int = 0, tokens_out: int = 0) -> None:
+    """Note that a model has answered, for the file that is worked on, if one is.
+
+    Parameters
+    ----------
+    purpose:
+        What it was asked for.
+    model:
+        Its key.
+    tokens_in, tokens_out:
+        What it read and wrote; 0 where nobody counted.
+    """
+    noted = _NOTED.get()
+    if noted is not None:
+        noted.add(Asked(datetime.now(UTC).date().isoformat(), model, purpose), Spent(1, tokens_in, tokens_out))
+
+
+@contextmanager
+def noting(noted: Noted) -> Iterator[None]:
+    """What is asked within is asked for a file."""
+    token = _NOTED.set(noted)
+    try:
+        yield
+    finally:
+        _NOTED.reset(token)
+
+
+def noting_pieces(noted: Noted, pieces: Iterator[T]) -> Iterator[T]:
+    """The same for what comes piece by piece, between which the caller does other work."""
+    context = copy_context()
+    context.run(_NOTED.set, noted)
+    end = object()
+    while (piece := context.run(next, pieces, end)) is not end:
+        yield piece  # type: ignore[misc]

@@ -1,0 +1,48 @@
+"""The ledger: what models were asked for a file, by day, model and purpose."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+
+from monograph.spending import Asked, Spent
+from monograph.values import Finding
+
+_NO_ENTRY = """date(day) IS NOT day OR typeof(model) != 'text' OR typeof(purpose) != 'text'
+    OR typeof(calls) != 'integer' OR typeof(tokens_in) != 'integer' OR typeof(tokens_out) != 'integer'
+    OR min(calls, tokens_in, tokens_out) < 0"""
+"""A row that no version of Monograph writes."""
+
+
+def add(connection: sqlite3.Connection, spent: Mapping[Asked, Spent]) -> None:
+    """Enter what was spent."""
+    connection.executemany(
+        """INSERT INTO costs VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls = calls + excluded.calls,
+        tokens_in = tokens_in + excluded.tokens_in, tokens_out = tokens_out + excluded.tokens_out""",
+        (
+            (asked.day, asked.model, asked.purpose, one.calls, one.tokens_in, one.tokens_out)
+            for asked, one in spent.items()
+        ),
+    )
+
+
+def every(connection: sqlite3.Connection) -> Iterator[tuple[Asked, Spent]]:
+    """What was spent, by day, model and purpose."""
+    found = connection.execute(
+        """SELECT CAST(day AS TEXT), CAST(model AS TEXT), CAST(purpose AS TEXT), CAST(calls AS INTEGER),
+        CAST(tokens_in AS INTEGER), CAST(tokens_out AS INTEGER) FROM costs ORDER BY day, model, purpose"""
+    )
+    for day, model, purpose, *counts in found:
+        yield Asked(day, model, purpose), Spent(*counts)
+
+
+def findings(connection: sqlite3.Connection) -> Iterator[Finding]:
+    """The entries that are none: repairing drops them."""
+    (count,) = connection.execute(f"SELECT count(*) FROM costs WHERE {_NO_ENTRY}").fetchone()  # noqa: S608 - a constant
+    if count:
+        yield Finding("costs", f"{count} entries of the ledger cannot be read", repairable=True)
+
+
+def mend(connection: sqlite3.Connection) -> None:
+    """Drop the entries that are none."""
+    connection.execute(f"DELETE FROM costs WHERE {_NO_ENTRY}")  # noqa: S608 - a constant
