@@ -1,4 +1,4 @@
-"""Makes the pictures of docs/page.md: the page before the texts that ship here, as Debian's chromium draws it.
+"""Makes the pictures of docs/page.md and docs/gallery.md of the texts that ship here, as Debian's chromium draws them.
 
     PYTHONPATH=tests python tools/page_pictures.py
 
@@ -19,6 +19,7 @@ from PIL import Image
 from browsing import Site, entered, launched, show, site
 from model_server import ModelServer
 from monograph import Monograph
+from monograph.app.cli import app
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -36,6 +37,8 @@ def main() -> None:
         with Monograph.open(file) as made:
             made.sync(texts)
             made.tree.rebuild()
+        (drawn := Path(folder) / "drawn").mkdir()
+        _draw(drawn, file)
         answers = ("--model", f"openai:{model.url}#scripted", "--write")
         with site([file], *answers) as running, launched() as browser:
             context = browser.new_context(base_url=running.address, storage_state=entered(browser, running))
@@ -46,6 +49,22 @@ def main() -> None:
                 "Dear colleagues, the tail is two degrees long."
             )
             _sources(context.new_page())
+            for page in sorted(drawn.iterdir()):
+                _drawn(context.new_page(), page)
+
+
+def _draw(folder: Path, file: Path) -> None:
+    """What ``--html`` writes of a name and of a question."""
+    app(["graph", str(file), "Obermatt", "--html", str(folder / "picture-graph.html")], standalone_mode=False)
+    asked = ["search", str(file), QUESTION, "--how", "graph", "--html", str(folder / "picture-ways.html")]
+    app(asked, standalone_mode=False)
+
+
+def _drawn(page: Any, path: Path) -> None:
+    page.set_viewport_size({"width": 1100, "height": 640})
+    page.goto(path.as_uri())
+    page.wait_for_timeout(1500)
+    _save(page, path.stem)
 
 
 def _search(page: Any, running: Site) -> None:
