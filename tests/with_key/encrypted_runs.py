@@ -17,7 +17,9 @@ from typing import Any
 
 VARIABLE = "MONOGRAPH_TEST_KEY"
 WITHOUT_A_FILE = (
+    "architecture",
     "chunk",
+    "judge",
     "kernel",
     "kernel_batches",
     "kernel_clusters",
@@ -26,6 +28,8 @@ WITHOUT_A_FILE = (
     "linear",
     "llm_extract",
     "openai_compatible",
+    "packaging",
+    "page_scripts",
     "pattern_extract",
     "read",
     "reading",
@@ -39,6 +43,7 @@ WITHOUT_A_FILE = (
     "text_pass_walk",
     "tokens",
     "walk_links",
+    "wheel",
 )
 """Modules of tests that open no file, which a key changes nothing for: they are left out where there is one."""
 _DATABASE = "monograph.store.database"
