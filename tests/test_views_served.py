@@ -265,6 +265,8 @@ def test_the_command_line_within(path: Path, within: str) -> None:
     if within == "owner=ann":
         asked_for = ("Who met Charles Babbage?", "--within", within)
         printed += [run(path, command, *asked_for) for command in ("search", "ask", "context")]
+        printed += [run(path, *shown, "--within", within) for shown in (["entities"], ["graph", "Charles Babbage"])]
+        assert json.loads(run(path, "stats", "--within", within, "--json"))["documents"] == len(TOWNS)
         assert SECRET in run(path, "search", "Who met Charles Babbage?", "-k", "50")
     for one in printed:
         assert "lovelace" in one or "lisbon" in one

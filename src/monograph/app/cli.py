@@ -281,11 +281,11 @@ def forget(
 
 
 @app.command()
-def stats(file: FileArgument, json_output: JsonOption = False) -> None:
+def stats(file: FileArgument, within: WithinOption = None, json_output: JsonOption = False) -> None:
     """Count and weigh what the file holds."""
     with outcome(as_json=json_output):
         with opened(file, create=False) as monograph:
-            found = monograph.stats()
+            found = narrowed(monograph, within).stats()
         output.print_json(found) if json_output else print_stats(found)
 
 

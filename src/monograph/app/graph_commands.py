@@ -10,7 +10,17 @@ from typing import Annotated
 import typer
 
 from monograph.app import graph_output, output
-from monograph.app.command import ApiKeyOption, FileArgument, HtmlOption, JsonOption, TrustOption, outcome, unseen
+from monograph.app.command import (
+    ApiKeyOption,
+    FileArgument,
+    HtmlOption,
+    JsonOption,
+    TrustOption,
+    WithinOption,
+    narrowed,
+    outcome,
+    unseen,
+)
 from monograph.app.trust import opened
 from monograph.errors import InputError
 from monograph.library import Monograph
@@ -28,6 +38,7 @@ def graph(  # noqa: PLR0913, PLR0917 - options are arguments
         Path | None,
         typer.Option("--graphml", help="Write it for Gephi, Cytoscape and the like (extra graph).", show_default=False),
     ] = None,
+    within: WithinOption = None,
     json_output: JsonOption = False,
 ) -> None:
     """Show what is named together with an entity.
@@ -38,7 +49,8 @@ def graph(  # noqa: PLR0913, PLR0917 - options are arguments
       monograph graph notes.mono "Mrs Grubb"
       monograph graph notes.mono boiler --hops 2 --html boiler.html
     """
-    with outcome(as_json=json_output), opened(file, create=False) as monograph:
+    with outcome(as_json=json_output), opened(file, create=False) as whole:
+        monograph = narrowed(whole, within)
         found = monograph.graph.neighbourhood(entity, hops, limit)
         if json_output:
             output.print_json(found)
@@ -60,6 +72,7 @@ def entities(  # noqa: PLR0913, PLR0917 - options are arguments
         str, typer.Option("--apart", metavar="OTHER", help="Say that NAME and OTHER are not one.", show_default=False)
     ] = "",
     unite: Annotated[str, typer.Option("--unite", metavar="OTHER", help="Take that back.", show_default=False)] = "",
+    within: WithinOption = None,
     json_output: JsonOption = False,
 ) -> None:
     """List what the file names, most often named first.
@@ -70,7 +83,8 @@ def entities(  # noqa: PLR0913, PLR0917 - options are arguments
     monograph entities notes.mono "John Smith" --why
     monograph entities notes.mono "John Smith" --apart "J. Smith"
     """
-    with outcome(as_json=json_output), opened(file, create=False) as monograph:
+    with outcome(as_json=json_output), opened(file, create=False) as whole:
+        monograph = narrowed(whole, within)
         if (apart or unite) and not name:
             raise InputError("two names are needed", "give the one before --apart or --unite, the other behind it")
         if apart:

@@ -7,7 +7,16 @@ from typing import Annotated
 import typer
 
 from monograph.app import output, tree_output
-from monograph.app.command import ApiKeyOption, FileArgument, JsonOption, TrustOption, outcome, unseen
+from monograph.app.command import (
+    ApiKeyOption,
+    FileArgument,
+    JsonOption,
+    TrustOption,
+    WithinOption,
+    narrowed,
+    outcome,
+    unseen,
+)
 from monograph.app.trust import opened
 
 
@@ -17,6 +26,7 @@ def outline(
         str, typer.Argument(metavar="NODE", help="A summary's id, or its first four digits.", show_default=False)
     ] = "",
     layers: Annotated[int, typer.Option("--layers", "-l", help="Layers to open below it.")] = 1,
+    within: WithinOption = None,
     json_output: JsonOption = False,
 ) -> None:
     """Show the tree of summaries as a table of contents.
@@ -28,7 +38,7 @@ def outline(
     """
     with outcome(as_json=json_output):
         with opened(file, create=False) as monograph:
-            found = monograph.tree.outline(node, layers)
+            found = narrowed(monograph, within).tree.outline(node, layers)
         output.print_json(found) if json_output else tree_output.print_outline(found)
 
 
