@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Callable
 from typing import TypeAlias
 
-from monograph.store import checksums, lengths
+from monograph.store import checksums, dates, lengths
 from monograph.store.portable import name_roots
 
 APPLICATION_ID = int.from_bytes(b"MONO", "big")
@@ -254,6 +254,7 @@ def names_and_checksums(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
     name_roots(connection)
     lengths.rebuild(connection)
+    dates.rebuild(connection)
     checksums.register(connection)
     connection.execute("UPDATE memo SET checksum = checksum(CAST(kind AS BLOB), key, value)")
     connection.execute("UPDATE names SET checksum = checksum(CAST(key AS BLOB), code) WHERE code IS NOT NULL")
@@ -280,6 +281,13 @@ FORMAT_5 = (
     "ALTER TABLE memo ADD COLUMN checksum INTEGER",
     # Of all that is stored of a document: see store.checksums.of_contents.
     "ALTER TABLE documents ADD COLUMN checksum INTEGER",
+    # When it is from: the first and last second that it may be, since 1970, and what tells it
+    # (0 its metadata, 1 its text, 2 its file). NULL where nothing does.
+    "ALTER TABLE documents ADD COLUMN dated INTEGER",
+    "ALTER TABLE documents ADD COLUMN dated_until INTEGER",
+    "ALTER TABLE documents ADD COLUMN dated_by INTEGER",
+    # Of those that tell it themselves.
+    "CREATE INDEX documents_by_date ON documents(dated_until) WHERE dated_by != 2",
     # Of key and code, where there is a code.
     "ALTER TABLE names ADD COLUMN checksum INTEGER",
     # Of single rows: settings/NAME, roots/ROOT, vector_indexes/SPACE, trees.
