@@ -20,7 +20,7 @@ FLOORS = (
     {"sync", "write", "search", "explore", "answer", "carry"},
     {"derive", "vectors", "graph", "tree"},
     {"store", "read"},
-    {"values", "models", "settings", "errors", "where", "loopback", "spending", "telemetry", "text_pass"},
+    {"values", "models", "settings", "errors", "where", "loopback", "spending", "telemetry", "text_pass", "dates"},
 )
 LEAVES = FLOORS[-1]
 ALLOWED_SIDEWAYS = {

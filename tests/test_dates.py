@@ -9,9 +9,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from monograph import Document, Monograph
-from monograph.graph.dates import days_in
+from monograph.dates.days import days_in, own_day
 from monograph.graph.names import spaced
-from monograph.graph.near_days import days_near, own_day, yearless_days_in
+from monograph.graph.near_days import days_near, yearless_days_in
 
 FORMS = [
     "{day:%Y-%m-%d}", "{day:%Y/%m/%d}", "{day:%Y%m%d}", "{day:%Y%m%d}_11:00", "{day.day}.{day.month}.{day.year}",

@@ -10,6 +10,11 @@ text_match_insensitive  is_empty``; LangChain's spellings (``$eq $ne $gt $gte $l
 understood too. A key that is missing, or null, matches only ``!=``, ``nin`` and ``is_empty``. Values of different
 types never match an order. ``$document``, ``$chunk``, ``$uri`` and ``$title`` are a hit's document id, chunk id, uri
 and title.
+
+``$date`` is when its document is from, and takes an order, ``==``, ``!=`` and ``is_empty``, with times as ISO 8601 has
+them: a year, a month, a day or an instant. ``{"since": "2026-03"}`` and ``{"as_of": "2026-03-01"}`` are its ``>=`` and
+``<=``; with an operator of their own they are keys of metadata as any other. A document of which only the day, the
+month or the year is known is let through where it may be from the time that is asked for.
 """
 
 from __future__ import annotations
@@ -19,6 +24,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast, get_args
 
+from monograph.dates import span
+from monograph.dates.span import Span
 from monograph.errors import InputError, InvalidFilter, OutsideView
 from monograph.values import arguments
 from monograph.values.arguments import shown
@@ -31,7 +38,8 @@ Combiner: TypeAlias = Literal["and", "or", "not"]
 Scalar: TypeAlias = str | int | float | bool | None
 
 OPERATORS: tuple[Operator, ...] = get_args(Operator)
-FIELDS = ("$document", "$chunk", "$uri", "$title")
+DATE = "$date"
+FIELDS = ("$document", "$chunk", "$uri", "$title", DATE)
 MAX_DEPTH = 32
 
 _SPELLINGS: dict[str, Operator] = {
@@ -41,9 +49,16 @@ _SPELLINGS: dict[str, Operator] = {
 }  # fmt: skip
 
 
+TIMES: dict[str, Operator] = {"since": ">=", "as_of": "<="}
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One key held against a value: ``value`` is a scalar, or a tuple of scalars for in, nin, any and all."""
+    """One key held against a value: ``value`` is a scalar, or a tuple of scalars for in, nin, any and all.
+
+    That of ``$date`` is the second, since 1970, which the last or the first that a document may be from is held
+    against: its last for ``>=`` and ``>``, its first for ``<=`` and ``<``.
+    """
 
     key: str
     operator: Operator
@@ -95,6 +110,9 @@ def _entry(key: Any, value: Any, depth: int) -> Condition:
     if combiner in ("and", "or", "not"):
         listed = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
         return Combination(cast(Combiner, combiner), tuple(_object(part, depth + 1) for part in listed))
+    if (time := key.removeprefix("$").lower()) in TIMES and (key[0] == "$" or not isinstance(value, Mapping)):
+        alone = next(iter(value.items())) if isinstance(value, Mapping) and len(value) == 1 else ("==", value)
+        return _dated(TIMES[time], alone[1] if _spelled(alone[0]) == "==" else value)
     if key.startswith("$") and key not in FIELDS:
         raise InvalidFilter(f"{shown(key)} is neither a field nor and, or, not", f"fields are {', '.join(FIELDS)}")
     if not isinstance(value, Mapping):
@@ -105,12 +123,38 @@ def _entry(key: Any, value: Any, depth: int) -> Condition:
     return parts[0] if len(parts) == 1 else Combination("and", parts)
 
 
-def _comparison(key: str, spelled: Any, value: Any) -> Comparison:
-    operator = _SPELLINGS.get(spelled.removeprefix("$").lower()) if isinstance(spelled, str) else None
+def _dated(operator: Operator, value: Any) -> Condition:
+    """When a document is from, held against a time."""
+    if operator == "is_empty":
+        return Comparison(DATE, operator, None)
+    if operator not in ("==", "!=", ">", ">=", "<", "<="):
+        raise InvalidFilter(f"{operator!r} cannot be asked of a date", "use == != > >= < <= or is_empty")
+    when = span.parse(value) if isinstance(value, str) else None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        when = span.of_number(value)
+    if when is None:
+        raise InvalidFilter(
+            f"{shown(value)} is no time",
+            'write 2026, 2026-03, 2026-03-01 or 2026-03-01T09:30:00Z; ask for your own key so: {"since": {"==": …}}',
+        )
+    if operator in ("==", "!="):
+        both = tuple(Comparison(DATE, one, _second(one, when)) for one in (">=", "<="))
+        return Combination("and", both) if operator == "==" else Combination("not", (Combination("and", both),))
+    return Comparison(DATE, operator, _second(operator, when))
+
+
+def _second(operator: str, when: Span) -> int:
+    return when.first if operator in (">=", "<") else when.last
+
+
+def _comparison(key: str, spelled: Any, value: Any) -> Condition:
+    operator = _spelled(spelled)
     if operator is None:
         raise InvalidFilter(
             f"unknown operator {shown(spelled)} for {shown(key)}", f"operators are {' '.join(OPERATORS)}"
         )
+    if key == DATE:
+        return _dated(operator, value)
     if operator in ("in", "nin", "any", "all"):
         if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence | set | frozenset):
             raise InvalidFilter(
@@ -125,6 +169,10 @@ def _comparison(key: str, spelled: Any, value: Any) -> Comparison:
     if value is None and operator not in ("==", "!="):
         raise InvalidFilter(f"{operator!r} for {shown(key)} needs a value, not null", "use is_empty")
     return Comparison(key, operator, value)
+
+
+def _spelled(operator: Any) -> Operator | None:
+    return _SPELLINGS.get(operator.removeprefix("$").lower()) if isinstance(operator, str) else None
 
 
 def _scalar(key: str, value: Any) -> Scalar:
@@ -190,7 +238,8 @@ def exact_values(condition: Condition) -> dict[str, Scalar]:
 def matches(condition: Condition | None, metadata: Mapping[str, Any]) -> bool:
     """Whether metadata meets a condition: the meaning of every operator, in Python.
 
-    The store says the same in SQL; tests hold the two against each other. ``metadata`` may hold the ``$`` fields too.
+    The store says the same in SQL; tests hold the two against each other. ``metadata`` may hold the ``$`` fields too,
+    ``$date`` as a Span.
     """
     if condition is None:
         return True
@@ -200,7 +249,16 @@ def matches(condition: Condition | None, metadata: Mapping[str, Any]) -> bool:
             return all(met)
         return any(met) if condition.combiner == "or" else not any(met)
     found = metadata.get(condition.key)
+    if condition.key == DATE:
+        return _is_dated(condition, found)
     return _holds(condition, [_as_stored(one) for one in found] if isinstance(found, list) else _as_stored(found))
+
+
+def _is_dated(comparison: Comparison, when: Span | None) -> bool:
+    if when is None or comparison.operator == "is_empty":
+        return when is None and comparison.operator == "is_empty"
+    second = when.last if comparison.operator in (">", ">=") else when.first
+    return _ordered(comparison.operator, second, comparison.value)
 
 
 def _holds(comparison: Comparison, found: Any) -> bool:

@@ -18,6 +18,7 @@ from monograph.library import Monograph
 from monograph.search.how import strategies
 from monograph.store.refusals import refusals
 from monograph.values.arguments import shown
+from monograph.where import TIMES
 
 _EQUAL = re.compile(r"\s*([^\s=<>!]+)=(?!=)(\S.*)", re.DOTALL)
 DONE_WITH_PROBLEMS = 3
@@ -158,6 +159,8 @@ def _one_filter(text: str) -> dict[str, Any]:
                 f"{shown(text)} is not JSON: {error}", 'quote it: \'{"year": {">=": 2020}}\''
             ) from error
     equal = _EQUAL.fullmatch(text)
+    if equal and equal[1] in TIMES:
+        return {equal[1]: equal[2]}
     parts = [equal[1], "==", equal[2]] if equal else text.split(maxsplit=2)
     if len(parts) != 3:
         raise InvalidFilter(f"{shown(text)} is no filter", "write 'key operator value' with spaces, or a JSON object")

@@ -69,12 +69,20 @@ def print_entities(entities: Sequence[Entity], merges: Sequence[Merge] = ()) -> 
 def _print_entity(entity: Entity, documents: Mapping[str, Document]) -> None:
     out = console()
     out.print(_name(entity.name), style="bold")
-    out.print(f"{_name(entity.kind)}, named in {_counted(entity.chunks, 'chunk')}", style="dim")
+    seen = f", {_seen(entity)}" if entity.first_seen else ""
+    out.print(f"{_name(entity.kind)}, named in {_counted(entity.chunks, 'chunk')}{seen}", style="dim")
     if others := _others(entity):
         out.print(f"also {others}")
     if entity.documents:
         subjects = (title_and_place(documents, one) for one in entity.documents)
         out.print(f"the subject of {_listed([title or place for title, place in subjects])}")
+
+
+def _seen(entity: Entity) -> str:
+    """When documents that name an entity are from."""
+    if entity.first_seen == entity.last_seen:
+        return f"seen on {entity.first_seen}"
+    return f"first seen on {entity.first_seen}, last on {entity.last_seen}"
 
 
 def _print_neighbours(neighbourhood: Neighbourhood, known: dict[str, Entity]) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
+from monograph.dates.span import Span
 from monograph.values import (
     ChangeKind,
     Chunk,
@@ -39,6 +40,8 @@ _KINDS: tuple[ChangeKind, ...] = ("new", "changed", "gone", "same")
 
 def as_json(value: Any) -> Any:
     """A value made of dataclasses as plain JSON: objects, lists, texts, numbers."""
+    if isinstance(value, Span):
+        return str(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {one.name: as_json(getattr(value, one.name)) for one in dataclasses.fields(value)}
     if isinstance(value, Mapping):
@@ -294,6 +297,8 @@ def print_document(document: Document) -> None:
     out = console()
     out.print(visible(document.title), style="bold")
     out.print(f"{visible(document.uri)}  [{visible(document.id)}]", style="dim")
+    if document.date is not None:
+        out.print(f"from {document.date} (by its {document.date.told_by})", style="dim")
     for key, value in document.metadata.items():
         out.print(f"{visible(key)}: {visible(str(value))}", style="dim")
     out.print()

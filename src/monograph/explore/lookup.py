@@ -65,7 +65,7 @@ def listed(connection: Connection, like: str, start: int, limit: int) -> Listed:
 
 def _untold(row: documents.Row) -> Document:
     """A document without its text."""
-    return Document(id=row.id, title=row.title, uri=row.uri)
+    return Document(id=row.id, title=row.title, uri=row.uri, date=row.date)
 
 
 def chunks_of(connection: Connection, name: str) -> list[Chunk]:

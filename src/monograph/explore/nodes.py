@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import log1p
 
+from monograph.dates.span import Span
 from monograph.explore import disambiguation
 from monograph.graph.chunk_names import NO_SENTENCE
 from monograph.graph.names import entity_id
@@ -163,6 +164,20 @@ class Nodes:
         if node.head not in self.senses:
             return self._counts.get(node.head, 0)
         return len(self.chunks_of(node))
+
+    def seen_when(self, wanted: Iterable[Node]) -> dict[Node, Span]:
+        """From when to when documents that name entities are; of a homonym, those of chunks that were read."""
+        asked = list(wanted)
+        rows = {one.row: node.head for node in asked for one in self.members.get(node.head, ())}
+        plain = neighbours.seen(self.connection, {row: head for row, head in rows.items() if head not in self.senses})
+        found = {}
+        for node in asked:
+            told = plain.get(node.head)
+            if node.head in self.senses:
+                told = neighbours.seen_in(self.connection, self.chunks_of(node))
+            if told is not None:
+                found[node] = told
+        return found
 
     def count_name(self, node: Node) -> int:
         """How many chunks have the name of an entity, in whatever sense."""

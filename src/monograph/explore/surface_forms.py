@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from monograph.dates.span import Span
 from monograph.explore.nodes import Node, Nodes
 from monograph.graph.names import key_of, mention_key
 from monograph.graph.short_names import is_short_form
@@ -49,7 +50,8 @@ def entities(nodes: Nodes, wanted: Iterable[Node]) -> list[Entity]:
     asked = list(wanted)
     looked_at = {node: nodes.chunks_of(node)[:MOST_LOOKED_AT] for node in asked}
     found = forms(nodes, looked_at)
-    return [_entity(nodes, node, found[node]) for node in asked]
+    seen = nodes.seen_when(asked)
+    return [_entity(nodes, node, found[node], seen.get(node)) for node in asked]
 
 
 def forms(nodes: Nodes, looked_at: Mapping[Node, Sequence[int]]) -> dict[Node, Forms]:
@@ -98,7 +100,7 @@ def named_by(key: str, keys: Mapping[str, int], *, short: bool = True) -> int | 
     return None
 
 
-def _entity(nodes: Nodes, node: Node, written: Forms) -> Entity:
+def _entity(nodes: Nodes, node: Node, written: Forms, seen: Span | None) -> Entity:
     named = _in_order(nodes, node, written)
     count = nodes.count(node)
     homonym = node.head in nodes.senses
@@ -114,6 +116,8 @@ def _entity(nodes: Nodes, node: Node, written: Forms) -> Entity:
         names=tuple(dict.fromkeys(names or [name])),
         chunks=count,
         documents=tuple(dict.fromkeys(one.id for one in about)),
+        first_seen="" if seen is None else seen.first_day,
+        last_seen="" if seen is None else seen.last_day,
     )
 
 

@@ -6,10 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import date, timedelta
 
-from monograph.graph.dates import MONTH, MONTHS, days_in
-
-MOST_BESIDE = 24
-"""Characters beside the day in a first line that says of which day a text is: ``Time: 20260105_11:00``."""
+from monograph.dates.days import MONTH, MONTHS
 
 _WEEKDAYS = {
     name: number
@@ -48,18 +45,6 @@ _NEAR = re.compile(
     | (?<![^\W_])(?:last|letzten|vergangenen|pasado)\ (?P<gone>{_WEEKDAY})\b""",
     re.VERBOSE | re.IGNORECASE,
 )
-
-
-def own_day(title: str, text: str) -> date | None:
-    """The day that a text is of: the one day in its title, or in a first line with hardly anything beside it.
-
-    A day within a sentence is none: a life begins with a day too.
-    """
-    days = days_in(title)
-    if not days:
-        head = text.lstrip()[:80].partition("\n")[0]
-        days = days_in(head) if len(head) <= len("2026-04-10") + MOST_BESIDE else []
-    return date.fromisoformat(days[0]) if len(days) == 1 else None
 
 
 def days_near(text: str, own: date) -> Iterator[tuple[int, str]]:

@@ -13,6 +13,7 @@ from monograph.store import (
     check_schema,
     check_sources,
     check_terms,
+    dates,
     forgetting,
 )
 from monograph.store import settings as stored_settings
@@ -35,6 +36,7 @@ def findings(connection: Connection, indexes: Sequence[EcoVectorIndex], chosen: 
         ("settings", lambda: check_rows.findings(connection)),
         ("sources", lambda: check_sources.findings(connection)),
         ("documents", lambda: check_documents.findings(connection)),
+        ("documents", lambda: dates.findings(connection)),
         ("chunks", lambda: check.of_tables(connection, derived.made_by(connection).dimension)),
         ("texts", lambda: check.of_texts(connection)),
         ("chunk_graphs", lambda: check_graph.findings(connection)),

@@ -33,6 +33,7 @@ def of(found: Mapping[int, Found], fused: Sequence[Fused], paths: Mapping[int, P
             scored.origins,
             paths.get(scored.row),
             relevance=scored.relevance,
+            date=one.date,
         )
         for rank, (one, scored) in enumerate((found[scored.row], scored) for scored in fused if scored.row in found)
     ]

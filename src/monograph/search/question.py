@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from monograph import telemetry
+from monograph.dates.days import days_in
 from monograph.derive.extract.function_words import ASKING_WORDS, FUNCTION_WORDS, language_of
-from monograph.graph.dates import days_in
 from monograph.graph.evidence import Float64
 from monograph.graph.names import key_of, spaced
 from monograph.graph.near_days import yearless_days_in

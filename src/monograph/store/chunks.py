@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeAlias
 
+from monograph.dates.dating import Dated
 from monograph.errors import InvalidDocument
-from monograph.store import assigned, documents, encryption, graph_changes, graphs, terms
+from monograph.store import assigned, dates, documents, encryption, graph_changes, graphs, terms
 from monograph.store.database import Connection
 from monograph.store.filters import MERGED, Allowed
 from monograph.store.keyed import select
@@ -27,6 +28,7 @@ class Found:
     title: str
     uri: str
     metadata: Metadata
+    date: Dated | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +177,8 @@ def remove_of(connection: Connection, document: documents.Row) -> int:
 
 _AT_ONCE = 256
 """Chunks that are read by one query."""
-_COLUMNS = f"""c.chunk, c.id, c.ordinal, c.start, c."end", c.metadata, {MERGED}, c.document, d.id, d.title, d.uri"""
+_COLUMNS = f"""c.chunk, c.id, c.ordinal, c.start, c."end", c.metadata, {MERGED}, c.document, d.id, d.title, d.uri,
+    d.dated, d.dated_until, d.dated_by"""
 _SELECT = f"SELECT {_COLUMNS} FROM chunks AS c JOIN documents AS d USING (document)"  # noqa: S608 - a constant
 
 
@@ -365,12 +368,12 @@ def _found(connection: Connection, row: tuple[Any, ...], *, strict: bool) -> Fou
 
 
 def _read(connection: Connection, row: tuple[Any, ...], text: str, *, strict: bool) -> Found:
-    number, name, ordinal, start, end, metadata, merged, document, document_id, title, uri = row
+    number, name, ordinal, start, end, metadata, merged, document, document_id, title, uri, *dated = row
     try:
         if strict and not (0 <= start < end and len(text) == end - start):
             raise ValueError(f"it reaches from {start} to {end}, beyond its document's text")
         chunk = Chunk(name, document_id, text, start, end, ordinal, documents.loaded_object(metadata))
-        return Found(number, chunk, title, uri, documents.loaded_object(merged))
+        return Found(number, chunk, title, uri, documents.loaded_object(merged), dates.loaded(*dated))
     except UNDECODABLE as error:
         raise documents.damaged(connection, document, f"row {number} of chunks: {error}") from error
 

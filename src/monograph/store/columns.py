@@ -12,10 +12,13 @@ import numpy.typing as npt
 
 from monograph.store import filters, vectors
 from monograph.store.database import Connection
-from monograph.where import FIELDS, Comparison, Condition, matches
+from monograph.where import DATE, FIELDS, Comparison, Condition, matches
 
 MOST_KEYS = 16
 """Columns that are held at a time."""
+
+UNDATED = np.iinfo(np.int64).min
+_ORDERS = {">": np.greater, ">=": np.greater_equal, "<": np.less, "<=": np.less_equal}
 
 Flags = npt.NDArray[np.bool_]
 
@@ -59,6 +62,7 @@ class Columns:
     def __init__(self, connection: Connection) -> None:
         self._chunks, self._memos = vectors.every(connection)
         self._columns: dict[str, Column] = {}
+        self._dates: npt.NDArray[np.int64] | None = None  # First and last second of each chunk.
 
     def allowed_bits(self, connection: Connection, condition: Condition) -> npt.NDArray[np.uint8]:
         """As :func:`monograph.store.vectors.allowed_bits`, of the same state of the file."""
@@ -76,10 +80,29 @@ class Columns:
         return ~met if condition.combiner == "not" else met
 
     def _compared(self, connection: Connection, comparison: Comparison) -> Flags:
+        if comparison.key == DATE:
+            return self._dated(connection, comparison)
         if comparison.key not in FIELDS:
             return self._column(connection, comparison.key).compared(comparison)
         rows = filters.rows(connection, filters.compile_condition(comparison))
         found: Flags = np.isin(self._chunks, rows, assume_unique=True)
+        return found
+
+    def _dated(self, connection: Connection, comparison: Comparison) -> Flags:
+        """Which chunks are of documents from a time."""
+        if self._dates is None:
+            rows = np.array(list(filters.dates_of(connection)), dtype=np.int64).reshape(-1, 3)
+            self._dates = np.full((2, len(self._chunks)), UNDATED)
+            known = np.isin(rows[:, 0], self._chunks)
+            self._dates[:, np.searchsorted(self._chunks, rows[known, 0])] = rows[known, 1:].T
+        first, last = self._dates
+        dated = first != UNDATED
+        if comparison.operator == "is_empty":
+            undated: Flags = ~dated
+            return undated
+        seconds = last if comparison.operator in (">", ">=") else first
+        told: Flags = _ORDERS[comparison.operator](seconds, int(str(comparison.value)))
+        found: Flags = dated & told
         return found
 
     def _column(self, connection: Connection, key: str) -> Column:

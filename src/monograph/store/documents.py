@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from monograph.dates.dating import Dated
 from monograph.errors import DamagedDocument, InvalidDocument
-from monograph.store import encryption, graph_changes, unreadable
+from monograph.store import dates, encryption, graph_changes, unreadable
 from monograph.store.checksums import BLOCK_BITS, blocks_of
 from monograph.store.database import Connection, path_of
 from monograph.store.keyed import select
@@ -37,9 +38,10 @@ class Row:
     title: str
     sha256: bytes
     characters: int
+    date: Dated | None = None
 
 
-_COLUMNS = "document, id, source, uri, title, sha256, characters"
+_COLUMNS = "document, id, source, uri, title, sha256, characters, dated, dated_until, dated_by"
 
 
 def find(connection: Connection, document_id: str) -> Row | None:
@@ -92,12 +94,16 @@ def by_number(connection: Connection, row: int) -> Row:
 def _rows(connection: Connection, which: str, *parameters: str | int) -> list[Row]:
     query = f"SELECT {_COLUMNS} FROM documents {which}"  # noqa: S608 - constants
     try:
-        return [Row(*found) for found in connection.execute(query, parameters)]
+        return [_row(*found) for found in connection.execute(query, parameters)]
     except encryption.errors() as error:
         if not unreadable.is_undecodable(error):
             raise
         fault = unreadable.fault_of(connection, error)
         raise damaged(connection, None, str(fault)) from error
+
+
+def _row(*stored: Any) -> Row:
+    return Row(*(*stored[:-3], dates.loaded(*stored[-3:])))
 
 
 def damaged(connection: Connection, row: int | None, fault: str) -> DamagedDocument:
@@ -132,6 +138,7 @@ class Columns:
     source: int | None
     own: tuple[str, str, str, str, str, bytes, int]
     """id, uri, title, metadata, sections, sha256, characters."""
+    dated: dates.Columns
     blocks: list[tuple[int, str]]
 
 
@@ -156,7 +163,7 @@ def columns(row: int, document: Document, sha256: bytes, source: int | None) -> 
         len(text),
     )
     pieces = (text[at : at + BLOCK_CHARACTERS] for at in range(0, max(len(text), 1), BLOCK_CHARACTERS))
-    return Columns(row, source, own, list(enumerate(pieces, blocks_of(row)[0])))
+    return Columns(row, source, own, dates.columns(document), list(enumerate(pieces, blocks_of(row)[0])))
 
 
 def is_too_long(document: Document) -> bool:
@@ -167,9 +174,9 @@ def is_too_long(document: Document) -> bool:
 def add(connection: Connection, new: Sequence[tuple[Columns, int]]) -> None:
     """Store documents that are not there, without their chunks: (columns, checksum)."""
     connection.executemany(
-        """INSERT INTO documents (id, uri, title, metadata, sections, sha256, characters, document, source, checksum)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-        ((*one.own, one.row, one.source, checksum) for one, checksum in new),
+        """INSERT INTO documents (id, uri, title, metadata, sections, sha256, characters, document, source, checksum,
+        dated, dated_until, dated_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+        ((*one.own, one.row, one.source, checksum, *one.dated) for one, checksum in new),
     )
     connection.executemany("INSERT INTO texts VALUES (?, ?)", (block for one, _ in new for block in one.blocks))
 
@@ -178,8 +185,8 @@ def update(connection: Connection, new: Columns) -> None:
     """Store another state of a document that is there, without its chunks."""
     connection.execute(
         """UPDATE documents SET uri = ?2, title = ?3, metadata = ?4, sections = ?5, sha256 = ?6, characters = ?7,
-        source = ?9 WHERE document = ?8 AND id = ?1""",
-        (*new.own, new.row, new.source),
+        source = ?9, dated = ?10, dated_until = ?11, dated_by = ?12 WHERE document = ?8 AND id = ?1""",
+        (*new.own, new.row, new.source, *new.dated),
     )
     connection.execute("DELETE FROM texts WHERE block > ? AND block <= ?", (new.blocks[-1][0], blocks_of(new.row)[1]))
     # An unchanged block is not written again: an edit in a long document writes a few pages.
@@ -265,6 +272,7 @@ def load(connection: Connection, row: Row) -> Document:
             uri=row.uri,
             metadata=loaded_object(metadata),
             sections=loaded_sections(sections),
+            date=row.date,
         )
     except encryption.errors() as error:
         raise undecodable(connection, row.row, error) from error

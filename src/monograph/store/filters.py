@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from monograph.errors import InvalidFilter
 from monograph.store.database import Connection
-from monograph.where import Combination, Comparison, Condition, Operator, Scalar
+from monograph.where import DATE, Combination, Comparison, Condition, Operator, Scalar
 
 MOST_COMPARISONS = 1_000
 """Each is looked up for each chunk. Values of one key that exclude each other, or that are all excluded, are one."""
@@ -128,6 +128,13 @@ def values_of(connection: Connection, key: str) -> Iterator[tuple[int, str, str 
     )
 
 
+def dates_of(connection: Connection) -> Iterator[tuple[int, int, int]]:
+    """(chunk, first, last second that it may be from) of every chunk whose document is dated."""
+    yield from connection.execute(
+        f"SELECT c.chunk, d.dated, d.dated_until FROM {_CHUNKS} WHERE d.dated IS NOT NULL"  # noqa: S608
+    )
+
+
 def barred(allowed: Allowed) -> str:
     """A query for the summaries over at least one chunk that is not allowed."""
     return f"""WITH RECURSIVE barred(node) AS (
@@ -203,6 +210,8 @@ def _in_groups(parts: Sequence[str], word: str) -> str:
 def _comparison(comparison: Comparison) -> tuple[str, _Bound]:
     """Hold one key against a value: SQL over ``m(value, type)``, the one row that the key has, or none."""
     key, operator, value = comparison.key, comparison.operator, comparison.value
+    if key == DATE:
+        return _dated(operator), [] if value is None else [_scalar(value)]
     if operator in ("!=", "nin"):
         sql, parameters = _comparison(Comparison(key, "==" if operator == "!=" else "in", value))
         return f"NOT ({sql})", parameters
@@ -223,6 +232,13 @@ def _comparison(comparison: Comparison) -> tuple[str, _Bound]:
         return f"{column} IN (SELECT value FROM json_each(?))", [json.dumps(texts)]  # noqa: S608
     test, parameters = _test(comparison)
     return f"EXISTS (SELECT 1 FROM {row} AS m WHERE {test})", [*bound, *parameters]  # noqa: S608
+
+
+def _dated(operator: str) -> str:
+    """SQL that holds when a document is from against a second; the last that it may be where that is to come after."""
+    if operator == "is_empty":
+        return "d.dated IS NULL"
+    return f"({'d.dated_until' if operator in ('>', '>=') else 'd.dated'} {operator} ?) IS TRUE"
 
 
 def _test(comparison: Comparison) -> tuple[str, _Bound]:

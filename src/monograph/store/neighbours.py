@@ -9,6 +9,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from monograph.dates.span import Span
+from monograph.store import dates
 from monograph.store.database import Connection
 
 _ENTITIES = """(SELECT COALESCE(h.head, n.head, n.name) AS entity, n.key AS key, n.uses AS uses
@@ -96,6 +98,31 @@ def chunk_counts(connection: Connection, members: Mapping[int, int]) -> dict[int
             (json.dumps(members),),
         )
     )
+
+
+def seen(connection: Connection, members: Mapping[int, int]) -> dict[int, Span]:
+    """The first and last second that documents which name each entity may be from, as far as they tell it."""
+    if dates.newest(connection) is None:
+        return {}
+    found = connection.execute(
+        f"""SELECT f.value, min(d.dated), max(d.dated_until) FROM json_each(?) AS f CROSS JOIN mentions AS m
+        CROSS JOIN chunks AS c CROSS JOIN documents AS d
+        WHERE m.name = CAST(f.key AS INTEGER) AND c.chunk = m.chunk AND d.document = c.document AND {dates.TOLD}
+        GROUP BY f.value""",  # noqa: S608 - a constant
+        (json.dumps(members),),
+    )
+    spans = ((entity, dates.span(first, last)) for entity, first, last in found)
+    return {entity: one for entity, one in spans if one is not None}
+
+
+def seen_in(connection: Connection, chunks: Iterable[int]) -> Span | None:
+    """The same of the documents of some chunks."""
+    first, last = connection.execute(
+        f"""SELECT min(d.dated), max(d.dated_until) FROM json_each(?) AS f CROSS JOIN chunks AS c
+        CROSS JOIN documents AS d WHERE c.chunk = f.value AND d.document = c.document AND {dates.TOLD}""",  # noqa: S608
+        (json.dumps(list(chunks)),),
+    ).fetchone()
+    return dates.span(first, last)
 
 
 def chunks_naming(connection: Connection, members: Mapping[int, int], most: int) -> dict[int, list[int]]:

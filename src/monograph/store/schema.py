@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Callable
 from typing import TypeAlias
 
-from monograph.store import checksums, lengths
+from monograph.store import checksums, dates, lengths
 from monograph.store.portable import name_roots
 
 APPLICATION_ID = int.from_bytes(b"MONO", "big")
@@ -319,13 +319,21 @@ FORMAT_5 = (
 
 
 @migration
-def what_was_spent(connection: sqlite3.Connection) -> None:
-    """Format 6: a ledger of what models were asked."""
+def costs_and_dates(connection: sqlite3.Connection) -> None:
+    """Format 6: a ledger of what models were asked; when documents are from."""
     for statement in FORMAT_6:
         connection.execute(statement)
+    dates.rebuild(connection)
 
 
 FORMAT_6 = (
+    # When a document is from: the first and last second that it may be, since 1970, and what tells it
+    # (0 its metadata, 1 its text, 2 its file). NULL where nothing does.
+    "ALTER TABLE documents ADD COLUMN dated INTEGER",
+    "ALTER TABLE documents ADD COLUMN dated_until INTEGER",
+    "ALTER TABLE documents ADD COLUMN dated_by INTEGER",
+    # Of those that tell it themselves.
+    "CREATE INDEX documents_by_date ON documents(dated_until) WHERE dated_by != 2",
     # What models were asked for this file and what it took, a row a day of UTC, model and purpose.
     """CREATE TABLE costs (
         day TEXT NOT NULL, model TEXT NOT NULL, purpose TEXT NOT NULL, calls INTEGER NOT NULL,

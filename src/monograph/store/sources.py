@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from monograph.store import dates
 from monograph.store.database import Connection
 from monograph.store.keyed import select
 
@@ -96,7 +97,10 @@ def rows(connection: Connection, uris: Sequence[str]) -> dict[str, int]:
 
 def touch(connection: Connection, states: Iterable[tuple[str, int, int]]) -> None:
     """Note new (uri, size, modified_ns) of files whose bytes are as they were."""
-    connection.executemany("UPDATE sources SET size = ?2, modified_ns = ?3 WHERE uri = ?1", states)
+    listed = list(states)
+    connection.executemany("UPDATE sources SET size = ?2, modified_ns = ?3 WHERE uri = ?1", listed)
+    for row in rows(connection, [uri for uri, _, _ in listed]).values():
+        dates.follow_file(connection, row)
 
 
 def doubt(connection: Connection, row: int, *, faulty: bool) -> None:

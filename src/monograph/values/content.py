@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from monograph.dates.dating import Dated
 from monograph.errors import InputError, InvalidDocument
 from monograph.text_pass import compiled
 from monograph.values import arguments
@@ -137,6 +138,9 @@ class Document:
         read back from a file has none.
     passages:
         Ready-made chunks; when given, the text is not cut anew.
+    date:
+        When it is from, of a document that is read back from a file. It follows from what a document has: its metadata,
+        its text, its file; it is not given.
 
     Raises
     ------
@@ -153,6 +157,7 @@ class Document:
     sections: tuple[Section, ...] = ()
     passages: tuple[Passage, ...] = ()
     places: tuple[Place, ...] = ()
+    date: Dated | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         named = f"document {shown(self.id or self.uri or self.title or self.text)}"

@@ -101,6 +101,9 @@ class Entity:
         In how many chunks it is named.
     documents:
         Ids of documents whose subject it is: their title names it.
+    first_seen, last_seen:
+        The first and the last day that documents which name it are from, ``2026-03-01`` in UTC, as far as they tell
+        that themselves; empty where none does.
     """
 
     id: str
@@ -109,6 +112,8 @@ class Entity:
     names: tuple[str, ...] = ()
     chunks: int = 0
     documents: tuple[str, ...] = ()
+    first_seen: str = ""
+    last_seen: str = ""
 
 
 @dataclass(frozen=True, slots=True)

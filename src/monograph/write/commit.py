@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 
 from monograph import telemetry
 from monograph.errors import BusyFile, InvalidDocument, MonographError
-from monograph.store import checksums, chunks, documents, graph_changes, memo, settings, sources, terms
+from monograph.store import checksums, chunks, dates, documents, graph_changes, memo, settings, sources, terms
 from monograph.store import names as stored_names
 from monograph.store.database import Connection, Database, savepoint
 from monograph.values import Move, Problem
@@ -299,6 +299,7 @@ def _store_parcel(
     tally.same += len(parcel.documents) - len(ready.prepared) - len(ready.failed)
     tally.problems.extend(problems)
     if source is not None:
+        dates.follow_file(connection, source)
         if parcel.last and not parcel.broken:
             _remove_left_out(connection, parcel, source, derived.index, tally)
         faulty = faulty or bool(problems) or parcel.broken

@@ -20,6 +20,7 @@ from monograph.store import (
     checksums,
     chunks,
     clusters,
+    dates,
     documents,
     memo,
     names,
@@ -51,6 +52,7 @@ def repair(pipeline: Pipeline, *, whole_tree: bool) -> None:
     with pipeline.database.write() as connection:
         check_documents.bring_back(connection)
         check_sources.mend(connection)
+        dates.rebuild(connection)
         _part_with_values(connection, pipeline)
         whole_tree = whole_tree and not tree.stands_on_damaged(connection)
         if not whole_tree:

@@ -14,9 +14,10 @@ from monograph import __version__
 from monograph.app.serve.faults import Fault
 from monograph.app.serve.parameters import fields_of, without_none
 from monograph.app.serve.route import BASE, Bytes, Route, Streamed
+from monograph.dates.span import Span
 from monograph.values import Answer, BestSentence, Context
 
-_PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean"}
+_PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", Span: "string"}
 _PARAMETERS = re.compile(r"Parameters\n-+\n(.*?)(?:\n\n[A-Z]\w+\n-+\n|\Z)", re.DOTALL)
 _ENTRY = re.compile(r"^(\w+(?:, \w+)*):\n((?:    .*\n?|\n)+)", re.MULTILINE)
 

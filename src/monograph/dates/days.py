@@ -40,6 +40,10 @@ _DAY = re.compile(
 )
 
 
+MOST_BESIDE = 24
+"""Characters beside the day in a first line that says of which day a text is: ``Time: 20260105_11:00``."""
+
+
 def days_in(text: str) -> list[str]:
     """The days that a text names with their year, as ``2026-04-10``, in order and once each.
 
@@ -48,6 +52,18 @@ def days_in(text: str) -> list[str]:
     """
     days = (_day(found) for found in _DAY.finditer(text))
     return list(dict.fromkeys(day for day in days if day))
+
+
+def own_day(title: str, text: str) -> date | None:
+    """The day that a text is of: the one day in its title, or in a first line with hardly anything beside it.
+
+    A day within a sentence is none: a life begins with a day too.
+    """
+    days = days_in(title)
+    if not days:
+        head = text.lstrip()[:80].partition("\n")[0]
+        days = days_in(head) if len(head) <= len("2026-04-10") + MOST_BESIDE else []
+    return date.fromisoformat(days[0]) if len(days) == 1 else None
 
 
 def _day(found: re.Match[str]) -> str:
