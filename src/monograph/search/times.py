@@ -14,7 +14,7 @@ from monograph.search.strategy import Corpus, Query
 from monograph.values import Hit, Origin
 
 PLACES = 10
-"""So many places a hit from that time is lifted; see docs/measuring.md."""
+"""So many places a hit from that time is lifted; docs/measuring.md holds it against fewer and more."""
 
 _NAME = "time"
 
