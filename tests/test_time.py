@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -27,6 +28,7 @@ from monograph.errors import InvalidFilter
 from monograph.store import vectors
 from monograph.store.columns import Columns
 from monograph.store.filters import compile_condition, rows
+from serving import serving
 
 MOMENTS = st.datetimes(
     timezones=st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=30)), timezone(-timedelta(hours=9))])
@@ -303,3 +305,86 @@ def test_a_homonym_tells_when_each_sense_was_seen(monograph: Monograph) -> None:
     found = {one.name: (one.first_seen, one.last_seen) for one in monograph.graph.neighbourhood("Green").entities}
     assert found["Green (album)"] == ("2020-01-01", "2020-12-31")
     assert found["Green (painter)"] == ("2023-01-01", "2023-12-31")
+
+
+def test_passages_that_come_and_go_take_the_date_with_them(monograph: Monograph) -> None:
+    told = [("a", "2024-02-29"), ("b", None), ("c", "2025")]
+    monograph.put(
+        [Document(id="d", passages=tuple(Passage(f"lamp {n}", n, {"date": one} if one else {}) for n, one in told))]
+    )
+    assert str(monograph.document("d").date) == "2024-02-29"
+    monograph.remove_chunks(["a"])
+    assert str(monograph.document("d").date) == "2025"
+    monograph.put([Document(id="d", passages=(Passage("lamp c", "c", {"date": "2026-01"}),))])
+    assert str(monograph.document("d").date) == "2026-01"
+    monograph.remove_chunks(["c"])
+    assert monograph.document("d").date is None
+    assert monograph.check() == []
+
+
+def test_a_time_is_asked_for_over_http(diary: Monograph) -> None:
+    with serving({"diary": diary}) as client:
+        found = client.get("/search", q="lamp", where=["since=2026-03", '{"as_of": "2026-03"}']).json
+        hits = found["files"][0]["hits"]
+        assert [one["hit"]["chunk"]["document_id"] for one in hits] == ["mar"]
+        assert hits[0]["hit"]["date"] == {"when": "2026-03", "told_by": "metadata"}
+        assert client.get("/search", q="lamp", where=["since=soon"]).status == 400
+        schemas = client.get("/openapi.json").json["components"]["schemas"]
+        assert schemas["Dated"]["properties"]["when"]["type"] == "string"
+
+
+def test_an_agent_asks_for_a_time(diary: Monograph) -> None:
+    pytest.importorskip("mcp", reason="the extra mcp is not installed")
+    from mcp import Client
+
+    from monograph_mcp import make_server
+
+    async def ask() -> Any:
+        async with Client(make_server(diary)) as client:
+            return await client.call_tool("search", {"query": "lamp", "where": {"since": "2026-03-20"}})
+
+    found = asyncio.run(ask()).structured_content["hits"]
+    assert {one["citation"]["document"] for one in found} == {"mar", "apr"}
+
+
+def test_langchain_asks_for_a_time(tmp_path: Path) -> None:
+    pytest.importorskip("langchain_monograph", reason="the LangChain components are not installed")
+    from langchain_core.documents import Document as Page
+    from langchain_core.embeddings import DeterministicFakeEmbedding
+
+    from langchain_monograph import EcoVectorStore
+
+    store = EcoVectorStore(tmp_path / "store.mono", DeterministicFakeEmbedding(size=16))
+    store.add_documents([Page(f"lamp {day}", id=day, metadata={"date": day}) for day in ("2026-01-15", "2026-03-01")])
+    found = store.similarity_search("lamp", k=5, filter={"since": "2026-02"})
+    assert [one.id for one in found] == ["2026-03-01"]
+    assert [one.id for one in store.similarity_search("lamp", k=5, filter={"$date": {"$lt": "2026-02"}})] == [
+        "2026-01-15"
+    ]
+    store.close()
+
+
+def test_llama_index_asks_for_a_time(tmp_path: Path) -> None:
+    pytest.importorskip("llama_index.vector_stores.monograph", reason="the LlamaIndex components are not installed")
+    from llama_index.core.schema import TextNode
+    from llama_index.core.vector_stores.types import MetadataFilter, MetadataFilters, VectorStoreQuery
+
+    from llama_index.vector_stores.monograph import EcoVectorStore
+
+    store = EcoVectorStore.from_params(tmp_path / "store.mono")
+    vectors = ([1.0, 0.0], [0.0, 1.0])
+    store.add(
+        [
+            TextNode(id_=day, text=f"lamp {day}", metadata={"date": day, "since": "2019"}, embedding=vector)
+            for day, vector in zip(("2026-01-15", "2026-03-01"), vectors, strict=True)
+        ]
+    )
+
+    def found(key: str, value: str) -> list[str] | None:
+        asked = MetadataFilters(filters=[MetadataFilter(key=key, value=value)])
+        return store.query(VectorStoreQuery(query_embedding=[1.0, 1.0], similarity_top_k=5, filters=asked)).ids
+
+    assert found("$since", "2026-02") == ["2026-03-01"]
+    assert found("$as_of", "2026-02") == ["2026-01-15"]
+    assert sorted(found("since", "2019") or []) == ["2026-01-15", "2026-03-01"]
+    store.close()

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from email.utils import parsedate_to_datetime
 
-from monograph.dates.days import MONTH, MONTHS, days_in
+from monograph.dates.days import MONTHS, days_in
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = timedelta(seconds=1)
 _ISO = re.compile(r"\d{4}-?\d\d-?\d\d(?:[T ]\d\d.*)?", re.DOTALL)
-_MONTH = re.compile(rf"(\d{{4}})-(\d\d)|({MONTH})\.?,? (?:of |de )?(\d{{4}})", re.IGNORECASE)
+_MONTH = re.compile(r"(\d{4})-(\d\d)|([^\W\d]+)\.?,? (?:of |de )?(\d{4})")
 _YEAR = re.compile(r"\d{4}")
 _LONGEST = 64
 """Characters: what is longer is a sentence, and no date."""
@@ -92,7 +91,7 @@ def _of_days(text: str) -> Span | None:
             return between(date(int(text), 1, 1), date(int(text), 12, 31))
         if found := _MONTH.fullmatch(text):
             year = int(found[1] or found[4])
-            month = int(found[2]) if found[2] else MONTHS[found[3].casefold()]
+            month = int(found[2]) if found[2] else MONTHS.get(found[3].casefold(), 0)
             first = date(year, month, 1)
             return between(first, date(year, month, _days_of(first)))
         return _day(date.fromisoformat(text)) if len(text) == 10 and _ISO.fullmatch(text) else None
@@ -120,8 +119,12 @@ def _instant(text: str) -> Span | None:
 
 
 def _mailed(text: str) -> Span | None:
+    if ":" not in text:
+        return None
+    from email.utils import parsedate_to_datetime
+
     try:
-        return _span(parsedate_to_datetime(text)) if ":" in text else None
+        return _span(parsedate_to_datetime(text))
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
 

@@ -98,6 +98,10 @@ class Snapshot(Protocol):
         """The ids of chunks by row, and maybe of others."""
         ...
 
+    def newest(self) -> int | None:
+        """The last second, since 1970, that any document may be from; None where none tells when it is from."""
+        ...
+
     # Names.
 
     def known(self, keys: Collection[str]) -> dict[str, NameRow]:

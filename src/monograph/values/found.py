@@ -40,8 +40,9 @@ class Origin:
     are the share, in (0, 1], of the query's codes and quoted phrases that stand in the chunk word for word; ``tfidf``
     is RAGdb's hybrid score; ``graph`` is the probability, in [0, 1], that the chunk is evidence; ``feedback`` the
     cosine with the question read together with what was found first; ``minirag`` the cosine by which MiniRAG's formulas
-    rank what their paths lead to; ``rerank`` what the reranker gave, of whatever kind. ``effort`` says what the search
-    took, for ``dense``.
+    rank what their paths lead to; ``rerank`` what the reranker gave, of whatever kind; ``time`` is 1 for a hit
+    that is lifted for the time it is from, at the rank that it was lifted from. ``effort`` says what the search took,
+    for ``dense``.
     """
 
     retriever: str

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from monograph.search import times
 from monograph.search.how.graph import by_walk
 from monograph.search.how.hybrid import Hybrid, by_both
 from monograph.search.question import take_apart
+from monograph.search.snapshot import Snapshot
 from monograph.search.strategy import Corpus, Named, Query
 from monograph.values import Hit
 
@@ -15,7 +17,10 @@ NOT_MADE = "without the graph, which is not made yet"
 
 @dataclass(frozen=True, slots=True)
 class Auto(Named):
-    """By the graph; by words and meaning until that is made, and for questions that name nothing the file knows."""
+    """By the graph; by words and meaning until that is made, and for questions that name nothing the file knows.
+
+    Hits from a time that the question asks for are lifted: see :mod:`monograph.search.times`.
+    """
 
     def search(self, corpus: Corpus, query: Query) -> list[Hit]:
         """As :class:`~monograph.search.how.graph.Graph`, or :class:`~monograph.search.how.hybrid.Hybrid`.
@@ -23,9 +28,14 @@ class Auto(Named):
         A hit of a file whose graph is not made yet says so.
         """
         with corpus.read() as snapshot:
-            if not snapshot.has_graph():
-                return [replace(one, note=NOT_MADE) for one in Hybrid().search(corpus, query)]
-            question = take_apart(snapshot, query.text)
-            if question.names:
-                return by_walk(corpus, snapshot, query, question)
-            return by_both(corpus, snapshot, query, question.frequencies)
+            asked = times.asked(corpus, snapshot, query)
+            return times.lifted(_found(corpus, snapshot, times.widened(query, asked)), asked, query.k)
+
+
+def _found(corpus: Corpus, snapshot: Snapshot, query: Query) -> list[Hit]:
+    if not snapshot.has_graph():
+        return [replace(one, note=NOT_MADE) for one in Hybrid().search(corpus, query)]
+    question = take_apart(snapshot, query.text)
+    if question.names:
+        return by_walk(corpus, snapshot, query, question)
+    return by_both(corpus, snapshot, query, question.frequencies)

@@ -17,7 +17,7 @@ from monograph.search.one_file.memory import Memory, Remembered
 from monograph.search.one_file.written_names import written_names
 from monograph.search.snapshot import Nearest, NearName
 from monograph.search.start_texts import StartText
-from monograph.store import graphs, names, postings, readable, settings, terms, vectors
+from monograph.store import dates, graphs, names, postings, readable, settings, terms, vectors
 from monograph.store import tree as stored_tree
 from monograph.store.chunks import Found, titled_extractions
 from monograph.store.database import Connection, Database
@@ -150,6 +150,9 @@ class FileSnapshot:
 
     def names_like(self, vectors: Float32, k: int) -> list[list[NearName]]:
         return self.remembered.codes.nearest(self.connection, vectors, k)
+
+    def newest(self) -> int | None:
+        return dates.newest(self.connection)
 
     def has_graph(self) -> bool:
         stored = settings.load_model(self.connection, settings.StoredExtractor)

@@ -1,0 +1,74 @@
+"""Hits from the time that a question asks for, lifted above others of about their rank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from monograph.dates.asked import names_a_time, times_asked
+from monograph.dates.dating import FILE
+from monograph.dates.span import Span
+from monograph.search.snapshot import Snapshot
+from monograph.search.strategy import Corpus, Query
+from monograph.values import Hit, Origin
+
+PLACES = 10
+"""So many places a hit from that time is lifted; docs/measuring.md holds it against fewer and more."""
+
+_NAME = "time"
+
+
+def asked(corpus: Corpus, snapshot: Snapshot, query: Query) -> tuple[Span, ...]:
+    """The times that a question asks for, as far as documents tell when they are from; none where a reranker reads it.
+
+    What it counts from its own day, as *last week*, is counted from that of the newest document: of a corpus that rests
+    that is nearer to what is meant than the clock, and the same question finds the same whenever it is asked.
+    """
+    if corpus.rerank is not None or not names_a_time(query.text):
+        return ()
+    newest = snapshot.newest()
+    return () if newest is None else times_asked(query.text, datetime.fromtimestamp(newest, UTC).date())
+
+
+def widened(query: Query, times: Sequence[Span]) -> Query:
+    """The query, for as many more hits as may be lifted among the first."""
+    return replace(query, k=query.k + PLACES) if times and query.k else query
+
+
+def lifted(found: list[Hit], times: Sequence[Span], k: int) -> list[Hit]:
+    """At most k hits, those from a time that is asked for before the PLACES that stood next above them.
+
+    The places keep their scores. Those with codes of the query word for word stay before all others, and where all hits
+    are from such a time, or none is, all stay as they are.
+    """
+    if not times:
+        return found
+    within = [_is_from(hit, times) for hit in found]
+    if all(within) or not any(within):
+        return found[:k]
+    places = sorted(range(len(found)), key=lambda at: (not _is_exact(found[at]), at - (PLACES + 0.5) * within[at]))
+    worth = sorted((hit.score for hit in found), reverse=True)
+    relevance = sorted((hit.relevance for hit in found), reverse=True)
+    return [
+        replace(
+            found[place],
+            rank=rank,
+            score=worth[rank],
+            relevance=relevance[rank],
+            origins=(*found[place].origins, *([Origin(_NAME, place, 1.0)] if within[place] else [])),
+        )
+        for rank, place in enumerate(places[:k])
+    ]
+
+
+def _is_from(hit: Hit, times: Sequence[Span]) -> bool:
+    """Whether a hit's document may be from one of some times, as far as it tells that itself."""
+    if hit.date is None or hit.date.told_by == FILE:
+        return False
+    when = hit.date.when
+    return any(one.first <= when.last and when.first <= one.last for one in times)
+
+
+def _is_exact(hit: Hit) -> bool:
+    return any(one.retriever == "exact" for one in hit.origins)
