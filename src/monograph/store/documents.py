@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from monograph.errors import DamagedDocument, InvalidDocument
-from monograph.store import encryption, graph_changes, unreadable
+from monograph.store import encryption, graph_changes, told_changes, unreadable
 from monograph.store.checksums import BLOCK_BITS, blocks_of
 from monograph.store.database import Connection, path_of
 from monograph.store.keyed import select
@@ -288,6 +288,7 @@ def loaded_object(text: str) -> dict[str, Any]:
 def remove(connection: Connection, row: int) -> None:
     """Take out a document whose chunks are gone already."""
     graph_changes.remove_document(connection, row)
+    told_changes.remove_document(connection, row)
     connection.execute("DELETE FROM texts WHERE block BETWEEN ? AND ?", blocks_of(row))
     connection.execute("DELETE FROM documents WHERE document = ?", (row,))
 

@@ -61,6 +61,11 @@ from monograph.values.state import (
     Stats,
     TreeStats,
 )
+from monograph.values.told import (
+    Told,
+    ToldNode,
+    ToldRelation,
+)
 from monograph.values.tree import (
     OutlineNode,
     Quote,
@@ -153,6 +158,9 @@ __all__ = [
     "SummaryText",
     "SyncedSource",
     "Timings",
+    "Told",
+    "ToldNode",
+    "ToldRelation",
     "TreeStats",
     "Turn",
     "WatchEvent",

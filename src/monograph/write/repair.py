@@ -17,6 +17,7 @@ from monograph.store import (
     check_names,
     check_sources,
     check_terms,
+    check_told,
     checksums,
     chunks,
     clusters,
@@ -59,6 +60,7 @@ def repair(pipeline: Pipeline, *, whole_tree: bool) -> None:
             tree.clear(connection)
         check.drop_strays(connection)
         clusters.drop_strays(connection)
+        check_told.mend(connection)
         uncoded = _part_with_names(connection, pipeline.embedder.dimension)
         faulty = _part_with_wrong(connection, pipeline)
         wanting = set(documents_lacking(connection, "vector"))

@@ -1,0 +1,91 @@
+"""What callers told of things, read: the rows that tell of a node, or of a relation, are laid over each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from monograph.store.database import Connection
+from monograph.store.documents import loaded_object
+from monograph.store.keyed import select
+from monograph.store.told_changes import STORED, Ends
+from monograph.values import Told, ToldNode, ToldRelation
+
+_ORIGIN = """COALESCE((SELECT c.id FROM chunks AS c WHERE c.chunk = t.chunk),
+    (SELECT d.id FROM documents AS d WHERE d.document = t.document))"""
+
+
+def nodes(connection: Connection, ids: Sequence[str] | None = None) -> dict[str, ToldNode]:
+    """Nodes by id, in the order in which they were first told: all of them, or some."""
+    read = f"SELECT t.told, t.id, t.label, t.name, t.properties, t.embedding, t.implied, {_ORIGIN} FROM told_nodes AS t"  # noqa: S608
+    rows = list(
+        connection.execute(read)
+        if ids is None
+        else select(connection, f"{read} WHERE t.id IN", list(dict.fromkeys(ids)))
+    )
+    by_id: dict[str, list[tuple[Any, ...]]] = {}
+    for row in sorted(rows):
+        by_id.setdefault(row[1], []).append(row)
+    return {name: _node(name, some) for name, some in by_id.items()}
+
+
+def _node(name: str, rows: Sequence[tuple[Any, ...]]) -> ToldNode:
+    """A node of all that was told of it: what was told later is laid over, and what is only implied under."""
+    label, called, embedding = "", "", None
+    properties: dict[str, Any] = {}
+    for _, _, of, said, held, packed, _, _ in sorted(rows, key=lambda row: (-row[6], row[0])):
+        label, called = of, said
+        properties |= loaded_object(held)
+        if packed is not None:
+            embedding = np.frombuffer(packed, dtype=STORED).astype(np.float32)
+    return ToldNode(name, called, label, properties, embedding, _said_by(row[-1] for row in rows))
+
+
+def _said_by(names: Iterable[str | None]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name in names if name is not None))
+
+
+def relations(connection: Connection, ids: Sequence[str] | None = None) -> tuple[ToldRelation, ...]:
+    """Relations in the order in which they were first told: all of them, or those that lead from or to some nodes."""
+    read = f"SELECT t.told, t.source, t.label, t.target, t.properties, {_ORIGIN} FROM told_relations AS t"  # noqa: S608
+    if ids is None:
+        rows = set(connection.execute(read))
+    else:
+        asked = list(dict.fromkeys(ids))
+        rows = {row for end in ("source", "target") for row in select(connection, f"{read} WHERE t.{end} IN", asked)}
+    by_ends: dict[Ends, list[tuple[Any, ...]]] = {}
+    for row in sorted(rows, key=lambda row: int(row[0])):
+        by_ends.setdefault(Ends(*row[1:4]), []).append(row)
+    return tuple(_relation(ends, some) for ends, some in by_ends.items())
+
+
+def _relation(ends: Ends, rows: Sequence[tuple[Any, ...]]) -> ToldRelation:
+    properties: dict[str, Any] = {}
+    for row in rows:
+        properties |= loaded_object(row[4])
+    return ToldRelation(*ends, properties, _said_by(row[-1] for row in rows))
+
+
+def around(connection: Connection, ids: Sequence[str] | None = None) -> Told:
+    """Some nodes, or all, the relations that lead from or to them, and the nodes at the other ends."""
+    found = relations(connection, ids)
+    if ids is None:
+        return Told(nodes(connection), found)
+    wanted = dict.fromkeys((*ids, *(end for one in found for end in (one.source, one.target))))
+    return Told(nodes(connection, list(wanted)), found)
+
+
+def by_keys(connection: Connection, keys: Iterable[str]) -> dict[str, set[str]]:
+    """Ids of the nodes whose names have some keys, by key."""
+    found: dict[str, set[str]] = {}
+    for key, name in select(connection, "SELECT key, id FROM told_nodes WHERE key IN", list(keys)):
+        found.setdefault(key, set()).add(name)
+    return found
+
+
+def with_embedding(connection: Connection) -> list[str]:
+    """Ids of the nodes that have an embedding."""
+    found = connection.execute("SELECT DISTINCT id FROM told_nodes WHERE embedding IS NOT NULL ORDER BY id")
+    return [str(name) for (name,) in found]
