@@ -22,24 +22,36 @@ class ToldGraph:
     def __init__(self, file: OpenFile) -> None:
         self._file = file
 
-    def tell(self, nodes: Iterable[ToldNode] = (), relations: Iterable[ToldRelation] = ()) -> None:
+    def tell(
+        self, nodes: Iterable[ToldNode] = (), relations: Iterable[ToldRelation] = (), *, missing_ok: bool = False
+    ) -> None:
         """Store nodes and relations, all of them or, on an error, none.
 
         What an origin said of the same node, or of the same relation of two nodes, it says no more; what others said
         stays, and is laid under: of properties, labels and names the one that was told last counts. A node that only a
         relation names is there with that. What an origin says goes with the chunk or document.
 
+        Parameters
+        ----------
+        nodes, relations:
+            Any number.
+        missing_ok:
+            Pass over origins that the file does not hold.
+
         Raises
         ------
         InputError, InvalidDocument
             If a text, an embedding or properties cannot be stored.
         NotFound
-            If an origin is neither a chunk nor a document of the file.
+            If an origin is neither a chunk nor a document of the file, and that is not allowed.
         OutsideView
             If one has no origin, and this is a view.
         """
         listed, related = list(nodes), list(relations)
-        self._file.forgetting(lambda: telling.tell(self._file.written, listed, related, self._file.fence), strict=True)
+        self._file.forgetting(
+            lambda: telling.tell(self._file.written, listed, related, self._file.fence, missing_ok=missing_ok),
+            strict=True,
+        )
 
     def told(self, ids: Iterable[str] | None = None) -> Told:
         """Nodes by id, the relations that lead from or to them, and the nodes at the other ends; without ids all."""

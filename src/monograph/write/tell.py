@@ -20,6 +20,8 @@ def tell(
     nodes: Sequence[ToldNode],
     relations: Sequence[ToldRelation],
     fence: Fence | None = None,
+    *,
+    missing_ok: bool = False,
 ) -> Report:
     """Store nodes and relations, all of them or, on an error, none: see :meth:`monograph.library.told.ToldGraph.tell`.
 
@@ -39,8 +41,8 @@ def tell(
     given = [*(one.origins for one in nodes), *(one.origins for one in relations)]
     names = dict.fromkeys(name for some in given for name in some)
     with database.write() as connection:
-        origins = _origins(connection, list(names), fence)
-        if fence is not None and not all(given):
+        origins = _origins(connection, list(names), fence, missing_ok=missing_ok)
+        if fence is not None and not all(any(name in origins for name in some) for some in given):
             raise OutsideView("nobody in this view says it", "give the ids of chunks or documents that do, as origins")
         replaced = 0
         for node in nodes:
@@ -71,13 +73,15 @@ def untell(database: Database, nodes: Sequence[str], relations: Sequence[Ends], 
     return Report(removed=removed)
 
 
-def _origins(connection: Connection, names: Sequence[str], fence: Fence | None) -> dict[str, Origin]:
+def _origins(
+    connection: Connection, names: Sequence[str], fence: Fence | None, *, missing_ok: bool
+) -> dict[str, Origin]:
     found = told_changes.origins(connection, names)
     if fence is not None:
         allowed = fence.among(connection, {one.document for one in found.values() if one.document is not None})
         found = {name: one for name, one in found.items() if one.document in allowed}
     for name in names:
-        if name not in found:
+        if name not in found and not missing_ok:
             raise NotFound(
                 f"the origin {arguments.shown(name)} is neither a chunk nor a document",
                 "add what says it first, or leave origins out",
@@ -86,7 +90,7 @@ def _origins(connection: Connection, names: Sequence[str], fence: Fence | None) 
 
 
 def _of(names: Iterable[str], origins: dict[str, Origin]) -> Iterable[Origin]:
-    return dict.fromkeys(origins[name] for name in names) or (NOBODY,)
+    return dict.fromkeys(origins[name] for name in names if name in origins) or (NOBODY,)
 
 
 def _check_node(node: ToldNode) -> None:
