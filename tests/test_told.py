@@ -223,6 +223,49 @@ def test_what_cannot_be_told_leaves_nothing(
         assert archive.graph.told() == Told({}, ())
 
 
+def towns(path: Path) -> Monograph:
+    """Chunks that name one thing each, so that nothing but what is told joins them."""
+    archive = Monograph.open(path, HashEmbedder(), CapitalExtractor())
+    archive.add([Document(f"{name} stands alone.", id=name.lower()) for name in ("Oslo", "Turin", "Lima", "Quito")])
+    return archive
+
+
+def test_what_is_told_is_seen_around_an_entity(tmp_path: Path) -> None:
+    with towns(tmp_path / "x.mono") as archive:
+        graph = archive.graph
+        (chunk,) = archive.chunks("oslo")
+        assert graph.neighbourhood("Oslo", 2).links == ()
+        graph.tell(
+            [ToldNode("n1", "Oslo", "city"), ToldNode("unnamed", "Nowhere")],
+            [
+                ToldRelation("n1", "TWIN", "Turin", {}, (chunk.id,)),
+                ToldRelation("Turin", "TRADES", "LIMA"),
+                ToldRelation("Lima", "SELLS", "Turin"),
+                ToldRelation("Lima", "NEAR", "unnamed"),
+                ToldRelation("Lima", "IS", "lima"),
+            ],
+        )
+        around = graph.neighbourhood("Oslo", 2)
+        name = {one.id: one.name for one in around.entities}
+        assert list(name.values()) == ["Oslo", "Turin", "Lima"]
+        assert {(name[one.source], one.keywords, name[one.target], one.chunks) for one in around.links} in (
+            {("Oslo", ("TWIN",), "Turin", (chunk.id,)), ("Turin", ("SELLS", "TRADES"), "Lima", ())},
+            {("Oslo", ("TWIN",), "Turin", (chunk.id,)), ("Lima", ("SELLS", "TRADES"), "Turin", ())},
+        )
+        assert all(one.weight > 0 for one in around.links)
+        (route,) = graph.routes("Oslo", "Lima")
+        assert [one.name for one in route.entities] == ["Oslo", "Turin", "Lima"]
+        assert graph.routes("Oslo", "Quito") == []
+        whole = graph.to_networkx()
+        assert sum(kind == "link" for *_, kind in whole.edges(data="kind")) == 2
+        graph.to_graphml(tmp_path / "out.graphml")
+        assert "TWIN" in (tmp_path / "out.graphml").read_text()
+        archive.remove(["oslo"])
+        assert [one.keywords for one in graph.neighbourhood("Turin").links] == [("SELLS", "TRADES")]
+        graph.untell(["Turin"])
+        assert graph.neighbourhood("Turin").links == ()
+
+
 SECRET = "xylophonia"
 TRACES = (b"xylophonia", b"xylophon", b"ophonia")
 

@@ -78,10 +78,19 @@ def around(connection: Connection, ids: Sequence[str] | None = None) -> Told:
 
 
 def by_keys(connection: Connection, keys: Iterable[str]) -> dict[str, set[str]]:
-    """Ids of the nodes whose names have some keys, by key."""
+    """Keys of the names of nodes, by id, for the nodes of which a name has one of some keys."""
+    asked = list(dict.fromkeys(keys))
+    return keys_of(connection, list({name for (name,) in select(connection, _WITH_KEY, asked)}))
+
+
+_WITH_KEY = "SELECT id FROM told_nodes WHERE key IN"
+
+
+def keys_of(connection: Connection, ids: Sequence[str]) -> dict[str, set[str]]:
+    """Keys of the names of some nodes, by id."""
     found: dict[str, set[str]] = {}
-    for key, name in select(connection, "SELECT key, id FROM told_nodes WHERE key IN", list(keys)):
-        found.setdefault(key, set()).add(name)
+    for name, key in select(connection, "SELECT id, key FROM told_nodes WHERE id IN", ids):
+        found.setdefault(name, set()).add(key)
     return found
 
 
