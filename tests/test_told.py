@@ -20,6 +20,7 @@ from extractors import CapitalExtractor
 from killing import killed
 from monograph import Document, Monograph, Passage
 from monograph.errors import InputError, InvalidDocument, MonographError, NotFound
+from monograph.search import reckoning
 from monograph.values import Told, ToldNode, ToldRelation
 
 IDS = ("Ada", 'Bab"bage', "Ko\0ln", "東京")
@@ -264,6 +265,63 @@ def test_what_is_told_is_seen_around_an_entity(tmp_path: Path) -> None:
         assert [one.keywords for one in graph.neighbourhood("Turin").links] == [("SELLS", "TRADES")]
         graph.untell(["Turin"])
         assert graph.neighbourhood("Turin").links == ()
+
+
+QUESTION = "What happened to the company of the man whose firm dredged Oslo Harbour?"
+
+
+def harbour(path: Path) -> Monograph:
+    """A question's second passage names nothing that the first one does."""
+    archive = Monograph.open(path)
+    archive.add(
+        [
+            Document("Oslo Harbour was dredged by the firm of Bernhard Hallen in 1931.", title="Oslo Harbour"),
+            Document("The Kestrel Works burnt down in 1947; the ledgers were lost.", title="Kestrel Works", id="works"),
+            *(
+                Document(f"Of gardens, tea and bicycles, part {n}: a fire of {1900 + n}.", title=f"F{n}")
+                for n in range(40)
+            ),
+        ]
+    )
+    return archive
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_a_walk_follows_what_is_told(tmp_path: Path, native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not native:
+        monkeypatch.setattr(reckoning, "compiled", None)
+    with harbour(tmp_path / "x.mono") as archive:
+
+        def way(where: dict[str, Any] | None = None) -> str:
+            found = {hit.title: hit for hit in archive.search(QUESTION, 40, "graph", where)}
+            return str(found["Kestrel Works"].path) if "Kestrel Works" in found else "not found"
+
+        before = archive.search(QUESTION, 40, "graph")
+        assert way() == "None"
+        archive.graph.tell([ToldNode("k", "Kestrel Works")], [ToldRelation("Bernhard Hallen", "OWNS", "k")])
+        assert way() == "question → Oslo Harbour → Bernhard Hallen → Kestrel Works"
+        assert way({"$document": {"!=": "works"}}) == "not found"
+        hits = archive.search(QUESTION, 40, "graph")
+        assert hits[1].title == "Kestrel Works"
+        assert [hit.chunk.id for hit in hits] == list(dict.fromkeys(hit.chunk.id for hit in hits))
+        # Told the other way round it leads there too; what is joined to very many leads nowhere by that.
+        archive.graph.untell(["k"])
+        archive.graph.tell((), [ToldRelation("Kestrel Works", "OWNED_BY", "Bernhard Hallen", {}, ("works",))])
+        assert way() == "question → Oslo Harbour → Bernhard Hallen → Kestrel Works"
+        archive.graph.tell((), [ToldRelation("Bernhard Hallen", "KNOWS", f"someone {n}") for n in range(30)])
+        assert way() == "None"
+        archive.graph.untell(list(archive.graph.told().nodes))
+        assert archive.search(QUESTION, 40, "graph") == before
+
+
+def test_a_walk_in_a_view_follows_what_is_told_there(tmp_path: Path) -> None:
+    with harbour(tmp_path / "x.mono") as archive:
+        archive.add([Document("A secret.", id="secret", metadata={"kept": True})])
+        archive.graph.tell((), [ToldRelation("Bernhard Hallen", "OWNS", "Kestrel Works", {}, ("secret",))])
+        view = archive.within({"not": {"kept": True}})
+        found = {hit.title: str(hit.path) for hit in archive.search(QUESTION, 40, "graph")}
+        assert found["Kestrel Works"].endswith("Bernhard Hallen → Kestrel Works")
+        assert "None" in {str(hit.path) for hit in view.search(QUESTION, 40, "graph") if hit.title == "Kestrel Works"}
 
 
 SECRET = "xylophonia"

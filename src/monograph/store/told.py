@@ -94,6 +94,24 @@ def keys_of(connection: Connection, ids: Sequence[str]) -> dict[str, set[str]]:
     return found
 
 
+def joined(connection: Connection, keys: Iterable[str], most: int) -> dict[str, list[str]]:
+    """Keys of names that relations join to those of some keys, in order, by key.
+
+    What has more relations than ``most`` with others is joined to nothing by them.
+    """
+    asked = set(keys)
+    called = by_keys(connection, asked)
+    found: dict[str, set[str]] = {}
+    if not called:
+        return {}
+    ends = [(one.source, one.target) for one in relations(connection, list(called)) if one.source != one.target]
+    called |= keys_of(connection, list({end for pair in ends for end in pair if end not in called}))
+    for one, other in (*ends, *((target, source) for source, target in ends)):
+        for key in called.get(one, set()) & asked:
+            found.setdefault(key, set()).update(called.get(other, set()) - {key})
+    return {key: sorted(some) for key, some in found.items() if len(some) <= most}
+
+
 def with_embedding(connection: Connection) -> list[str]:
     """Ids of the nodes that have an embedding."""
     found = connection.execute("SELECT DISTINCT id FROM told_nodes WHERE embedding IS NOT NULL ORDER BY id")
