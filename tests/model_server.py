@@ -1,4 +1,4 @@
-"""The scripted model server of the examples, which here also extracts: Monograph's lines, LightRAG's and MiniRAG's forms.
+"""The scripted model server of the examples, which here also extracts: Monograph's lines, and others' forms.
 
 It names the capitalised phrases of the text that it is shown, and relates those that follow each other.
 """
@@ -35,8 +35,13 @@ def answer_prompt(prompt: str) -> str:
         return _minirag(prompt)
     if "answer_type_keywords" in prompt or '"high_level_keywords"' in prompt:
         return _keywords(prompt)
-    if "Structured Request:" in prompt:
-        return _structured(prompt)
+    for mark, form in (
+        ("Structured Request:", _structured),
+        ("knowledge triplets in the form of", _triplets),
+        ("separated by '^' symbols", _synonyms),
+    ):
+        if mark in prompt:
+            return form(prompt)
     if "Description List:" in prompt:
         return " ".join(prompt.rpartition("Description List:")[2].split())[:300]
     return scripted.answer_prompt(prompt)
@@ -94,6 +99,21 @@ def _keywords(prompt: str) -> str:
     if "answer_type_keywords" in prompt:
         return json.dumps({"answer_type_keywords": ["PERSON", "LOCATION"], "entities_from_query": found})
     return json.dumps({"high_level_keywords": query.split()[:2], "low_level_keywords": found})
+
+
+def _synonyms(prompt: str) -> str:
+    return "^".join(scripted.names(prompt.rpartition("QUERY:")[2].partition("----")[0]))
+
+
+def _triplets(prompt: str) -> str:
+    """LlamaIndex's form: each name, and the next of the same sentence, with the first word between them."""
+    text = prompt.rpartition("Text:")[2].rpartition("Triplets:")[0]
+    found = []
+    for sentence in re.split(r"(?<=[.?!])\s+", text):
+        for source, target in zip(some := scripted.names(sentence), some[1:], strict=False):
+            between = sentence.partition(source)[2].partition(target)[0].split()
+            found.append(f"({source}, {' '.join(between[:1]) or 'beside'}, {target})")
+    return "\n".join(found)
 
 
 def _structured(prompt: str) -> str:

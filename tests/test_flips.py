@@ -21,6 +21,7 @@ from monograph.derive.embed import load_embedder
 from monograph.derive.summarize import load_summarizer
 from monograph.errors import DamagedFile, DamageWarning
 from monograph.models import Completion
+from monograph.values import ToldNode, ToldRelation
 from monograph.vectors.design import Design
 
 TEXTS = Path(__file__).resolve().parents[1] / "examples" / "texts" / "letters"
@@ -55,6 +56,11 @@ def made(path: Path, embedder: Embedder, key: str | None = None) -> Path:
         monograph.add([Document(id="given", title="Given", passages=tuple(passages))])
         monograph.remove(["d5"])
         monograph.graph.set_apart("Anna Calder", "Mary Poole")
+        names = [
+            ToldNode("Anna Calder", "", "person", {"age": 40}, np.ones(3, dtype=np.float32), ("d1", "p1")),
+            ToldNode("x"),
+        ]
+        monograph.graph.tell(names, [ToldRelation("Anna Calder", "MET", "Mary Poole", {"on": "Sunday"}, ("p1",))])
         AnswerCache(monograph._file.database).keep(b"k" * 32, Completion("An answer.", 3, 2))
     return path
 
@@ -76,6 +82,8 @@ def seen(monograph: Monograph) -> list[Any]:
     found += [(monograph.document(one.id), monograph.chunks(one.id)) for one in listed]
     found += [monograph.tree.outline(layers=9), monograph.graph.entities(400), monograph.graph.merges()]
     found.append(monograph.graph.neighbourhood("Tobias Renk", 2))
+    told = monograph.graph.told()
+    found += [told.relations, [(one.name, one.label, one.properties, one.origins) for one in told.nodes.values()]]
     found.append([replace(one, size=0, synced=0) for one in monograph.files.sources() if one.documents])
     return found
 

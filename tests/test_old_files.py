@@ -131,3 +131,13 @@ def test_a_header_that_sqlite_does_not_know(tmp_path: Path) -> None:
     path.write_bytes(data)
     with pytest.raises(DamagedFile, match="unsupported file format"):
         Monograph.open(path)
+
+
+def test_what_a_file_of_format_6_holds_beside(tmp_path: Path) -> None:
+    with Monograph.open(Path(shutil.copy(OLD_FILES[5], tmp_path))) as monograph:
+        assert [(one.model, one.tokens_in, one.tokens_out) for one in monograph.costs()] == [
+            ("openai/small/0.0", 120, 30)
+        ]
+        assert [(one.source, one.label, one.target) for one in monograph.graph.told().relations] == [
+            ("clock", "IN", "tower")
+        ]

@@ -15,6 +15,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -41,6 +42,7 @@ from monograph.library.vectors import Vectors
 from monograph.models import Completion
 from monograph.store import postings
 from monograph.store.view import _OPEN
+from monograph.values import ToldNode, ToldRelation
 
 ANN = {"owner": "ann"}
 
@@ -53,7 +55,7 @@ WORKS = {
     "Files": {"open_original", "original", "pages"},
     "EntityGraph": {
         "entities", "extractor", "merges", "neighbourhood", "of_document", "on_paths", "routes", "to_graphml",
-        "to_networkx",
+        "to_networkx", "tell", "told", "told_like", "untell",
     },
     "SummaryTree": {"outline", "over", "summarizer", "summary"},
     "Vectors": set(),
@@ -134,6 +136,7 @@ def everything(view: Monograph, questions: Sequence[str], names: Sequence[str]) 
         yield [asked(view.graph.routes, name, other) for other in names[:4]]
     graph = view.graph
     yield from (graph.entities(1000), graph.entities(1000, like="a"), graph.merges(), graph.neighbourhood)
+    yield from (graph.told(), graph.told(names), graph.told_like([1, 1, 1], 9))
     whole = graph.to_networkx()
     yield from (list(whole.nodes(data=True)), list(whole.edges(data=True)))
     with tempfile.TemporaryDirectory() as folder:
@@ -169,7 +172,19 @@ def shared_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Monograph]
     path = tmp_path_factory.mktemp("views") / "people.mono"
     with Monograph.open(path, summarizer=ExtractiveSummarizer(), model=Echo()) as archive:
         archive.add(people())
+        archive.graph.tell(*told_by("ann-1", "Ada Lovelace"))
+        archive.graph.tell(*told_by("bob-1", "Zorblax"))
+        archive.graph.tell(*told_by("", "Qwertium"))
         yield archive
+
+
+def told_by(origin: str, name: str) -> tuple[list[ToldNode], list[ToldRelation]]:
+    """What a document, or nobody, says of someone and of Oslo."""
+    origins = (origin,) if origin else ()
+    return (
+        [ToldNode(name, embedding=np.ones(3, dtype=np.float32), properties={"of": name}, origins=origins)],
+        [ToldRelation(name, f"LOVES_{name}", "Oslo", {"of": name}, origins)],
+    )
 
 
 TOWNS = ("Lisbon", "Vienna", "Oslo", "Turin")
@@ -250,6 +265,7 @@ def test_a_view_holds_what_a_file_of_its_documents_holds(shared_file: Monograph,
     view = shared_file.within(ANN)
     with Monograph.open(tmp_path / "ann.mono", summarizer=ExtractiveSummarizer(), model=Echo()) as alone:
         alone.add(of_ann())
+        alone.graph.tell(*told_by("ann-1", "Ada Lovelace"))
         assert view.documents() == alone.documents()
         assert view.listed() == alone.listed()
         assert view.listed("letter", 2, 3) == alone.listed("letter", 2, 3)
@@ -257,6 +273,7 @@ def test_a_view_holds_what_a_file_of_its_documents_holds(shared_file: Monograph,
         assert view.document("ann-3") == alone.document("ann-3")
         assert view.chunks("letters/3") == alone.chunks("letters/3")
         assert view.graph.entities(100) == alone.graph.entities(100)
+        assert list(texts_in(view.graph.told())) == list(texts_in(alone.graph.told()))
         assert view.graph.merges() == alone.graph.merges()
         for name in ("Ada Lovelace", "Oslo"):
             assert view.graph.neighbourhood(name, 2) == alone.graph.neighbourhood(name, 2)
@@ -486,6 +503,25 @@ def test_a_view_follows_the_file(monograph: Monograph) -> None:
     assert view.search("Ada Lovelace") == []
 
 
+def test_what_is_told_in_a_view_is_said_in_it(shared_file: Monograph, tmp_path: Path) -> None:
+    shared_file.backup(tmp_path / "copy.mono")
+    with Monograph.open(tmp_path / "copy.mono") as archive:
+        view = archive.within(ANN)
+        assert set(view.graph.told().nodes) == {"Ada Lovelace", "Oslo"}
+        with pytest.raises(NotFound, match="bob-1"):
+            view.graph.tell(*told_by("bob-1", "Eve"))
+        with pytest.raises(OutsideView, match="nobody in this view"):
+            view.graph.tell(*told_by("", "Eve"))
+        view.graph.tell(*told_by("ann-2", "Eve"))
+        assert view.graph.untell(["Oslo", "Zorblax", "Qwertium"]) == 4  # Of Oslo two nodes, and two relations.
+        assert set(view.graph.told().nodes) == {"Ada Lovelace", "Eve"}
+        assert view.graph.untell(relations=[("Zorblax", "LOVES_Zorblax", "Oslo")]) == 0
+        left = archive.graph.told()
+        assert [one.source for one in left.relations] == ["Zorblax", "Qwertium"]
+        assert set(left.nodes) == {"Ada Lovelace", "Eve", "Oslo", "Zorblax", "Qwertium"}
+        assert archive.check() == []
+
+
 def test_a_view_is_closed_with_its_file(tmp_path: Path) -> None:
     with Monograph.open(tmp_path / "x.mono", embedder=HashEmbedder(), extractor=CapitalExtractor()) as archive:
         view = archive.within(ANN)
@@ -548,26 +584,16 @@ def test_a_file_that_holds_more_is_not_opened(monograph: Monograph, folder: Path
 
 def test_no_sql_reads_what_is_outside(shared_file: Monograph) -> None:
     view = shared_file.within(ANN)
-    closed = (
-        "documents",
-        "chunks",
-        "texts",
-        "names",
-        "mentions",
-        "nodes",
-        "chunk_graphs",
-        "extractions",
-        "subjects",
-        "costs",
-    )
-    for table in (*closed, "aliases", "apart", "vectors", "sources"):
+    closed = ("documents", "chunks", "texts", "names", "mentions", "nodes", "chunk_graphs", "extractions", "subjects")
+    closed = (*closed, "aliases", "apart", "vectors", "sources", "told_nodes", "told_relations", "costs")
+    for table in closed:
         with pytest.raises(OutsideView, match="stands outside"), view._file.database.read() as connection:
             connection.execute(f"SELECT * FROM main.{table}").fetchall()
     with pytest.raises(MonographError, match="reading only"), view._file.database.write():
         pass
     with view._file.database.read() as connection:
         known = {name for (name,) in connection.execute("SELECT name FROM main.sqlite_master WHERE type = 'table'")}
-        assert known - _OPEN == {*closed, "aliases", "apart", "vectors", "sources", "unplanted", "sqlite_sequence"}
+        assert known - _OPEN == {*closed, "unplanted", "sqlite_sequence"}
 
 
 PEOPLE = ("Ada", "Grace", "Alan", "Mina", "Otto")

@@ -8,6 +8,7 @@ from math import fsum, log1p
 
 from monograph.explore.nodes import Node, Nodes, Seen
 from monograph.explore.surface_forms import keys_in, named_by
+from monograph.explore.told import told_links
 from monograph.graph.chunk_names import NO_SENTENCE
 from monograph.graph.names import asked_keys
 from monograph.store import graphs, neighbours, readable
@@ -24,11 +25,13 @@ NEAR = 8
 class Bond:
     """What holds two entities together: chunks that name both in one sentence, and what a model said of them.
 
-    ``said`` has (chunk, strength, whether it leads from the entity of the smaller id to the other) of each relation.
+    ``said`` has (chunk, strength, whether it leads from the entity of the smaller id to the other) of each relation;
+    ``told`` has the (source, label, target) of what callers told of the two, and of each whether it leads so.
     """
 
     chunks: set[int] = field(default_factory=set)
     said: list[tuple[int, float, bool]] = field(default_factory=list)
+    told: dict[tuple[str, str, str], bool] = field(default_factory=dict)
 
 
 class CooccurrenceGraph:
@@ -52,6 +55,13 @@ class CooccurrenceGraph:
                     bond.chunks.add(chunk)
                     bond.said.append((chunk, told.strength, self.nodes.id(source) < self.nodes.id(target)))
 
+    def tell(self, some: Iterable[Node]) -> None:
+        """Add what callers told of some entities and of others."""
+        for one in told_links(self.nodes, some):
+            bond = self._bond(one.source, one.target)
+            bond.chunks |= one.chunks
+            bond.told[one.ends] = self.nodes.id(one.source) < self.nodes.id(one.target)
+
     def _bond(self, one: Node, other: Node) -> Bond:
         bond = self.bonds.setdefault(one, {}).get(other)
         if bond is None:
@@ -70,11 +80,15 @@ class CooccurrenceGraph:
         pointwise mutual information would leave an entity that every chunk names without any link.
         """
         expected = self.nodes.count_name(one) * self.nodes.count_name(other)
-        return log1p(len(bond.chunks) * self.nodes.total / expected)
+        # What no chunk says, but a caller, counts as if one did.
+        return log1p(max(len(bond.chunks), 1) * self.nodes.total / expected)
 
     def weight(self, one: Node, other: Node, bond: Bond) -> float:
-        """How often times how surprising; a chunk in which a model states a relation counts 1 + its strength."""
-        often = len(bond.chunks) + fsum(strength for _, strength, _ in bond.said)
+        """How often times how surprising; a chunk in which a model states a relation counts 1 + its strength.
+
+        A relation that a caller told counts 1.
+        """
+        often = len(bond.chunks) + fsum(strength for _, strength, _ in bond.said) + len(bond.told)
         return often * self.surprise(one, other, bond)
 
     def beside(self, some: Iterable[Node], passed: set[Node]) -> dict[Node, float]:
@@ -106,9 +120,10 @@ class CooccurrenceGraph:
         return sorted(found, key=lambda one: (-one[2].weight, one[2].source, one[2].target))
 
     def _directed(self, one: Node, other: Node, bond: Bond) -> tuple[Node, Node, Bond]:
-        """The entity of the smaller id first, unless the model's relations lead the other way by their strength."""
+        """The entity of the smaller id first, unless relations lead the other way by their strength."""
         small, big = sorted((one, other), key=self.nodes.id)
         forward = fsum(strength if ahead else -strength for _, strength, ahead in bond.said)
+        forward += sum(1 if ahead else -1 for ahead in bond.told.values())
         return (big, small, bond) if forward < 0 else (small, big, bond)
 
     def _link(
@@ -129,13 +144,14 @@ class CooccurrenceGraph:
             for ends in ((source, target), (target, source))
             for one in relations.get((chunk, *ends), ())
         ]
+        labels = sorted(label for _, label, _ in bond.told)
         return Link(
             source=self.nodes.id(source),
             target=self.nodes.id(target),
             weight=self.weight(source, target, bond),
             chunks=tuple(places[chunk].id for chunk in chunks),
             description="\n".join(dict.fromkeys(one.description for one in written if one.description)),
-            keywords=tuple(dict.fromkeys(keyword for one in written for keyword in one.keywords)),
+            keywords=tuple(dict.fromkeys([*(keyword for one in written for keyword in one.keywords), *labels])),
         )
 
     def _relations(self, chunks: Sequence[int]) -> dict[tuple[int, Node, Node], list[Relation]]:

@@ -16,8 +16,8 @@ from monograph.values import Chunk, Document, Entity, Link, Neighbourhood, argum
 def neighbourhood(connection: Connection, centre: Sequence[Node], hops: int, most: int) -> Neighbourhood:
     """The part of the graph around entities.
 
-    Two entities are linked where a chunk names both in one sentence, or a model states a relation of them. What a link
-    weighs is how often that is, times how surprising (see
+    Two entities are linked where a chunk names both in one sentence, or a model or a caller states a relation of them.
+    What a link weighs is how often that is, times how surprising (see
     :meth:`monograph.explore.cooccurrence.CooccurrenceGraph.weight`). Each hop adds the
     entities that links to the hop before it bind most; when several hops are asked for, the room is shared among them.
 
@@ -51,6 +51,7 @@ def neighbourhood(connection: Connection, centre: Sequence[Node], hops: int, mos
     levels, cut = _around(web, centre, hops, most)
     shown = [one for level in levels for one in level]
     web.add(nodes.read_entities({one.head for one in shown}))
+    web.tell(shown)
     links = web.links(shown)
     best = {
         node: rank for level, inner in zip(levels[1:], levels, strict=False) for node, rank in _ranks(web, inner, level)
@@ -69,6 +70,7 @@ def whole(connection: Connection) -> Neighbourhood:
     heads = neighbours.most_named(connection, -1)
     nodes.read_entities(heads)
     shown = [node for head in heads for node in nodes.nodes_of(head)]
+    web.tell(shown)
     return _made(nodes, (), shown, [link for _, _, link in web.links(shown)], every, 0)
 
 
@@ -78,6 +80,7 @@ def _around(web: CooccurrenceGraph, centre: Sequence[Node], hops: int, most: int
     hops = min(hops, most)  # Each hop has room for one.
     for hop in range(hops):
         web.add(web.nodes.read_entities({one.head for one in levels[-1]}))
+        web.tell(levels[-1])
         weights = web.beside(levels[-1], passed)
         ordered = sorted(weights, key=lambda node: (-weights[node], web.nodes.key(node), node.sense))
         level = ordered[: left // (hops - hop)]
@@ -111,7 +114,7 @@ def _telling(
     for source, target, _ in links:
         bond = web.bonds[source][target]
         told = web.surprise(source, target, bond) * (2.0 if source in middle or target in middle else 1.0)
-        for chunk in bond.chunks:
+        for chunk in bond.chunks & telling.keys():
             telling[chunk] += told
     places = neighbours.places(nodes.connection, telling)
     return sorted(

@@ -13,6 +13,7 @@ from monograph.store import (
     check_schema,
     check_sources,
     check_terms,
+    check_told,
     dates,
     forgetting,
 )
@@ -40,6 +41,7 @@ def findings(connection: Connection, indexes: Sequence[EcoVectorIndex], chosen: 
         ("chunks", lambda: check.of_tables(connection, derived.made_by(connection).dimension)),
         ("texts", lambda: check.of_texts(connection)),
         ("chunk_graphs", lambda: check_graph.findings(connection)),
+        ("told_nodes", lambda: check_told.findings(connection)),
         ("clusters", lambda: _in_indexes(connection, indexes)),
         ("nodes", lambda: in_tree(connection, chosen)),
         ("chunk_graphs", lambda: _in_what_is_derived(connection)),

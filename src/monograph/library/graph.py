@@ -12,7 +12,7 @@ from monograph.errors import InputError
 from monograph.explore import entities, merges, neighbourhood, routes
 from monograph.graph import export
 from monograph.library.ledger import spends
-from monograph.library.opened import OpenFile
+from monograph.library.told import ToldGraph
 from monograph.models import Extractor
 from monograph.store import settings
 from monograph.store.database import Connection
@@ -27,14 +27,11 @@ EXPORTED = 1_000
 """Most entities around one that are exported."""
 
 
-class EntityGraph:
+class EntityGraph(ToldGraph):
     """The named things of a file and how they hang together; made by :attr:`monograph.Monograph.graph`.
 
     Where the graph is made on demand, what reads it makes it first; opened for reading only, that raises ReadOnlyFile.
     """
-
-    def __init__(self, file: OpenFile) -> None:
-        self._file = file
 
     @property
     def extractor(self) -> Extractor:

@@ -76,8 +76,8 @@ def _right(rows: Mapping[str, _Parts], notes: Mapping[str, int], name: str) -> t
     if name in rows:
         if checksums.differ_by_a_byte(notes[name], checksum(*rows[name])):
             return name, rows[name]
-        before = _before(rows[name], notes[name])
-        return None if before is None else (name, before)
+        was = before(rows[name], notes[name])
+        return None if was is None else (name, was)
     # The note or the row has lost its name.
     other = next((one for one in rows.keys() - notes.keys() if checksum(*rows[one]) == notes[name]), None)
     if other is None:
@@ -85,7 +85,7 @@ def _right(rows: Mapping[str, _Parts], notes: Mapping[str, int], name: str) -> t
     return (name if name.removeprefix(_SETTING) in settings.KEPT else other), rows[other]
 
 
-def _before(parts: _Parts, note: int) -> _Parts | None:
+def before(parts: _Parts, note: int) -> _Parts | None:
     """What a row was before one byte of it was changed; None where more was."""
     for at, part in enumerate(parts):
         if isinstance(part, bytes) and len(part) <= _MOST_BYTES:

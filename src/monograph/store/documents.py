@@ -10,7 +10,7 @@ from typing import Any
 
 from monograph.dates.dating import Dated
 from monograph.errors import DamagedDocument, InvalidDocument
-from monograph.store import dates, encryption, graph_changes, unreadable
+from monograph.store import dates, encryption, graph_changes, told_changes, unreadable
 from monograph.store.checksums import BLOCK_BITS, blocks_of
 from monograph.store.database import Connection, path_of
 from monograph.store.keyed import select
@@ -296,6 +296,7 @@ def loaded_object(text: str) -> dict[str, Any]:
 def remove(connection: Connection, row: int) -> None:
     """Take out a document whose chunks are gone already."""
     graph_changes.remove_document(connection, row)
+    told_changes.remove_document(connection, row)
     connection.execute("DELETE FROM texts WHERE block BETWEEN ? AND ?", blocks_of(row))
     connection.execute("DELETE FROM documents WHERE document = ?", (row,))
 

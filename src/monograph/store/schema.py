@@ -319,14 +319,31 @@ FORMAT_5 = (
 
 
 @migration
-def costs_and_dates(connection: sqlite3.Connection) -> None:
-    """Format 6: a ledger of what models were asked; when documents are from."""
+def told_dated_and_spent(connection: sqlite3.Connection) -> None:
+    """Format 6: what callers tell of things; when documents are from; what models were asked."""
     for statement in FORMAT_6:
         connection.execute(statement)
     dates.rebuild(connection)
 
 
 FORMAT_6 = (
+    # What callers told of things and how they hang together, a row for each chunk or document that says it (both NULL
+    # where none does). implied is 1 for a node that only a relation tells of; key is that of its name.
+    """CREATE TABLE told_nodes (
+        told INTEGER PRIMARY KEY, id TEXT NOT NULL, document INTEGER, chunk INTEGER, label TEXT NOT NULL,
+        name TEXT NOT NULL, key TEXT NOT NULL, properties TEXT NOT NULL, embedding BLOB, implied INTEGER NOT NULL,
+        checksum INTEGER NOT NULL)""",
+    "CREATE INDEX told_nodes_by_id ON told_nodes(id)",
+    "CREATE INDEX told_nodes_by_key ON told_nodes(key)",
+    "CREATE INDEX told_nodes_by_document ON told_nodes(document) WHERE document IS NOT NULL",
+    "CREATE INDEX told_nodes_by_chunk ON told_nodes(chunk) WHERE chunk IS NOT NULL",
+    """CREATE TABLE told_relations (
+        told INTEGER PRIMARY KEY, source TEXT NOT NULL, label TEXT NOT NULL, target TEXT NOT NULL, document INTEGER,
+        chunk INTEGER, properties TEXT NOT NULL, checksum INTEGER NOT NULL)""",
+    "CREATE INDEX told_relations_by_source ON told_relations(source)",
+    "CREATE INDEX told_relations_by_target ON told_relations(target)",
+    "CREATE INDEX told_relations_by_document ON told_relations(document) WHERE document IS NOT NULL",
+    "CREATE INDEX told_relations_by_chunk ON told_relations(chunk) WHERE chunk IS NOT NULL",
     # When a document is from: the first and last second that it may be, since 1970, and what tells it
     # (0 its metadata, 1 its text, 2 its file). NULL where nothing does.
     "ALTER TABLE documents ADD COLUMN dated INTEGER",

@@ -13,7 +13,8 @@ _GROUPS = {
     "texts": "texts", "memo": _MEMO, "words": "words", "trigrams": "trigrams", "chunks": "chunks",
     "documents": "documents", "sources": "sources", "vectors": "memo (vectors)", "names": "graph", "mentions": "graph",
     "chunk_graphs": "graph", "subjects": "graph", "aliases": "graph", "extractions": "graph", "apart": "graph",
-    "unresolved": "graph", "nodes": "tree", "trees": "tree", "unplanted": "tree", "uncut": "tree",
+    "unresolved": "graph", "told_nodes": "graph", "told_relations": "graph", "nodes": "tree", "trees": "tree",
+    "unplanted": "tree", "uncut": "tree",
     "parts": "clusters (codes)", "cluster_graphs": "clusters (codes)", "codes": "clusters (codes)",
     "clusters": "centroids", "centroids": "centroids", "vector_indexes": "centroids", "placements": "placements",
 }  # fmt: skip

@@ -23,7 +23,10 @@ _OF_FTS = ("invalid fts5 file format", "vtable constructor failed", "malformed i
 _CONTRADICTED = ("SQLITE_CONSTRAINT", "SQLITE_ERROR", "SQLITE_MISMATCH", "SQLITE_TOOBIG")
 _CALLED = {*sys.stdlib_module_names, "numpy"}
 _SHADOWS = ("words_", "trigrams_", "sqlite_")
-_JSON = (("documents", "metadata"), ("documents", "sections"), ("chunks", "metadata"), ("chunks", "merged"))
+_JSON = (
+    ("documents", "metadata"), ("documents", "sections"), ("chunks", "metadata"), ("chunks", "merged"),
+    ("told_nodes", "properties"), ("told_relations", "properties"),
+)  # fmt: skip
 TEXTS = (
     ("documents", "document", "document = ?1", ("id", "uri", "title", "metadata", "sections")),
     ("chunks", "chunk", "document = ?1", ("id", "metadata", "merged")),

@@ -47,7 +47,8 @@ _TABLES = (
 )
 _SHADOWED = (
     ("vectors", "chunk"), ("extractions", "chunk"), ("chunk_graphs", "chunk"), ("mentions", "chunk"),
-    ("unplanted", "chunk"), ("subjects", "document"), ("aliases", "document"),
+    ("unplanted", "chunk"), ("subjects", "document"), ("aliases", "document"), ("told_nodes", "document"),
+    ("told_relations", "document"),
 )  # fmt: skip
 _SHADOWS = (
     "CREATE TEMP VIEW documents AS SELECT * FROM main.documents WHERE document IN temp.view_documents",

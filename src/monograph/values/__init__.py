@@ -62,6 +62,11 @@ from monograph.values.state import (
     Stats,
     TreeStats,
 )
+from monograph.values.told import (
+    Told,
+    ToldNode,
+    ToldRelation,
+)
 from monograph.values.tree import (
     OutlineNode,
     Quote,
@@ -155,6 +160,9 @@ __all__ = [
     "SummaryText",
     "SyncedSource",
     "Timings",
+    "Told",
+    "ToldNode",
+    "ToldRelation",
     "TreeStats",
     "Turn",
     "WatchEvent",

@@ -81,6 +81,10 @@ class Fence:
         held = membership.among(connection, self.allowed, [row.row for row in rows])
         return [row for row in rows if row.row in held]
 
+    def among(self, connection: Connection, rows: Iterable[int]) -> set[int]:
+        """Those of some documents, by row number, that are in the view."""
+        return membership.among(connection, self.allowed, rows)
+
     def chunks(self, narrowed: Allowed) -> Allowed:
         """The chunks of the view that a filter lets through."""
         return membership.chunks_of(self.allowed, narrowed)

@@ -9,7 +9,7 @@ import numpy as np
 
 from monograph.derive.embed.given import GivenVectors
 from monograph.derive.embed.text import embedded_text
-from monograph.graph.names import signature
+from monograph.graph.names import key_of, signature
 from monograph.store import (
     check,
     check_documents,
@@ -17,6 +17,7 @@ from monograph.store import (
     check_names,
     check_sources,
     check_terms,
+    check_told,
     checksums,
     chunks,
     clusters,
@@ -61,6 +62,7 @@ def repair(pipeline: Pipeline, *, whole_tree: bool) -> None:
             tree.clear(connection)
         check.drop_strays(connection)
         clusters.drop_strays(connection)
+        check_told.mend(connection, key_of)
         uncoded = _part_with_names(connection, pipeline.embedder.dimension)
         faulty = _part_with_wrong(connection, pipeline)
         wanting = set(documents_lacking(connection, "vector"))

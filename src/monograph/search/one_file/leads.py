@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from monograph.search.leads import NOWHERE, Leads
+from monograph.search.one_file.joined import others
 from monograph.store import graphs, names
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
@@ -19,19 +20,24 @@ MOST_DOCUMENTS = 12
 def read(
     connection: Connection, heads: Sequence[int], known: Mapping[int, names.NameRow], allowed: Allowed
 ) -> dict[int, Leads]:
-    """Where entities lead, by the row of their head."""
+    """Where entities lead, by the row of their head; one that callers joined to others leads where these do as well."""
     members = names.members(connection, heads, known)
+    joined = others(connection, members)
+    beyond = {row for some in joined.values() for row in some} - {row for some in members.values() for row in some}
+    every = [*(name for some in members.values() for name in some), *sorted(beyond)]
     about: dict[int, list[graphs.SubjectChunk]] = {}
-    for one in graphs.subject_chunks(connection, [name.row for some in members.values() for name in some], allowed):
+    for one in graphs.subject_chunks(connection, [name.row for name in every], allowed):
         if len(about.setdefault(one.name, [])) < MOST_DOCUMENTS:
             about[one.name].append(one)
-    rare = [name.row for some in members.values() for name in some if name.uses <= MOST_MENTIONS]
+    rare = [name.row for name in every if name.uses <= MOST_MENTIONS]
     naming = graphs.mentions(connection, rare, allowed)
     found = dict.fromkeys(heads, NOWHERE)
-    for head, some in members.items():
+    for head, own in members.items():
+        some = [*own, *joined.get(head, ())]
+        chunks = [chunk for name in some for chunk in naming.get(name.row, ())]
         found[head] = _leads(
             [one for name in some for one in about.get(name.row, ())],
-            [chunk for name in some for chunk in naming.get(name.row, ())],
+            list(dict.fromkeys(chunks)) if head in joined else chunks,
         )
     return found
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from monograph.graph.chunk_names import NO_SENTENCE
 from monograph.search import titles
+from monograph.search.one_file import joined
 from monograph.search.one_file.subject_keys import SubjectKeys
 from monograph.search.start_texts import Start, StartText, start_of
 from monograph.store import graphs, names, readable
@@ -27,6 +28,7 @@ def read(connection: Connection, chunks: Sequence[int], subjects: SubjectKeys) -
     wanted = {name for some in named for name, *_ in some}.union(*own, known.values())
     subjects.ahead.names(connection, wanted)
     loaded, alone = names.load_and_tell(connection, wanted)
+    alone -= joined.told_of(connection, [loaded[row] for row in alone])
     within = [_titles_within(some, known, loaded) for some in phrases]
     return {
         chunk: _start_text(loaded, alone, *parts)

@@ -1,0 +1,99 @@
+"""LlamaIndex's nodes and relations of a graph as Monograph has them, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from llama_index.core.graph_stores.types import TRIPLET_SOURCE_KEY, ChunkNode, EntityNode, LabelledNode, Relation
+from llama_index.core.schema import BaseNode, NodeRelationship, RelatedNodeInfo, TextNode
+from llama_index.core.vector_stores.utils import metadata_dict_to_node
+
+from llama_index.vector_stores.monograph.nodes import as_node
+from monograph import StoredChunk
+from monograph.errors import InputError
+from monograph.values import ToldNode, ToldRelation
+from monograph_tools import COLLECTION
+
+CHUNK_LABEL = ChunkNode(text="").label
+"""The label of a chunk that was given none."""
+
+_CONTENT = "_node_content"
+_LABEL = "monograph_graph_label"
+"""Metadata key of the label of a chunk that came as a node of a graph, and not as LlamaIndex's own node."""
+
+
+def entity_id(name: str) -> str:
+    """The id of an entity of this name."""
+    return EntityNode(name=name).id
+
+
+def as_told_node(node: LabelledNode) -> ToldNode:
+    """An entity as what its source says."""
+    if not isinstance(node, EntityNode):
+        raise InputError(f"a {type(node).__name__} is neither an entity nor a chunk", "give EntityNode or ChunkNode")
+    embedding = None if node.embedding is None else np.asarray(node.embedding, dtype=np.float32)
+    return ToldNode(node.id, node.name, node.label, node.properties, embedding, _source(node.properties))
+
+
+def as_told_relation(relation: Relation) -> ToldRelation:
+    """A relation as what its source says."""
+    return ToldRelation(
+        relation.source_id, relation.label, relation.target_id, relation.properties, _source(relation.properties)
+    )
+
+
+def _source(properties: Mapping[str, Any]) -> tuple[str, ...]:
+    """What says something: the node that it was extracted from, or the document."""
+    found = properties.get(TRIPLET_SOURCE_KEY) or properties.get("ref_doc_id")
+    return (found,) if isinstance(found, str) else ()
+
+
+def as_entity(told: ToldNode) -> EntityNode:
+    """What was told of an entity, as LlamaIndex has it."""
+    embedding = None if told.embedding is None else told.embedding.tolist()
+    return EntityNode(name=told.name, label=told.label, properties=dict(told.properties), embedding=embedding)
+
+
+def as_relation(told: ToldRelation) -> Relation:
+    """What was told of a relation, as LlamaIndex has it."""
+    return Relation(label=told.label, source_id=told.source, target_id=told.target, properties=dict(told.properties))
+
+
+def as_base_node(chunk: ChunkNode) -> BaseNode:
+    """A chunk as the node that it was, or, where it was none, as a node of its text and properties."""
+    if _CONTENT in chunk.properties:
+        node = metadata_dict_to_node(dict(chunk.properties), text=chunk.text)
+        node.embedding = chunk.embedding
+        return node
+    document = chunk.properties.get("ref_doc_id")
+    relationships = {NodeRelationship.SOURCE: RelatedNodeInfo(node_id=document)} if document else {}
+    return TextNode(
+        id_=chunk.id,
+        text=chunk.text,
+        metadata={**chunk.properties, _LABEL: chunk.label},
+        excluded_embed_metadata_keys=[_LABEL],
+        excluded_llm_metadata_keys=[_LABEL],
+        embedding=chunk.embedding,
+        relationships=relationships,
+    )
+
+
+def as_chunk(found: StoredChunk) -> ChunkNode:
+    """A stored chunk as a node of a graph; its properties are the metadata that LlamaIndex knows a node by."""
+    metadata = {name: value for name, value in found.metadata.items() if name != COLLECTION}
+    label = metadata.pop(_LABEL, None)
+    if label is not None:
+        metadata = {name: value for name, value in as_node(found).metadata.items() if name != _LABEL}
+    else:
+        metadata.setdefault("ref_doc_id", found.chunk.document_id)
+    vector = None if found.vector is None else found.vector.tolist()
+    return ChunkNode(
+        text=found.chunk.text, id_=found.chunk.id, label=label or CHUNK_LABEL, properties=metadata, embedding=vector
+    )
+
+
+def has_all(properties: Mapping[str, Any], *held: Mapping[str, Any]) -> bool:
+    """Whether each property stands in one of some objects at least."""
+    return all(any(name in one and one[name] == value for one in held) for name, value in properties.items())

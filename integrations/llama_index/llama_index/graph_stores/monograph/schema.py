@@ -1,0 +1,57 @@
+"""What kinds of nodes and relations a graph has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from monograph.values import Told, ToldNode
+
+
+def schema_of(told: Told) -> dict[str, Any]:
+    """Labels of nodes and of relations, each with the properties that it has and their types in JSON."""
+    nodes: dict[str, dict[str, set[str]]] = {}
+    for node in told.nodes.values():
+        _note(nodes.setdefault(node.label, {}), node.properties)
+    properties: dict[str, dict[str, set[str]]] = {}
+    patterns: set[tuple[str, str, str]] = set()
+    for one in told.relations:
+        _note(properties.setdefault(one.label, {}), one.properties)
+        ends = (told.nodes.get(end, ToldNode(end)) for end in (one.source, one.target))
+        start, end = (node.label for node in ends)
+        patterns.add((start, one.label, end))
+    return {
+        "node_props": {label: _listed(some) for label, some in sorted(nodes.items())},
+        "rel_props": {label: _listed(some) for label, some in sorted(properties.items())},
+        "relationships": [{"start": start, "type": label, "end": end} for start, label, end in sorted(patterns)],
+    }
+
+
+def described(schema: Mapping[str, Any]) -> str:
+    """A schema as lines that a language model reads."""
+
+    def lines(kinds: Mapping[str, Iterable[Mapping[str, str]]]) -> list[str]:
+        had = {label: ", ".join(f"{one['property']}: {one['type']}" for one in some) for label, some in kinds.items()}
+        return [f"{label} {{{listed}}}" for label, listed in had.items()]
+
+    patterns = [f"({one['start']})-[:{one['type']}]->({one['end']})" for one in schema["relationships"]]
+    parts = (
+        ("Node properties:", lines(schema["node_props"])),
+        ("Relationship properties:", lines(schema["rel_props"])),
+        ("The relationships:", patterns),
+    )
+    return "\n".join(line for title, some in parts for line in (title, *some))
+
+
+_TYPES: Mapping[type, str] = {
+    bool: "BOOLEAN", int: "INTEGER", float: "FLOAT", str: "STRING", list: "LIST", dict: "MAP", type(None): "NULL",
+}  # fmt: skip
+
+
+def _note(known: dict[str, set[str]], properties: Mapping[str, Any]) -> None:
+    for name, value in properties.items():
+        known.setdefault(name, set()).add(_TYPES[type(value)])
+
+
+def _listed(known: Mapping[str, set[str]]) -> list[dict[str, str]]:
+    return [{"property": name, "type": " | ".join(sorted(types))} for name, types in sorted(known.items())]

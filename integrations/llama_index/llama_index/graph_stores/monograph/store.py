@@ -1,0 +1,347 @@
+"""LlamaIndex's property graph store over a .mono file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from fsspec import AbstractFileSystem
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.graph_stores.types import (
+    DEFAULT_PERSIST_DIR,
+    ChunkNode,
+    LabelledNode,
+    Relation,
+    Triplet,
+)
+from llama_index.core.schema import BaseNode
+from llama_index.core.vector_stores.types import VectorStoreQuery, VectorStoreQueryMode
+
+from llama_index.embeddings.monograph import LlamaIndexEmbedder
+from llama_index.graph_stores.monograph import convert
+from llama_index.graph_stores.monograph.schema import described, schema_of
+from llama_index.graph_stores.monograph.threads import InThreads
+from llama_index.vector_stores.monograph.nodes import as_documents, as_node
+from llama_index.vector_stores.monograph.where import as_where
+from monograph import Monograph
+from monograph.errors import InputError
+from monograph.values import Told, ToldNode, ToldRelation
+from monograph_tools import Given, in_collection, opened, told
+
+FILE_NAME = "property_graph_store.mono"
+"""What ``from_persist_dir`` opens."""
+
+
+class MonographPropertyGraphStore(InThreads):
+    """A graph of what extractors say, in the file of the texts that say it.
+
+    Chunks are the file's own: what ``PropertyGraphIndex`` stores is found by every search of the file, and a chunk that
+    the file has is not stored twice. Entities and relations know the chunk that they were extracted from
+    (``triplet_source_id``), or the document (``ref_doc_id``), and go with it. What was told of one entity by several is
+    laid over each other, the latest on top. Every addition is on disk when it returns.
+
+    Parameters
+    ----------
+    monograph:
+        An open file, which stays the caller's to close; or the path of one, which is opened here, made if it is
+        missing, and closed by :meth:`close`.
+    embed_model:
+        Makes the vectors of chunks and queries that bring none; with a path only. Without it the file's own embedder
+        does, and a new file whose first chunks bring their vectors takes only such.
+    collection:
+        See nothing but what the chunks of this one say, and put in it what is added.
+    key:
+        Of an encrypted file; with a path only.
+
+    Raises
+    ------
+    InputError
+        If a model or a key is given besides an open file.
+    """
+
+    supports_structured_queries = False
+    supports_vector_queries = True
+
+    def __init__(
+        self,
+        monograph: Given,
+        embed_model: BaseEmbedding | None = None,
+        *,
+        collection: str | None = None,
+        key: str | None = None,
+    ) -> None:
+        self._whole = opened(monograph, embed_model, LlamaIndexEmbedder, key)
+        self._monograph = in_collection(self._whole, collection)
+        self._collection = collection
+        self._own = self._whole is not monograph
+
+    def __reduce__(self) -> tuple[Any, tuple[type[MonographPropertyGraphStore], Monograph, str | None]]:
+        return _opened_anew, (type(self), self._whole, self._collection)
+
+    def __copy__(self) -> MonographPropertyGraphStore:
+        return type(self)(self._whole, collection=self._collection)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> MonographPropertyGraphStore:
+        return self.__copy__()
+
+    @classmethod
+    def from_persist_dir(
+        cls, persist_dir: str | os.PathLike[str] = DEFAULT_PERSIST_DIR, embed_model: BaseEmbedding | None = None
+    ) -> MonographPropertyGraphStore:
+        """Open ``property_graph_store.mono`` in a folder, or make both: to keep beside a persisted storage context."""
+        Path(persist_dir).mkdir(parents=True, exist_ok=True)
+        return cls(Path(persist_dir) / FILE_NAME, embed_model)
+
+    @property
+    def client(self) -> Monograph:
+        """The open file, or what of it is in the collection."""
+        return self._monograph
+
+    def close(self) -> None:
+        """Close the file if it was opened here."""
+        if self._own:
+            self._whole.close()
+
+    def get(self, properties: dict[str, Any] | None = None, ids: list[str] | None = None) -> list[LabelledNode]:
+        """Entities and chunks that have all of some properties, or of some ids; all of them where nothing is given.
+
+        An empty list of ids is nobody. An entity that only relations name is there, by its name alone.
+        """
+        chunks = self._chunks(ids, properties or {})
+        nodes = self._monograph.graph.told(ids).nodes
+        wanted = nodes if ids is None else {name: nodes[name] for name in ids if name in nodes}
+        entities = [
+            convert.as_entity(one)
+            for name, one in wanted.items()
+            if name not in chunks and convert.has_all(properties or {}, one.properties)
+        ]
+        return [*entities, *chunks.values()]
+
+    def get_triplets(
+        self,
+        entity_names: list[str] | None = None,
+        relation_names: list[str] | None = None,
+        properties: dict[str, Any] | None = None,
+        ids: list[str] | None = None,
+    ) -> list[Triplet]:
+        """Relations with their ends that meet all that is given; none where nothing is.
+
+        Parameters
+        ----------
+        entity_names, ids:
+            Of either end.
+        relation_names:
+            Labels.
+        properties:
+            Each of them is had by the relation or by one of its ends.
+        """
+        if not (entity_names or relation_names or properties or ids):
+            return []
+        named = {convert.entity_id(name) for name in entity_names or ()}
+        asked = [*(ids or ()), *named]
+        found = self._monograph.graph.told(asked or None)
+        relations = [
+            one
+            for one in found.relations
+            if (not named or {one.source, one.target} & named)
+            and (not ids or {one.source, one.target} & set(ids))
+            and (not relation_names or one.label in relation_names)
+        ]
+        triplets = self._triplets(found, relations)
+        if properties:
+            triplets = [one for one in triplets if convert.has_all(properties, *(part.properties for part in one))]
+        return triplets
+
+    def get_rel_map(
+        self,
+        graph_nodes: list[LabelledNode],
+        depth: int = 2,
+        limit: int = 30,
+        ignore_rels: list[str] | None = None,
+    ) -> list[Triplet]:
+        """At most ``limit`` relations within so many steps of some nodes, the nearest first, each once.
+
+        Relations of the labels ``ignore_rels`` are neither given nor followed; others are followed both ways.
+        """
+        ignored = set(ignore_rels or ())
+        seen: dict[tuple[str, str, str], None] = {}
+        triplets: list[Triplet] = []
+        met = {node.id for node in graph_nodes}
+        frontier = list(dict.fromkeys(node.id for node in graph_nodes))
+        for _ in range(depth):
+            if not frontier or len(triplets) >= limit:
+                break
+            found = self._monograph.graph.told(frontier)
+            fresh = [
+                one
+                for one in found.relations
+                if one.label not in ignored and (one.source, one.label, one.target) not in seen
+            ][: limit - len(triplets)]
+            seen |= {(one.source, one.label, one.target): None for one in fresh}
+            triplets += self._triplets(found, fresh)
+            frontier = [end for one in fresh for end in (one.source, one.target) if end not in met]
+            frontier = list(dict.fromkeys(frontier))
+            met.update(frontier)
+        return triplets[: max(0, limit)]
+
+    def get_llama_nodes(self, node_ids: list[str]) -> list[BaseNode]:
+        """LlamaIndex's own nodes, as they were, in the order asked for; what is not there is passed over."""
+        return [as_node(one) for one in self._monograph.fetch(node_ids)]
+
+    def upsert_nodes(self, nodes: Sequence[LabelledNode]) -> None:
+        """Store entities and chunks; what a source said of the same node before, it says no more.
+
+        Raises
+        ------
+        InputError
+            If one is neither.
+        InvalidDocument
+            If properties are not JSON, or a chunk's vector is of another dimension than the file's.
+        """
+        chunks = [node for node in nodes if isinstance(node, ChunkNode)]
+        entities = [convert.as_told_node(node) for node in nodes if not isinstance(node, ChunkNode)]
+        self.upsert_llama_nodes([convert.as_base_node(one) for one in chunks])
+        if entities:
+            self._monograph.graph.tell(entities, missing_ok=True)
+
+    def upsert_relations(self, relations: list[Relation]) -> None:
+        """Store relations; an end that is not there comes with them."""
+        if relations:
+            self._monograph.graph.tell((), [convert.as_told_relation(one) for one in relations], missing_ok=True)
+
+    def upsert_llama_nodes(self, llama_nodes: list[BaseNode]) -> None:
+        """Store LlamaIndex's own nodes as chunks; what the file has of other sources, with the same text, stays."""
+        own = {one.chunk.id: one for one in self._monograph.fetch([node.node_id for node in llama_nodes])}
+        fresh = [node for node in llama_nodes if node.node_id not in own or _is_ours(own[node.node_id], node)]
+        if fresh:
+            told(self._monograph.put(as_documents(fresh)))
+
+    def delete(
+        self,
+        entity_names: list[str] | None = None,
+        relation_names: list[str] | None = None,
+        properties: dict[str, Any] | None = None,
+        ids: list[str] | None = None,
+    ) -> None:
+        """Take out entities by name, relations by label, nodes and relations that have properties, nodes by id.
+
+        With a node its relations go, with a chunk all that it says. Each of the four is done for itself.
+        """
+        graph = self._monograph.graph
+        names = [*(convert.entity_id(name) for name in entity_names or ()), *(ids or ())]
+        chunks = list(ids or ())
+        relations: list[ToldRelation] = []
+        if relation_names or properties:
+            every = graph.told()
+            relations += [one for one in every.relations if one.label in (relation_names or ())]
+            if properties:
+                names += [one.id for one in every.nodes.values() if convert.has_all(properties, one.properties)]
+                relations += [one for one in every.relations if convert.has_all(properties, one.properties)]
+                chunks += self._chunks(None, properties)
+        if chunks:
+            told(self._monograph.remove_chunks(chunks))
+        if names or relations:
+            graph.untell(names, [(one.source, one.label, one.target) for one in relations])
+
+    def delete_llama_nodes(self, node_ids: list[str] | None = None, ref_doc_ids: list[str] | None = None) -> None:
+        """Take out chunks by id or by their documents' ids, with all that they say.
+
+        What others say of the same entities stays.
+        """
+        gone = [*(node_ids or ()), *(ref_doc_ids or ())]
+        if node_ids:
+            told(self._monograph.remove_chunks(node_ids))
+        if ref_doc_ids:
+            told(self._monograph.remove_chunks(where={"$document": {"in": list(ref_doc_ids)}}))
+        # What was said by nobody whom the file knows tells by its properties where it came from.
+        every = self._monograph.graph.told()
+        nodes = [one.id for one in every.nodes.values() if not one.origins and _came_from(one.properties, gone)]
+        relations = [one for one in every.relations if not one.origins and _came_from(one.properties, gone)]
+        self._monograph.graph.untell([*gone, *nodes], [(one.source, one.label, one.target) for one in relations])
+
+    def structured_query(self, query: str, param_map: dict[str, Any] | None = None) -> Any:
+        """Raise InputError: a file has no query language of graphs."""
+        raise InputError(
+            "MonographPropertyGraphStore has no structured queries",
+            "ask by get_triplets, get_rel_map or vector_query, or search the file: store.client.search",
+        )
+
+    def vector_query(self, query: VectorStoreQuery, **kwargs: Any) -> tuple[list[LabelledNode], list[float]]:
+        """Entities whose embeddings are nearest to a query's, and their cosines (0 for a negative one).
+
+        Every embedding is compared. ``filters`` are met by properties; ``node_ids`` and ``doc_ids`` (of what says an
+        entity) restrict where they are given.
+
+        Raises
+        ------
+        InputError
+            If the mode is not ``default``, or there is neither an embedding nor a text.
+        InvalidFilter
+            If a filter cannot be understood.
+        """
+        if VectorStoreQueryMode(query.mode) != VectorStoreQueryMode.DEFAULT:
+            raise InputError(f"a graph has no mode {query.mode!r}", "ask in the mode default, or a vector store")
+        vector = query.query_embedding
+        if vector is None:
+            if not query.query_str:
+                raise InputError("the query has neither an embedding nor a text", "give query_embedding")
+            vector = self._monograph.embedder.embed([query.query_str], "query")[0].tolist()
+        narrowed = bool(query.node_ids or query.doc_ids)
+        k = query.similarity_top_k
+        found = self._monograph.graph.told_like(
+            vector, len(self._monograph.graph.told().nodes) if narrowed else k, where=as_where(query.filters)
+        )
+        if query.node_ids:
+            found = [one for one in found if one[0].id in query.node_ids]
+        if query.doc_ids:
+            found = [one for one in found if self._documents(one[0].origins) & set(query.doc_ids)]
+        found = found[:k]
+        return [convert.as_entity(one) for one, _ in found], [max(0.0, cosine) for _, cosine in found]
+
+    def persist(self, persist_path: str = "", fs: AbstractFileSystem | None = None) -> None:
+        """Nothing is left to be done: every addition is in the file already."""
+
+    def get_schema(self, refresh: bool = False) -> dict[str, Any]:
+        """Labels of entities and relations, the properties of each, and which labels relations join."""
+        return schema_of(self._monograph.graph.told())
+
+    def get_schema_str(self, refresh: bool = False) -> str:
+        """As :meth:`get_schema`, in lines that a language model reads."""
+        return described(self.get_schema(refresh))
+
+    def _chunks(self, ids: Iterable[str] | None, properties: dict[str, Any]) -> dict[str, ChunkNode]:
+        asked = None if ids is None else list(ids)
+        found = (convert.as_chunk(one) for one in self._monograph.fetch(asked, vectors=True))
+        return {one.id: one for one in found if convert.has_all(properties, one.properties)}
+
+    def _triplets(self, found: Told, relations: Sequence[ToldRelation]) -> list[Triplet]:
+        ends = dict.fromkeys(end for one in relations for end in (one.source, one.target))
+        nodes: dict[str, LabelledNode] = {
+            name: convert.as_entity(found.nodes.get(name, ToldNode(name, name))) for name in ends
+        }
+        nodes.update((one.chunk.id, convert.as_chunk(one)) for one in self._monograph.fetch(list(ends)))
+        return [(nodes[one.source], convert.as_relation(one), nodes[one.target]) for one in relations]
+
+    def _documents(self, origins: Iterable[str]) -> set[str]:
+        names = list(origins)
+        return {*names, *(one.chunk.document_id for one in self._monograph.fetch(names))}
+
+
+def _is_ours(stored: Any, node: BaseNode) -> bool:
+    """Whether a stored chunk came from LlamaIndex, or has another text than a node of its id."""
+    return "_node_content" in stored.metadata or stored.chunk.text != node.get_content()
+
+
+def _came_from(properties: Any, sources: Sequence[str]) -> bool:
+    return any(properties.get(key) in sources for key in ("triplet_source_id", "ref_doc_id"))
+
+
+def _opened_anew(
+    kind: type[MonographPropertyGraphStore], monograph: Monograph, collection: str | None
+) -> MonographPropertyGraphStore:
+    """A store that was pickled: nobody else has its file to close."""
+    store = kind(monograph, collection=collection)
+    store._own = True
+    return store

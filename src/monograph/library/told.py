@@ -1,0 +1,121 @@
+"""What callers tell of named things: written, read, taken back and found by what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from monograph import where as filters
+from monograph.errors import InputError
+from monograph.library.opened import OpenFile
+from monograph.store import told
+from monograph.store.told_changes import Ends
+from monograph.values import Float32, Told, ToldNode, ToldRelation, arguments, inner_products
+from monograph.write import tell as telling
+
+
+class ToldGraph:
+    """Nodes and relations that no chunk need say, each with the texts that do."""
+
+    def __init__(self, file: OpenFile) -> None:
+        self._file = file
+
+    def tell(
+        self, nodes: Iterable[ToldNode] = (), relations: Iterable[ToldRelation] = (), *, missing_ok: bool = False
+    ) -> None:
+        """Store nodes and relations, all of them or, on an error, none.
+
+        What an origin said of the same node, or of the same relation of two nodes, it says no more; what others said
+        stays, and is laid under: of properties, labels and names the one that was told last counts. A node that only a
+        relation names is there with that. What an origin says goes with the chunk or document.
+
+        Parameters
+        ----------
+        nodes, relations:
+            Any number.
+        missing_ok:
+            Pass over origins that the file does not hold.
+
+        Raises
+        ------
+        InputError, InvalidDocument
+            If a text, an embedding or properties cannot be stored.
+        NotFound
+            If an origin is neither a chunk nor a document of the file, and that is not allowed.
+        OutsideView
+            If one has no origin, and this is a view.
+        """
+        listed, related = list(nodes), list(relations)
+        self._file.forgetting(
+            lambda: telling.tell(self._file.written, listed, related, self._file.fence, missing_ok=missing_ok),
+            strict=True,
+        )
+
+    def told(self, ids: Iterable[str] | None = None) -> Told:
+        """Nodes by id, the relations that lead from or to them, and the nodes at the other ends; without ids all."""
+        asked = None if ids is None else arguments.names(ids, "an id")
+        with self._file.database.read() as connection:
+            return told.around(connection, asked)
+
+    def untell(
+        self,
+        nodes: Iterable[str] = (),
+        relations: Iterable[tuple[str, str, str]] = (),
+        *,
+        forget: bool | None = None,
+    ) -> int:
+        """Take nodes back, with all relations that lead from or to them, and relations: (source, label, target).
+
+        What is not there is passed over. ``forget`` as for :meth:`monograph.Monograph.remove`.
+
+        Returns
+        -------
+        How many tellings that were: a node that two chunks say is told twice.
+        """
+        named = arguments.names(nodes, "an id")
+        ends = [Ends(*arguments.names(one, "a relation")) for one in relations]
+        report = self._file.forgetting(
+            lambda: telling.untell(self._file.written, named, ends, self._file.fence), forget, strict=True
+        )
+        return report.removed
+
+    def told_like(
+        self, vector: Sequence[float], k: int = 5, *, where: Mapping[str, Any] | None = None
+    ) -> list[tuple[ToldNode, float]]:
+        """At most k nodes whose embeddings are nearest to a vector, with their cosines, the highest first.
+
+        Every embedding of the vector's length is compared.
+
+        Parameters
+        ----------
+        vector:
+            (dimension,).
+        where:
+            Only nodes whose properties meet a filter: see :meth:`monograph.Monograph.search`.
+        """
+        asked, k = arguments.vector(vector, "the vector"), arguments.whole_number(k, "k", 0)
+        if not np.isfinite(asked).all():
+            raise InputError("the vector is not finite", "embed the question again")
+        condition = filters.parse(where)
+        with self._file.database.read() as connection:
+            held = told.nodes(connection, told.with_embedding(connection)).values()
+        fitting = [
+            one
+            for one in held
+            if one.embedding is not None
+            and len(one.embedding) == len(asked)
+            and filters.matches(condition, one.properties)
+        ]
+        if not fitting:
+            return []
+        rows = np.stack([_unit(one.embedding) for one in fitting if one.embedding is not None])
+        cosines = inner_products(rows, _unit(asked)).tolist()
+        ranked = sorted(zip(fitting, cosines, strict=True), key=lambda one: (-one[1], one[0].id))
+        return ranked[:k]
+
+
+def _unit(vector: Float32) -> Float32:
+    length = float(np.linalg.norm(vector.astype(np.float64)))
+    return (vector / length).astype(np.float32) if length > 0 else vector

@@ -1,0 +1,128 @@
+"""What callers told, held against its checksums, against the texts that say it, and against itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from monograph.store.check_notes import before
+from monograph.store.checksums import checksum, differ_by_a_byte
+from monograph.store.database import Connection
+from monograph.store.documents import loaded_object
+from monograph.store.told_changes import TABLES, Origin, imply_node
+from monograph.store.unreadable import UNDECODABLE
+from monograph.values import Finding
+
+MEND = "tell it again, or take it back"
+_SAID = {"told_nodes": "nodes", "told_relations": "relations"}
+_TEXTS = ("id", "label", "name", "key", "properties", "source", "target")
+_STRAY = """t.document IS NOT NULL AND t.document NOT IN (SELECT document FROM documents) OR t.chunk IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM chunks AS c WHERE c.chunk = t.chunk AND c.document IS t.document)"""
+_ENDLESS = """SELECT r.{end}, r.document, r.chunk FROM told_relations AS r WHERE NOT EXISTS (
+    SELECT 1 FROM told_nodes AS n WHERE n.id = r.{end} AND n.document IS r.document AND n.chunk IS r.chunk)"""
+
+
+class _Wrong(NamedTuple):
+    """A row that is not what was told: what its checksum is of, texts as bytes, and the checksum."""
+
+    parts: tuple[Any, ...]
+    checksum: int
+
+
+def findings(connection: Connection) -> Iterator[Finding]:
+    """Every fault, one finding a kind."""
+    for table, said in _SAID.items():
+        wrong = list(_wrong(connection, table))
+        lost = sum(_right(one) is None for one in wrong)
+        if len(wrong) > lost:
+            yield Finding(table, f"{len(wrong) - lost} {said} are not what was told", repairable=True)
+        if lost:
+            yield Finding(table, f"{lost} {said} have lost what was told", False, MEND)
+        if wrong:
+            continue  # What they refer to is no news.
+        (strays,) = connection.execute(f"SELECT count(*) FROM {table} AS t WHERE {_STRAY}").fetchone()  # noqa: S608
+        if strays:
+            yield Finding(table, f"{strays} {said} that texts say which are not there", repairable=True)
+    endless = len(_endless(connection))
+    if endless:
+        yield Finding("told_nodes", f"{endless} nodes that relations lead from or to are not there", repairable=True)
+
+
+def mend(connection: Connection, key_of: Callable[[str], str]) -> None:
+    """Put right rows of which one byte was changed, and drop those that nobody can read, or that no text says.
+
+    A node at the end of a relation that is not there is known by its id, and called so.
+    """
+    for table in _SAID:
+        for one in list(_wrong(connection, table)):
+            right = _right(one)
+            if right is not None:
+                _put(connection, table, one.parts[0], right)
+            elif not _is_readable(table, one.parts):
+                connection.execute(f"DELETE FROM {table} WHERE told = ?", (one.parts[0],))  # noqa: S608 - constants
+        connection.execute(
+            f"DELETE FROM {table} WHERE told IN (SELECT t.told FROM {table} AS t WHERE {_STRAY})"  # noqa: S608
+        )
+    for end, *origin in _endless(connection):
+        imply_node(connection, end, key_of(end), Origin(*origin))
+
+
+def _wrong(connection: Connection, table: str) -> Iterator[_Wrong]:
+    read = ", ".join(f"CAST({one} AS BLOB)" if one in _TEXTS else one for one in _columns(table))
+    for *parts, stored in connection.execute(f"SELECT {read}, checksum FROM {table}").fetchall():  # noqa: S608
+        if checksum(*parts) != stored:
+            yield _Wrong(tuple(parts), stored)
+
+
+def _right(one: _Wrong) -> tuple[Any, ...] | None:
+    """What a row was before one byte of it, or of its checksum, was changed; None where more was."""
+    if differ_by_a_byte(one.checksum, checksum(*one.parts)):
+        return one.parts
+    for at, part in enumerate(one.parts):
+        for number in _neighbours(part) if isinstance(part, int) else ():
+            made = (*one.parts[:at], number, *one.parts[at + 1 :])
+            if checksum(*made) == one.checksum:
+                return made
+    return before(one.parts, one.checksum)
+
+
+def _neighbours(number: int) -> Iterator[int]:
+    """All numbers that differ from one in a byte, as SQLite stores numbers: in as few bytes as they take."""
+    for size in (1, 2, 3, 4, 6, 8):
+        if -(1 << 8 * size - 1) <= number < 1 << 8 * size - 1:
+            data = number.to_bytes(size, "little", signed=True)
+            for at, byte in enumerate(data):
+                for other in range(256):
+                    if other != byte:
+                        yield int.from_bytes(data[:at] + bytes((other,)) + data[at + 1 :], "little", signed=True)
+
+
+def _put(connection: Connection, table: str, row: int, parts: tuple[Any, ...]) -> None:
+    """Store a row as it was, in place of what it became."""
+    columns = _columns(table)
+    marks = ", ".join("CAST(? AS TEXT)" if one in _TEXTS else "?" for one in columns)
+    connection.execute(f"DELETE FROM {table} WHERE told = ?", (row,))  # noqa: S608 - constants
+    connection.execute(
+        f"INSERT OR REPLACE INTO {table} ({TABLES[table]}, checksum) VALUES ({marks}, ?)",  # noqa: S608 - constants
+        (*parts, checksum(*parts)),
+    )
+
+
+def _is_readable(table: str, parts: tuple[Any, ...]) -> bool:
+    held = dict(zip(_columns(table), parts, strict=True))
+    try:
+        texts = {name: bytes(value).decode() for name, value in held.items() if name in _TEXTS}
+        loaded_object(texts["properties"])
+    except UNDECODABLE:
+        return False
+    return len(held.get("embedding") or b"") % 4 == 0
+
+
+def _endless(connection: Connection) -> list[tuple[Any, ...]]:
+    """(id, document, chunk) of every end of a relation that its origin does not tell of."""
+    union = " UNION ".join(_ENDLESS.format(end=end) for end in ("source", "target"))
+    return connection.execute(union).fetchall()
+
+
+def _columns(table: str) -> list[str]:
+    return TABLES[table].split(", ")
