@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from monograph.errors import SourceDamaged, SourceError, SourceLocked
 from monograph.read.compose import Composer, clean
+from monograph.read.kept import Kept
 from monograph.read.source import Items, Opened, missing, problem_of, text_of
 from monograph.values import Place, Problem
 
@@ -42,7 +43,7 @@ def read_pdf(opened: Opened) -> Items:
 
 def _read(file: pypdfium2.PdfDocument, opened: Opened) -> Items:
     opened.check_pages(len(file), "pages")
-    composer = Composer()
+    composer, kept = Composer(), Kept()
     outline = _outline(file)
     pictures: list[int] = []
     broken: list[int] = []
@@ -53,7 +54,7 @@ def _read(file: pypdfium2.PdfDocument, opened: Opened) -> Items:
             text = _text(file, number - 1)
             if not text and _has_pictures(file, number - 1):
                 if waiting is None:
-                    text = _recognised(file, number - 1, opened)
+                    text = _recognised(file, number - 1, opened, kept)
                 else:
                     pictures.append(number)
         except SourceError as error:  # Recognition cannot go on: no page after this one tries.
@@ -71,6 +72,7 @@ def _read(file: pypdfium2.PdfDocument, opened: Opened) -> Items:
     if pictures and waiting is not None:
         yield problem_of(uri, waiting, _pages(pictures))
     title, author = (_named(information.get(name)) for name in ("Title", "Author"))
+    yield from kept.take()
     document = composer.document(opened, opened.metadata("pdf", pages=len(file), author=author), title)
     if document is not None:
         yield document
@@ -111,7 +113,8 @@ def _has_pictures(file: pypdfium2.PdfDocument, index: int) -> bool:
         page.close()
 
 
-def _recognised(file: pypdfium2.PdfDocument, index: int, opened: Opened) -> str:
+def _recognised(file: pypdfium2.PdfDocument, index: int, opened: Opened, kept: Kept) -> str:
+    """The words of a page that is only a picture; where it is to be described, its mark."""
     from monograph.read.image import recognise, refuse_size, refuse_when_late
 
     refuse_when_late(opened)
@@ -119,7 +122,8 @@ def _recognised(file: pypdfium2.PdfDocument, index: int, opened: Opened) -> str:
     try:
         width, height = (round(side * _RECOGNISED_AT) for side in page.get_size())
         refuse_size(width, height, opened.limits)
-        return recognise(page.render(scale=_RECOGNISED_AT).to_numpy())
+        drawn = page.render(scale=_RECOGNISED_AT)
+        return kept.mark(drawn.to_pil(), numbered=False) if opened.describing else recognise(drawn.to_numpy())
     finally:
         page.close()
 
