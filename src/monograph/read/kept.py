@@ -18,9 +18,12 @@ MOST_SIDE = 2_048
 """Pixels of the longer side of a picture that is handed over; a larger one is made smaller."""
 
 MOST_BYTES = 4_000_000
-"""Bytes of one: above it becomes a JPEG."""
+"""Bytes of one that is handed over as it is."""
 
-MOST_BYTES_A_FILE = 64_000_000
+MOST_BYTES_PNG = 1_000_000
+"""Bytes of one that is written anew as PNG; above, it becomes a JPEG."""
+
+MOST_BYTES_A_FILE = 128_000_000
 """Bytes of all of a file's together."""
 
 _AS_THEY_ARE = {"PNG": "image/png", "JPEG": "image/jpeg"}
@@ -97,6 +100,6 @@ def _handed_over(image: Image, data: bytes) -> tuple[bytes, str, int]:
     for form in ("PNG", "JPEG"):
         written = io.BytesIO()
         made.save(written, form)
-        if written.tell() <= MOST_BYTES or form == "JPEG":
+        if written.tell() <= MOST_BYTES_PNG:
             break
     return written.getvalue(), _AS_THEY_ARE[form], made.size[0] * made.size[1]

@@ -7,7 +7,7 @@ import hashlib
 import posixpath
 import zipfile
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from monograph.errors import SourceDamaged, SourceError, UnknownFormat
@@ -16,6 +16,9 @@ from monograph.read.kept import Kept
 from monograph.read.package import xml_of
 from monograph.read.source import Items, Opened, problem_of
 from monograph.values import Document, Problem
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 MOST = 200
 """Pictures of one document that are recognised."""
@@ -60,6 +63,27 @@ class Pictures:
         except SourceError as error:
             self._unread, self._error = self._unread + 1, error
             return ""
+
+    def drawn(self, image: Image, *, numbered: bool = True) -> str:
+        """What stands for a picture that has no file of its own and is to be described; as :meth:`words`.
+
+        One that is not ``numbered`` is a whole page, and is none of the number that may be; for it, SourceTooLarge is
+        raised.
+        """
+        if not numbered:
+            return self._kept.mark(image, numbered=False)
+        digest = hashlib.sha256(image.tobytes()).digest()
+        if digest in self._seen or is_icon(image):
+            return ""
+        self._seen.add(digest)
+        try:
+            if self._recognised < MOST:
+                self._recognised += 1
+                return self._kept.mark(image)
+        except SourceError as error:
+            self._error = error
+        self._unread += 1
+        return ""
 
     def after(self, document: Document | None) -> Items:
         """A document, if there is one, and what is to be said of it."""

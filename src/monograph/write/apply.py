@@ -20,7 +20,7 @@ from monograph.sync.follow import remember
 from monograph.values import Change, Document, OnProgress, Plan, Progress, Report
 from monograph.write.batch import BATCH_DOCUMENTS, BATCH_FILES, Parcel, batches, readings
 from monograph.write.commit import NOTHING_SEEN, Seen, Tally, remove_row, store
-from monograph.write.describe import describing, remember_described
+from monograph.write.describe import describing, read_again, remember_described
 from monograph.write.parallel import with_precomputed
 from monograph.write.pipeline import Pipeline, telling_refusals
 from monograph.write.transaction import write
@@ -70,6 +70,7 @@ def add(
 def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgress | None = None) -> Report:
     """Do what a plan says. A source that cannot be read is a problem in the report, and what is stored of it stays."""
     started = time.perf_counter()
+    plan = read_again(pipeline, plan)
     tally = Tally(problems=list(plan.problems), moved=list(plan.moved))
     _place_roots(pipeline.database, plan)
     rename.carry_over(pipeline.database, rename.same_vectors(pipeline.database, pipeline.embedder.key, plan))
