@@ -78,6 +78,8 @@ def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
         pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
     if "langchain" in code:
         pytest.importorskip("langchain_core", reason="the extra langchain is not installed")
+    if "PIL" in code:
+        pytest.importorskip("PIL", reason="Pillow is not installed")
     if 'key="' in code:
         pytest.importorskip("sqlcipher3", reason="the extra encrypt is not installed")
     if "opentelemetry" in code:

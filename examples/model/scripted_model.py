@@ -212,6 +212,8 @@ class ModelServer:
         if told is not None:
             return told
         question = next((_content(one) for one in reversed(asked.body["messages"]) if one["role"] == "user"), "")
+        if asked.prompt.startswith("Describe this picture"):
+            return "\n".join(describe(one) for message in asked.body["messages"] for one in _images(message))
         called = call_for(asked.body, question, telling)
         formed = answer_in_form(asked.body.get("response_format") or {}, question)
         if called is not None or formed is not None:
@@ -480,6 +482,21 @@ def _deltas(said: str | Called) -> Iterator[dict[str, Any]]:
 def _content(message: dict[str, Any]) -> str:
     content = message.get("content") or ""
     return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+
+
+def _images(message: dict[str, Any]) -> list[bytes]:
+    """The images among the parts of a message, which come in addresses of their own."""
+    content = message.get("content") or ""
+    parts = [] if isinstance(content, str) else [part for part in content if part.get("type") == "image_url"]
+    return [base64.b64decode(part["image_url"]["url"].partition(";base64,")[2]) for part in parts]
+
+
+def describe(image: bytes) -> str:
+    """What it says of a PNG or JPEG file: its format, its size in pixels if that is told at once, a hash of it."""
+    known = image.startswith(b"\x89PNG") and len(image) >= 24
+    width, height = struct.unpack(">II", image[16:24]) if known else (0, 0)
+    form = f"A PNG picture of {width} by {height} pixels" if known else "A picture"
+    return f"{form}, number {hashlib.sha256(image).hexdigest()[:12]}."
 
 
 def _packed(vector: list[float]) -> str:

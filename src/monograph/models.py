@@ -224,6 +224,45 @@ class LanguageModel(Protocol):
 
 
 @runtime_checkable
+class Describer(Protocol):
+    """Says in words what a picture shows.
+
+    ``key`` names the model and every setting that changes what it says: it is part of the hash under which a
+    description is remembered. ``spec`` is what :func:`monograph.derive.describe.load_describer` needs to make it again;
+    one of your own may use any text.
+    """
+
+    @property
+    def key(self) -> str:
+        """Name of the model and its settings; part of every hash."""
+        ...
+
+    @property
+    def spec(self) -> str:
+        """How to make this describer again."""
+        ...
+
+    def describe(self, image: bytes, media_type: str) -> Completion:
+        """Describe a picture. Safe to call from several threads.
+
+        It is shown the picture alone, so that one that stands in many documents is described once, and alike in all.
+
+        Parameters
+        ----------
+        image:
+            A PNG or JPEG file.
+        media_type:
+            ``image/png`` or ``image/jpeg``.
+
+        Raises
+        ------
+        ModelUnavailable
+            If it cannot.
+        """
+        ...
+
+
+@runtime_checkable
 class StreamingModel(LanguageModel, Protocol):
     """A language model that can say what it writes while it writes it."""
 

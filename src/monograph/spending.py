@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias, TypeVar
 
 T = TypeVar("T")
 
-Purpose: TypeAlias = Literal["embed", "extract", "summarize", "rewrite", "types", "answer", "rerank"]
+Purpose: TypeAlias = Literal["embed", "extract", "summarize", "describe", "rewrite", "types", "answer", "rerank"]
 
 
 @dataclass(frozen=True, slots=True, order=True)

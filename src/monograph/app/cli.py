@@ -104,14 +104,8 @@ def sync(
             show_default=False,
         ),
     ] = "",
-    summarizer: Annotated[
-        str,
-        typer.Option(
-            "--summarizer",
-            help="What makes a tree of summaries, which a file has only if asked: extractive, or llm:openai:URL#MODEL.",
-            show_default=False,
-        ),
-    ] = "",
+    summarizer: source_commands.SummarizerOption = "",
+    describer: source_commands.DescriberOption = "",
     api_key: ApiKeyOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
@@ -131,6 +125,7 @@ def sync(
     """
     with outcome(as_json=json_output):
         limits = Limits(max_bytes, max_seconds)
+        from monograph.derive.describe import load_describer
         from monograph.derive.embed import load_embedder
         from monograph.derive.extract import load_extractor
         from monograph.derive.summarize import load_summarizer
@@ -138,14 +133,16 @@ def sync(
         vectors = load_embedder(embedder, api_key=api_key) if embedder else None
         names = load_extractor(extractor, api_key) if extractor else None
         sums = load_summarizer(summarizer, api_key) if summarizer else None
+        sees = load_describer(describer, api_key) if describer else None
         with (
             opened(
                 file,
                 trust=trust,
-                named=[embedder, extractor, summarizer],
+                named=[embedder, extractor, summarizer, describer],
                 embedder=vectors,
                 extractor=names,
                 summarizer=sums,
+                describer=sees,
             ) as monograph,
             output.progress_bar("sync", quiet=unseen(json_output)) as on_progress,
         ):

@@ -164,6 +164,7 @@ def print_cost(cost: Cost) -> None:
         f"to make: {cost.chunks:,} chunks, {cost.embeddings:,} embeddings"
         f" ({cost.embedding_tokens:,} tokens), {cost.extractions:,} extractions, "
         + (f"at most {cost.summaries:,} summaries, " if cost.summaries else "")
+        + (f"{cost.pictures:,} pictures described, " if cost.pictures else "")
         + f"{cost.model_calls:,} model calls"
         + (f" (at most {cost.model_tokens:,} tokens)" if cost.model_calls else "")
     )
@@ -207,6 +208,7 @@ def print_report(report: Report, path: str) -> None:
         f"{report.embedded} embedded, {report.remembered} remembered; "
         + (f"{extracted}; " if report.extracted or report.fell_back else "")
         + (f"{report.summarized} summarized; " if report.summarized else "")
+        + (f"{report.described} described; " if report.described else "")
         + (f"{report.recoded} coded anew; " if report.recoded else "")
         + f"{report.seconds:.2f} s"
     )

@@ -27,6 +27,22 @@ ForgetOption = Annotated[
     ),
 ]
 BytesOption = Annotated[int, typer.Option("--max-bytes", help="Pass over files larger than this.")]
+SummarizerOption = Annotated[
+    str,
+    typer.Option(
+        "--summarizer",
+        help="What makes a tree of summaries, which a file has only if asked: extractive, or llm:openai:URL#MODEL.",
+        show_default=False,
+    ),
+]
+DescriberOption = Annotated[
+    str,
+    typer.Option(
+        "--describer",
+        help="What describes pictures, from now on: openai:URL#MODEL. Without one, words in them are recognised.",
+        show_default=False,
+    ),
+]
 FollowLinksOption = Annotated[
     bool | None,
     typer.Option(

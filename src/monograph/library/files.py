@@ -22,7 +22,7 @@ from monograph.sync import follow, roots, watch
 from monograph.sync import plan as planning
 from monograph.sync.receive import Incoming
 from monograph.values import Move, OnProgress, Original, Plan, Report, SyncedSource, WatchEvent, arguments
-from monograph.write import apply, on_demand
+from monograph.write import apply, describe, on_demand
 from monograph.write import price as pricing
 from monograph.write import remove as removal
 
@@ -78,7 +78,9 @@ class Files:
         )
         with self._file.database.read() as connection:
             made = replace(made, owed=on_demand.owed(connection, self._file.indexes))
-        return pricing.price(self._file.pipeline(), made, limits, progress) if price else made
+        pipeline = self._file.describing(self._file.pipeline())
+        made = describe.read_again(pipeline, made)
+        return pricing.price(pipeline, made, limits, progress) if price else made
 
     @spends
     def apply(
@@ -96,7 +98,7 @@ class Files:
         process reads an older state, it is a problem in the report, and is done by the next write.
         """
         self._file.only_whole("files.apply")
-        pipeline = self._file.writing_pipeline()
+        pipeline = self._file.describing(self._file.writing_pipeline(), adopt=True)
         return self._file.forgetting(lambda: apply.apply(pipeline, plan, limits, progress), forget)
 
     @telemetry.traced("monograph.sync")

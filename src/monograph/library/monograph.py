@@ -18,7 +18,7 @@ from monograph.library.searches import allowed
 from monograph.library.tree import SummaryTree
 from monograph.library.vectors import Vectors
 from monograph.library.view import within
-from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
+from monograph.models import Describer, Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
 from monograph.read import path_to_text
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.settings import Settings
@@ -47,6 +47,7 @@ class Monograph(Questions):
         model: LanguageModel | None = None,
         *,
         reranker: Reranker | str | None = None,
+        describer: Describer | None = None,
         settings: Settings | None = None,
         on_demand: bool = False,
         create: bool = True,
@@ -68,6 +69,9 @@ class Monograph(Questions):
             Answers :meth:`ask`; it is not stored. Without one, that shows the passages that may hold the answer.
         reranker:
             Puts the first hits of every search in order, unless that names another; it is not stored.
+        describer:
+            Describes pictures in files that are synced, and is remembered (:mod:`monograph.derive.describe`); one given
+            later takes its place. Without one, words in pictures are recognised, with the extra ``ocr``.
         settings, on_demand:
             The numbers a new file is built with; whether it makes its graph when it is first asked for.
         create, read_only:
@@ -95,7 +99,7 @@ class Monograph(Questions):
         """
         given = Given(
             arguments.path(path, "the file"), embedder, extractor, summarizer, model, settings, create, read_only,
-            target_recall, cache_bytes, trusted, key, on_demand, reranker,
+            target_recall, cache_bytes, trusted, key, on_demand, reranker, describer,
         )  # fmt: skip
         return cls(OpenFile.open(given))
 

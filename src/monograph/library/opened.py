@@ -13,7 +13,7 @@ from monograph.answer.cache import AnswerCache
 from monograph.derive.rerank import load_reranker
 from monograph.errors import InputError, ModelError, ReadOnlyFile
 from monograph.library import faults
-from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
+from monograph.models import Describer, Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
 from monograph.search.one_file.memory import Memory
 from monograph.search.one_file.scores import Scores
 from monograph.settings import Settings
@@ -51,6 +51,7 @@ class Given:
     key: str | RawKey | None = field(default=None, repr=False)
     on_demand: bool = False
     reranker: Reranker | str | None = None
+    describer: Describer | None = None
 
 
 class OpenFile:
@@ -80,7 +81,8 @@ class OpenFile:
         self.given_embedder: Embedder | None = None
         self.given_extractor: Extractor | None = None
         self.given_summarizer: Summarizer | None = None
-        self._made: list[Embedder | Extractor | Summarizer] = []
+        self.given_describer: Describer | None = None
+        self._made: list[Embedder | Extractor | Summarizer | Describer] = []
         self.memory = Memory()
         self.view = ""
         """What the view is called whose part of a file this is; empty for the whole file."""
@@ -109,6 +111,7 @@ class OpenFile:
             configuration.catch_up(database, file.indexes)
             with file.spending():
                 file.plug_in(given.embedder, given.extractor, given.summarizer)
+            file.given_describer = given.describer
             file.given_reranker = given.reranker
             file.reranker = file.reranker_of(given.reranker)
         except BaseException:
@@ -143,6 +146,7 @@ class OpenFile:
             cache_bytes=self.chunk_index.cache_bytes,
             trusted=self.trusted,
             reranker=self.given_reranker,
+            describer=None if id(self.given_describer) in made else self.given_describer,
         )
         return OpenFile.open, (given,)
 
@@ -217,6 +221,14 @@ class OpenFile:
             self._made.append(self.given_summarizer)
         return self.given_summarizer
 
+    @property
+    def describer(self) -> Describer | None:
+        """What describes pictures in files that are synced; None where nothing does."""
+        if self.given_describer is None and configuration.DESCRIBER.known(self.database) is not None:
+            self.given_describer = configuration.DESCRIBER.made_again(self.database, self.trusted)
+            self._made.append(self.given_describer)
+        return self.given_describer
+
     def pipeline(
         self, embedder: Embedder | None = None, extractor: Extractor | None = None, summarizer: Summarizer | None = None
     ) -> Pipeline:
@@ -232,6 +244,12 @@ class OpenFile:
             summarizer,
             self.settings,
         )
+
+    def describing(self, pipeline: Pipeline, *, adopt: bool = False) -> Pipeline:
+        """A pipeline that describes pictures, where the file has a describer, which it may ``adopt`` first."""
+        if adopt and self.given_describer is not None:
+            configuration.adopt_describer(self.database, self.given_describer)
+        return replace(pipeline, describer=self.describer)
 
     def writing_pipeline(self, progress: OnProgress | None = None) -> Pipeline:
         """A pipeline whose embedder and extractor the file knows, and whose graph lacks nothing."""

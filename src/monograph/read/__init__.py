@@ -21,6 +21,7 @@ from monograph.errors import (
 )
 from monograph.read import dispatch
 from monograph.read.detect import HEAD_BYTES, detect
+from monograph.read.kept import Picture
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.read.source import Address, Clock, Opened
 from monograph.values import Document, Problem, Root
@@ -38,7 +39,7 @@ class Part:
     """Some of what one file held when it was read; a large file comes in several parts.
 
     ``size`` in bytes, ``modified_ns`` in nanoseconds since 1970; ``last`` marks the last part, and ``error`` says why
-    the rest cannot be read.
+    the rest cannot be read. ``pictures`` are those whose marks stand in the documents, to be described.
     """
 
     sha256: bytes
@@ -48,6 +49,7 @@ class Part:
     problems: tuple[Problem, ...]
     last: bool
     error: SourceError | None = None
+    pictures: tuple[Picture, ...] = ()
 
 
 def path_to_text(path: Path | str) -> str:
@@ -76,7 +78,7 @@ def sha256_of(path: Path) -> bytes | None:
         return None
 
 
-def read_file(path: Path, root: Root, limits: Limits = DEFAULT_LIMITS) -> Iterator[Part]:
+def read_file(path: Path, root: Root, limits: Limits = DEFAULT_LIMITS, *, describing: bool = False) -> Iterator[Part]:
     """Read a file, in parts of about PART_CHARACTERS.
 
     Parameters
@@ -87,6 +89,8 @@ def read_file(path: Path, root: Root, limits: Limits = DEFAULT_LIMITS) -> Iterat
         What it was found under; documents carry their path relative to it.
     limits:
         What is above them is refused.
+    describing:
+        Whether pictures are handed over to be described, instead of words being recognised in them.
 
     Raises
     ------
@@ -98,10 +102,11 @@ def read_file(path: Path, root: Root, limits: Limits = DEFAULT_LIMITS) -> Iterat
     below = uri[len(root.name) + 1 :] or path_to_text(path.name)
     address = Address(uri, below, root.identity(uri))
     clock = Clock(limits.max_seconds)
-    opened = Opened(data, address, limits, clock)
+    opened = Opened(data, address, limits, clock, describing=describing)
     of_file = hashlib.sha256(data).digest(), state.st_size, state.st_mtime_ns
     documents: list[Document] = []
     problems: list[Problem] = []
+    pictures: list[Picture] = []
     error = None
     started = False
     try:
@@ -109,16 +114,20 @@ def read_file(path: Path, root: Root, limits: Limits = DEFAULT_LIMITS) -> Iterat
             if isinstance(item, Problem):
                 problems.append(item)
                 continue
+            if isinstance(item, Picture):
+                pictures.append(item)
+                continue
             documents.append(item)
             if sum(len(document.text) for document in documents) >= PART_CHARACTERS:
                 with clock.stopped():
-                    yield Part(*of_file, tuple(documents), tuple(problems), last=False)
-                documents, problems, started = [], [], True
-    except SourceError as found:
+                    found = tuple(documents), tuple(problems)
+                    yield Part(*of_file, *found, last=False, pictures=tuple(pictures))
+                documents, problems, pictures, started = [], [], [], True
+    except SourceError as failure:
         if not (started or documents):
             raise
-        error = found
-    yield Part(*of_file, tuple(documents), tuple(problems), last=True, error=error)
+        error = failure
+    yield Part(*of_file, tuple(documents), tuple(problems), last=True, error=error, pictures=tuple(pictures))
 
 
 def whole(path: Path, root: Root, max_bytes: int) -> tuple[bytes, os.stat_result]:

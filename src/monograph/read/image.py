@@ -11,6 +11,7 @@ import numpy as np
 
 from monograph.errors import SourceDamaged, SourceTooLarge, SourceTooSlow
 from monograph.read.compose import Composer
+from monograph.read.kept import Kept
 from monograph.read.limits import Limits
 from monograph.read.source import Items, Opened, missing
 from monograph.values import Place, Problem
@@ -47,18 +48,32 @@ def read_image(opened: Opened) -> Items:
 
     if opened.depth and is_icon(image):
         return
-    composer = Composer()
+    composer, kept = Composer(), Kept()
     frames = min(getattr(image, "n_frames", 1), _MOST_FRAMES) if image.format == "TIFF" else 1
     for number, frame in enumerate(ImageSequence.Iterator(image), start=1):
         if number > frames:
             break
         refuse_size(*frame.size, opened.limits)
-        refuse_when_late(opened)
         if frames > 1:
             composer.place(Place(0, page=number, boundary=True))
-        composer.add(recognise(upright(frame)))
+        composer.add(
+            _marked(kept, frame, b"" if frames > 1 else opened.data) if opened.describing else _words(opened, frame)
+        )
+    yield from kept.take()
     document = composer.document(opened, opened.metadata("image"))
     yield document if document is not None else Problem(opened.address.uri, "no words were found in the image")
+
+
+def _words(opened: Opened, frame: Image) -> str:
+    refuse_when_late(opened)
+    return recognise(upright(frame))
+
+
+def _marked(kept: Kept, frame: Image, data: bytes) -> str:
+    try:
+        return kept.mark(frame, data, numbered=False)
+    except (OSError, SyntaxError, ValueError) as error:
+        raise _broken(error) from error
 
 
 def unpacked_image(data: bytes, limits: Limits) -> Image:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from monograph.errors import SourceDamaged, SourceError, SourceLocked
+from monograph.errors import SourceDamaged, SourceError, SourceLocked, SourceTooLarge
 from monograph.read.compose import Composer, clean
+from monograph.read.image import refuse_size, refuse_when_late
+from monograph.read.pictures import Pictures
 from monograph.read.source import Items, Opened, missing, problem_of, text_of
 from monograph.values import Place, Problem
 
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
 
 _RECOGNISED_AT = 200 / 72
 """Scale at which a page is drawn for recognition: 200 dots an inch."""
+
+_FILLS = 0.9
+"""Share of a page's area from which on a picture fills it."""
 
 _HYPHEN = re.compile("(?<=\\w)\ufffe\\s*|(?<=[^\\W\\d_])\u00ad\\s*\n\\s*")
 """PDFium marks a word divided at a line's end by U+FFFE."""
@@ -42,7 +48,7 @@ def read_pdf(opened: Opened) -> Items:
 
 def _read(file: pypdfium2.PdfDocument, opened: Opened) -> Items:
     opened.check_pages(len(file), "pages")
-    composer = Composer()
+    composer, drawn = Composer(), Pictures(opened)
     outline = _outline(file)
     pictures: list[int] = []
     broken: list[int] = []
@@ -50,12 +56,7 @@ def _read(file: pypdfium2.PdfDocument, opened: Opened) -> Items:
     for number in range(1, len(file) + 1):
         opened.check_time()
         try:
-            text = _text(file, number - 1)
-            if not text and _has_pictures(file, number - 1):
-                if waiting is None:
-                    text = _recognised(file, number - 1, opened)
-                else:
-                    pictures.append(number)
+            text, marks = _page(file, number - 1, opened, drawn, waiting)
         except SourceError as error:  # Recognition cannot go on: no page after this one tries.
             waiting = error
             pictures.append(number)
@@ -64,6 +65,8 @@ def _read(file: pypdfium2.PdfDocument, opened: Opened) -> Items:
             broken.append(number)
             continue
         _add_page(composer, number, text, outline.get(number, []))
+        for mark in marks:
+            composer.add(mark)
     information = file.get_metadata_dict(skip_empty=True)
     uri = opened.address.uri
     if broken:
@@ -71,9 +74,11 @@ def _read(file: pypdfium2.PdfDocument, opened: Opened) -> Items:
     if pictures and waiting is not None:
         yield problem_of(uri, waiting, _pages(pictures))
     title, author = (_named(information.get(name)) for name in ("Title", "Author"))
+    yield from drawn.take()
     document = composer.document(opened, opened.metadata("pdf", pages=len(file), author=author), title)
     if document is not None:
         yield document
+        yield from drawn.problems(empty=False)
     elif not (broken or pictures):
         yield Problem(uri, "it has no text: nothing to index")
 
@@ -111,15 +116,59 @@ def _has_pictures(file: pypdfium2.PdfDocument, index: int) -> bool:
         page.close()
 
 
-def _recognised(file: pypdfium2.PdfDocument, index: int, opened: Opened) -> str:
-    from monograph.read.image import recognise, refuse_size, refuse_when_late
+def _recognised(file: pypdfium2.PdfDocument, index: int, opened: Opened, pictures: Pictures) -> str:
+    """The words of a page that is only a picture; where it is to be described, its mark."""
+    from monograph.read.image import recognise
 
     refuse_when_late(opened)
     page = file[index]
     try:
         width, height = (round(side * _RECOGNISED_AT) for side in page.get_size())
         refuse_size(width, height, opened.limits)
-        return recognise(page.render(scale=_RECOGNISED_AT).to_numpy())
+        drawn = page.render(scale=_RECOGNISED_AT)
+        return pictures.drawn(drawn.to_pil(), numbered=False) if opened.describing else recognise(drawn.to_numpy())
+    finally:
+        page.close()
+
+
+def _page(
+    file: pypdfium2.PdfDocument, index: int, opened: Opened, pictures: Pictures, waiting: SourceError | None
+) -> tuple[str, list[str]]:
+    """The text of a page, and what stands for the pictures beside it.
+
+    Raises what is ``waiting`` where it has pictures alone.
+    """
+    text = _text(file, index)
+    if text:
+        return text, list(_marks(file, index, opened, pictures)) if opened.describing else []
+    if not _has_pictures(file, index):
+        return "", []
+    if waiting is not None:
+        raise waiting
+    return _recognised(file, index, opened, pictures), []
+
+
+def _marks(file: pypdfium2.PdfDocument, index: int, opened: Opened, pictures: Pictures) -> Iterator[str]:
+    """What stands for the pictures on a page that has text as well.
+
+    One that fills the page is passed over: it is a background, or a scan whose words are the text. So is one that
+    cannot be drawn.
+    """
+    import pypdfium2
+
+    page = file[index]
+    try:
+        wide, high = page.get_size()
+        for one in page.get_objects(filter=[pypdfium2.raw.FPDF_PAGEOBJ_IMAGE], max_depth=3):
+            opened.check_time()
+            mark = ""
+            with suppress(pypdfium2.PdfiumError, SourceTooLarge, OSError, TypeError, ValueError):
+                left, bottom, right, top = one.get_bounds()
+                width, height = one.get_px_size()
+                refuse_size(width, height, opened.limits)
+                if (right - left) * (top - bottom) < _FILLS * wide * high:
+                    mark = pictures.drawn(one.get_bitmap(render=True).to_pil())
+            yield mark
     finally:
         page.close()
 

@@ -7,14 +7,18 @@ import hashlib
 import posixpath
 import zipfile
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from monograph.errors import SourceDamaged, SourceError, UnknownFormat
 from monograph.read.image import is_icon, recognise, refuse_when_late, unpacked_image, upright
+from monograph.read.kept import Kept
 from monograph.read.package import xml_of
 from monograph.read.source import Items, Opened, problem_of
 from monograph.values import Document, Problem
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 MOST = 200
 """Pictures of one document that are recognised."""
@@ -30,11 +34,15 @@ class Pictures:
     def __init__(self, opened: Opened) -> None:
         self._opened = opened
         self._seen: set[bytes] = set()
+        self._kept = Kept()
         self._recognised = self._unread = 0
         self._error: SourceError | None = None
 
     def words(self, data: bytes) -> str:
-        """The words of a picture; nothing for one that was seen before, is an icon, or is in no known format."""
+        """The words of a picture; nothing for one that was seen before, is an icon, or is in no known format.
+
+        Where pictures are to be described, what stands for one in the text until it is.
+        """
         digest = hashlib.sha256(data).digest()
         if digest in self._seen:
             return ""
@@ -46,20 +54,47 @@ class Pictures:
             image = unpacked_image(data, self._opened.limits)
             if is_icon(image):
                 return ""
-            refuse_when_late(self._opened)
+            if not self._opened.describing:
+                refuse_when_late(self._opened)
             self._recognised += 1
-            return recognise(upright(image))
-        except SourceDamaged:
+            return self._kept.mark(image, data) if self._opened.describing else recognise(upright(image))
+        except (SourceDamaged, OSError, SyntaxError, ValueError):
             return ""  # Drawings in formats of other systems, mostly: the document is read without them.
         except SourceError as error:
             self._unread, self._error = self._unread + 1, error
             return ""
 
+    def drawn(self, image: Image, *, numbered: bool = True) -> str:
+        """What stands for a picture that has no file of its own and is to be described; as :meth:`words`.
+
+        One that is not ``numbered`` is a whole page, and is none of the number that may be; for it, SourceTooLarge is
+        raised.
+        """
+        if not numbered:
+            return self._kept.mark(image, numbered=False)
+        digest = hashlib.sha256(image.tobytes()).digest()
+        if digest in self._seen or is_icon(image):
+            return ""
+        self._seen.add(digest)
+        try:
+            if self._recognised < MOST:
+                self._recognised += 1
+                return self._kept.mark(image)
+        except SourceError as error:
+            self._error = error
+        self._unread += 1
+        return ""
+
     def after(self, document: Document | None) -> Items:
         """A document, if there is one, and what is to be said of it."""
         if document is not None:
+            yield from self.take()
             yield document
         yield from self.problems(empty=document is None)
+
+    def take(self) -> Items:
+        """The pictures that were kept since the last time, to come before the document that has their marks."""
+        yield from self._kept.take()
 
     def problems(self, *, empty: bool) -> Items:
         """What is to be said of a document: that it is empty, or that pictures were left out.

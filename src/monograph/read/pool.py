@@ -10,7 +10,7 @@ from multiprocessing.connection import wait
 from types import TracebackType
 
 from monograph.errors import SourceDamaged, SourceError, SourceTooSlow
-from monograph.read import Part, is_harmless, read_file
+from monograph.read import Part, is_harmless
 from monograph.read.limits import Limits
 from monograph.read.process import Task
 from monograph.read.worker import Worker
@@ -81,7 +81,7 @@ class ReaderPool:
 
     def _here(self, slot: _Slot) -> Iterator[Part]:
         try:
-            yield from read_file(slot.task.path, slot.task.root, slot.task.limits)
+            yield from slot.task.parts()
         except SourceError as error:
             yield _failed(error)
         except MemoryError:
@@ -142,7 +142,7 @@ class ReaderPool:
 
 
 def _weight(part: Part) -> int:
-    return sum(len(document.text) for document in part.documents)
+    return sum(len(one.text) for one in part.documents) + sum(len(one.data) for one in part.pictures)
 
 
 def _failed(error: SourceError) -> Part:

@@ -9,15 +9,17 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 from monograph.errors import SourceError, SourceTooSlow
 from monograph.read import Part, read_file
+from monograph.read.compose import clean
 from monograph.read.limits import Limits
 from monograph.read.worker import writer
-from monograph.values import Root
+from monograph.values import Document, Root
 
 GRACE_SECONDS = 2.0
 """Readers look at the clock themselves: only one that hangs is still there so long after its time."""
@@ -30,6 +32,26 @@ class Task:
     path: Path
     root: Root
     limits: Limits
+    describing: bool = False
+
+    def parts(self) -> Iterator[Part]:
+        """What is read of it."""
+        return read_file(self.path, self.root, self.limits, describing=self.describing)
+
+
+@dataclass(frozen=True, slots=True)
+class PictureTask:
+    """A picture whose words are to be recognised: they come as a document."""
+
+    data: bytes
+    limits: Limits
+
+    def parts(self) -> Iterator[Part]:
+        """One part, without a document where no words were found."""
+        from monograph.read.image import recognise, unpacked_image, upright
+
+        words = clean(recognise(upright(unpacked_image(self.data, self.limits)))).strip()
+        yield Part(b"", 0, 0, (Document(words),) if words else (), (), last=True)
 
 
 def main() -> None:
@@ -37,7 +59,7 @@ def main() -> None:
     asked, answers = writer()
     try:
         while True:
-            task: Task = asked.recv()
+            task: Task | PictureTask = asked.recv()
             limit_memory(task.limits.max_memory)
             if not _read(answers, task):
                 return
@@ -49,12 +71,12 @@ def main() -> None:
         os._exit(0)
 
 
-def _read(answers: Connection, task: Task) -> bool:
+def _read(answers: Connection, task: Task | PictureTask) -> bool:
     """Send the parts of a file; whether the process is fit to read another."""
     left = task.limits.max_seconds + GRACE_SECONDS
     try:
         signal.setitimer(signal.ITIMER_REAL, left)
-        for part in read_file(task.path, task.root, task.limits):
+        for part in task.parts():
             # The time is for reading: it stands still while the one who asked is busy with what came before.
             left, _ = signal.setitimer(signal.ITIMER_REAL, 0)
             answers.send(part)

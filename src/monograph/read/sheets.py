@@ -92,11 +92,13 @@ def _documents(opened: Opened, form: str, sheets: Sequence[_Sheet], title: str) 
             add_sheet(composer, some, header, name)
             count += len(some)
             if count == ROWS_A_DOCUMENT:
+                yield from pictures.take()
                 yield from _part(composer, opened, form, title, part)
                 part, count, composer = part + 1, 0, Composer()
                 composer.heading(1, name)
         add_sheet(composer, drawn, None, name)
         count += len(drawn)
+    yield from pictures.take()
     if count:
         yield from _part(composer, opened, form, title, part)
     yield from pictures.problems(empty=not (count or part))

@@ -11,11 +11,15 @@ from pathlib import PurePosixPath
 from typing import Any, TypeAlias
 
 from monograph.errors import ReaderMissing, SourceError, SourceTooLarge, SourceTooSlow
+from monograph.read.kept import Picture
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.values import Document, Problem
 
-Items: TypeAlias = Iterator[Document | Problem]
-"""What a reader finds, as it finds it. It raises a SourceError where nothing of a file can be read."""
+Items: TypeAlias = Iterator[Document | Problem | Picture]
+"""What a reader finds, as it finds it. It raises a SourceError where nothing of a file can be read.
+
+A picture comes before the document that has its mark.
+"""
 
 INSIDE = "!/"
 """Stands between an archive or a message and a file in it."""
@@ -64,13 +68,17 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """Bytes to be read: where from, within what limits, by which clock, and inside how many other files."""
+    """Bytes to be read: where from, within what limits, by which clock, and inside how many other files.
+
+    While ``describing``, pictures are kept for what describes them, and no words are recognised in them.
+    """
 
     data: bytes
     address: Address
     limits: Limits = DEFAULT_LIMITS
     clock: Clock = field(default_factory=lambda: Clock(DEFAULT_LIMITS.max_seconds))
     depth: int = 0
+    describing: bool = False
 
     def inside(self, name: str, data: bytes) -> Opened:
         """A file within this one."""

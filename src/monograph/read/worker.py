@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from multiprocessing.connection import Connection
@@ -11,8 +12,8 @@ PROCESSES = min(4, os.cpu_count() or 1)
 """How many of one kind work for the writer at once."""
 
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
-_SECRETS = {"MONOGRAPH_KEY", "MONOGRAPH_API_KEY", "MONOGRAPH_TOKEN"}
-"""What a process that reads strangers' files is not to know."""
+_SECRETS = re.compile(r"MONOGRAPH_(?:KEY|TOKEN|(?:\w+_)?API_KEY)")
+"""What a process that reads strangers' files is not to know: variables of these names."""
 _START = "import sys; sys.path[:] = sys.argv[3:]; from {} import main; main()"
 
 
@@ -38,7 +39,7 @@ class Worker:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env={name: value for name, value in os.environ.items() if name not in _SECRETS} | _ONE_THREAD,
+                env={name: value for name, value in os.environ.items() if not _SECRETS.fullmatch(name)} | _ONE_THREAD,
                 start_new_session=True,
             )
         finally:

@@ -28,9 +28,12 @@ ANSWER = "answer"
 SCORE = "score"
 """Kind of a reranker's score: see :mod:`monograph.search.one_file.scores`. No row uses it either."""
 
+DESCRIPTION = "description"
+"""Kind of what a describer said of a picture, in UTF-8: see :mod:`monograph.write.describe`. No row uses it either."""
+
 DAMAGED = "damaged"
 """Kind of a value that is not what was made: it stands until what used it has another, and is found by no key."""
-KINDS = (VECTOR, EXTRACTION, CODE, SUMMARY, ANSWER, SCORE)
+KINDS = (VECTOR, EXTRACTION, CODE, SUMMARY, ANSWER, SCORE, DESCRIPTION)
 
 _WRONG = "(checksum IS NOT NULL AND checksum != checksum(CAST(kind AS BLOB), key, value) OR kind = 'damaged')"
 _UNUSED = """memo NOT IN (SELECT memo FROM vectors) AND memo NOT IN (SELECT memo FROM extractions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, fields
 from typing import Literal, TypeAlias, TypeVar
@@ -42,6 +42,14 @@ class StoredSummarizer:
     spec: str
 
 
+@dataclass(frozen=True, slots=True)
+class StoredDescriber:
+    """The describer of the pictures in a file's documents."""
+
+    key: str
+    spec: str
+
+
 OnDemand: TypeAlias = Literal["graph", "substrings"]
 ON_DEMAND: tuple[OnDemand, ...] = ("graph", "substrings")
 """What may be made later than the documents it is of: their parts of the graph, and the trigrams of their texts."""
@@ -50,17 +58,27 @@ GENERATION = "generation"
 """The setting that counts commits; it has no checksum."""
 _SUMMARIES = "summaries"
 _AGAIN, _LINKS, _ALWAYS_FORGET, _ON_DEMAND = "again", "follow_links", "always_forget", "on_demand"
-FOUND_AGAIN = ("id", _SUMMARIES, "failures", "unread", _AGAIN, _LINKS, _ALWAYS_FORGET, _ON_DEMAND)
+_DESCRIBER, _DESCRIBED = "describer", "described"
+FOUND_AGAIN = (
+    "id", _SUMMARIES, "failures", "unread", _AGAIN, _LINKS, _ALWAYS_FORGET, _ON_DEMAND, _DESCRIBER, _DESCRIBED,
+)  # fmt: skip
 """The settings that may be forgotten: they are made anew, found out by the next sync or repair, or said once more."""
 KEPT = ("build", "embedder", "extractor", "summarizer", *FOUND_AGAIN)
 """The settings that have a checksum."""
 MENDS = {"extractor": "monograph reextract FILE EXTRACTOR"}
 """What brings a setting back, where a repair does not."""
 
-Stored = TypeVar("Stored", bound="StoredEmbedder | StoredExtractor | StoredSummarizer | SummaryCounts")
-StoredModel = TypeVar("StoredModel", StoredEmbedder, StoredExtractor, StoredSummarizer)
+Stored = TypeVar(
+    "Stored", bound="StoredEmbedder | StoredExtractor | StoredSummarizer | StoredDescriber | SummaryCounts"
+)
+StoredModel = TypeVar("StoredModel", StoredEmbedder, StoredExtractor, StoredSummarizer, StoredDescriber)
 _ID = re.compile("[0-9a-f]{32}")
-_NAMES = {StoredEmbedder: "embedder", StoredExtractor: "extractor", StoredSummarizer: "summarizer"}
+_NAMES = {
+    StoredEmbedder: "embedder",
+    StoredExtractor: "extractor",
+    StoredSummarizer: "summarizer",
+    StoredDescriber: _DESCRIBER,
+}
 
 
 def load(connection: Connection) -> Settings | None:
@@ -102,7 +120,9 @@ def _typed(stored: Stored) -> Stored:
     return stored
 
 
-def save_model(connection: Connection, model: StoredEmbedder | StoredExtractor | StoredSummarizer) -> None:
+def save_model(
+    connection: Connection, model: StoredEmbedder | StoredExtractor | StoredSummarizer | StoredDescriber
+) -> None:
     """Store what of its kind the file is made with."""
     _put(connection, _NAMES[type(model)], json.dumps(asdict(model)))
 
@@ -153,6 +173,18 @@ def load_following_links(connection: Connection) -> set[str]:
 def save_following_links(connection: Connection, names: Collection[str]) -> None:
     """Say of which roots the links that lead out are followed."""
     _put(connection, _LINKS, json.dumps(sorted(names), ensure_ascii=False))
+
+
+def load_described(connection: Connection) -> dict[str, str]:
+    """The key of the describer that the pictures of a root were last described by, by the root's name."""
+    text = _get(connection, _DESCRIBED) or "{}"
+    with _decoding(connection, _DESCRIBED):
+        return {str(name): str(key) for name, key in dict(json.loads(text)).items()}
+
+
+def save_described(connection: Connection, keys: Mapping[str, str]) -> None:
+    """Say by which describer the pictures of each root are described."""
+    _put(connection, _DESCRIBED, json.dumps(dict(sorted(keys.items())), ensure_ascii=False))
 
 
 def load_always_forget(connection: Connection) -> bool:

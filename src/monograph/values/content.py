@@ -62,8 +62,9 @@ class Section:
 class Place:
     """Where in its source a stretch of a document stands: from ``start`` to the next place, or to the end.
 
-    ``page``, ``slide`` and ``row`` count from 1 as people do, 0 where there is none; ``sheet`` names a sheet, ``json``
-    is a JSON path. No chunk goes across the start of a place that stands ``boundary``: pages and slides do not blend.
+    ``page``, ``slide``, ``row`` and ``picture`` count from 1 as people do, 0 where there is none; ``sheet`` names a
+    sheet, ``json`` is a JSON path; what stands at a ``picture`` describes it. No chunk goes across the start of a place
+    that stands ``boundary``: pages, slides and pictures do not blend.
     """
 
     start: int
@@ -73,10 +74,14 @@ class Place:
     row: int = 0
     json: str = ""
     boundary: bool = False
+    picture: int = 0
 
     def metadata(self) -> dict[str, Any]:
         """What is known of the place, by name."""
-        known = {"page": self.page, "slide": self.slide, "sheet": self.sheet, "row": self.row, "json": self.json}
+        known = {
+            "page": self.page, "slide": self.slide, "sheet": self.sheet, "row": self.row, "json": self.json,
+            "picture": self.picture,
+        }  # fmt: skip
         return {name: value for name, value in known.items() if value}
 
 
@@ -86,6 +91,8 @@ def cite(metadata: Metadata) -> str:
     if "row" in metadata:
         last = metadata.get("last_row", metadata["row"])
         said.append(f"row {last}" if last == metadata["row"] else f"rows {metadata['row']}-{last}")
+    if isinstance(metadata.get("picture"), int):  # A document's own metadata may say something else by that name.
+        said.append(f"picture {metadata['picture']}")
     return ", ".join(said)
 
 

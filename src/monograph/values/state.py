@@ -172,8 +172,8 @@ class LedgerEntry:
     model:
         The model's key.
     purpose:
-        ``embed``, ``extract``, ``summarize``, ``rerank``, ``rewrite`` (a question that hangs on those before it),
-        ``types`` (what an answer may be), ``answer``.
+        ``embed``, ``extract``, ``summarize``, ``describe``, ``rerank``, ``rewrite`` (a question that hangs on those
+        before it), ``types`` (what an answer may be), ``answer``.
     calls:
         How often it answered.
     tokens_in, tokens_out:

@@ -100,7 +100,8 @@ class Cost:
     ``embedding_tokens`` the tokens of those texts (by the tokenizer that cuts chunks),
     ``extractions`` the chunks that the extractor would be given, ``model_calls`` and ``model_tokens`` what language
     models would be asked, and at most read and write, ``summaries`` those that would be made, at most: those over
-    chunks are counted exactly (see docs/tree.md).
+    chunks are counted exactly (see docs/tree.md), ``pictures`` those that would be described: each is one call, of
+    about as many tokens as its size and the longest answer take.
     """
 
     documents: int = 0
@@ -111,6 +112,7 @@ class Cost:
     model_calls: int = 0
     model_tokens: int = 0
     summaries: int = 0
+    pictures: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,8 @@ class Report:
     ``embedded`` counts texts that the embedder was given, ``remembered`` those whose vector the memo already held;
     ``extracted`` chunks that the extractor was given, ``fell_back`` those of them that a model failed on, so that
     patterns were used; ``summarized`` counts summaries that were made; ``moved`` are roots that were
-    found in another place; ``recoded`` counts vectors whose codes were made anew.
+    found in another place; ``recoded`` counts vectors whose codes were made anew, ``described`` pictures that a
+    describer was shown.
     """
 
     added: int = 0
@@ -161,6 +164,7 @@ class Report:
     summarized: int = 0
     moved: tuple[Move, ...] = ()
     recoded: int = 0
+    described: int = 0
 
 
 @dataclass(frozen=True, slots=True)

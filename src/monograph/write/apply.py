@@ -20,6 +20,7 @@ from monograph.sync.follow import remember
 from monograph.values import Change, Document, OnProgress, Plan, Progress, Report
 from monograph.write.batch import BATCH_DOCUMENTS, BATCH_FILES, Parcel, batches, readings
 from monograph.write.commit import NOTHING_SEEN, Seen, Tally, remove_row, store
+from monograph.write.describe import describing, read_again, remember_described
 from monograph.write.parallel import with_precomputed
 from monograph.write.pipeline import Pipeline, telling_refusals
 from monograph.write.transaction import write
@@ -69,15 +70,20 @@ def add(
 def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgress | None = None) -> Report:
     """Do what a plan says. A source that cannot be read is a problem in the report, and what is stored of it stays."""
     started = time.perf_counter()
+    plan = read_again(pipeline, plan)
     tally = Tally(problems=list(plan.problems), moved=list(plan.moved))
     _place_roots(pipeline.database, plan)
     rename.carry_over(pipeline.database, rename.same_vectors(pipeline.database, pipeline.embedder.key, plan))
     _apply_gone(pipeline, plan.of("gone"), tally)
     _apply_same(pipeline, plan.of("same"), tally)
-    parcels = readings(plan, limits, tally.problems, on_progress)
     expected = sum(change.size or 0 for kind in ("new", "changed") for change in plan.of(kind))
-    for batch, made in with_precomputed(pipeline, batches(parcels, BATCH_FILES), expected):
-        tally.include(store(pipeline, batch, made, strict=False))
+    with describing(pipeline, limits) as pictured:
+        parcels = readings(plan, limits, tally.problems, on_progress, pictured)
+        for batch, made in with_precomputed(pipeline, batches(parcels, BATCH_FILES), expected):
+            tally.include(store(pipeline, batch, made, strict=False))
+    if pictured is not None:
+        tally.described = pictured.described
+        remember_described(pipeline, plan)
     grow_tree(pipeline, tally, on_progress)
     remember(pipeline.database, plan, tally.problems)
     return report(tally, started)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
-from monograph.read import text_to_path
+from monograph.read import Part, text_to_path
 from monograph.read.limits import Limits
 from monograph.read.pool import ReaderPool
 from monograph.read.process import Task
@@ -56,14 +57,31 @@ def batches(parcels: Iterable[Parcel], most: int) -> Iterator[list[Parcel]]:
         yield batch
 
 
-def readings(plan: Plan, limits: Limits, problems: list[Problem], on_progress: OnProgress | None) -> Iterator[Parcel]:
+class Pictured(Protocol):
+    """Puts texts in place of the pictures in documents."""
+
+    def documents(self, uri: str, part: Part, problems: list[Problem]) -> tuple[Document, ...]:
+        """The documents of a part of a file."""
+        ...
+
+
+def readings(
+    plan: Plan,
+    limits: Limits,
+    problems: list[Problem],
+    on_progress: OnProgress | None,
+    pictured: Pictured | None = None,
+) -> Iterator[Parcel]:
     """Read the new and changed files of a plan; what cannot be read becomes a problem.
+
+    Without ``pictured``, words are recognised in pictures where that can be done.
 
     Progress is told of each file once its turn comes.
     """
     work = [change for change in plan.changes if change.kind in ("new", "changed")]
     roots = {root.name: root for root in plan.roots}
-    tasks = [Task(text_to_path(roots[one.root].path(one.uri)), roots[one.root], limits) for one in work]
+    describing = pictured is not None
+    tasks = [Task(text_to_path(roots[one.root].path(one.uri)), roots[one.root], limits, describing) for one in work]
     total = sum(change.size for change in work)
     done = -1
     read = 0
@@ -81,8 +99,9 @@ def readings(plan: Plan, limits: Limits, problems: list[Problem], on_progress: O
                 if not (part.documents or before):
                     continue
             state = sources.Source(change.uri, change.root, part.sha256, part.size, part.modified_ns)
-            yield Parcel(state, part.documents, before, part.last, part.error is not None)
-            before |= {document.id for document in part.documents}
+            held = part.documents if pictured is None else pictured.documents(change.uri, part, problems)
+            yield Parcel(state, held, before, part.last, part.error is not None)
+            before |= {document.id for document in held}
     if on_progress is not None and work:
         on_progress(Progress("sync", len(work), len(work), "files", "", total, total))
 

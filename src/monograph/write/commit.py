@@ -40,6 +40,7 @@ class Tally:
     extracted: int = 0
     fell_back: int = 0
     summarized: int = 0
+    described: int = 0
     problems: list[Problem] = field(default_factory=list)
     moved: list[Move] = field(default_factory=list)
 

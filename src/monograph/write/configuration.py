@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from monograph.derive.addresses import addresses
+from monograph.derive.describe import load_describer
 from monograph.derive.embed import GivenVectors, load_embedder
 from monograph.derive.extract import load_extractor
 from monograph.derive.summarize import load_summarizer
 from monograph.errors import DamagedFile, InputError, ModelMismatch, ModelUntrusted
-from monograph.models import Allow, Embedder, Extractor, LearnsDimension, Summarizer, Trusted
+from monograph.models import Allow, Describer, Embedder, Extractor, LearnsDimension, Summarizer, Trusted
 from monograph.settings import Settings
 from monograph.store import clusters
 from monograph.store import settings as stored_settings
@@ -205,11 +206,19 @@ SUMMARIZER: PluggedIn[Summarizer, stored_settings.StoredSummarizer] = PluggedIn(
     "the tree of {path} is made with {stored.key!r}, not with {given.key!r}",
     "open it without a summarizer, or make it anew: monograph resummarize {path} {given.spec}",
 )
+DESCRIBER: PluggedIn[Describer, stored_settings.StoredDescriber] = PluggedIn(
+    "describer",
+    stored_settings.StoredDescriber,
+    lambda spec, allow: load_describer(spec, allow=allow),
+    "",
+    "the pictures of {path} are described by {stored.key!r}, not by {given.key!r}",
+    "open it with a describer, which takes that one's place: monograph sync {path} FOLDER --describer {stored.spec}",
+)
 
 
 def addresses_named(database: Database) -> tuple[str, ...]:
     """The addresses that the file's own models ask, each once."""
-    stored = (EMBEDDER.known(database), EXTRACTOR.known(database), SUMMARIZER.known(database))
+    stored = [one.known(database) for one in (EMBEDDER, EXTRACTOR, SUMMARIZER, DESCRIBER)]
     return tuple(dict.fromkeys(one for model in stored if model is not None for one in addresses(model.spec)))
 
 
@@ -253,3 +262,11 @@ def adopt_summarizer(database: Database, summarizer: Summarizer) -> None:
         If it has another.
     """
     SUMMARIZER.adopt(database, summarizer, lambda one: stored_settings.StoredSummarizer(one.key, one.spec))
+
+
+def adopt_describer(database: Database, describer: Describer) -> None:
+    """Make a describer the file's own, in place of any other: what that said of pictures is said anew when it syncs."""
+    stored = stored_settings.StoredDescriber(describer.key, describer.spec)
+    if DESCRIBER.known(database) != stored:
+        with database.write() as connection:
+            stored_settings.save_model(connection, stored)

@@ -10,7 +10,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from monograph.derive.embed import StaticEmbedder
 from monograph.derive.embed.given import GivenVectors
 from monograph.derive.extract.pattern import PatternExtractor
-from monograph.models import Embedder, Extractor, Summarizer
+from monograph.models import Describer, Embedder, Extractor, Summarizer
 from monograph.settings import Settings
 from monograph.store.database import Database
 from monograph.store.refusals import refusals
@@ -24,7 +24,8 @@ T = TypeVar("T")
 class Pipeline:
     """What turns documents into rows: the file, its vector indexes, the models and the settings.
 
-    ``summaries`` is the index of the summaries' vectors; ``summarizer`` is None in a file without a tree.
+    ``summaries`` is the index of the summaries' vectors; ``summarizer`` is None in a file without a tree;
+    ``describer`` where pictures are not described.
     """
 
     database: Database
@@ -34,6 +35,7 @@ class Pipeline:
     extractor: Extractor
     summarizer: Summarizer | None
     settings: Settings
+    describer: Describer | None = None
 
     @property
     def indexes(self) -> tuple[EcoVectorIndex, EcoVectorIndex]:

@@ -11,6 +11,7 @@ from monograph.sync import rename
 from monograph.values import Cost, OnProgress, Plan, Problem
 from monograph.write import price_tree
 from monograph.write.batch import BATCH_FILES, Parcel, batches, changed, readings
+from monograph.write.describe import Pricing
 from monograph.write.graph import price_extractions
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import Prepared, prepare
@@ -21,12 +22,14 @@ from monograph.write.vectors import missing
 def price(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgress | None = None) -> Plan:
     """Add to a plan what it would derive: exact, because it reads and cuts all that changed, and writes nothing.
 
-    Of the summaries, only the number of those over chunks is exact: see :mod:`monograph.write.price_tree`.
+    Pictures that are to be described have a line each until then. Of the summaries, only the number of those over
+    chunks is exact: see :mod:`monograph.write.price_tree`.
     """
     problems: list[Problem] = list(plan.problems)
     cost = Cost()
     priced = _Priced(vectors=set(rename.same_vectors(pipeline.database, pipeline.embedder.key, plan)))
-    for batch in batches(readings(plan, limits, problems, on_progress), BATCH_FILES):
+    pictured = None if pipeline.describer is None else Pricing(pipeline.database, pipeline.describer)
+    for batch in batches(readings(plan, limits, problems, on_progress, pictured), BATCH_FILES):
         cost = _price(pipeline, batch, cost, priced)
     with pipeline.database.read() as connection:
         if pipeline.summarizer is not None:
@@ -35,8 +38,9 @@ def price(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
     whole = replace(
         cost,
         summaries=above.summaries,
-        model_calls=cost.model_calls + above.model_calls,
-        model_tokens=cost.model_tokens + above.model_tokens,
+        model_calls=cost.model_calls + above.model_calls + (pictured.calls if pictured else 0),
+        model_tokens=cost.model_tokens + above.model_tokens + (pictured.tokens if pictured else 0),
+        pictures=pictured.pictures if pictured else 0,
     )
     return replace(plan, problems=tuple(problems), cost=whole)
 
