@@ -422,3 +422,18 @@ def test_files_tell_when_they_were_made(tmp_path: Path, shared: Path) -> None:
             "pdf-outline.pdf": "metadata",
         }
         assert monograph.check() == []
+
+
+def test_a_file_whose_time_is_damaged_gets_that_of_its_documents(tmp_path: Path) -> None:
+    (tmp_path / "plain.txt").write_text("A note about the lamp.")
+    os.utime(tmp_path / "plain.txt", (1_700_000_000, 1_700_000_000))
+    with Monograph.open(tmp_path / "x.mono") as monograph:
+        monograph.sync(tmp_path / "plain.txt")
+        for damage in ("modified_ns = modified_ns + 70000000000", "modified_ns = 'x'"):
+            with monograph._file.database.write() as connection:
+                connection.execute(f"UPDATE sources SET {damage}")
+            monograph.check(repair=True)
+            assert monograph.check() == []
+            (document,) = monograph.documents()
+            assert str(document.date) == "2023-11-14T22:13:20Z"
+            assert monograph.sync(tmp_path / "plain.txt").changed == 0

@@ -23,6 +23,7 @@ _BY_FILE = TOLD_BY.index(FILE)
 TOLD = f"d.dated_by != {_BY_FILE:d}"
 """The SQL condition that a document ``d`` tells itself when it is from."""
 _SECOND = 1_000_000_000
+_LATEST = (2**63 - 1) // _SECOND
 
 
 def columns(document: Document) -> Columns:
@@ -69,7 +70,17 @@ def follow_file(connection: sqlite3.Connection, source: int) -> None:
 
 
 def rebuild(connection: sqlite3.Connection) -> None:
-    """Date all documents anew."""
+    """Date all documents anew.
+
+    A document holds the date of its file twice: where the two agree, and the file has another, that of the file is
+    what was changed.
+    """
+    connection.execute(
+        """UPDATE sources SET modified_ns = d.dated * ?2 FROM documents AS d
+        WHERE d.source = sources.source AND d.dated_by = ?1 AND typeof(d.dated) = 'integer' AND d.dated = d.dated_until
+            AND sources.modified_ns >= 0 AND d.dated BETWEEN 0 AND ?3 AND sources.modified_ns / ?2 != d.dated""",
+        (_BY_FILE, _SECOND, _LATEST),
+    )
     for row, _, wanted in list(_wrong(connection, every=True)):
         connection.execute(
             "UPDATE documents SET dated = ?, dated_until = ?, dated_by = ? WHERE document = ?", (*wanted, row)
