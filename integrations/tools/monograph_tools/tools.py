@@ -55,7 +55,7 @@ class Tools:
         where: Annotated[
             dict[str, Any] | None,
             Field(
-                description='Only texts that meet this: {"year": {">=": 2020}, "since": "2026-03", "as_of": "2026-04"}'
+                description='Only what meets this: {"year": {">=": 2020}, "since": "2026-03", "as_of": "2026-04"}'
             ),
         ] = None,
         max_tokens: Tokens = 2_000,
