@@ -54,9 +54,7 @@ class Tools:
         ] = "auto",
         where: Annotated[
             dict[str, Any] | None,
-            Field(
-                description='Only what meets this: {"year": {">=": 2020}, "since": "2026-03", "as_of": "2026-04"}'
-            ),
+            Field(description='Only what meets this: {"year": {">=": 2020}, "since": "2026-03", "as_of": "2026-04"}'),
         ] = None,
         max_tokens: Tokens = 2_000,
     ) -> SearchReply:
