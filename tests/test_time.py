@@ -388,3 +388,52 @@ def test_llama_index_asks_for_a_time(tmp_path: Path) -> None:
     assert found("$as_of", "2026-02") == ["2026-01-15"]
     assert sorted(found("since", "2019") or []) == ["2026-01-15", "2026-03-01"]
     store.close()
+
+
+PAGE = """<html><head><title>Lamps</title><meta property="{property}" content="{content}"></head>
+<body><h1>Lamps</h1><p>The lamp of the lighthouse was broken by the storm.</p></body></html>"""
+
+
+def test_files_tell_when_they_were_made(tmp_path: Path, shared: Path) -> None:
+    pytest.importorskip("selectolax", reason="the extra documents is not installed")
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    (folder / "page.html").write_text(
+        PAGE.format(property="article:published_time", content="2024-05-05T10:00:00+02:00")
+    )
+    (folder / "odd.html").write_text(PAGE.format(property="article:published_time", content="some day"))
+    mail = (
+        "From: ann@example.com\nTo: bo@example.com\nDate: Mon, 5 Jan 2026 11:00:00 +0100\nSubject: Lamps\n\nThe lamp."
+    )
+    (folder / "letter.eml").write_text(mail)
+    shutil.copy(shared / "data" / "ingest-files" / "pdf-outline.pdf", folder)
+    with Monograph.open(tmp_path / "x.mono") as monograph:
+        monograph.sync(folder)
+        dates = {one.uri.rpartition("/")[2]: one.date for one in monograph.documents()}
+        told = {name: one.told_by for name, one in dates.items() if one is not None}
+        assert str(dates["page.html"]) == "2024-05-05T08:00:00Z"
+        assert str(dates["letter.eml"]) == "2026-01-05T10:00:00Z"
+        metadata = {one.uri.rpartition("/")[2]: monograph.document(one.id).metadata for one in monograph.documents()}
+        assert str(dates["pdf-outline.pdf"]) == metadata["pdf-outline.pdf"]["created"]
+        assert told == {
+            "page.html": "metadata",
+            "odd.html": "file",
+            "letter.eml": "metadata",
+            "pdf-outline.pdf": "metadata",
+        }
+        assert monograph.check() == []
+
+
+def test_a_file_whose_time_is_damaged_gets_that_of_its_documents(tmp_path: Path) -> None:
+    (tmp_path / "plain.txt").write_text("A note about the lamp.")
+    os.utime(tmp_path / "plain.txt", (1_700_000_000, 1_700_000_000))
+    with Monograph.open(tmp_path / "x.mono") as monograph:
+        monograph.sync(tmp_path / "plain.txt")
+        for damage in ("modified_ns = modified_ns + 70000000000", "modified_ns = 'x'"):
+            with monograph._file.database.write() as connection:
+                connection.execute(f"UPDATE sources SET {damage}")
+            monograph.check(repair=True)
+            assert monograph.check() == []
+            (document,) = monograph.documents()
+            assert str(document.date) == "2023-11-14T22:13:20Z"
+            assert monograph.sync(tmp_path / "plain.txt").changed == 0

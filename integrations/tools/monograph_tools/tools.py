@@ -53,7 +53,8 @@ class Tools:
             str, Field(description=f"auto unless there is a reason; one of {', '.join(strategies())}")
         ] = "auto",
         where: Annotated[
-            dict[str, Any] | None, Field(description='Only texts whose metadata meet this: {"year": {">=": 2020}}')
+            dict[str, Any] | None,
+            Field(description='Only what meets this: {"year": {">=": 2020}, "since": "2026-03", "as_of": "2026-04"}'),
         ] = None,
         max_tokens: Tokens = 2_000,
     ) -> SearchReply:

@@ -77,7 +77,7 @@ WhereOption = Annotated[
         "--where",
         "-w",
         metavar="FILTER",
-        help="Only what meets this: 'year >= 2020', or a JSON filter. May be repeated.",
+        help="Only what meets this: 'year >= 2020', since=2026-03, or a JSON filter. May be repeated.",
         show_default=False,
     ),
 ]

@@ -26,7 +26,7 @@ def read_epub(opened: Opened) -> Items:
     with unpacked(opened) as archive:
         package = _package(archive)
         root = ElementTree.fromstring(xml_of(archive, package))  # noqa: S314 - xml_of refuses entities
-        title, author = (_said(root, name) for name in ("title", "creator"))
+        title, author, published = (_said(root, name) for name in ("title", "creator", "date"))
         hrefs = {one.get("id", ""): one.get("href", "") for one in root.iterfind("{*}manifest/{*}item")}
         chapters = [hrefs.get(one.get("idref", ""), "") for one in root.iterfind("{*}spine/{*}itemref")]
         for href in chapters[:_MOST_CHAPTERS]:
@@ -40,7 +40,7 @@ def read_epub(opened: Opened) -> Items:
             add_page(composer, parse(data), partial(_words, pictures, archive, name))
     if lost:
         yield Problem(opened.address.uri, f"{len(lost)} of its chapters are not in it ({lost[0]})", "fetch it anew")
-    document = composer.document(opened, opened.metadata("epub", author=author), title)
+    document = composer.document(opened, opened.metadata("epub", author=author, published=published), title)
     yield from pictures.after(document)
 
 

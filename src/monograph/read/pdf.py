@@ -27,6 +27,7 @@ _FILLS = 0.9
 _HYPHEN = re.compile("(?<=\\w)\ufffe\\s*|(?<=[^\\W\\d_])\u00ad\\s*\n\\s*")
 """PDFium marks a word divided at a line's end by U+FFFE."""
 
+_CREATED = re.compile(r"D:(\d{4})([01]\d)([0-3]\d)")
 _NO_NAME = re.compile(r"^(?:untitled.*|unspecified|\(anonymous\)|microsoft word - .*|.*\.\w{2,4}|\W*)$", re.I)
 
 
@@ -75,7 +76,10 @@ def _read(file: pypdfium2.PdfDocument, opened: Opened) -> Items:
         yield problem_of(uri, waiting, _pages(pictures))
     title, author = (_named(information.get(name)) for name in ("Title", "Author"))
     yield from drawn.take()
-    document = composer.document(opened, opened.metadata("pdf", pages=len(file), author=author), title)
+    made = _CREATED.match(information.get("CreationDate", ""))
+    created = "-".join(made.groups()) if made else ""
+    metadata = opened.metadata("pdf", pages=len(file), author=author, created=created)
+    document = composer.document(opened, metadata, title)
     if document is not None:
         yield document
         yield from drawn.problems(empty=False)

@@ -9,7 +9,7 @@ from typing import Any
 from monograph.read.compose import Composer
 from monograph.read.pictures import Pictures, of_element
 from monograph.read.rows import add_table
-from monograph.read.source import Items, Opened, missing, text_of
+from monograph.read.source import Items, Opened, day_of, missing, text_of
 from monograph.values import Place
 
 _DEEPEST_GROUP = 20
@@ -40,7 +40,9 @@ def read_pptx(opened: Opened) -> Items:
             composer.add(slide.notes_slide.notes_text_frame.text)
     core = file.core_properties
     title_said = text_of(core.title)
-    metadata = opened.metadata("pptx", slides=len(file.slides), author=text_of(core.author))
+    metadata = opened.metadata(
+        "pptx", slides=len(file.slides), author=text_of(core.author), created=day_of(core.created)
+    )
     document = composer.document(opened, metadata, "" if title_said == "PowerPoint Presentation" else title_said)
     yield from pictures.after(document)
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any, TypeAlias
 
@@ -133,3 +134,8 @@ def problem_of(uri: str, error: SourceError, where: str = "") -> Problem:
 def text_of(value: Any) -> str:
     """A property of a file as plain text; empty for what is no text, number or date."""
     return "" if value is None or isinstance(value, Mapping | bytes) else " ".join(str(value).split())
+
+
+def day_of(when: Any) -> str:
+    """The day of a moment, as a property of a file has it; empty for none."""
+    return when.date().isoformat() if isinstance(when, datetime) else ""

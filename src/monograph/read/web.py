@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from monograph.dates import span
 from monograph.errors import SourceDamaged
 from monograph.read.compose import Composer
 from monograph.read.rows import add_table
@@ -33,6 +34,15 @@ _MOST_OPEN = 10_000
 _NESTING = re.compile(r"<(/?)(?!(?:p|li|br|img|hr|input|meta|link|td|tr|th|dt|dd|option)\b)[a-z][^<>]*?(/?)>", re.I)
 _LISTS = "ul, ol, div, section, p, table"
 _MOST_LINKED = 0.6
+_PUBLISHED = ", ".join(
+    f"meta[{key}='{name}']"
+    for key, name in (
+        ("property", "article:published_time"), ("itemprop", "datePublished"), ("name", "date"),
+        ("name", "dcterms.date"), ("name", "DC.date"), ("name", "pubdate"),
+    )
+)  # fmt: skip
+"""Where pages say when they were published."""
+
 _LEAST_MAIN = 0.25
 """A main part with a smaller share of the page's text is not believed."""
 
@@ -44,9 +54,18 @@ def read_html(opened: Opened) -> Items:
     title = parsed.css_first("title")
     said = title.text(strip=True) if title is not None else ""
     add_page(composer, parsed)
-    metadata = opened.metadata("html", links=_links(parsed))
+    metadata = opened.metadata("html", links=_links(parsed), published=_published(parsed))
     document = composer.document(opened, metadata, composer.first_heading() or said)
     yield document if document is not None else Problem(opened.address.uri, "it has no text: nothing to index")
+
+
+def _published(parsed: LexborHTMLParser) -> str:
+    """When a page says that it was published; empty where it says no time."""
+    for node in parsed.css(_PUBLISHED):
+        said = (node.attributes.get("content") or "").strip()
+        if span.parse(said) is not None:
+            return said
+    return ""
 
 
 def parse(data: bytes) -> LexborHTMLParser:

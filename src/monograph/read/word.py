@@ -10,7 +10,7 @@ from typing import Any
 from monograph.read.compose import Composer
 from monograph.read.pictures import Pictures, of_element
 from monograph.read.rows import add_table
-from monograph.read.source import Items, Opened, missing, text_of
+from monograph.read.source import Items, Opened, day_of, missing, text_of
 
 _HEADING = re.compile(r"heading (\d)$", re.I)
 
@@ -41,7 +41,7 @@ def read_docx(opened: Opened) -> Items:
             composer.add(f"- {text}" if style.startswith("List") and text.strip() else text)
         _add_pictures(composer, pictures, item._p, file.part)
     core = file.core_properties
-    metadata = opened.metadata("docx", author=text_of(core.author), created=_day(core.created))
+    metadata = opened.metadata("docx", author=text_of(core.author), created=day_of(core.created))
     document = composer.document(opened, metadata, title or text_of(core.title))
     yield from pictures.after(document)
 
@@ -50,10 +50,6 @@ def _add_pictures(composer: Composer, pictures: Pictures, element: Any, part: An
     """The words of pictures after the paragraph or table they stand in."""
     for data in of_element(element, part):
         composer.add(pictures.words(data))
-
-
-def _day(when: Any) -> str:
-    return "" if when is None else str(when.date().isoformat())
 
 
 def _text(paragraph: Any) -> str:

@@ -16,6 +16,9 @@ from monograph.values import Hit, Origin
 PLACES = 10
 """So many places a hit from that time is lifted; docs/measuring.md holds it against fewer and more."""
 
+MOST_READ = 2_000
+"""Characters of a question in which a time is looked for."""
+
 _NAME = "time"
 
 
@@ -25,10 +28,11 @@ def asked(corpus: Corpus, snapshot: Snapshot, query: Query) -> tuple[Span, ...]:
     What it counts from its own day, as *last week*, is counted from that of the newest document: of a corpus that rests
     that is nearer to what is meant than the clock, and the same question finds the same whenever it is asked.
     """
-    if corpus.rerank is not None or not names_a_time(query.text):
+    text = query.text[:MOST_READ]
+    if corpus.rerank is not None or not names_a_time(text):
         return ()
     newest = snapshot.newest()
-    return () if newest is None else times_asked(query.text, datetime.fromtimestamp(newest, UTC).date())
+    return () if newest is None else times_asked(text, datetime.fromtimestamp(newest, UTC).date())
 
 
 def widened(query: Query, times: Sequence[Span]) -> Query:

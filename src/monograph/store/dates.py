@@ -23,6 +23,7 @@ _BY_FILE = TOLD_BY.index(FILE)
 TOLD = f"d.dated_by != {_BY_FILE:d}"
 """The SQL condition that a document ``d`` tells itself when it is from."""
 _SECOND = 1_000_000_000
+_LATEST = (2**63 - 1) // _SECOND
 
 
 def columns(document: Document) -> Columns:
@@ -59,7 +60,7 @@ def newest(connection: sqlite3.Connection) -> int | None:
 def follow_file(connection: sqlite3.Connection, source: int) -> None:
     """Date the documents of a file by it, as far as nothing else does; its row is stored, and theirs."""
     row = connection.execute("SELECT modified_ns FROM sources WHERE source = ?", (source,)).fetchone()
-    second = -1 if row is None else row[0] // _SECOND
+    second = row[0] // _SECOND if row is not None and isinstance(row[0], int) else -1
     if 0 <= second <= LAST:
         connection.execute(
             """UPDATE documents SET dated = ?2, dated_until = ?2, dated_by = ?3
@@ -69,7 +70,17 @@ def follow_file(connection: sqlite3.Connection, source: int) -> None:
 
 
 def rebuild(connection: sqlite3.Connection) -> None:
-    """Date all documents anew."""
+    """Date all documents anew.
+
+    A document holds the date of its file twice: where the two agree, and the file has another, that of the file is
+    what was changed.
+    """
+    connection.execute(
+        """UPDATE sources SET modified_ns = d.dated * ?2 FROM documents AS d
+        WHERE d.source = sources.source AND d.dated_by = ?1 AND typeof(d.dated) = 'integer' AND d.dated = d.dated_until
+            AND sources.modified_ns >= 0 AND d.dated BETWEEN 0 AND ?3 AND sources.modified_ns / ?2 != d.dated""",
+        (_BY_FILE, _SECOND, _LATEST),
+    )
     for row, _, wanted in list(_wrong(connection, every=True)):
         connection.execute(
             "UPDATE documents SET dated = ?, dated_until = ?, dated_by = ? WHERE document = ?", (*wanted, row)
@@ -91,10 +102,11 @@ def _wrong(connection: sqlite3.Connection, *, every: bool = False) -> Iterator[t
         """SELECT d.document, d.dated, d.dated_until, d.dated_by, CAST(d.title AS BLOB), CAST(d.metadata AS BLOB),
             s.modified_ns
         FROM documents AS d LEFT JOIN sources AS s USING (source)"""
-    ).fetchall()
+    )
     for row, first, last, told_by, title, metadata, changed in rows:
         stored: Columns = (first, last, told_by)
-        wanted = _columns(date_of(_metadata(connection, row, metadata), _text(title), _head(connection, row)))
+        told = date_of(_metadata(connection, row, metadata), "", "")
+        wanted = _columns(told or date_of((), _text(title), _head(connection, row)))
         by_file = told_by == _BY_FILE and first == last and _is_second_of(first, changed)
         if every or not (stored == wanted or (wanted == _UNDATED and by_file)):
             yield row, stored, wanted
@@ -117,7 +129,7 @@ def _object(stored: bytes) -> Mapping[str, Any]:
     """An object of JSON; empty for what is none, which another check tells."""
     try:
         found = json.loads(stored)
-    except (ValueError, RecursionError):
+    except (ValueError, TypeError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -130,5 +142,5 @@ def _head(connection: sqlite3.Connection, document: int) -> str:
     return "".join(_text(block) for (block,) in blocks)[:HEAD]
 
 
-def _text(stored: bytes) -> str:
-    return stored.decode("utf-8", "replace")
+def _text(stored: bytes | None) -> str:
+    return (stored or b"").decode("utf-8", "replace")
