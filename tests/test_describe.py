@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import io
+import random
 import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -272,6 +274,19 @@ def test_large_pictures_become_smaller_and_broken_ones_are_told_of(tmp_path: Pat
         (problem,) = archive.sync(tmp_path / "in").problems
         assert "a broken image" in problem.reason
         assert server.calls == 0
+
+
+def test_pictures_of_an_archive_come_in_parts(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "box.zip", "w") as box:
+        for number in range(6):
+            noise = Pillow.frombytes("RGB", (1_100, 1_000), random.Random(number).randbytes(3_300_000))
+            written = io.BytesIO()
+            noise.save(written, "png", compress_level=0)
+            box.writestr(f"{number}.png", written.getvalue())
+    parts = list(read_file(tmp_path / "box.zip", root_at(tmp_path), describing=True))
+    assert [len(part.pictures) for part in parts] == [5, 1]
+    for part in parts:
+        assert [one.text for one in part.documents] == [picture.mark for picture in part.pictures]
 
 
 def test_a_scanned_page_is_described_as_that_page(tmp_path: Path) -> None:
