@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import io
+import pickle
+import random
 import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +21,7 @@ from model_server import ModelServer
 from monograph import Monograph
 from monograph.derive.describe import PROMPT, ModelDescriber, load_describer
 from monograph.derive.openai_compatible import OpenAICompatible
-from monograph.errors import ModelUnavailable
+from monograph.errors import InputError, ModelUnavailable
 from monograph.models import Completion, Describer
 from monograph.read import read_file
 from monograph.read.kept import MOST_SIDE, Picture
@@ -278,6 +281,19 @@ def test_large_pictures_become_smaller_and_broken_ones_are_told_of(tmp_path: Pat
         assert server.calls == 0
 
 
+def test_pictures_of_an_archive_come_in_parts(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "box.zip", "w") as box:
+        for number in range(6):
+            noise = Pillow.frombytes("RGB", (1_100, 1_000), random.Random(number).randbytes(3_300_000))
+            written = io.BytesIO()
+            noise.save(written, "png", compress_level=0)
+            box.writestr(f"{number}.png", written.getvalue())
+    parts = list(read_file(tmp_path / "box.zip", root_at(tmp_path), describing=True))
+    assert [len(part.pictures) for part in parts] == [5, 1]
+    for part in parts:
+        assert [one.text for one in part.documents] == [picture.mark for picture in part.pictures]
+
+
 def test_a_scanned_page_is_described_as_that_page(tmp_path: Path) -> None:
     pytest.importorskip("pypdfium2", reason="the extra documents is not installed")
     pages = [Pillow.new("RGB", (310, 440), colour) for colour in ("white", "red")]
@@ -408,6 +424,31 @@ def test_offsets_follow(pieces: list[str], answers: list[str | None], data: Any)
             assert place.boundary
             before = [at for at in chosen if at <= text.find(mark)]
             assert place.page == (before[-1] + 1 if before else 0)
+
+
+def test_a_describer_is_given_up(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.png").write_bytes(RED)
+    with ModelServer() as server:
+        spec = f"openai:{server.url}#scripted"
+        with Monograph.open(tmp_path / "a.mono", describer=spec) as archive:
+            assert archive.sync(tmp_path / "in").described == 1
+        with Monograph.open(tmp_path / "a.mono", trusted=[server.url], describer="none") as archive:
+            (tmp_path / "in" / "b.png").write_bytes(BLUE)
+            archive.sync(tmp_path / "in")
+            assert len(chunks(archive)) == server.calls == 1
+            with pickle.loads(pickle.dumps(archive)) as again:
+                assert again._file.describer is None
+        with Monograph.open(tmp_path / "a.mono", trusted=[server.url]) as archive:
+            assert archive.stats().addresses == ()
+            assert archive.sync(tmp_path / "in").described == 0
+        with Monograph.open(tmp_path / "a.mono", describer=spec) as archive:
+            assert archive.sync(tmp_path / "in").described == 1
+            assert len(chunks(archive)) == server.calls == 2
+            assert archive.check() == []
+        for wrong in (7, Broken, "static"):
+            with pytest.raises((InputError, ModelUnavailable)):
+                Monograph.open(tmp_path / "b.mono", describer=wrong)  # type: ignore[arg-type]
 
 
 def test_unknown_describers_are_refused() -> None:

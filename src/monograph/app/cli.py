@@ -133,7 +133,7 @@ def sync(
         vectors = load_embedder(embedder, api_key=api_key) if embedder else None
         names = load_extractor(extractor, api_key) if extractor else None
         sums = load_summarizer(summarizer, api_key) if summarizer else None
-        sees = load_describer(describer, api_key) if describer else None
+        sees = load_describer(describer, api_key) if describer not in ("", "none") else describer
         with (
             opened(
                 file,

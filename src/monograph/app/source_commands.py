@@ -39,7 +39,7 @@ DescriberOption = Annotated[
     str,
     typer.Option(
         "--describer",
-        help="What describes pictures, from now on: openai:URL#MODEL. Without one, words in them are recognised.",
+        help="What describes pictures from now on: openai:URL#MODEL, or none. Else words in them are recognised.",
         show_default=False,
     ),
 ]

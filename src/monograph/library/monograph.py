@@ -47,7 +47,7 @@ class Monograph(Questions):
         model: LanguageModel | None = None,
         *,
         reranker: Reranker | str | None = None,
-        describer: Describer | None = None,
+        describer: Describer | str | None = None,
         settings: Settings | None = None,
         on_demand: bool = False,
         create: bool = True,
@@ -71,7 +71,8 @@ class Monograph(Questions):
             Puts the first hits of every search in order, unless that names another; it is not stored.
         describer:
             Describes pictures in files that are synced, and is remembered (:mod:`monograph.derive.describe`); one given
-            later takes its place. Without one, words in pictures are recognised, with the extra ``ocr``.
+            later takes its place, and ``"none"`` gives it up. Without one, words in pictures are recognised, with the
+            extra ``ocr``.
         settings, on_demand:
             The numbers a new file is built with; whether it makes its graph when it is first asked for.
         create, read_only:

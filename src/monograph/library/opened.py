@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from monograph.answer.cache import AnswerCache
+from monograph.derive.describe import load_describer
 from monograph.derive.rerank import load_reranker
 from monograph.errors import InputError, ModelError, ReadOnlyFile
 from monograph.library import faults
@@ -51,7 +52,7 @@ class Given:
     key: str | RawKey | None = field(default=None, repr=False)
     on_demand: bool = False
     reranker: Reranker | str | None = None
-    describer: Describer | None = None
+    describer: Describer | str | None = None
 
 
 class OpenFile:
@@ -82,6 +83,8 @@ class OpenFile:
         self.given_extractor: Extractor | None = None
         self.given_summarizer: Summarizer | None = None
         self.given_describer: Describer | None = None
+        self.undescribed = False
+        """Whether the file is to have no describer from now on."""
         self._made: list[Embedder | Extractor | Summarizer | Describer] = []
         self.memory = Memory()
         self.view = ""
@@ -111,7 +114,7 @@ class OpenFile:
             configuration.catch_up(database, file.indexes)
             with file.spending():
                 file.plug_in(given.embedder, given.extractor, given.summarizer)
-            file.given_describer = given.describer
+            file.describe_by(given.describer)
             file.given_reranker = given.reranker
             file.reranker = file.reranker_of(given.reranker)
         except BaseException:
@@ -134,6 +137,7 @@ class OpenFile:
                 "hand over its path, and open it with the key where it is wanted",
             )
         made = {id(one) for one in self._made}
+        describer = None if id(self.given_describer) in made else self.given_describer
         given = Given(
             self.database.path.absolute(),
             None if id(self.given_embedder) in made else self.given_embedder,
@@ -146,7 +150,7 @@ class OpenFile:
             cache_bytes=self.chunk_index.cache_bytes,
             trusted=self.trusted,
             reranker=self.given_reranker,
-            describer=None if id(self.given_describer) in made else self.given_describer,
+            describer=configuration.NOBODY if self.undescribed else describer,
         )
         return OpenFile.open, (given,)
 
@@ -224,10 +228,30 @@ class OpenFile:
     @property
     def describer(self) -> Describer | None:
         """What describes pictures in files that are synced; None where nothing does."""
-        if self.given_describer is None and configuration.DESCRIBER.known(self.database) is not None:
-            self.given_describer = configuration.DESCRIBER.made_again(self.database, self.trusted)
-            self._made.append(self.given_describer)
+        if self.given_describer is None and not self.undescribed:
+            self.given_describer = configuration.describer_of(self.database, self.trusted)
+            if self.given_describer is not None:
+                self._made.append(self.given_describer)
         return self.given_describer
+
+    def describe_by(self, given: Describer | str | None) -> None:
+        """Take a describer, or the one that a text names; ``none`` gives the file's own up.
+
+        Raises
+        ------
+        ModelError
+            If it cannot be made here.
+        InputError
+            If it is none.
+        """
+        self.undescribed = given == configuration.NOBODY
+        if isinstance(given, str):
+            given = None if self.undescribed or not given else load_describer(given)
+        if given is not None and (not isinstance(given, Describer) or isinstance(given, type)):
+            raise InputError(
+                f"the describer is {shown(given)}", "give one, or the text that names one: openai:URL#MODEL"
+            )
+        self.given_describer = given
 
     def pipeline(
         self, embedder: Embedder | None = None, extractor: Extractor | None = None, summarizer: Summarizer | None = None
@@ -247,7 +271,7 @@ class OpenFile:
 
     def describing(self, pipeline: Pipeline, *, adopt: bool = False) -> Pipeline:
         """A pipeline that describes pictures, where the file has a describer, which it may ``adopt`` first."""
-        if adopt and self.given_describer is not None:
+        if adopt and (self.undescribed or self.given_describer is not None):
             configuration.adopt_describer(self.database, self.given_describer)
         return replace(pipeline, describer=self.describer)
 

@@ -29,6 +29,9 @@ from monograph.values import Document, Problem, Root
 PART_CHARACTERS = 250_000
 """A part of a file ends at this many characters: memory stays bounded."""
 
+PART_BYTES = 16_000_000
+"""And at so many bytes of pictures, once the document is there that has their marks."""
+
 _TRIES = 3
 _PRIVATE = 0xEF00
 """Bytes of a file's name that are not UTF-8 are stored as private characters U+EF80 to U+EFFF."""
@@ -118,7 +121,8 @@ def read_file(path: Path, root: Root, limits: Limits = DEFAULT_LIMITS, *, descri
                 pictures.append(item)
                 continue
             documents.append(item)
-            if sum(len(document.text) for document in documents) >= PART_CHARACTERS:
+            characters = sum(len(document.text) for document in documents)
+            if characters >= PART_CHARACTERS or sum(len(one.data) for one in pictures) >= PART_BYTES:
                 with clock.stopped():
                     found = tuple(documents), tuple(problems)
                     yield Part(*of_file, *found, last=False, pictures=tuple(pictures))

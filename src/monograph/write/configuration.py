@@ -264,9 +264,27 @@ def adopt_summarizer(database: Database, summarizer: Summarizer) -> None:
     SUMMARIZER.adopt(database, summarizer, lambda one: stored_settings.StoredSummarizer(one.key, one.spec))
 
 
-def adopt_describer(database: Database, describer: Describer) -> None:
-    """Make a describer the file's own, in place of any other: what that said of pictures is said anew when it syncs."""
-    stored = stored_settings.StoredDescriber(describer.key, describer.spec)
-    if DESCRIBER.known(database) != stored:
+NOBODY = "none"
+"""The spec of a file's describer that was given up."""
+
+
+def describer_of(database: Database, trusted: Trusted) -> Describer | None:
+    """The file's describer, made again; None where it has none. Raises as :meth:`PluggedIn.made_again`."""
+    stored = DESCRIBER.known(database)
+    return None if stored is None or stored.spec == NOBODY else DESCRIBER.made_again(database, trusted)
+
+
+def adopt_describer(database: Database, describer: Describer | None) -> None:
+    """Make a describer the file's own in place of any other, or none: then no picture is described from now on.
+
+    With another one, what may hold pictures is read again by the next sync.
+    """
+    known = DESCRIBER.known(database)
+    stored = stored_settings.StoredDescriber(NOBODY, NOBODY)
+    if describer is not None:
+        stored = stored_settings.StoredDescriber(describer.key, describer.spec)
+    if known != stored and (known is not None or describer is not None):
         with database.write() as connection:
             stored_settings.save_model(connection, stored)
+            if describer is None:  # What comes until there is one again, that is to see.
+                stored_settings.save_described(connection, {})
