@@ -10,6 +10,7 @@ import numpy as np
 from monograph.store.database import Connection
 from monograph.store.documents import loaded_object
 from monograph.store.keyed import select
+from monograph.store.stored_json import text
 from monograph.store.told_changes import STORED, Ends
 from monograph.values import Told, ToldNode, ToldRelation
 
@@ -28,7 +29,7 @@ def nodes(connection: Connection, ids: Sequence[str] | None = None) -> dict[str,
     by_id: dict[str, list[tuple[Any, ...]]] = {}
     for row in sorted(rows):
         by_id.setdefault(row[1], []).append(row)
-    return {name: _node(name, some) for name, some in by_id.items()}
+    return {name: _node(text(name), some) for name, some in by_id.items()}
 
 
 def _node(name: str, rows: Sequence[tuple[Any, ...]]) -> ToldNode:
@@ -36,7 +37,7 @@ def _node(name: str, rows: Sequence[tuple[Any, ...]]) -> ToldNode:
     label, called, embedding = "", "", None
     properties: dict[str, Any] = {}
     for _, _, of, said, held, packed, _, _ in sorted(rows, key=lambda row: (-row[6], row[0])):
-        label, called = of, said
+        label, called = text(of), text(said)
         properties |= loaded_object(held)
         if packed is not None:
             embedding = np.frombuffer(packed, dtype=STORED).astype(np.float32)
@@ -65,7 +66,9 @@ def _relation(ends: Ends, rows: Sequence[tuple[Any, ...]]) -> ToldRelation:
     properties: dict[str, Any] = {}
     for row in rows:
         properties |= loaded_object(row[4])
-    return ToldRelation(*ends, properties, _said_by(row[-1] for row in rows))
+    return ToldRelation(
+        text(ends.source), text(ends.label), text(ends.target), properties, _said_by(row[-1] for row in rows)
+    )
 
 
 def around(connection: Connection, ids: Sequence[str] | None = None) -> Told:
