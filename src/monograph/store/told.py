@@ -12,7 +12,7 @@ from monograph.store.documents import loaded_object
 from monograph.store.keyed import select
 from monograph.store.stored_json import text
 from monograph.store.told_changes import STORED, Ends
-from monograph.values import Told, ToldNode, ToldRelation
+from monograph.values import Float32, Told, ToldNode, ToldRelation
 
 _ORIGIN = """COALESCE((SELECT c.id FROM chunks AS c WHERE c.chunk = t.chunk),
     (SELECT d.id FROM documents AS d WHERE d.document = t.document))"""
@@ -115,7 +115,12 @@ def joined(connection: Connection, keys: Iterable[str], most: int) -> dict[str, 
     return {key: sorted(some) for key, some in found.items() if len(some) <= most}
 
 
-def with_embedding(connection: Connection) -> list[str]:
-    """Ids of the nodes that have an embedding."""
-    found = connection.execute("SELECT DISTINCT id FROM told_nodes WHERE embedding IS NOT NULL ORDER BY id")
-    return [str(name) for (name,) in found]
+def embeddings(connection: Connection, dimension: int) -> tuple[list[str], Float32]:
+    """(ids, embeddings) of the nodes that have an embedding of so many values, float32 (n, dimension), in order of id.
+
+    Of several that were told of one node the last counts.
+    """
+    held = dict(connection.execute("SELECT id, embedding FROM told_nodes WHERE embedding IS NOT NULL ORDER BY told"))
+    fitting = {name: packed for name, packed in sorted(held.items()) if len(packed) == dimension * STORED.itemsize}
+    rows = np.frombuffer(b"".join(fitting.values()), dtype=STORED).reshape(len(fitting), dimension)
+    return list(fitting), rows.astype(np.float32)
