@@ -19,7 +19,7 @@ from embedders import HashEmbedder
 from extractors import CapitalExtractor
 from killing import killed
 from monograph import Document, Monograph, Passage
-from monograph.errors import DamagedFile, InputError, InvalidDocument, MonographError, NotFound
+from monograph.errors import DamagedFile, InputError, InvalidDocument, MonographError, NotFound, SourceError
 from monograph.search import reckoning
 from monograph.store import checksums
 from monograph.store.told_changes import TABLES
@@ -395,6 +395,44 @@ def test_it_goes_with_copies_and_is_told_once_by_two(tmp_path: Path) -> None:
             told = copy.graph.told()
             copy.graph.tell(told.nodes.values(), told.relations)  # What is read can be told.
             assert plain(copy.graph.told()) == before
+
+
+def test_it_goes_out_and_comes_in(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with library(tmp_path / "x.mono") as archive:
+        archive.export(out)
+        assert not (out / "told.jsonl").exists()
+        archive.graph.tell(
+            [
+                ToldNode("Ada", "A", "x", {"a": 1}, np.float32([0.1, -2]), ("c1", "d2")),
+                ToldNode("Ada", "B", properties={"b": []}),
+            ],
+            [ToldRelation("Ada", "MET", "東京", {"x": None}, ("c2",)), ToldRelation("Ada", "MET", "東京", {"y": 1})],
+        )
+        before = plain(archive.graph.told())
+        archive.export(out, overwrite=True)
+    with Monograph.open(tmp_path / "again.mono", HashEmbedder(), CapitalExtractor()) as again:
+        again.files.take_over("jsonl", out)
+        assert plain(again.graph.told()) == before
+        again.files.take_over("jsonl", out)
+        assert plain(again.graph.told()) == before
+        assert again.check() == []
+    # What documents say that are not taken in is not told.
+    lines = (out / "told.jsonl").read_text().splitlines()
+    (out / "told.jsonl").write_text("\n".join(line.replace('"c1"', '"elsewhere"') for line in lines))
+    with Monograph.open(tmp_path / "part.mono", HashEmbedder(), CapitalExtractor()) as part:
+        part.files.take_over("jsonl", out)
+        assert part.graph.told().nodes["Ada"].origins == ("d2", "c2")
+    for wrong in ('{"id": "x"}', '{"id": 1, "properties": {}}', '{"id": "x", "properties": {}, "embedding": ["y"]}'):
+        (out / "told.jsonl").write_text(wrong)
+        with (
+            Monograph.open(tmp_path / "wrong.mono", HashEmbedder()) as archive,
+            pytest.raises(SourceError, match="line 1"),
+        ):
+            archive.files.take_over("jsonl", out)
+    broken(tmp_path / "x.mono", "UPDATE told_nodes SET label = 'z'")
+    with Monograph.open(tmp_path / "x.mono") as archive, pytest.raises(DamagedFile, match="nothing was exported"):
+        archive.export(out, overwrite=True)
 
 
 @pytest.mark.parametrize(("commit", "moment", "told"), [(2, "before", 1), (2, "after", 2), (3, "before", 2)])

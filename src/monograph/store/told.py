@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,20 @@ def _relation(ends: Ends, rows: Sequence[tuple[Any, ...]]) -> ToldRelation:
     return ToldRelation(
         text(ends.source), text(ends.label), text(ends.target), properties, _said_by(row[-1] for row in rows)
     )
+
+
+def each(connection: Connection) -> Iterator[ToldNode | ToldRelation]:
+    """What each origin says by itself, nodes first, in the order in which it was told; what is only implied is not."""
+    nodes_of = connection.execute(
+        f"""SELECT t.told, t.id, t.label, t.name, t.properties, t.embedding, t.implied, {_ORIGIN}
+        FROM told_nodes AS t WHERE t.implied = 0 ORDER BY t.told"""  # noqa: S608 - constants
+    )
+    yield from (_node(text(row[1]), [row]) for row in nodes_of)
+    relations_of = connection.execute(
+        f"""SELECT t.told, t.source, t.label, t.target, t.properties, {_ORIGIN}
+        FROM told_relations AS t ORDER BY t.told"""  # noqa: S608 - constants
+    )
+    yield from (_relation(Ends(*row[1:4]), [row]) for row in relations_of)
 
 
 def around(connection: Connection, ids: Sequence[str] | None = None) -> Told:
