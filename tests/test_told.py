@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,10 @@ from embedders import HashEmbedder
 from extractors import CapitalExtractor
 from killing import killed
 from monograph import Document, Monograph, Passage
-from monograph.errors import InputError, InvalidDocument, MonographError, NotFound
+from monograph.errors import DamagedFile, InputError, InvalidDocument, MonographError, NotFound, SourceError
 from monograph.search import reckoning
+from monograph.store import checksums
+from monograph.store.told_changes import TABLES
 from monograph.values import Told, ToldNode, ToldRelation
 
 IDS = ("Ada", 'Bab"bage', "Ko\0ln", "東京")
@@ -395,6 +397,44 @@ def test_it_goes_with_copies_and_is_told_once_by_two(tmp_path: Path) -> None:
             assert plain(copy.graph.told()) == before
 
 
+def test_it_goes_out_and_comes_in(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with library(tmp_path / "x.mono") as archive:
+        archive.export(out)
+        assert not (out / "told.jsonl").exists()
+        archive.graph.tell(
+            [
+                ToldNode("Ada", "A", "x", {"a": 1}, np.float32([0.1, -2]), ("c1", "d2")),
+                ToldNode("Ada", "B", properties={"b": []}),
+            ],
+            [ToldRelation("Ada", "MET", "東京", {"x": None}, ("c2",)), ToldRelation("Ada", "MET", "東京", {"y": 1})],
+        )
+        before = plain(archive.graph.told())
+        archive.export(out, overwrite=True)
+    with Monograph.open(tmp_path / "again.mono", HashEmbedder(), CapitalExtractor()) as again:
+        again.files.take_over("jsonl", out)
+        assert plain(again.graph.told()) == before
+        again.files.take_over("jsonl", out)
+        assert plain(again.graph.told()) == before
+        assert again.check() == []
+    # What documents say that are not taken in is not told.
+    lines = (out / "told.jsonl").read_text().splitlines()
+    (out / "told.jsonl").write_text("\n".join(line.replace('"c1"', '"elsewhere"') for line in lines))
+    with Monograph.open(tmp_path / "part.mono", HashEmbedder(), CapitalExtractor()) as part:
+        part.files.take_over("jsonl", out)
+        assert part.graph.told().nodes["Ada"].origins == ("d2", "c2")
+    for wrong in ('{"id": "x"}', '{"id": 1, "properties": {}}', '{"id": "x", "properties": {}, "embedding": ["y"]}'):
+        (out / "told.jsonl").write_text(wrong)
+        with (
+            Monograph.open(tmp_path / "wrong.mono", HashEmbedder()) as archive,
+            pytest.raises(SourceError, match="line 1"),
+        ):
+            archive.files.take_over("jsonl", out)
+    broken(tmp_path / "x.mono", "UPDATE told_nodes SET label = 'z'")
+    with Monograph.open(tmp_path / "x.mono") as archive, pytest.raises(DamagedFile, match="nothing was exported"):
+        archive.export(out, overwrite=True)
+
+
 @pytest.mark.parametrize(("commit", "moment", "told"), [(2, "before", 1), (2, "after", 2), (3, "before", 2)])
 def test_of_a_killed_program_all_or_nothing_is_told(tmp_path: Path, commit: int, moment: str, told: int) -> None:
     path = tmp_path / "x.mono"
@@ -476,3 +516,43 @@ def test_a_check_finds_what_is_not_what_was_told(tmp_path: Path, statement: str,
         else:
             assert after[0].get("Ada") == (None if outcome == "unsaid" else ("Ada", "entity", {}, None, {"c1"}))
         assert [one for one in archive.check() if one.table.startswith("told_")] == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE told_nodes SET properties = '[]'",
+        "UPDATE told_nodes SET properties = 'x'",
+        "UPDATE told_nodes SET embedding = x'0102030405'",
+        "UPDATE told_nodes SET embedding = 'text'",
+        "UPDATE told_nodes SET label = x'ff'",
+        "UPDATE told_nodes SET name = CAST(x'ff' AS TEXT)",
+        "UPDATE told_relations SET properties = '1'",
+        "UPDATE told_relations SET label = x'00'",
+    ],
+)
+def test_rows_that_no_version_writes(tmp_path: Path, statement: str) -> None:
+    path = tmp_path / "x.mono"
+    with library(path) as archive:
+        vector = np.ones(3, dtype=np.float32)
+        archive.graph.tell([ToldNode("Ada", embedding=vector)], [ToldRelation("Ada", "MET", "Ada")])
+    with closing(by_sql.connected(path)) as connection:
+        checksums.register(connection)
+        connection.execute(statement)
+        for table, columns in TABLES.items():
+            asked = ", ".join(
+                f"CAST({one} AS BLOB)"
+                if one in ("id", "label", "name", "key", "properties", "source", "target")
+                else one
+                for one in columns.split(", ")
+            )
+            connection.execute(f"UPDATE {table} SET checksum = checksum({asked})")
+        connection.commit()
+    with Monograph.open(path, HashEmbedder(), CapitalExtractor()) as archive:
+        assert [one.table for one in archive.check()] == [statement.split()[1]]
+        with suppress(DamagedFile):
+            archive.graph.told_like([1, 1, 1])
+        with pytest.raises(DamagedFile, match=r"x\.mono"):
+            archive.graph.told()
+        assert archive.check(repair=True) == []
+        archive.graph.told()

@@ -91,6 +91,7 @@ def test_nothing_else_is(names: list[str]) -> None:
 PROGRAM = """
 from langchain_monograph import EcoVectorStore, HybridRetriever
 from llama_index.embeddings.monograph import MonographEmbedding
+from llama_index.graph_stores.monograph import MonographPropertyGraphStore
 from llama_index.indices.monograph import EraRAGIndex
 from llama_index.llms.monograph import MonographLLM
 from llama_index.postprocessor.monograph import SCRPostprocessor
@@ -108,6 +109,7 @@ with Monograph.open("x.mono") as archive:
     reveal_type(EcoVectorStore(archive).similarity_search_with_score("x"))
     reveal_type(HybridRetriever(monograph=archive).monograph)
     reveal_type(MonographEmbedding(archive.embedder).embed_batch_size)
+    reveal_type(MonographPropertyGraphStore(archive).client)
     reveal_type(EraRAGIndex([], archive).monograph)
     reveal_type(MonographLLM.class_name())
     reveal_type(SCRPostprocessor(archive).cut)

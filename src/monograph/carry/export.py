@@ -12,7 +12,7 @@ from typing import IO, Any, BinaryIO
 import numpy as np
 from numpy.lib import format as npy
 
-from monograph.carry import graph_lines, layout
+from monograph.carry import graph_lines, layout, told_lines
 from monograph.carry.layout import Manifest
 from monograph.errors import DamagedFile
 from monograph.store import checksums, chunks, documents, memo, neighbours, settings, vectors
@@ -74,6 +74,8 @@ def write(
             if edges is not None:
                 counts = _edges(connection, numbers, edges, counts)
             _tell(on_progress, first + len(some), len(rows), "documents")
+        if told_lines.is_any(connection):
+            _told(connection, opened(layout.TOLD))
         if graph:
             counts = replace(counts, entities=_entities(connection, opened(layout.ENTITIES), on_progress))
     (folder / layout.MANIFEST).write_text(counts.as_json(), encoding="utf-8", newline="\n")
@@ -170,6 +172,14 @@ def _edges(connection: Connection, rows: list[int], files: tuple[IO[str], IO[str
         for line in lines:
             _line(file, line)
     return replace(counts, mentions=counts.mentions + len(mentions), links=counts.links + len(links))
+
+
+def _told(connection: Connection, file: IO[str]) -> None:
+    try:
+        for line in told_lines.written(connection):
+            _line(file, line)
+    except ValueError as error:
+        raise _damaged(connection, str(error)) from error
 
 
 def _entities(connection: Connection, file: IO[str], on_progress: OnProgress | None) -> int:

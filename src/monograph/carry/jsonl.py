@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from monograph.carry import layout
+from monograph.carry import layout, told_lines
 from monograph.carry.json_lines import lines, text, unreadable, whole
 from monograph.carry.layout import Manifest, manifest_of
 from monograph.carry.taken import Items, Store, Taken
@@ -22,7 +22,11 @@ def opened(folder: Path) -> Store:
     said = manifest(folder)
     outside = said.dimension if said.embedder_spec == f"given:{said.dimension}" else 0
     return Store(
-        said.documents, lambda wanted: items(folder, said, vectors=wanted), embedder=said.embedder, dimension=outside
+        said.documents,
+        lambda wanted: items(folder, said, vectors=wanted),
+        embedder=said.embedder,
+        dimension=outside,
+        told=lambda: told_lines.read(folder),
     )
 
 

@@ -17,7 +17,9 @@ VECTORS = "vectors.npy"
 ENTITIES = "entities.jsonl"
 MENTIONS = "mentions.jsonl"
 LINKS = "links.jsonl"
-FILES = (MANIFEST, DOCUMENTS, CHUNKS, VECTORS, ENTITIES, MENTIONS, LINKS)
+TOLD = "told.jsonl"
+"""Only there where anything was told."""
+FILES = (MANIFEST, DOCUMENTS, CHUNKS, VECTORS, ENTITIES, MENTIONS, LINKS, TOLD)
 
 LAYOUT = 1
 """Raised when what an export holds is told otherwise than before."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from monograph.errors import InvalidDocument
-from monograph.values import Document, Float32, Problem
+from monograph.values import Document, Float32, Problem, ToldNode, ToldRelation
 
 KINDS: Mapping[str, str] = {
     "jsonl": "a folder that monograph export wrote",
@@ -55,9 +55,12 @@ class Store:
         The key of what made its vectors, where they are Monograph's own: they are wanted where the file has the same.
     dimension:
         Of vectors that all came from outside, else 0.
+    told:
+        What callers told of things, by which of the documents or their chunks.
     """
 
     documents: int
     items: Callable[[bool], Items]
     embedder: str = ""
     dimension: int = 0
+    told: Callable[[], Iterator[ToldNode | ToldRelation]] = lambda: iter(())

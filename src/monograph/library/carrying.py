@@ -5,25 +5,29 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from monograph.carry import chroma, export, graphrag, jsonl, layout, lightrag, ragdb
+from monograph.carry import chroma, export, graphrag, jsonl, layout, lightrag, ragdb, told_lines
 from monograph.carry.folder import made_whole
 from monograph.carry.taken import KINDS, Store, Taken
 from monograph.derive.embed import GivenVectors
 from monograph.derive.embed.text import embedded_text
 from monograph.errors import InputError
 from monograph.library.opened import OpenFile
-from monograph.store import graphs, memo, settings
+from monograph.store import graphs, memo, settings, told_changes
 from monograph.store.refusals import refusals
 from monograph.store.vectors import pack
-from monograph.values import Exported, OnProgress, Problem, Progress, Report
-from monograph.write import apply, configuration
+from monograph.values import Exported, OnProgress, Problem, Progress, Report, ToldNode, ToldRelation
+from monograph.write import apply, configuration, tell
 from monograph.write.batch import BATCH_CHARACTERS, BATCH_DOCUMENTS
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import normalised, vector_key
 from monograph.write.remember import remember
+
+TOLD_AT_ONCE = 10_000
+"""Nodes and relations that are told in one transaction."""
 
 
 def exported(file: OpenFile, place: Path, *, overwrite: bool, graph: bool, progress: OnProgress | None) -> Exported:
@@ -94,7 +98,18 @@ def taken_in(file: OpenFile, store: Store, *, vectors: bool, progress: OnProgres
         done += len(some)
         if progress is not None:
             progress(Progress("import", done, max(store.documents, done), "documents"))
+    _tell(file, store.told())
     return _together(reports)
+
+
+def _tell(file: OpenFile, said: Iterator[ToldNode | ToldRelation]) -> None:
+    """Tell what a store tells of, but for what documents say that were not taken in."""
+    while some := list(islice(said, TOLD_AT_ONCE)):
+        names = list({name for one in some for name in one.origins})
+        with file.database.read() as connection:
+            known = told_changes.origins(connection, names)
+        nodes, relations = told_lines.parted(one for one in some if all(name in known for name in one.origins))
+        file.forgetting(lambda one=nodes, other=relations: tell.tell(file.written, one, other, missing_ok=True))  # type: ignore[misc]
 
 
 def _batches(items: Iterable[Taken | Problem]) -> Iterator[list[Taken | Problem]]:

@@ -15,6 +15,9 @@ from monograph.store.told_changes import Ends
 from monograph.values import Float32, Told, ToldNode, ToldRelation, arguments, inner_products
 from monograph.write import tell as telling
 
+_AT_ONCE = 64
+"""Nodes that are read together, of those that are nearest."""
+
 
 class ToldGraph:
     """Nodes and relations that no chunk need say, each with the texts that do."""
@@ -99,23 +102,21 @@ class ToldGraph:
         if not np.isfinite(asked).all():
             raise InputError("the vector is not finite", "embed the question again")
         condition = filters.parse(where)
+        found: list[tuple[ToldNode, float]] = []
         with self._file.database.read() as connection:
-            held = told.nodes(connection, told.with_embedding(connection)).values()
-        fitting = [
-            one
-            for one in held
-            if one.embedding is not None
-            and len(one.embedding) == len(asked)
-            and filters.matches(condition, one.properties)
-        ]
-        if not fitting:
-            return []
-        rows = np.stack([_unit(one.embedding) for one in fitting if one.embedding is not None])
-        cosines = inner_products(rows, _unit(asked)).tolist()
-        ranked = sorted(zip(fitting, cosines, strict=True), key=lambda one: (-one[1], one[0].id))
-        return ranked[:k]
+            ids, rows = told.embeddings(connection, len(asked))
+            cosines = inner_products(_unit(rows), _unit(asked[None])[0])
+            ranked = np.argsort(-cosines, kind="stable").tolist()  # Of equal ones the first by id.
+            while ranked and len(found) < k:
+                some, ranked = ranked[:_AT_ONCE], ranked[_AT_ONCE:]
+                nodes = told.nodes(connection, [ids[place] for place in some])
+                for place in some:
+                    node = nodes[ids[place]]
+                    if filters.matches(condition, node.properties):
+                        found.append((node, float(cosines[place])))
+        return found[:k]
 
 
-def _unit(vector: Float32) -> Float32:
-    length = float(np.linalg.norm(vector.astype(np.float64)))
-    return (vector / length).astype(np.float32) if length > 0 else vector
+def _unit(rows: Float32) -> Float32:
+    lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
+    return (rows / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)

@@ -9,7 +9,7 @@ from monograph.store.check_notes import before
 from monograph.store.checksums import checksum, differ_by_a_byte
 from monograph.store.database import Connection
 from monograph.store.documents import loaded_object
-from monograph.store.told_changes import TABLES, Origin, imply_node
+from monograph.store.told_changes import STORED, TABLES, Origin, imply_node
 from monograph.store.unreadable import UNDECODABLE
 from monograph.values import Finding
 
@@ -22,8 +22,8 @@ _ENDLESS = """SELECT r.{end}, r.document, r.chunk FROM told_relations AS r WHERE
     SELECT 1 FROM told_nodes AS n WHERE n.id = r.{end} AND n.document IS r.document AND n.chunk IS r.chunk)"""
 
 
-class _Wrong(NamedTuple):
-    """A row that is not what was told: what its checksum is of, texts as bytes, and the checksum."""
+class _Row(NamedTuple):
+    """A row: what its checksum is of, texts as bytes, and the checksum."""
 
     parts: tuple[Any, ...]
     checksum: int
@@ -40,6 +40,9 @@ def findings(connection: Connection) -> Iterator[Finding]:
             yield Finding(table, f"{lost} {said} have lost what was told", False, MEND)
         if wrong:
             continue  # What they refer to is no news.
+        unreadable = sum(1 for _ in _unreadable(connection, table))
+        if unreadable:
+            yield Finding(table, f"{unreadable} {said} cannot be read", repairable=True)
         (strays,) = connection.execute(f"SELECT count(*) FROM {table} AS t WHERE {_STRAY}").fetchone()  # noqa: S608
         if strays:
             yield Finding(table, f"{strays} {said} that texts say which are not there", repairable=True)
@@ -58,8 +61,8 @@ def mend(connection: Connection, key_of: Callable[[str], str]) -> None:
             right = _right(one)
             if right is not None:
                 _put(connection, table, one.parts[0], right)
-            elif not _is_readable(table, one.parts):
-                connection.execute(f"DELETE FROM {table} WHERE told = ?", (one.parts[0],))  # noqa: S608 - constants
+        lost = [(row,) for row in _unreadable(connection, table)]
+        connection.executemany(f"DELETE FROM {table} WHERE told = ?", lost)  # noqa: S608 - constants
         connection.execute(
             f"DELETE FROM {table} WHERE told IN (SELECT t.told FROM {table} AS t WHERE {_STRAY})"  # noqa: S608
         )
@@ -67,14 +70,26 @@ def mend(connection: Connection, key_of: Callable[[str], str]) -> None:
         imply_node(connection, end, key_of(end), Origin(*origin))
 
 
-def _wrong(connection: Connection, table: str) -> Iterator[_Wrong]:
+def _rows(connection: Connection, table: str) -> list[_Row]:
     read = ", ".join(f"CAST({one} AS BLOB)" if one in _TEXTS else one for one in _columns(table))
-    for *parts, stored in connection.execute(f"SELECT {read}, checksum FROM {table}").fetchall():  # noqa: S608
-        if checksum(*parts) != stored:
-            yield _Wrong(tuple(parts), stored)
+    rows = connection.execute(f"SELECT {read}, checksum FROM {table}").fetchall()  # noqa: S608 - constants
+    return [_Row(tuple(parts), stored) for *parts, stored in rows]
 
 
-def _right(one: _Wrong) -> tuple[Any, ...] | None:
+def _wrong(connection: Connection, table: str) -> Iterator[_Row]:
+    return (one for one in _rows(connection, table) if checksum(*one.parts) != one.checksum)
+
+
+def _unreadable(connection: Connection, table: str) -> Iterator[int]:
+    """Numbers of the rows that nobody can read."""
+    texts = " AND ".join(f"typeof({one}) = 'text'" for one in _columns(table) if one in _TEXTS)
+    mistyped = {row for (row,) in connection.execute(f"SELECT told FROM {table} WHERE NOT ({texts})")}  # noqa: S608
+    for one in _rows(connection, table):
+        if one.parts[0] in mistyped or not _is_readable(table, one.parts):
+            yield one.parts[0]
+
+
+def _right(one: _Row) -> tuple[Any, ...] | None:
     """What a row was before one byte of it, or of its checksum, was changed; None where more was."""
     if differ_by_a_byte(one.checksum, checksum(*one.parts)):
         return one.parts
@@ -115,7 +130,8 @@ def _is_readable(table: str, parts: tuple[Any, ...]) -> bool:
         loaded_object(texts["properties"])
     except UNDECODABLE:
         return False
-    return len(held.get("embedding") or b"") % 4 == 0
+    embedding = held.get("embedding")
+    return embedding is None or (isinstance(embedding, bytes) and len(embedding) % STORED.itemsize == 0)
 
 
 def _endless(connection: Connection) -> list[tuple[Any, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,9 @@ import numpy as np
 from monograph.store.database import Connection
 from monograph.store.documents import loaded_object
 from monograph.store.keyed import select
+from monograph.store.stored_json import text
 from monograph.store.told_changes import STORED, Ends
-from monograph.values import Told, ToldNode, ToldRelation
+from monograph.values import Float32, Told, ToldNode, ToldRelation
 
 _ORIGIN = """COALESCE((SELECT c.id FROM chunks AS c WHERE c.chunk = t.chunk),
     (SELECT d.id FROM documents AS d WHERE d.document = t.document))"""
@@ -28,7 +29,7 @@ def nodes(connection: Connection, ids: Sequence[str] | None = None) -> dict[str,
     by_id: dict[str, list[tuple[Any, ...]]] = {}
     for row in sorted(rows):
         by_id.setdefault(row[1], []).append(row)
-    return {name: _node(name, some) for name, some in by_id.items()}
+    return {name: _node(text(name), some) for name, some in by_id.items()}
 
 
 def _node(name: str, rows: Sequence[tuple[Any, ...]]) -> ToldNode:
@@ -36,7 +37,7 @@ def _node(name: str, rows: Sequence[tuple[Any, ...]]) -> ToldNode:
     label, called, embedding = "", "", None
     properties: dict[str, Any] = {}
     for _, _, of, said, held, packed, _, _ in sorted(rows, key=lambda row: (-row[6], row[0])):
-        label, called = of, said
+        label, called = text(of), text(said)
         properties |= loaded_object(held)
         if packed is not None:
             embedding = np.frombuffer(packed, dtype=STORED).astype(np.float32)
@@ -65,7 +66,23 @@ def _relation(ends: Ends, rows: Sequence[tuple[Any, ...]]) -> ToldRelation:
     properties: dict[str, Any] = {}
     for row in rows:
         properties |= loaded_object(row[4])
-    return ToldRelation(*ends, properties, _said_by(row[-1] for row in rows))
+    return ToldRelation(
+        text(ends.source), text(ends.label), text(ends.target), properties, _said_by(row[-1] for row in rows)
+    )
+
+
+def each(connection: Connection) -> Iterator[ToldNode | ToldRelation]:
+    """What each origin says by itself, nodes first, in the order in which it was told; what is only implied is not."""
+    nodes_of = connection.execute(
+        f"""SELECT t.told, t.id, t.label, t.name, t.properties, t.embedding, t.implied, {_ORIGIN}
+        FROM told_nodes AS t WHERE t.implied = 0 ORDER BY t.told"""  # noqa: S608 - constants
+    )
+    yield from (_node(text(row[1]), [row]) for row in nodes_of)
+    relations_of = connection.execute(
+        f"""SELECT t.told, t.source, t.label, t.target, t.properties, {_ORIGIN}
+        FROM told_relations AS t ORDER BY t.told"""  # noqa: S608 - constants
+    )
+    yield from (_relation(Ends(*row[1:4]), [row]) for row in relations_of)
 
 
 def around(connection: Connection, ids: Sequence[str] | None = None) -> Told:
@@ -112,7 +129,12 @@ def joined(connection: Connection, keys: Iterable[str], most: int) -> dict[str, 
     return {key: sorted(some) for key, some in found.items() if len(some) <= most}
 
 
-def with_embedding(connection: Connection) -> list[str]:
-    """Ids of the nodes that have an embedding."""
-    found = connection.execute("SELECT DISTINCT id FROM told_nodes WHERE embedding IS NOT NULL ORDER BY id")
-    return [str(name) for (name,) in found]
+def embeddings(connection: Connection, dimension: int) -> tuple[list[str], Float32]:
+    """(ids, embeddings) of the nodes that have an embedding of so many values, float32 (n, dimension), in order of id.
+
+    Of several that were told of one node the last counts.
+    """
+    held = dict(connection.execute("SELECT id, embedding FROM told_nodes WHERE embedding IS NOT NULL ORDER BY told"))
+    fitting = {name: packed for name, packed in sorted(held.items()) if len(packed) == dimension * STORED.itemsize}
+    rows = np.frombuffer(b"".join(fitting.values()), dtype=STORED).reshape(len(fitting), dimension)
+    return list(fitting), rows.astype(np.float32)

@@ -1,0 +1,80 @@
+"""What callers told, as lines: one for what each chunk, document or nobody says of a node or a relation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from monograph.carry import layout
+from monograph.carry.json_lines import lines, text
+from monograph.errors import SourceDamaged
+from monograph.store import check_told, told, told_changes
+from monograph.store.database import Connection
+from monograph.values import ToldNode, ToldRelation
+
+
+def written(connection: Connection) -> Iterator[dict[str, Any]]:
+    """Every line, nodes first. Raises ValueError, which says the fault, if what was told is not as it was."""
+    for one in check_told.findings(connection):
+        raise ValueError(one.fault)
+    for said in told.each(connection):
+        if isinstance(said, ToldNode):
+            embedding = None if said.embedding is None else said.embedding.tolist()
+            yield {"id": said.id, "name": said.name, "label": said.label, "embedding": embedding, **_rest(said)}
+        else:
+            yield {"source": said.source, "label": said.label, "target": said.target, **_rest(said)}
+
+
+def is_any(connection: Connection) -> bool:
+    """Whether anything was told."""
+    return not told_changes.is_empty(connection)
+
+
+def _rest(said: ToldNode | ToldRelation) -> dict[str, Any]:
+    return {"properties": said.properties, "origin": next(iter(said.origins), None)}
+
+
+def read(folder: Path) -> Iterator[ToldNode | ToldRelation]:
+    """What an export tells of, in its order; nothing where it has no such lines.
+
+    Raises
+    ------
+    SourceError
+        If its file cannot be read, or a line of it says something else.
+    """
+    path = folder / layout.TOLD
+    return (_said(where, line) for where, line in lines(path)) if path.exists() else iter(())
+
+
+def _said(where: str, line: dict[str, Any]) -> ToldNode | ToldRelation:
+    properties = line.get("properties")
+    if not isinstance(properties, dict):
+        raise SourceDamaged(f"{where}: its 'properties' are {str(properties)[:40]!r}", "mend it, or export anew")
+    origin = text(line.get("origin"), "origin", where)
+    label, origins = text(line.get("label"), "label", where), (origin,) if origin else ()
+    if "source" in line:
+        ends = [text(line.get(name), name, where) for name in ("source", "target")]
+        return ToldRelation(ends[0], label, ends[1], properties, origins)
+    name, called = text(line.get("id"), "id", where), text(line.get("name"), "name", where)
+    return ToldNode(name, called, label, properties, _embedding(line.get("embedding"), where), origins)
+
+
+def _embedding(value: Any, where: str) -> Any:
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(type(one) in (int, float) for one in value):
+        raise SourceDamaged(f"{where}: its 'embedding' is {str(value)[:40]!r}", "mend it, or export anew")
+    with np.errstate(over="ignore"):  # What float32 cannot hold is refused where it is told.
+        return np.array(value, dtype=np.float32)
+
+
+def parted(said: Iterable[ToldNode | ToldRelation]) -> tuple[list[ToldNode], list[ToldRelation]]:
+    """Nodes, and relations."""
+    listed = list(said)
+    return (
+        [one for one in listed if isinstance(one, ToldNode)],
+        [one for one in listed if isinstance(one, ToldRelation)],
+    )
