@@ -12,6 +12,7 @@ import pytest
 
 LLAMA_INDEX = [
     "embeddings",
+    "graph_stores",
     "indices",
     "llms",
     "postprocessor",

@@ -289,9 +289,9 @@ def test_a_blank_correction_changes_nothing(archive: Monograph) -> None:
 
 @pytest.mark.long
 def test_traces_are_told_while_another_reads(archive: Monograph, monkeypatch: pytest.MonkeyPatch) -> None:
-    from monograph.store import database
+    from monograph.store import connections
 
-    monkeypatch.setattr(database, "BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(connections, "BUSY_SECONDS", 0.1)
     with Monograph.open(archive.path) as opened:
         call = by_mcp(opened)
         note = json.loads(call("add_note", **NOTE)[1])["document"]

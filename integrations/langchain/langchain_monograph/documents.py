@@ -14,7 +14,7 @@ import monograph
 from monograph import Hit, Passage, StoredChunk
 from monograph.errors import InputError
 from monograph.values import Summary
-from monograph_tools import COLLECTION
+from monograph_tools.given import COLLECTION
 
 _BLANK = "monograph_blank"
 

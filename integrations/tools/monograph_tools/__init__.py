@@ -13,7 +13,6 @@ except ImportError as error:
 from monograph_tools.borrowed import BorrowedEmbedder, BorrowedModel, BorrowedReranker, all_scores, in_pieces
 from monograph_tools.faults import for_agents
 from monograph_tools.given import (
-    COLLECTION,
     Given,
     HeldFile,
     allowed_hits,
@@ -28,7 +27,6 @@ from monograph_tools.tools import has_tree
 from monograph_tools.waiting import in_threads
 
 __all__ = [
-    "COLLECTION",
     "BorrowedEmbedder",
     "BorrowedModel",
     "BorrowedReranker",

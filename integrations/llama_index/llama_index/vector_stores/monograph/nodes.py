@@ -20,7 +20,7 @@ from llama_index.core.vector_stores.utils import metadata_dict_to_node, node_to_
 from monograph import Document, Hit, Passage, StoredChunk
 from monograph.errors import InvalidDocument
 from monograph.values import Summary
-from monograph_tools import COLLECTION
+from monograph_tools.given import COLLECTION
 
 OWN_KEYS = ("monograph_title", "monograph_uri", "monograph_explanation")
 """Metadata keys that are added to chunks which did not come from LlamaIndex; neither embedded nor shown to a model."""
