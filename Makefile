@@ -46,10 +46,10 @@ demo: $(VENV)/serve ## Turn the texts in examples/ into one file and search it
 # Workers keep to neighbouring tests, which share what is made once for a module.
 PYTEST := $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-test: $(VENV)/test ## Run the tests but the long ones (two or three minutes)
+test: $(VENV)/test ## Run the tests but the long ones (eight minutes on two cores)
 	$(PYTEST) -m "not long"
 
-test-all: $(VENV)/test-all ## Run all tests, those of words in images as well (six minutes)
+test-all: $(VENV)/test-all ## Run all tests, those of words in images as well (seventeen minutes)
 	$(PYTEST)
 
 test-page: $(VENV)/test ## Run the tests of the page, in chromium (a minute or two)
@@ -62,7 +62,7 @@ $(VENV)/encrypt: $(BUILT_FROM) | $(BIN)/python
 test-encrypted: $(VENV)/encrypt ## Run the tests of files but the long ones a second time, with every file encrypted
 	MONOGRAPH_TEST_KEY="only for tests" $(PYTEST) -m "not long or own_keys"
 
-alone: $(VENV)/test ## Run the tests of each framework where no other is installed, and some where none is (a minute or two)
+alone: $(VENV)/test ## Run the tests of each framework where no other is installed, and some where none is (two minutes)
 	OMP_NUM_THREADS=1 $(BIN)/python tests/alone.py
 
 lint: $(VENV)/test ## Check style and types
