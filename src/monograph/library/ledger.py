@@ -39,7 +39,4 @@ def every(file: OpenFile) -> list[LedgerEntry]:
     file.only_whole("costs")
     file.written.enter()
     with file.database.read() as connection:
-        return [
-            LedgerEntry(asked.day, asked.model, asked.purpose, spent.calls, spent.tokens_in, spent.tokens_out)
-            for asked, spent in costs.every(connection)
-        ]
+        return costs.every(connection)

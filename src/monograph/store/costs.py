@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 
 from monograph.spending import Asked, Spent
-from monograph.values import Finding
+from monograph.values import Finding, LedgerEntry
 
 _NO_ENTRY = """date(day) IS NOT day OR typeof(model) != 'text' OR typeof(purpose) != 'text'
     OR typeof(calls) != 'integer' OR typeof(tokens_in) != 'integer' OR typeof(tokens_out) != 'integer'
@@ -26,14 +26,13 @@ def add(connection: sqlite3.Connection, spent: Mapping[Asked, Spent]) -> None:
     )
 
 
-def every(connection: sqlite3.Connection) -> Iterator[tuple[Asked, Spent]]:
+def every(connection: sqlite3.Connection) -> list[LedgerEntry]:
     """What was spent, by day, model and purpose."""
     found = connection.execute(
         """SELECT CAST(day AS TEXT), CAST(model AS TEXT), CAST(purpose AS TEXT), CAST(calls AS INTEGER),
         CAST(tokens_in AS INTEGER), CAST(tokens_out AS INTEGER) FROM costs ORDER BY day, model, purpose"""
     )
-    for day, model, purpose, *counts in found:
-        yield Asked(day, model, purpose), Spent(*counts)
+    return [LedgerEntry(*row) for row in found]
 
 
 def findings(connection: sqlite3.Connection) -> Iterator[Finding]:
