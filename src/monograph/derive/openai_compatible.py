@@ -9,6 +9,7 @@ from typing import Any
 
 from monograph.derive.addresses import AskingFirst
 from monograph.derive.replies import Joining, ends, text_of, usage
+from monograph.derive.served_spec import parted, spec_of
 from monograph.derive.server import BASE_URL_MEND, QUOTED, Server
 from monograph.derive.tokens import count_tokens
 from monograph.derive.told import request
@@ -60,17 +61,15 @@ class OpenAICompatible:
         temperature: float | None = 0.0,
         retries: int = 2,
     ) -> None:
-        if not model or "#" in model:
-            raise InputError(f"{model!r} is no model's name", "give the name that the server knows it by")
         self.base_url = base_url.rstrip("/")
         """Where the server is."""
+        self._temperature = None if temperature is None else float(temperature)
+        changed = {} if self._temperature == 0 else {"temperature": self._temperature}
+        self.spec = spec_of("openai", self.base_url, model, changed)
+        """How to make this model again: address, name and, where it is not 0, the temperature."""
         self._server = Server(f"{self.base_url}/chat/completions", api_key, timeout, retries)
         self._model = model
-        self._temperature = None if temperature is None else float(temperature)
         self._limit = _LIMIT
-        changed = "" if self._temperature == 0 else f"#{json.dumps({'temperature': self._temperature})}"
-        self.spec = f"openai:{self.base_url}#{model}{changed}"
-        """How to make this model again: address, name and, where it is not 0, the temperature."""
         self.key = self._key(model)
         """The model's name and the temperature; not the address, so that a server may move."""
 
@@ -83,10 +82,9 @@ class OpenAICompatible:
         ModelUnavailable
             If it is not of that form.
         """
-        base_url, _, rest = source.partition("#")
-        model, _, changed = rest.partition("#")
         try:
-            settings = {"temperature": 0.0} | json.loads(changed or "{}")
+            base_url, model, changed = parted(source)
+            settings = {"temperature": 0.0} | changed
             return cls(base_url, model, api_key, temperature=settings["temperature"])
         except (TypeError, ValueError, InputError) as error:
             raise ModelUnavailable(f"cannot use this model: {error}", "give openai:BASE_URL#MODEL") from error

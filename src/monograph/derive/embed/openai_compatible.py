@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from monograph.derive.api_key import VARIABLE, variable_of
 from monograph.derive.embed.asked_before import AskedBefore
 from monograph.derive.embed.replied import vectors_of
 from monograph.derive.replies import tokens_read
+from monograph.derive.served_spec import changed_of, parted, spec_of
 from monograph.derive.server import Server
 from monograph.derive.told import request
 from monograph.errors import InputError, ModelUnavailable
@@ -102,19 +103,17 @@ class OpenAIEmbedder:
         timeout: float = TIMEOUT,
         retries: int = RETRIES,
     ) -> None:
-        if not model or "#" in model:
-            raise InputError(f"{model!r} is no model's name", "give the name that the server knows it by")
         self.base_url = base_url.rstrip("/")
         """Where the server is."""
+        changed = changed_of(settings)
+        self.spec = spec_of("openai", self.base_url, model, changed)
+        """How to make this embedder again: address, name and, where they are not the usual ones, the settings."""
         self._url = f"{self.base_url}/embeddings"
         self._server = _VectorServer(self._url, api_key, timeout, retries)
         self._model = model
         self._settings = settings
         self._dimension = settings.dimensions
         self._questions = AskedBefore()
-        changed = _changed(settings)
-        self.spec = f"openai:{self.base_url}#{model}" + (f"#{json.dumps(changed, sort_keys=True)}" if changed else "")
-        """How to make this embedder again: address, name and, where they are not the usual ones, the settings."""
         told = {name: value for name, value in changed.items() if not name.startswith("batch_")}
         self.key = f"openai-embeddings/{model}" + (f"/{json.dumps(told, sort_keys=True)}" if told else "")
         """The model's name and what changes its vectors; not the address, so that a server may move."""
@@ -128,12 +127,10 @@ class OpenAIEmbedder:
         ModelUnavailable
             If it is not of that form.
         """
-        base_url, _, rest = source.partition("#")
-        model, _, changed = rest.partition("#")
         try:
-            settings = replace(ServedSettings(), **json.loads(changed or "{}"))
-            return cls(base_url, model, settings, api_key)
-        except (TypeError, ValueError, RecursionError, InputError) as error:
+            base_url, model, changed = parted(source)
+            return cls(base_url, model, replace(ServedSettings(), **changed), api_key)
+        except (TypeError, ValueError, InputError) as error:
             known = ", ".join(one.name for one in fields(ServedSettings))
             raise ModelUnavailable(
                 f"cannot use this embedder: {error}",
@@ -249,8 +246,3 @@ class OpenAIEmbedder:
         made = ModelUnavailable(error.message, mend)
         made.status = error.status
         return made
-
-
-def _changed(settings: ServedSettings) -> dict[str, Any]:
-    usual = asdict(ServedSettings())
-    return {name: value for name, value in asdict(settings).items() if value != usual[name]}

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from monograph import spending
 from monograph.derive.api_key import VARIABLE, variable_of
+from monograph.derive.served_spec import changed_of, parted, spec_of
 from monograph.derive.server import BASE_URL_MEND, QUOTED, Server
 from monograph.derive.told import request
 from monograph.errors import InputError, ModelUnavailable
@@ -87,10 +88,10 @@ class ServedReranker:
         timeout: float = TIMEOUT,
         retries: int = RETRIES,
     ) -> None:
-        if not model or "#" in model:
-            raise InputError(f"{model!r} is no model's name", "give the name that the server knows it by")
         self.base_url = base_url.rstrip("/")
         """Where the server is."""
+        self.spec = spec_of("rerank", self.base_url, model, changed_of(settings))
+        """How to make this reranker again: address, name and, where they are not the usual ones, the settings."""
         self._url = f"{self.base_url}/rerank"
         self._server = _ScoreServer(self._url, api_key, timeout, retries)
         self._model = model
@@ -98,10 +99,6 @@ class ServedReranker:
         self._tei = False
         self.weight = settings.weight
         """What scores count beside those of a search."""
-        usual = asdict(ServedRerankerSettings())
-        changed = {name: value for name, value in asdict(settings).items() if value != usual[name]}
-        self.spec = f"rerank:{self.base_url}#{model}" + (f"#{json.dumps(changed, sort_keys=True)}" if changed else "")
-        """How to make this reranker again: address, name and, where they are not the usual ones, the settings."""
         self.key = f"rerank/{model}" + (f"/{settings.max_characters}" if settings.max_characters else "")
         """The model's name and what changes its scores; not the address, so that a server may move."""
 
@@ -114,11 +111,10 @@ class ServedReranker:
         ModelUnavailable
             If it is not of that form.
         """
-        base_url, _, rest = source.partition("#")
-        model, _, changed = rest.partition("#")
         try:
-            return cls(base_url, model, replace(ServedRerankerSettings(), **json.loads(changed or "{}")), api_key)
-        except (TypeError, ValueError, RecursionError, InputError) as error:
+            base_url, model, changed = parted(source)
+            return cls(base_url, model, replace(ServedRerankerSettings(), **changed), api_key)
+        except (TypeError, ValueError, InputError) as error:
             known = ", ".join(one.name for one in fields(ServedRerankerSettings))
             raise ModelUnavailable(
                 f"cannot use this reranker: {error}",
