@@ -15,6 +15,7 @@ from embedders import HashEmbedder
 from forks import COMMAND_LINE, Forks
 from model_server import ModelServer
 from monograph import Document, Monograph
+from monograph.answer.windows import PAPER
 from monograph.derive.embed import load_embedder
 from monograph.derive.extract import load_extractor
 from monograph.derive.openai_compatible import OpenAICompatible
@@ -62,6 +63,8 @@ def test_the_ledger_says_what_the_servers_count(tmp_path: Path) -> None:
             archive.ask("And from where else?", history=[Turn("Who wrote to Charles Babbage?", answer)])
             for _ in archive.stream("Who was written to from Oslo?", how="graph:faithful=true"):
                 pass
+            found = archive.search("Who wrote to Charles Babbage?", reranker="")
+            assert archive.reduce("Who wrote to Charles Babbage?", found, windows=PAPER)
             spent = by_purpose(archive)
             asked = Counter(one.path.rpartition("/")[2] for one in vectors.asked)
             models = sum((spent[one] for one in ("extract", "summarize", "answer", "rewrite", "types")), Spent())

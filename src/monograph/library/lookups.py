@@ -164,6 +164,7 @@ class Lookups:
         """Count and weigh what the file holds."""
         return contents.stats_of(self._file)
 
+    @ledger.spends
     def check(self, *, repair: bool = False) -> list[Finding]:
         """The faults of the file, each table held against every other; with ``repair`` those left after mending."""
         self._file.only_whole("check")

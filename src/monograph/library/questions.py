@@ -11,6 +11,7 @@ from monograph.answer.pack import BUDGET, Packing
 from monograph.answer.windows import Windows
 from monograph.derive.tokens import count_tokens
 from monograph.library import answers, searches
+from monograph.library.ledger import spends
 from monograph.library.lookups import Lookups
 from monograph.models import Reranker
 from monograph.search.strategy import Strategy
@@ -71,6 +72,7 @@ class Questions(Lookups):
         """
         return searches.search(self._file, query, k, how, where, searches.Brought(vector, reranker))
 
+    @spends
     def reduce(
         self, query: str, hits: Sequence[Hit], *, cut: float = DEFAULT_CUT, windows: Windows | None = None
     ) -> list[ReducedHit]:
