@@ -144,11 +144,11 @@ def cases(name: str, folder: Path | None, most: int | None, spec: str = "static"
     nothing = [one for one in asked if one.type.lower().startswith("null")]
     told = [one for one in asked if one.evidence_ids][: min(MOST.get(name, len(asked)), most or len(asked))]
     made = []
-    with opened(name, folder, spec) as monograph, monograph._file.database.read() as connection:
+    with opened(name, folder, spec) as monograph, monograph._file.reading() as snapshot:
 
         def case(kind: str, question: Question, where: dict[str, Any] | None = None) -> Case:
             hits = monograph.search(question.question, FOUND, where=where)
-            terms = take_apart(connection, question.question)
+            terms = take_apart(snapshot, question.question)
             return Case(kind, abstain.read(terms, hits) if hits and terms.words else np.zeros(2))
 
         for question in told:
@@ -307,13 +307,13 @@ def read_sentences(name: str, options: argparse.Namespace) -> list[Sentences]:
     """Of each question of a set that a sentence of its hits answers: features, whether each holds it, weight."""
     made = []
     some = [one for one in dataset(name).questions if worded(one) and (name != "squad" or parity(one.id) % 2 == 0)]
-    with opened(name, options.files) as monograph, monograph._file.database.read() as connection:
+    with opened(name, options.files) as monograph, monograph._file.reading() as snapshot:
         for question in some[: options.questions or None]:
             hits: list[Hit] = [one for one in monograph.search(question.question, FOUND) if one.text.strip()]
-            asked = take_apart(connection, question.question)
+            asked = take_apart(snapshot, question.question)
             spans = [units(hit.text) for hit in hits]
             places = [(place, *span) for place, held in enumerate(spans) for span in held]
-            names = best._names(places, preamble.of_kind(connection, asked, hits))
+            names = best._names(places, preamble.of_kind(snapshot, asked, hits))
             holds = np.array([contains_answer(hits[at].text[start:end], question.answers) for at, start, end in places])
             if holds.any():
                 made.append((best.features(asked, hits, names), holds, 1.0))

@@ -106,9 +106,9 @@ def counted(text: str) -> int:
 def measured(name: str, pairs: Sequence[tuple[Question, list[Hit]]], cut: Cut) -> Results:
     """Tokens before and after, and the share of answers still there within one span."""
     cases = []
-    with graph_files.opened(name) as monograph, monograph._file.database.read() as connection:
+    with graph_files.opened(name) as monograph, monograph._file.reading() as snapshot:
         for question, hits in pairs:
-            made = cut(take_apart(connection, question.question), question, hits)
+            made = cut(take_apart(snapshot, question.question), question, hits)
             spans = [span.text for one in made for span in one.spans]
             before = sum(counted(hit.text) for hit in hits)
             cases.append(Case([hit.text for hit in hits], spans, before, sum(count_tokens(spans)), question.answers))
@@ -229,10 +229,10 @@ def ranks(options: argparse.Namespace) -> Results:
     results: Results = {}
     for name in SETS:
         before, after, paper = [], [], []
-        with graph_files.opened(name) as monograph, monograph._file.database.read() as connection:
+        with graph_files.opened(name) as monograph, monograph._file.reading() as snapshot:
             for question in [one for one in questions(name, options) if one.evidence_ids][:MOST_BUDGETED]:
                 hits = monograph.search(question.question, FOUND)
-                asked = take_apart(connection, question.question)
+                asked = take_apart(snapshot, question.question)
                 orders = (
                     hits,
                     [one.hit for one in reduce(asked, hits)],
@@ -254,9 +254,9 @@ def facts(options: argparse.Namespace) -> Results:
     whole = {key for key, one in by_id(name).items() if one.metadata.get("kind") == "article"}
     results: list[Results] = []
     static = load_embedder("static")
-    with graph_files.opened(name) as monograph, monograph._file.database.read() as connection:
+    with graph_files.opened(name) as monograph, monograph._file.reading() as snapshot:
         cases = [
-            (take_apart(connection, row["question"]), row["question"], hit, fact["fact"])
+            (take_apart(snapshot, row["question"]), row["question"], hit, fact["fact"])
             for row in rows
             for fact in row.get("evidence_facts", [])
             if fact["doc"] in whole
@@ -325,9 +325,9 @@ def budgets(options: argparse.Namespace) -> Results:
 
 def _pack_all(name: str, some: Sequence[Question], tally: Tally) -> None:
     static = load_embedder("static")
-    with graph_files.opened(name) as monograph, monograph._file.database.read() as connection:
+    with graph_files.opened(name) as monograph, monograph._file.reading() as snapshot:
         for question in some:
-            asked = take_apart(connection, question.question)
+            asked = take_apart(snapshot, question.question)
             hits = monograph.search(question.question, FOUND)
             windowed = [one.text for one in reduce_to_windows(static, question.question, hits)]
             for at, budget in enumerate(BUDGETS):
@@ -382,11 +382,11 @@ def speed(options: argparse.Namespace) -> Results:
     words = " ".join(one.text for one in dataset("musique").documents[:3000]).split()
     random.Random(3).shuffle(asked := [one.question for one in dataset("musique").questions][:60])
     first, again = [], []
-    with graph_files.opened("musique") as monograph, monograph._file.database.read() as connection:
+    with graph_files.opened("musique") as monograph, monograph._file.reading() as snapshot:
         for number, text in enumerate(asked):
             at = number * 3000
             hits = as_hits(Document(" ".join(words[at + n * 300 : at + (n + 1) * 300]), id=str(n)) for n in range(10))
-            question = take_apart(connection, text)
+            question = take_apart(snapshot, text)
             times = []
             for _ in range(REPEATS):
                 begun, busy = time.perf_counter(), time.process_time()

@@ -282,9 +282,9 @@ def archive(tmp_path: Path) -> Iterator[Monograph]:
 def without_summaries(monograph: Monograph, question: str, how: str = "auto") -> Context:
     """What is packed of what is found, and nothing else."""
     hits = monograph.search(question, 10, how)
-    with monograph._file.database.read() as connection:
-        asked = query_terms.take_apart(connection, question)
-        names = preamble.candidates(preamble.of_kind(connection, asked, hits), hits)
+    with monograph._file.reading() as snapshot:
+        asked = query_terms.take_apart(snapshot, question)
+        names = preamble.candidates(preamble.of_kind(snapshot, asked, hits), hits)
     return pack(asked, hits, Packing(), preamble.relations(hits), names)
 
 

@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from monograph.answer.query_terms import QueryTerms
-from monograph.store import chunks, graphs, readable
-from monograph.store.database import Connection
+from monograph.search.snapshot import Snapshot
 from monograph.store.terms import words_of
 from monograph.values import Hit, Mention
 
@@ -27,7 +26,7 @@ def relations(hits: Sequence[Hit]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(told))[:RELATIONS]
 
 
-def of_kind(connection: Connection, asked: QueryTerms, hits: Sequence[Hit]) -> dict[int, list[Mention]]:
+def of_kind(snapshot: Snapshot, asked: QueryTerms, hits: Sequence[Hit]) -> dict[int, list[Mention]]:
     """What in the best hits is of the kind that a question asks for and does not hold: mentions by the hit's place.
 
     Empty where its words tell no kind, or the hits have no graph.
@@ -36,14 +35,10 @@ def of_kind(connection: Connection, asked: QueryTerms, hits: Sequence[Hit]) -> d
         return {}
     every = frozenset(asked.every)
     places = {hit.chunk.id: place for place, hit in enumerate(hits[:_LOOKED_AT]) if hit.summary is None}
-    found = {row: places[one] for one, row in chunks.rows_of(connection, places).items()}
+    texts = {identifier: hits[place].chunk.text for identifier, place in places.items()}
     return {
-        found[at]: [
-            one
-            for one in readable.mentions(connection, at, value, hits[found[at]].chunk.text, asked.kinds)
-            if not _is_said(one.name, every)
-        ]
-        for at, value in graphs.extraction_values(connection, found).items()
+        places[identifier]: [one for one in some if not _is_said(one.name, every)]
+        for identifier, some in snapshot.named_in(texts, asked.kinds).items()
     }
 
 

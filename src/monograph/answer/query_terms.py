@@ -13,9 +13,8 @@ from monograph.derive.extract.answer_kinds import answer_kinds
 from monograph.derive.extract.function_words import ASKING_WORDS, FUNCTION_WORDS, language_of
 from monograph.graph.evidence import Float64
 from monograph.graph.names import stem
+from monograph.search.snapshot import Snapshot
 from monograph.store import terms
-from monograph.store.database import Connection
-from monograph.store.postings import Counted
 
 MOST_WORDS = 64
 LIGHTEST = 0.3
@@ -59,16 +58,10 @@ class QueryTerms:
     kind: str
 
 
-def take_apart(connection: Connection, text: str, counted: Counted | None = None) -> QueryTerms:
-    """Take a question apart, its words weighed by how rare they are in the file.
-
-    ``counted`` is what is known of words of the same state of the file, where it was searched.
-    """
+def take_apart(snapshot: Snapshot, text: str) -> QueryTerms:
+    """Take a question apart, its words weighed by how rare they are in a corpus."""
     words = telling_words(text)
-    frequency = {} if counted is None else {word: counted.exact[word] for word in words if word in counted.exact}
-    if len(frequency) < len(words):
-        frequency = terms.document_frequency(connection, words)
-    return weighed(text, frequency, terms.count(connection), words)
+    return weighed(text, snapshot.document_frequency(words), snapshot.total(), words)
 
 
 def telling_words(text: str) -> tuple[str, ...]:

@@ -50,8 +50,8 @@ def reduced(
     arguments.text(query, "the query")
     if windows is not None:
         return reduce_to_windows(file.embedder, query, hits, windows)
-    with file.database.read() as connection:
-        return reduce(query_terms.take_apart(connection, query, file.memory.of(connection).counted), hits, cut)
+    with file.reading() as snapshot:
+        return reduce(query_terms.take_apart(snapshot, query), hits, cut)
 
 
 @telemetry.traced("monograph.pack")
@@ -60,13 +60,13 @@ def packed(
 ) -> Context:
     """Hits as a context: see :meth:`monograph.Monograph.context`."""
     abstain.check(threshold)
-    with file.database.read() as connection:
+    with file.database.read() as connection, file.reading() as snapshot:
         over = None
         if asked.k and not isinstance(strategy(asked.how), Tree):
             over = overviews.overview(connection, query, hits, allowed(asked.where), packing.budget)
         hits = hits if over is None else over.hits
-        question = query_terms.take_apart(connection, query, file.memory.of(connection).counted)
-        named = preamble.of_kind(connection, question, hits)
+        question = query_terms.take_apart(snapshot, query)
+        named = preamble.of_kind(snapshot, question, hits)
     confidence = abstain.confidence(question, hits)
     whole = over is not None and over.whole
     if confidence < threshold and not whole:

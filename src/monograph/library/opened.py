@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,10 @@ from monograph.derive.rerank import load_reranker
 from monograph.errors import InputError, ModelError, ReadOnlyFile
 from monograph.library import faults
 from monograph.models import Describer, Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
+from monograph.search.one_file import snapshot as one_file
 from monograph.search.one_file.memory import Memory
 from monograph.search.one_file.scores import Scores
+from monograph.search.snapshot import Snapshot
 from monograph.settings import Settings
 from monograph.spending import noting
 from monograph.store import settings
@@ -284,6 +286,10 @@ class OpenFile:
         configuration.EXTRACTOR.check(self.database, self.extractor)
         rebuild_graph.catch_up(pipeline, progress)
         return pipeline
+
+    def reading(self) -> AbstractContextManager[Snapshot]:
+        """Begin to read a state of it as a search sees it, until the context ends."""
+        return one_file.reader(self.database, self.memory, *self.indexes, view=self.view)()
 
     @property
     def written(self) -> Database:

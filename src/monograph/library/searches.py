@@ -13,10 +13,8 @@ from monograph.answer.answer_types import answer_types
 from monograph.library.opened import OpenFile
 from monograph.models import Reranker, reads_context, weight_of
 from monograph.search.how import strategy
-from monograph.search.one_file import snapshot as one_file
 from monograph.search.relevance import settled
 from monograph.search.strategy import Corpus, Query, Rerank, Strategy, given_vector
-from monograph.store import chunks
 from monograph.store.filters import Allowed, compile_condition
 from monograph.values import Float32, Hit
 from monograph.write import configuration
@@ -48,9 +46,9 @@ def search(
     chosen = strategy(how)
     query = Query(text, k, allowed(where), given_vector(brought.vector))
     if query.k > MANY:
-        with file.database.read() as connection:
+        with file.reading() as snapshot:
             # A summary stands for at least two of what is below it: there are fewer of them than chunks.
-            query = replace(query, k=min(query.k, 2 * chunks.count(connection)))
+            query = replace(query, k=min(query.k, 2 * snapshot.total()))
     if not query.k:
         return []
     file.require(*getattr(chosen, "needs", ()))
@@ -88,5 +86,4 @@ def corpus(file: OpenFile) -> Corpus:
     def in_context() -> bool:
         return reads_context(file.embedder)
 
-    read = one_file.reader(file.database, file.memory, *file.indexes, view=file.view)
-    return Corpus(read, embed, in_context, lambda: file.embedder, types)
+    return Corpus(file.reading, embed, in_context, lambda: file.embedder, types)

@@ -18,7 +18,7 @@ from monograph.store.chunks import Found
 from monograph.store.filters import Allowed
 from monograph.store.graphs import Records, SubjectChunk
 from monograph.store.names import NameRow
-from monograph.values import Effort, Float32, Summary
+from monograph.values import Effort, Float32, Mention, Summary
 
 NO_DOCUMENT = -1
 """In the place of the document of a chunk that is not there."""
@@ -52,8 +52,12 @@ class Snapshot(Protocol):
         """Of some words, and of others that name nothing, which are counted until they are common."""
         ...
 
+    def total(self) -> int:
+        """How many chunks there are."""
+        ...
+
     def document_frequency(self, words: Collection[str]) -> dict[str, int]:
-        """In how many chunks each of very many words stands; those that stand in none are left out."""
+        """In how many chunks each of some words, or of very many, stands; those that stand in none are left out."""
         ...
 
     def bm25(self, words: Sequence[str], k: int, allowed: Allowed) -> list[tuple[int, float]]:
@@ -174,6 +178,10 @@ class Snapshot(Protocol):
 
     def linked(self, chunks: Collection[int]) -> dict[int, tuple[Records, Records]]:
         """(names, links) of chunks, records of monograph.store.graphs.NAMED and LINKED, by row."""
+        ...
+
+    def named_in(self, texts: Mapping[str, str], kinds: Collection[str]) -> dict[str, list[Mention]]:
+        """What of some kinds was found in chunks of some texts, by their ids; without those that the graph lacks."""
         ...
 
     def descriptions(self, chunks: Iterable[int]) -> dict[int, list[str]]:

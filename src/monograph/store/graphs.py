@@ -82,6 +82,16 @@ def extraction_values(connection: Connection, chunks: Iterable[int]) -> dict[int
     )
 
 
+def titled_extraction_keys(connection: Connection, rows: Iterable[int]) -> dict[int, tuple[bytes, str]]:
+    """(key of the extraction in the memo, title of the document) by chunk row: the same in every file."""
+    found = connection.execute(
+        """SELECT e.chunk, m.key, d.title FROM json_each(?) AS w CROSS JOIN extractions AS e JOIN memo AS m USING (memo)
+        JOIN chunks AS c ON c.chunk = e.chunk JOIN documents AS d ON d.document = c.document WHERE e.chunk = w.value""",
+        (_listed(rows),),
+    )
+    return {chunk: (key, title) for chunk, key, title in found}
+
+
 def parts(connection: Connection, document: int) -> dict[int, Part]:
     """What is stored of a document's chunks, by chunk row."""
     found = connection.execute(
@@ -216,6 +226,24 @@ def subject_chunks(connection: Connection, wanted: Iterable[int], allowed: Allow
         SubjectChunk(name, chunk, bool(by_title), qualifier, counts[name, by_title])
         for _, _, name, chunk, by_title, qualifier, _ in sorted(row for row in rows if row[3] is not None)
     ]
+
+
+def subject_rows(
+    connection: Connection, wanted: Mapping[int, str], allowed: Allowed
+) -> list[tuple[int, str, str, int, int, str, int]]:
+    """What :func:`subject_chunks` is made of: (ordinal, chunk id, key, chunk, by title, qualifier, document).
+
+    ``wanted`` are keys of names by their rows. Of a document none of whose chunks may be found the chunk is 0.
+    """
+    found = connection.execute(
+        f"""SELECT COALESCE(own.ordinal, 0), COALESCE(own.id, ''), s.name, COALESCE(own.chunk, 0), s.by_title,
+            s.qualifier, s.document
+        FROM json_each(?) AS n CROSS JOIN subjects AS s LEFT JOIN chunks AS own ON own.document = s.document
+            AND own.ordinal < CASE s.by_title WHEN 1 THEN {SUBJECT_CHUNKS} ELSE 1 END AND {allowed.on_each("own.chunk")}
+        WHERE s.name = n.value""",  # noqa: S608
+        (_listed(wanted), *allowed.parameters),
+    )
+    return [(*row[:2], wanted[row[2]], *row[3:]) for row in found]
 
 
 def that_name(connection: Connection, chunks: Iterable[int], wanted: Iterable[int]) -> list[tuple[int, int]]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from monograph.store import lengths
 from monograph.store.allowed_rows import AllowedRows
+from monograph.store.counts import Counts
 from monograph.store.database import Connection
 from monograph.store.filters import EVERYTHING, Allowed
 from monograph.store.inverted import compiled
@@ -62,12 +63,23 @@ class Postings:
         """Whether :meth:`bm25` knows all of some words, each of which is one to the tokenizer too."""
         return self.whole.issuperset(words) and all(_IS_ONE_WORD.fullmatch(one) and not is_half(one) for one in words)
 
-    def bm25(
-        self, connection: Connection, words: Sequence[str], k: int, weights: Weights, allowed: Allowed
+    def bm25(  # noqa: PLR0913 - what terms.bm25 takes
+        self,
+        connection: Connection,
+        words: Sequence[str],
+        k: int,
+        weights: Weights,
+        allowed: Allowed,
+        counts: Counts | None = None,
     ) -> list[tuple[int, float]] | None:
-        """What :func:`monograph.store.terms.bm25` gives, of words that it can rank; None if a length is not known."""
+        """What :func:`monograph.store.terms.bm25` gives, of words that it can rank; None if a length is not known.
+
+        ``counts`` are those of all files, where this is one of several.
+        """
         if k <= 0 or not words:
             return []
+        totals: tuple[float, float] = self._totals if counts is None else (counts.chunks, counts.words)
+        having = None if counts is None else [counts.having[word] for word in words]
         held = self._counted.lengths_of(connection, self._words.blocks(words))
         rows = self._counted.allowed
         among = None if allowed == EVERYTHING else rows.every(connection, allowed, self._totals[0])
@@ -75,7 +87,7 @@ class Postings:
         kept: list[tuple[int, float]] = []
         seen = 0
         while True:
-            best = self._words.best(words, held, self._totals, (weights.title, weights.text), asked, among)
+            best = self._words.best(words, held, totals, (weights.title, weights.text), asked, among, having)
             if best is None or asked == k:
                 self._counted.ahead.chunks(connection, [row for row, _ in best or ()])
                 return best

@@ -238,7 +238,7 @@ def bm25(
     """
     if not words or k <= 0:
         return []
-    match = " OR ".join(_any_of(word) for word in words)
+    match = " OR ".join(any_of(word) for word in words)
     scored = f"""SELECT rowid, -bm25(words, ?, ?) AS score FROM words
         WHERE words MATCH ? AND {allowed.on_each("words.rowid")}"""  # noqa: S608
     asked = (weights.title, weights.text, match, *allowed.parameters)
@@ -299,7 +299,8 @@ def is_half(word: str) -> bool:
     return len(word) == 1 and _UNSPACED.match(word) is not None
 
 
-def _any_of(word: str) -> str:
+def any_of(word: str) -> str:
+    """What FTS5 is asked for a folded word: also all pairs that begin with a half one."""
     return _quoted(word) + (" *" if is_half(word) else "")
 
 

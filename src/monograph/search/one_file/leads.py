@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from monograph.search.leads import NOWHERE, Leads
 from monograph.search.one_file.joined import others
@@ -21,25 +22,59 @@ def read(
     connection: Connection, heads: Sequence[int], known: Mapping[int, names.NameRow], allowed: Allowed
 ) -> dict[int, Leads]:
     """Where entities lead, by the row of their head; one that callers joined to others leads where these do as well."""
+    asked = ask(connection, heads, known)
+    about = graphs.subject_chunks(connection, asked.names, allowed)
+    return found(asked, about, graphs.mentions(connection, asked.rare, allowed))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """Entities whose leads are wanted.
+
+    Parameters
+    ----------
+    heads:
+        Rows of their heads.
+    members, joined:
+        The names of each, and those of entities that callers joined to it, by the row of its head.
+    names, rare:
+        Rows of all these, and of those few enough chunks have.
+    """
+
+    heads: Sequence[int]
+    members: Mapping[int, Sequence[names.NameRow]]
+    joined: Mapping[int, Sequence[names.NameRow]]
+    names: Sequence[int]
+    rare: Sequence[int]
+
+
+def ask(connection: Connection, heads: Sequence[int], known: Mapping[int, names.NameRow]) -> Asked:
+    """What is to be read to find where entities lead; ``known`` are names that were read before."""
     members = names.members(connection, heads, known)
     joined = others(connection, members)
     beyond = {row for some in joined.values() for row in some} - {row for some in members.values() for row in some}
     every = [*(name for some in members.values() for name in some), *sorted(beyond)]
+    rare = [name.row for name in every if name.uses <= MOST_MENTIONS]
+    return Asked(heads, members, joined, [name.row for name in every], rare)
+
+
+def found(
+    asked: Asked, subject_chunks: Sequence[graphs.SubjectChunk], naming: Mapping[int, Sequence[int]]
+) -> dict[int, Leads]:
+    """Where entities lead, by the row of their head."""
     about: dict[int, list[graphs.SubjectChunk]] = {}
-    for one in graphs.subject_chunks(connection, [name.row for name in every], allowed):
+    for one in subject_chunks:
         if len(about.setdefault(one.name, [])) < MOST_DOCUMENTS:
             about[one.name].append(one)
-    rare = [name.row for name in every if name.uses <= MOST_MENTIONS]
-    naming = graphs.mentions(connection, rare, allowed)
-    found = dict.fromkeys(heads, NOWHERE)
-    for head, own in members.items():
-        some = [*own, *joined.get(head, ())]
+    made = dict.fromkeys(asked.heads, NOWHERE)
+    for head, own in asked.members.items():
+        some = [*own, *asked.joined.get(head, ())]
         chunks = [chunk for name in some for chunk in naming.get(name.row, ())]
-        found[head] = _leads(
+        made[head] = _leads(
             [one for name in some for one in about.get(name.row, ())],
-            list(dict.fromkeys(chunks)) if head in joined else chunks,
+            list(dict.fromkeys(chunks)) if head in asked.joined else chunks,
         )
-    return found
+    return made
 
 
 def _leads(about: Sequence[graphs.SubjectChunk], naming: Sequence[int]) -> Leads:

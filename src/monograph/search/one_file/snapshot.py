@@ -17,7 +17,7 @@ from monograph.search.one_file.memory import Memory, Remembered
 from monograph.search.one_file.written_names import written_names
 from monograph.search.snapshot import Nearest, NearName
 from monograph.search.start_texts import StartText
-from monograph.store import dates, graphs, names, postings, readable, settings, terms, vectors
+from monograph.store import chunks, dates, graphs, names, postings, readable, settings, terms, vectors
 from monograph.store import tree as stored_tree
 from monograph.store.chunks import Found, titled_extractions
 from monograph.store.database import Connection, Database
@@ -25,7 +25,7 @@ from monograph.store.filters import EVERYTHING, Allowed
 from monograph.store.graphs import Records, SubjectChunk
 from monograph.store.names import NameRow
 from monograph.store.postings import Postings
-from monograph.values import Effort, Float32, Summary
+from monograph.values import Effort, Float32, Mention, Summary
 from monograph.vectors.index import EcoVectorIndex
 from monograph.vectors.search import Bits, Query, Read
 
@@ -69,7 +69,13 @@ class FileSnapshot:
         counted = terms.document_frequency(self.connection, whole)
         return Frequencies(total, {**counted, **terms.counted(self.connection, few, above)})
 
+    def total(self) -> int:
+        return terms.count(self.connection)
+
     def document_frequency(self, words: Collection[str]) -> dict[str, int]:
+        counted = self.remembered.counted.exact
+        if all(word in counted for word in words):
+            return {word: counted[word] for word in words if counted[word]}
         return terms.document_frequency(self.connection, words)
 
     def bm25(self, words: Sequence[str], k: int, allowed: Allowed) -> list[tuple[int, float]]:
@@ -193,6 +199,14 @@ class FileSnapshot:
 
     def linked(self, chunks: Collection[int]) -> dict[int, tuple[Records, Records]]:
         return graphs.linked(self.connection, chunks)
+
+    def named_in(self, texts: Mapping[str, str], kinds: Collection[str]) -> dict[str, list[Mention]]:
+        ids = {row: identifier for identifier, row in chunks.rows_of(self.connection, texts).items()}
+        values = graphs.extraction_values(self.connection, ids)
+        return {
+            ids[row]: readable.mentions(self.connection, row, value, texts[ids[row]], kinds)
+            for row, value in values.items()
+        }
 
     def descriptions(self, chunks: Iterable[int]) -> dict[int, list[str]]:
         values = graphs.extraction_values(self.connection, chunks)

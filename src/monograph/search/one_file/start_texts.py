@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence, Set
+from typing import TypeAlias
 
 import numpy as np
 
@@ -16,10 +17,17 @@ from monograph.search.start_texts import Start, StartText, start_of
 from monograph.store import graphs, names, readable
 from monograph.store.database import Connection
 
+NamedText: TypeAlias = tuple[str, str, bytes, str]
+"""A title, a text, its names as bytes of :data:`monograph.store.graphs.NAMED`, and what its document is about, as JSON."""
+
 
 def read(connection: Connection, chunks: Sequence[int], subjects: SubjectKeys) -> dict[int, StartText]:
     """The texts of chunks and the names in them, by row, in an order that hangs on the chunks alone."""
-    given = readable.named_texts(connection, chunks)
+    return dict(zip(chunks, of(connection, readable.named_texts(connection, chunks), subjects), strict=True))
+
+
+def of(connection: Connection, given: Sequence[NamedText], subjects: SubjectKeys) -> list[StartText]:
+    """Texts that were read, as :func:`monograph.store.readable.named_texts` gives them, with names of a file."""
     texts = [start_of(title, text) for title, text, *_ in given]
     named = [np.frombuffer(packed, dtype=graphs.NAMED).tolist() for *_, packed, _ in given]
     own = [frozenset[int](json.loads(rows)) for *_, rows in given]
@@ -30,10 +38,7 @@ def read(connection: Connection, chunks: Sequence[int], subjects: SubjectKeys) -
     loaded, alone = names.load_and_tell(connection, wanted)
     alone -= joined.told_of(connection, [loaded[row] for row in alone])
     within = [_titles_within(some, known, loaded) for some in phrases]
-    return {
-        chunk: _start_text(loaded, alone, *parts)
-        for chunk, *parts in zip(chunks, texts, named, own, within, strict=True)
-    }
+    return [_start_text(loaded, alone, *parts) for parts in zip(texts, named, own, within, strict=True)]
 
 
 def _titles_within(

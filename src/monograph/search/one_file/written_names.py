@@ -26,10 +26,24 @@ def written_names(
     """
     loaded = _loaded(connection, where, known)
     heads = _loaded(connection, {one.head for one in loaded.values()}, loaded)
+    keys = {row: loaded[row].key if row in loaded else "" for row in where}
+    found = written(connection, where, keys, texts)
+    return {row: (entity_id(_head(row, loaded, heads, key)), found[row] or key) for row, key in keys.items()}
+
+
+def written(
+    connection: Connection,
+    where: Mapping[int, int],
+    keys: Mapping[int, str],
+    texts: Mapping[int, tuple[str, str]] = _TEXTS,
+) -> dict[int, str]:
+    """Names of some keys as a chunk, or the title of a document about them, writes them; empty where neither does.
+
+    ``where`` has the chunk of each; ``texts`` are titles and texts that were read before.
+    """
     values = graphs.extraction_values(connection, set(where.values()))
     rows = sorted(row for row in values if row not in texts)
     texts = {**texts, **dict(zip(rows, readable.titled_texts(connection, rows), strict=True))}
-    keys = {row: loaded[row].key if row in loaded else "" for row in where}
     found = {row: _as_titled(texts[chunk][0] if chunk in values else "", keys[row]) for row, chunk in where.items()}
     sought: dict[int, dict[str, list[int]]] = {}
     for row, chunk in where.items():
@@ -41,7 +55,7 @@ def written_names(
             found.update((row, name) for row in wanted.pop(mention_key(name, kind), ()))
             if not wanted:
                 break
-    return {row: (entity_id(_head(row, loaded, heads, key)), found[row] or key) for row, key in keys.items()}
+    return found
 
 
 def _head(row: int, loaded: Mapping[int, names.NameRow], heads: Mapping[int, names.NameRow], key: str) -> str:

@@ -32,4 +32,5 @@ class Words:
         weights: tuple[float, float],
         k: int,
         among: npt.NDArray[np.int64] | None,
+        counts: Sequence[float] | None = None,
     ) -> list[tuple[int, float]] | None: ...

@@ -220,7 +220,7 @@ std::uint16_t Lengths::shortest(Page two_bytes_each) {
     return static_cast<std::uint16_t>(least + 1);
 }
 
-std::optional<std::vector<Scored>> best(const std::vector<const ByBlock *> &words, const Lengths &lengths, const Asked &asked,
+std::optional<std::vector<Scored>> best(const std::vector<const ByBlock *> &words, const std::vector<double> &with, const Lengths &lengths, const Asked &asked,
                                         std::optional<std::span<const std::int64_t>> among) {
     struct Cursor {
         const ByBlock *word;
@@ -229,7 +229,7 @@ std::optional<std::vector<Scored>> best(const std::vector<const ByBlock *> &word
     };
     constexpr std::size_t LOOKED_UP = 8; // A chunk is looked up among the postings of a block in the time in which so many are gone over.
     std::vector<Cursor> cursors;
-    for (const auto *one : words) cursors.push_back({one, 0, inverse_document_frequency(asked.rows, static_cast<double>(one->size()))});
+    for (std::size_t at = 0; at < words.size(); ++at) cursors.push_back({words[at], 0, inverse_document_frequency(asked.rows, with.at(at))});
     Pool pool(asked.k);
     const auto shares = std::make_unique<Shares>(asked);
     const auto block = std::make_unique<Block>(*shares);

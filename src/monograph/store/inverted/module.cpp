@@ -134,12 +134,19 @@ class Words {
     const std::vector<std::int64_t> &counted() const { return counts; }
 
     // (row, score) of the k best chunks that have any of some words, in the order in which their shares are added up, and of all that tie
-    // with the last of them, highest first; None where a length is not known.
+    // with the last of them, highest first; None where a length is not known. Where these are some chunks of more, with tells how many of
+    // all have each word.
     std::optional<std::vector<std::pair<std::int64_t, double>>> best(const std::vector<std::string> &some, const nb::list &given,
                                                                      std::tuple<double, double> totals, std::tuple<double, double> weights,
-                                                                     std::size_t k, std::optional<Rows> among) const {
+                                                                     std::size_t k, std::optional<Rows> among,
+                                                                     std::optional<std::vector<double>> with) const {
         std::vector<const ByBlock *> postings;
         for (const std::string &word : some) postings.push_back(&of(word));
+        if (!with) {
+            with.emplace();
+            for (const ByBlock *one : postings) with->push_back(static_cast<double>(one->size()));
+        }
+        if (with->size() != postings.size()) throw std::invalid_argument("as many counts as words");
         Lengths lengths;
         for (nb::handle one : given) {
             const auto block = nb::cast<nb::tuple>(one);
@@ -150,7 +157,7 @@ class Words {
         const nb::gil_scoped_release released;
         lengths.sort();
         const auto best = monograph::best(
-            postings, lengths, {std::get<0>(totals), std::get<1>(totals), std::get<0>(weights), std::get<1>(weights), k}, rows);
+            postings, *with, lengths, {std::get<0>(totals), std::get<1>(totals), std::get<0>(weights), std::get<1>(weights), k}, rows);
         if (!best) return std::nullopt;
         std::vector<std::pair<std::int64_t, double>> made;
         for (const Scored &one : *best) made.emplace_back(one.row, one.score);
@@ -264,5 +271,5 @@ NB_MODULE(_inverted, module) {
         .def("read", &Words::read, nb::arg("pages"), "Take them in; which others to read, nothing at the end, None where they do not add up.")
         .def("blocks", &Words::blocks, nb::arg("words"), "Blocks of the rows that have any of some words, ascending.")
         .def("best", &Words::best, nb::arg("words"), nb::arg("lengths"), nb::arg("totals"), nb::arg("weights"), nb::arg("k"),
-             nb::arg("among").none(), "The k best (row, score), and all that tie with the last, highest first; None where a length is not known.");
+             nb::arg("among").none(), nb::arg("counts") = nb::none(), "The k best (row, score), and all that tie with the last, highest first; None where a length is not known.");
 }

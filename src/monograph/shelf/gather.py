@@ -1,0 +1,356 @@
+"""Many files as a search sees them: what it reads is gathered from all, and names come out of the catalogue."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any, NoReturn
+
+import numpy as np
+
+from monograph.errors import InputError
+from monograph.graph.evidence import Int64
+from monograph.graph.names import entity_id
+from monograph.search.frequencies import Frequencies, most
+from monograph.search.leads import Leads
+from monograph.search.one_file import leads, start_texts
+from monograph.search.one_file.snapshot import FileSnapshot
+from monograph.search.snapshot import NO_DOCUMENT, Nearest, NearName
+from monograph.search.start_texts import StartText
+from monograph.shelf.engine import Engine
+from monograph.shelf.rows import Rows
+from monograph.shelf.shard import Facts, Subject
+from monograph.shelf.version import Memory
+from monograph.store import terms
+from monograph.store.chunks import Found
+from monograph.store.counts import Counts
+from monograph.store.filters import Allowed
+from monograph.store.graphs import Records, SubjectChunk
+from monograph.store.names import NameRow
+from monograph.values import Effort, Float32, Mention, Summary
+
+
+@dataclass(slots=True, eq=False)
+class Gathered:
+    """One version of a shelf: see :class:`monograph.search.snapshot.Snapshot`.
+
+    A row of a chunk is :class:`monograph.shelf.rows.Rows`', that of a name is the catalogue's.
+
+    Parameters
+    ----------
+    engine:
+        Asks the shards.
+    rows:
+        Row numbers over all of them.
+    catalogue:
+        The names of all, as one file.
+    memory:
+        What was read of this version before.
+    """
+
+    engine: Engine
+    rows: Rows
+    catalogue: FileSnapshot
+    memory: Memory
+
+    # How shards are asked.
+
+    def _all(self, method: str, *arguments: Any) -> list[Any]:
+        """What each shard answers, in their order."""
+        answers = self.engine.ask({shard: [(method, arguments)] for shard in range(self.rows.shards)})
+        return [answers[shard][0] for shard in range(self.rows.shards)]
+
+    def _of(self, method: str, rows: Iterable[int], *arguments: Any) -> Iterator[tuple[int, list[int], Any]]:
+        """(shard, rows of it, what it answers) of those of its own among some rows."""
+        split = self.rows.split(rows)
+        answers = self.engine.ask({shard: [(method, (some, *arguments))] for shard, some in split.items()})
+        for shard, some in split.items():
+            yield shard, some, answers[shard][0]
+
+    def _by_row(self, method: str, rows: Iterable[int], *arguments: Any) -> dict[int, Any]:
+        """What shards answer by row, for their rows."""
+        return {
+            self.rows.whole(shard, row): value
+            for shard, _, answer in self._of(method, rows, *arguments)
+            for row, value in answer.items()
+        }
+
+    def _in_order(self, method: str, rows: Sequence[int]) -> list[Any]:
+        """What shards answer for each of their rows, in the order of the rows."""
+        found = {
+            self.rows.whole(shard, row): value
+            for shard, some, answer in self._of(method, dict.fromkeys(rows))
+            for row, value in zip(some, answer, strict=True)
+        }
+        return [found[row] for row in rows]
+
+    def _whole(self, shard: int, rows: Iterable[int]) -> list[int]:
+        return [self.rows.whole(shard, row) for row in rows]
+
+    # Words.
+
+    @property
+    def _facts(self) -> Sequence[Facts]:
+        if not self.memory.facts:
+            self.memory.facts = self._all("facts")
+        return self.memory.facts
+
+    def total(self) -> int:
+        return sum(one.chunks for one in self._facts)
+
+    def frequencies(self, words: Collection[str], small: Collection[str] = ()) -> Frequencies:
+        total = self.total()
+        few = {word for word in small if word not in words and word.isascii()}
+        above = int(most(total)) + 1
+        counted = _summed(self._all("count", {*words, *small} - few, few, above))
+        return Frequencies(
+            total, {word: min(above, number) if word in few else number for word, number in counted.items()}
+        )
+
+    def document_frequency(self, words: Collection[str]) -> dict[str, int]:
+        return _summed(self._all("document_frequency", words))
+
+    def bm25(self, words: Sequence[str], k: int, allowed: Allowed) -> list[tuple[int, float]]:
+        having = _summed(self._all("count", words, (), self.total() + 1))
+        halves = [word for word in words if terms.is_half(word)]
+        if halves:
+            having |= _summed(self._all("having", halves))
+        counts = Counts(self.total(), sum(one.words for one in self._facts), having)
+        answers = self._all("bm25", words, k, counts, allowed)
+        return _best(
+            [(self.rows.whole(shard, row), score) for shard, some in enumerate(answers) for row, score in some], k
+        )
+
+    def with_phrase(self, text: str, k: int, allowed: Allowed) -> list[int]:
+        return self._first(self._all("with_phrase", text, k, allowed), k)
+
+    def containing(self, text: str, k: int, allowed: Allowed) -> list[int]:
+        return self._first(self._all("containing", text, k, allowed), k)
+
+    def _first(self, answers: Sequence[Mapping[int, str]], k: int) -> list[int]:
+        """Of chunks with their ids at most k, those whose ids come first."""
+        found = {self.rows.whole(shard, row): name for shard, some in enumerate(answers) for row, name in some.items()}
+        return sorted(sorted(found, key=found.__getitem__)[:k])
+
+    # Meaning.
+
+    def nearest(self, vector: Float32, k: int, allowed: Allowed, stretch: float = 1.0) -> Nearest:
+        answers: list[Nearest] = self._all("nearest", vector, k, allowed, stretch)
+        scored = [
+            (self.rows.whole(shard, row), score) for shard, near in enumerate(answers) for row, score in near.scored
+        ]
+        return Nearest(_best(scored, k), _together([near.effort for near in answers if near.effort is not None]))
+
+    def vectors(self, chunks: Sequence[int], dimension: int) -> tuple[Int64, Float32]:
+        found = list(self._of("vectors", chunks, dimension))
+        held = [np.array(self._whole(shard, rows.tolist()), dtype=np.int64) for shard, _, (rows, _) in found]
+        none = np.zeros((0, dimension), dtype=np.float32)
+        return (
+            np.concatenate([np.zeros(0, dtype=np.int64), *held]),
+            np.concatenate([none, *(values for *_, (_, values) in found)]),
+        )
+
+    # Texts.
+
+    def chunks(self, rows: Iterable[int]) -> dict[int, Found]:
+        asked = list(rows)
+        found: dict[int, Found] = self._by_row("chunks", asked)
+        return {row: replace(found[row], row=row) for row in asked if row in found}
+
+    def titled_texts(self, rows: Iterable[int]) -> list[tuple[str, str]]:
+        return self._in_order("titled_texts", list(rows))
+
+    def ids(self, rows: Iterable[int]) -> Mapping[int, str]:
+        missing = [row for row in dict.fromkeys(rows) if row not in self.memory.ids]
+        if missing:
+            self.memory.ids.update(self._by_row("ids", missing))
+        return self.memory.ids
+
+    def newest(self) -> int | None:
+        return max((one.newest for one in self._facts if one.newest is not None), default=None)
+
+    # Names.
+
+    def known(self, keys: Collection[str]) -> dict[str, NameRow]:
+        return self.catalogue.known(keys)
+
+    def called(self, first: Collection[str]) -> list[NameRow]:
+        return self.catalogue.called(first)
+
+    def subjects_among(self, names: Collection[int]) -> set[int]:
+        return self.catalogue.subjects_among(names)
+
+    def names(self, rows: Collection[int]) -> dict[int, NameRow]:
+        return self.catalogue.names(rows)
+
+    def members(self, heads: Collection[int]) -> dict[int, list[NameRow]]:
+        return self.catalogue.members(heads)
+
+    def entities(self, names: Iterable[int]) -> tuple[Mapping[int, int], Mapping[int, str]]:
+        return self.catalogue.entities(names)
+
+    def names_like(self, vectors: Float32, k: int) -> list[list[NearName]]:
+        return self.catalogue.names_like(vectors, k)
+
+    def _keys(self, names: Iterable[int]) -> dict[str, int]:
+        """Names by their keys."""
+        wanted = list(names)
+        _, keys = self.catalogue.entities(wanted)
+        return {keys[row]: row for row in wanted if row in keys}
+
+    def _names_of(self, keys: Collection[str]) -> dict[str, int]:
+        """Names by their keys; 0 for one that the catalogue lacks, which only a shard that it is not of has."""
+        return self.memory.names_of(self.catalogue.connection, keys)
+
+    # The graph.
+
+    def has_graph(self) -> bool:
+        return all(one.has_graph for one in self._facts if one.chunks)
+
+    def words_in(self, chunks: Sequence[int]) -> tuple[Int64, list[bytes]]:
+        missing = [row for row in dict.fromkeys(chunks) if row not in self.memory.words]
+        for shard, some, (documents, packed) in self._of("words_in", missing):
+            whole = [one if one == NO_DOCUMENT else self.rows.whole(shard, one) for one in documents]
+            self.memory.words.update(zip(self._whole(shard, some), zip(whole, packed, strict=True), strict=True))
+        found = [self.memory.words[row] for row in chunks]
+        return np.array([document for document, _ in found], dtype=np.int64), [packed for _, packed in found]
+
+    def titled_extractions(self, chunks: Collection[int]) -> dict[int, tuple[int, str]]:
+        missing = [row for row in dict.fromkeys(chunks) if row not in self.memory.told]
+        for row, (key, title) in self._by_row("titled_extractions", missing).items():
+            self.memory.told[row] = int.from_bytes(blake2b(key, digest_size=8).digest()), title
+        return {row: self.memory.told[row] for row in chunks if row in self.memory.told}
+
+    def starts(self, chunks: Sequence[int]) -> list[StartText]:
+        missing = [row for row in chunks if row not in self.memory.starts]
+        given: dict[int, start_texts.NamedText] = {}
+        for shard, some, (keys, texts) in self._of("starts", missing):
+            held = self._names_of(keys)
+            rows = np.array([held[key] for key in keys], dtype=np.int64)
+            for row, one in zip(self._whole(shard, some), texts, strict=True):
+                names = one.names.copy()
+                names["name"] = rows[one.names["name"]]
+                own = json.dumps(rows[list(one.own)].tolist())
+                given[row] = one.title, one.text, names.tobytes(), own
+        made = start_texts.of(self.catalogue.connection, list(given.values()), self.catalogue.remembered.subjects)
+        self.memory.starts.update(zip(given, made, strict=True))
+        return [self.memory.starts[row] for row in chunks if row in self.memory.starts]
+
+    def leads(self, heads: Sequence[int], known: Mapping[int, NameRow], allowed: Allowed) -> list[Leads]:
+        asked = leads.ask(self.catalogue.connection, heads, known)
+        keys, rare = self._keys(asked.names), self._keys(asked.rare)
+        about: list[tuple[int, Subject]] = []
+        naming: dict[int, list[int]] = {}
+        for shard, (subjects, mentions) in enumerate(self._all("leads", list(keys), list(rare), allowed)):
+            about += [(shard, one) for one in subjects]
+            for key, rows in mentions.items():
+                naming.setdefault(keys[key], []).extend(self._whole(shard, rows))
+        return list(leads.found(asked, self._subject_chunks(about, keys), naming).values())
+
+    def subject_chunks(self, names: Collection[int], allowed: Allowed) -> list[SubjectChunk]:
+        keys = self._keys(names)
+        answers = self._all("subject_chunks", list(keys), allowed)
+        return self._subject_chunks([(shard, one) for shard, some in enumerate(answers) for one in some], keys)
+
+    def _subject_chunks(self, found: Sequence[tuple[int, Subject]], names: Mapping[str, int]) -> list[SubjectChunk]:
+        """As :func:`monograph.store.graphs.subject_chunks` has them."""
+        documents = {(key, by_title, shard, document) for shard, (_, _, key, _, by_title, _, document) in found}
+        counts = Counter((key, by_title) for key, by_title, *_ in documents)
+        return [
+            SubjectChunk(names[key], self.rows.whole(shard, row), bool(by_title), qualifier, counts[key, by_title])
+            for (_, _, key, row, by_title, qualifier, _), shard in sorted((one, shard) for shard, one in found)
+            if row
+        ]
+
+    def naming(self, chunks: Sequence[int], names: Collection[int]) -> list[tuple[int, int]]:
+        keys = self._keys(names)
+        found = self._of("naming", chunks, list(keys))
+        return [(keys[key], self.rows.whole(shard, row)) for shard, _, some in found for key, row in some]
+
+    def mentions(self, names: Collection[int], allowed: Allowed) -> dict[int, list[int]]:
+        keys = self._keys(names)
+        found: dict[int, list[int]] = {}
+        for shard, some in enumerate(self._all("mentions", list(keys), allowed)):
+            for key, rows in some.items():
+                found.setdefault(keys[key], []).extend(self._whole(shard, rows))
+        return found
+
+    def linked(self, chunks: Collection[int]) -> dict[int, tuple[Records, Records]]:
+        found = {}
+        for shard, _, answer in self._of("linked", chunks):
+            held = self._names_of(answer.keys)
+            rows = np.array([held[key] for key in answer.keys], dtype=np.int64)
+            for row, (named, links) in answer.links.items():
+                names = named.copy()
+                names["name"] = rows[named["name"]]
+                found[self.rows.whole(shard, row)] = names, links
+        return found
+
+    def named_in(self, texts: Mapping[str, str], kinds: Collection[str]) -> dict[str, list[Mention]]:
+        found = {name: some for answer in self._all("named_in", dict(texts), kinds) for name, some in answer.items()}
+        return {name: found[name] for name in texts if name in found}
+
+    def descriptions(self, chunks: Iterable[int]) -> dict[int, list[str]]:
+        return self._by_row("descriptions", chunks)
+
+    def written_names(
+        self, where: Mapping[int, int], known: Mapping[int, NameRow], texts: Mapping[int, tuple[str, str]]
+    ) -> dict[int, tuple[str, str]]:
+        heads, keys = self.catalogue.entities(where)
+        wanted: dict[int, list[int]] = {}
+        for name, chunk in where.items():
+            wanted.setdefault(chunk % self.rows.shards, []).append(name)
+        answers = self.engine.ask(
+            {
+                shard: [("written", ([(keys.get(name, ""), where[name] // self.rows.shards) for name in some],))]
+                for shard, some in wanted.items()
+            }
+        )
+        found = {
+            name: text for shard, some in wanted.items() for name, text in zip(some, answers[shard][0], strict=True)
+        }
+        return {
+            name: (entity_id(keys.get(heads.get(name, name), key)), found[name] or key)
+            for name in where
+            for key in (keys.get(name, ""),)
+        }
+
+    # The tree of summaries.
+
+    def require_tree(self) -> NoReturn:
+        raise InputError(
+            "a shelf has no tree of summaries over all its shards", "search it another way: --how auto, graph or hybrid"
+        )
+
+    def nearest_summaries(self, vector: Float32, k: int, allowed: Allowed) -> Nearest:
+        self.require_tree()
+
+    def summaries(self, nodes: Sequence[int]) -> dict[int, tuple[Summary, int]]:
+        self.require_tree()
+
+
+def _summed(answers: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for one in answers:
+        found.update(one)
+    return dict(found)
+
+
+def _best(scored: list[tuple[int, float]], k: int) -> list[tuple[int, float]]:
+    """The k best, and all that tie with the last of them, highest first."""
+    best = sorted(scored, key=lambda pair: (-pair[1], pair[0]))
+    return best if len(best) <= k or k <= 0 else [pair for pair in best if pair[1] >= best[k - 1][1]]
+
+
+_SUREST = ("exact", "all", "enough", "short")
+"""Why searches end, the surest first."""
+
+
+def _together(efforts: Sequence[Effort]) -> Effort | None:
+    if not efforts:
+        return None
+    stopped = max((one.stopped for one in efforts), key=_SUREST.index)
+    return Effort(sum(one.loads for one in efforts), sum(one.compared for one in efforts), stopped)

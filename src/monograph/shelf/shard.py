@@ -1,0 +1,242 @@
+"""What a search reads of one of many files: like a snapshot of it, but names go by their keys, which all files share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+
+from monograph.graph.evidence import Int64
+from monograph.library.opened import Given, OpenFile
+from monograph.search.one_file.snapshot import FileSnapshot
+from monograph.search.one_file.written_names import written
+from monograph.search.snapshot import Nearest
+from monograph.store import chunks, counts, graphs, names, postings, readable, terms
+from monograph.store.chunks import Found
+from monograph.store.counts import Counts
+from monograph.store.filters import Allowed
+from monograph.store.graphs import Records
+from monograph.values import Float32, Mention
+
+Asked: TypeAlias = tuple[str, tuple[Any, ...]]
+"""What is asked of a shard: the name of one of its methods, and what it takes."""
+
+_WEIGHTS = terms.Weights(title=1.0, text=1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What stays the same while a shard does: its chunks, their words, the newest date, and whether it has a graph."""
+
+    chunks: int
+    words: int
+    newest: int | None
+    has_graph: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NamedText:
+    """A text and its title, with the names in it, and those that its document is about.
+
+    ``names`` are records of :data:`monograph.store.graphs.NAMED` whose names are places among ``keys``.
+    """
+
+    title: str
+    text: str
+    names: Records
+    own: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Links:
+    """Of chunks by row their names, places among ``keys``, and what links these."""
+
+    keys: tuple[str, ...]
+    links: Mapping[int, tuple[Records, Records]]
+
+
+Subject: TypeAlias = tuple[int, str, str, int, int, str, int]
+"""(ordinal, chunk id, key, chunk, by title, qualifier, document); the chunk is 0 where none may be found."""
+
+
+class Shard:
+    """One of many files, open for reading.
+
+    What is asked of it is a tuple of a method's name and its arguments, so that it may have a way to go.
+    """
+
+    def __init__(self, given: Given) -> None:
+        self._file = OpenFile.open(replace(given, create=False, read_only=True))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def answer(self, asked: Sequence[Asked]) -> list[Any]:
+        """What each of some methods gives, of one state of the file."""
+        with self._file.reading() as snapshot:
+            reading = Reading(cast(FileSnapshot, snapshot))
+            return [getattr(reading, method)(*arguments) for method, arguments in asked]
+
+
+@dataclass(slots=True, eq=False)
+class Reading:
+    """What is read of one state of a shard's file."""
+
+    snapshot: FileSnapshot
+
+    def facts(self) -> Facts:
+        """See :class:`Facts`."""
+        connection = self.snapshot.connection
+        return Facts(*counts.totals(connection), self.snapshot.newest(), self.snapshot.has_graph())
+
+    # Words.
+
+    def count(self, words: Collection[str], few: Collection[str], most: int) -> dict[str, int]:
+        """In how many chunks words stand; ``few`` are counted no further than ``most``."""
+        connection = self.snapshot.connection
+        found = postings.read(connection, words, few, most, self.snapshot.remembered.counted)
+        if found is not None:
+            return dict(found.chunks)
+        return {**terms.document_frequency(connection, words), **terms.counted(connection, few, most)}
+
+    def document_frequency(self, words: Collection[str]) -> dict[str, int]:
+        """In how many chunks words stand."""
+        return terms.document_frequency(self.snapshot.connection, words)
+
+    def having(self, words: Collection[str]) -> dict[str, int]:
+        """In how many chunks words are found, half pairs too."""
+        return counts.having(self.snapshot.connection, words)
+
+    def bm25(self, words: Sequence[str], k: int, of_all: Counts, allowed: Allowed) -> list[tuple[int, float]]:
+        """(row, score) of the k best chunks and all that tie with the last, where words count what they do in all."""
+        connection = self.snapshot.connection
+        known = postings.read(connection, words, (), of_all.chunks + 1, self.snapshot.remembered.counted)
+        if known is not None:
+            held = [word for word in words if word in known.chunks or terms.is_half(word)]
+            if known.can_rank(held):
+                scored = known.bm25(connection, held, k, _WEIGHTS, allowed, of_all)
+                if scored is not None:
+                    return scored
+        return counts.bm25(connection, words, k, of_all, allowed)
+
+    def with_phrase(self, text: str, k: int, allowed: Allowed) -> dict[int, str]:
+        """At most k chunks that have the words of a text one after the other, with their ids."""
+        return self._with_ids(self.snapshot.with_phrase(text, k, allowed))
+
+    def containing(self, text: str, k: int, allowed: Allowed) -> dict[int, str]:
+        """At most k chunks that may have a folded text somewhere within, with their ids."""
+        return self._with_ids(self.snapshot.containing(text, k, allowed))
+
+    def _with_ids(self, rows: Sequence[int]) -> dict[int, str]:
+        return chunks.ids(self.snapshot.connection, rows)
+
+    # Meaning.
+
+    def nearest(self, vector: Float32, k: int, allowed: Allowed, stretch: float) -> Nearest:
+        """See :meth:`monograph.search.snapshot.Snapshot.nearest`."""
+        return self.snapshot.nearest(vector, k, allowed, stretch)
+
+    def vectors(self, rows: Sequence[int], dimension: int) -> tuple[Int64, Float32]:
+        """See :meth:`monograph.search.snapshot.Snapshot.vectors`."""
+        return self.snapshot.vectors(rows, dimension)
+
+    # Texts.
+
+    def chunks(self, rows: Sequence[int]) -> dict[int, Found]:
+        """Chunks by row; what cannot be read is left out, and warned of."""
+        return self.snapshot.chunks(rows)
+
+    def titled_texts(self, rows: Sequence[int]) -> list[tuple[str, str]]:
+        """(title, text) of chunks, in order."""
+        return self.snapshot.titled_texts(rows)
+
+    def ids(self, rows: Sequence[int]) -> dict[int, str]:
+        """Ids of chunks by row."""
+        return self._with_ids(rows)
+
+    # The graph.
+
+    def words_in(self, rows: Sequence[int]) -> tuple[list[int], list[bytes]]:
+        """(the document of each of some chunks, hashes of its words, packed)."""
+        documents, packed = self.snapshot.words_in(rows)
+        return documents.tolist(), packed
+
+    def titled_extractions(self, rows: Sequence[int]) -> dict[int, tuple[bytes, str]]:
+        """(the key of what was extracted, title) of chunks by row."""
+        return graphs.titled_extraction_keys(self.snapshot.connection, rows)
+
+    def starts(self, rows: Sequence[int]) -> tuple[tuple[str, ...], list[NamedText]]:
+        """(keys, texts with the names in them) of chunks, in order."""
+        connection = self.snapshot.connection
+        self.snapshot.remembered.ahead.starts(connection, rows)
+        given = readable.named_texts(connection, rows)
+        records = [np.frombuffer(packed, dtype=graphs.NAMED) for _, _, packed, _ in given]
+        own = [json.loads(listed) for *_, listed in given]
+        place, keys = self._places([*(one["name"].tolist() for one in records), *own])
+        return keys, [
+            NamedText(title, text, _placed(names, place), tuple(place[row] for row in about))
+            for (title, text, *_), names, about in zip(given, records, own, strict=True)
+        ]
+
+    def linked(self, rows: Sequence[int]) -> Links:
+        """Names and links of chunks."""
+        found = self.snapshot.linked(rows)
+        place, keys = self._places([named["name"].tolist() for named, _ in found.values()])
+        return Links(keys, {row: (_placed(named, place), links) for row, (named, links) in found.items()})
+
+    def _places(self, rows: Sequence[Sequence[int]]) -> tuple[dict[int, int], tuple[str, ...]]:
+        """(place by row, keys in order of place) of names."""
+        known = self.snapshot.remembered.names
+        wanted = dict.fromkeys(row for some in rows for row in some)
+        known.read(self.snapshot.connection, wanted)
+        return {row: place for place, row in enumerate(wanted)}, tuple(known.keys.get(row, "") for row in wanted)
+
+    def subject_chunks(self, keys: Sequence[str], allowed: Allowed) -> list[Subject]:
+        """What documents are about some names: see :data:`Subject`."""
+        rows = names.rows(self.snapshot.connection, keys)
+        return graphs.subject_rows(self.snapshot.connection, {row: key for key, row in rows.items()}, allowed)
+
+    def mentions(self, keys: Sequence[str], allowed: Allowed) -> dict[str, list[int]]:
+        """The chunks that name each of some names, ascending, by key."""
+        rows = names.rows(self.snapshot.connection, keys)
+        found = graphs.mentions(self.snapshot.connection, rows.values(), allowed)
+        return {key: found[row] for key, row in rows.items() if row in found}
+
+    def leads(
+        self, keys: Sequence[str], rare: Sequence[str], allowed: Allowed
+    ) -> tuple[list[Subject], dict[str, list[int]]]:
+        """:meth:`subject_chunks` of some names, and :meth:`mentions` of some of them."""
+        return self.subject_chunks(keys, allowed), self.mentions(rare, allowed)
+
+    def naming(self, rows: Sequence[int], keys: Sequence[str]) -> list[tuple[str, int]]:
+        """(key, row) for those of some chunks that name any of some names."""
+        key = {row: key for key, row in names.rows(self.snapshot.connection, keys).items()}
+        return [(key[name], chunk) for name, chunk in graphs.that_name(self.snapshot.connection, rows, key)]
+
+    def descriptions(self, rows: Sequence[int]) -> dict[int, list[str]]:
+        """What a model wrote of what it found in chunks, by row."""
+        return self.snapshot.descriptions(rows)
+
+    def written(self, wanted: Sequence[tuple[str, int]]) -> list[str]:
+        """Names as a chunk or its title writes them, of (key, row of the chunk), in order; empty where neither does."""
+        found = written(
+            self.snapshot.connection,
+            {place: row for place, (_, row) in enumerate(wanted)},
+            {place: key for place, (key, _) in enumerate(wanted)},
+        )
+        return [found[place] for place in range(len(wanted))]
+
+    def named_in(self, texts: Mapping[str, str], kinds: Collection[str]) -> dict[str, list[Mention]]:
+        """See :meth:`monograph.search.snapshot.Snapshot.named_in`."""
+        return self.snapshot.named_in(texts, kinds)
+
+
+def _placed(records: Records, place: Mapping[int, int]) -> Records:
+    """Records whose names are places."""
+    made = records.copy()
+    made["name"] = [place[row] for row in records["name"].tolist()]
+    return made

@@ -1,0 +1,44 @@
+"""What was read of one version of a shelf: shards do not change, so nothing is asked of them twice."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from monograph.search.start_texts import StartText
+from monograph.shelf.shard import Facts
+from monograph.store import names
+from monograph.store.database import Connection
+
+MOST = 65_536
+"""Chunks, and as many names, of which something is kept: when there are more, a search begins with an empty memory."""
+
+MOST_STARTS = 4_096
+
+
+@dataclass(slots=True, eq=False)
+class Memory:
+    """By row over all shards.
+
+    ``words`` are (document, hashes of words) and ``told`` (what was extracted, title) of chunks; ``names`` are rows of
+    the catalogue by key.
+    """
+
+    facts: Sequence[Facts] = ()
+    ids: dict[int, str] = field(default_factory=dict)
+    words: dict[int, tuple[int, bytes]] = field(default_factory=dict)
+    told: dict[int, tuple[int, str]] = field(default_factory=dict)
+    starts: dict[int, StartText] = field(default_factory=dict)
+    names: dict[str, int] = field(default_factory=dict)
+
+    def names_of(self, catalogue: Connection, keys: Collection[str]) -> dict[str, int]:
+        """Rows of names in the catalogue by key; 0 for one that is not there."""
+        missing = [key for key in keys if key not in self.names]
+        if missing:
+            self.names.update({**dict.fromkeys(missing, 0), **names.rows(catalogue, missing)})
+        return {key: self.names[key] for key in keys}
+
+    def for_search(self) -> Memory:
+        """This memory, or an empty one where it is full: whoever is still reading this one keeps it."""
+        held = max(len(self.ids), len(self.words), len(self.told), len(self.names))
+        return Memory(self.facts) if held > MOST or len(self.starts) > MOST_STARTS else self
