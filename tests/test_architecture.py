@@ -25,6 +25,7 @@ FLOORS = (
 LEAVES = FLOORS[-1]
 ALLOWED_SIDEWAYS = {
     ("app", "evaluate"),  # the command line has an eval command
+    ("app", "shelf"),  # the command line has shelf commands, and takes a shelf where it takes a file
     ("write", "sync"),  # what changed in folders is handed to what stores it
     ("explore", "search"),
     ("answer", "search"),
@@ -40,6 +41,8 @@ HEAVY = (
     "safetensors",
     "rich",
     "networkx",
+    "obstore",
+    "ray",
     "spacy",
     "urllib3",
     "docx",

@@ -29,6 +29,11 @@ The tree::
     │   ├── NameTaken        a file of that name is there already
     │   ├── OutsideView      what a view does not do, or what stands outside of it
     │   └── NotFound         an id that the file does not hold
+    ├── ShelfError           the place where the objects of a shelf lie
+    │   ├── ShelfConflict    another writer published meanwhile, or is at work
+    │   ├── ShelfUnreachable it did not answer, or refused who asked
+    │   ├── ObjectMissing    an object that should be there is not
+    │   └── ObjectDamaged    an object that is not what its name says, or a manifest that cannot be understood
     ├── OutOfMemory          what was asked needs more memory than there is
     └── ModelError           something plugged in
         ├── MissingExtra     an optional dependency is not installed
@@ -188,6 +193,26 @@ class NameTaken(InputError):
 
 class NotFound(InputError):
     """An id that the file does not hold."""
+
+
+class ShelfError(MonographError):
+    """The place where the objects of a shelf lie."""
+
+
+class ShelfConflict(ShelfError):
+    """Another writer has published a version meanwhile, or is at work."""
+
+
+class ShelfUnreachable(ShelfError):
+    """The place of a shelf did not answer, or refused who asked."""
+
+
+class ObjectMissing(ShelfError):
+    """An object of a shelf is not there."""
+
+
+class ObjectDamaged(ShelfError):
+    """An object of a shelf is not what its name says, or a manifest that cannot be understood."""
 
 
 class ModelError(MonographError):

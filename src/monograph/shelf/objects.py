@@ -1,0 +1,116 @@
+"""A place for immutable objects with names: a folder, or a bucket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import unquote, urlsplit
+
+from monograph.errors import InputError
+from monograph.shelf.bucket import SCHEMES, Bucket
+from monograph.shelf.folder import Folder
+from monograph.shelf.names import Listed
+
+
+class Objects(Protocol):
+    """A place for immutable objects. A name is lower-case, with slashes between its parts.
+
+    Everything raises StorageFull where there is no room, and ShelfUnreachable where the place does not answer.
+    """
+
+    @property
+    def address(self) -> str:
+        """Where it lies, without secrets."""
+        ...
+
+    def put_new(self, name: str, source: Path | bytes) -> bool:
+        """Put an object, if none of that name is there: readers see all of it or nothing.
+
+        Bytes are put at once: of many writers, one gets True. A file may go in parts, which buckets cannot put only if
+        absent; they look first, and two writers at once may both put it. So files are put under names that are digests,
+        where both put the same bytes: what does not have its name's digest never becomes visible.
+
+        Returns
+        -------
+        False where an object of that name is there.
+
+        Raises
+        ------
+        InputError
+            If the name will not do.
+        ObjectDamaged
+            If the file has not the digest that its name says.
+        """
+        ...
+
+    def get(self, name: str, target: Path) -> None:
+        """Write the object's bytes into a file, unverified.
+
+        Raises
+        ------
+        ObjectMissing
+            If there is none.
+        """
+        ...
+
+    def read(self, name: str, most: int) -> bytes:
+        """The bytes of a small object.
+
+        Raises
+        ------
+        ObjectMissing
+            If there is none.
+        ObjectDamaged
+            If it has more than ``most`` bytes.
+        """
+        ...
+
+    def listed(self, folder: str) -> list[Listed]:
+        """The objects directly in a folder, by name."""
+        ...
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Remove objects, if they are there, and in a folder also what killed writers left half-written.
+
+        A bucket never shows what was sent in parts and not ended; it removes it by a rule of its own, which its
+        owner sets (on S3: AbortIncompleteMultipartUpload).
+        """
+        ...
+
+
+def objects_at(url: str | Path, create: bool = False) -> Objects:
+    """The place at an address.
+
+    Parameters
+    ----------
+    url:
+        A path or ``file:///path`` for a folder; ``s3://bucket/path``, ``gs://``, ``az://`` for a bucket. Who asks a
+        bucket is known from the environment, as its maker has it (``AWS_ACCESS_KEY_ID`` and so on).
+    create:
+        Make a folder that is not there.
+
+    Raises
+    ------
+    InputError
+        If the address cannot be understood, or the folder is not there.
+    MissingExtra
+        If a bucket's client is not installed.
+    """
+    text = str(url)
+    parts = urlsplit(text) if "://" in text and not isinstance(url, Path) else None
+    if parts is not None and (parts.username or parts.password):
+        raise InputError("an address of a shelf bears no user or password", "give them in the environment")
+    if parts is not None and parts.scheme in SCHEMES:
+        return Bucket(text)
+    if parts is not None and (parts.scheme != "file" or parts.netloc not in ("", "localhost")):
+        raise InputError(
+            f"{text!r} is no address of a shelf", "give a folder, file:///folder, s3://bucket/path, gs:// or az://"
+        )
+    folder = Path(text if parts is None else unquote(parts.path))
+    if create:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{folder} cannot be made: {error.strerror}", "give another folder") from error
+    return Folder(folder)
