@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from monograph.carry import chroma, export, graphrag, jsonl, layout, lightrag, ragdb, told_lines
 from monograph.carry.folder import made_whole
@@ -19,7 +17,7 @@ from monograph.library.opened import OpenFile
 from monograph.store import graphs, memo, settings, told_changes
 from monograph.store.refusals import refusals
 from monograph.store.vectors import pack
-from monograph.values import Exported, OnProgress, Problem, Progress, Report, ToldNode, ToldRelation
+from monograph.values import Exported, OnProgress, Problem, Progress, Report, ToldNode, ToldRelation, together
 from monograph.write import apply, configuration, tell
 from monograph.write.batch import BATCH_CHARACTERS, BATCH_DOCUMENTS
 from monograph.write.pipeline import Pipeline
@@ -99,7 +97,7 @@ def taken_in(file: OpenFile, store: Store, *, vectors: bool, progress: OnProgres
         if progress is not None:
             progress(Progress("import", done, max(store.documents, done), "documents"))
     _tell(file, store.told())
-    return _together(reports)
+    return together(reports)
 
 
 def _tell(file: OpenFile, said: Iterator[ToldNode | ToldRelation]) -> None:
@@ -137,13 +135,4 @@ def _stored(pipeline: Pipeline, some: Sequence[Taken | Problem]) -> Report:
     packed = [(key, pack(normalised(vector)), 0) for key, vector in values.items()]
     remember(pipeline.database, memo.VECTOR, packed, None)
     report = apply.add(pipeline, [one.document for one in given], strict=False)
-    return _together([Report(problems=tuple(one for one in some if isinstance(one, Problem))), report])
-
-
-def _together(reports: Sequence[Report]) -> Report:
-    """Several reports as one."""
-    found: dict[str, Any] = {}
-    for one in fields(Report):
-        values = [getattr(report, one.name) for report in reports]
-        found[one.name] = sum(values, ()) if isinstance(one.default, tuple) else sum(values)
-    return Report(**found)
+    return together([Report(problems=tuple(one for one in some if isinstance(one, Problem))), report])

@@ -12,6 +12,7 @@ from monograph.library import backup as backups
 from monograph.library.files import Files
 from monograph.library.graph import EntityGraph
 from monograph.library.ledger import spends
+from monograph.library.lookups import Lookups
 from monograph.library.opened import Given, OpenFile
 from monograph.library.questions import Questions
 from monograph.library.searches import allowed
@@ -30,7 +31,7 @@ from monograph.write import remove as removal
 from monograph.write.forget import erase
 
 
-class Monograph(Questions):
+class Monograph(Questions, Lookups):
     """One open .mono file. Safe for use by many threads; a context manager. Made by :meth:`open`.
 
     A copy shares the open file, and is closed with it; one that is pickled opens the file of that path anew. An

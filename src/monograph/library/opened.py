@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from monograph.answer.cache import AnswerCache
 from monograph.derive.describe import load_describer
@@ -102,7 +102,7 @@ class OpenFile:
         database.diagnose = lambda: faults.diagnosis(database, self.indexes, self.settings)
 
     @classmethod
-    def open(cls, given: Given) -> OpenFile:
+    def open(cls, given: Given) -> Self:
         """Open a file, or make it; raises as :meth:`monograph.Monograph.open`."""
         index = EcoVectorIndex(target_recall=given.target_recall, cache_bytes=given.cache_bytes)
         database = Database(given.path, create=given.create, read_only=given.read_only, key=given.key)

@@ -12,7 +12,7 @@ from monograph.answer.windows import Windows
 from monograph.derive.tokens import count_tokens
 from monograph.library import answers, searches
 from monograph.library.ledger import spends
-from monograph.library.lookups import Lookups
+from monograph.library.opened import OpenFile
 from monograph.models import Reranker
 from monograph.search.strategy import Strategy
 from monograph.values import (
@@ -27,8 +27,10 @@ from monograph.values import (
 )
 
 
-class Questions(Lookups):
-    """Searches and answers from an open file; :class:`monograph.Monograph` is one."""
+class Questions:
+    """Searches and answers from an open file; :class:`monograph.Monograph` is one, and so is a shelf of many."""
+
+    _file: OpenFile
 
     def search(
         self,

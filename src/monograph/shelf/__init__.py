@@ -1,1 +1,5 @@
-"""Many files answer as one: their versions lie as immutable objects in a folder or a bucket."""
+"""Many files answer as one."""
+
+from monograph.shelf.shelf import Shelf, ShelfStats
+
+__all__ = ["Shelf", "ShelfStats"]

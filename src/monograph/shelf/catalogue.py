@@ -2,42 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from monograph.store import catalogue, settings
+from monograph.settings import Settings
+from monograph.store import catalogue, names, settings
+from monograph.store.catalogue import Share
 from monograph.store.database import Connection, Database
+from monograph.store.settings import StoredEmbedder, StoredExtractor
+from monograph.values import Finding
 from monograph.write.resolve import resolve
 
 
-def make(path: Path, shards: Sequence[Database]) -> None:
-    """Write the catalogue of some shards, in their order, to a new file.
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What shards were made with: the catalogue says the same of itself."""
 
-    It is an ordinary file without documents, with the settings and models of the first shard: what one file would know
-    of its names.
-    """
+    id: str
+    settings: Settings | None
+    embedder: StoredEmbedder | None
+    extractor: StoredExtractor | None
+
+
+def origin(connection: Connection) -> Origin:
+    """What a file was made with."""
+    return Origin(
+        settings.load_id(connection),
+        settings.load(connection),
+        settings.load_model(connection, StoredEmbedder),
+        settings.load_model(connection, StoredExtractor),
+    )
+
+
+def make(path: Path, of: Origin, shares: Iterable[Share], shards: int) -> None:
+    """Write the catalogue of shards, in their order, to a new file: an ordinary one without documents."""
     database = Database(path)
     try:
         with database.write() as connection:
-            with shards[0].read() as first:
-                _take_over(connection, first)
-            for number, shard in enumerate(shards):
-                with shard.read() as one:
-                    part = catalogue.share(one)
-                catalogue.put(connection, part, number, len(shards))
+            if of.settings is not None:
+                settings.save(connection, of.settings)
+            settings.save_id(connection, of.id)
+            for stored in (of.embedder, of.extractor):
+                if stored is not None:
+                    settings.save_model(connection, stored)
+            for number, share in enumerate(shares):
+                catalogue.put(connection, share, number, shards)
             catalogue.mark_all(connection)
             resolve(connection)
     finally:
         database.close()
 
 
-def _take_over(connection: Connection, first: Connection) -> None:
-    built = settings.load(first)
-    if built is not None:
-        settings.save(connection, built)
-    settings.save_id(connection, settings.load_id(first))
-    embedder = settings.load_model(first, settings.StoredEmbedder)
-    extractor = settings.load_model(first, settings.StoredExtractor)
-    for stored in (embedder, extractor):
-        if stored is not None:
-            settings.save_model(connection, stored)
+def faults(held: Connection, shares: Sequence[Share]) -> list[Finding]:
+    """Where a catalogue is not what its shards' names make: it is made once more, and held against that."""
+    with TemporaryDirectory(prefix="monograph-") as folder:
+        path = Path(folder) / "catalogue.mono"
+        make(path, origin(held), shares, len(shares))
+        database = Database(path, read_only=True)
+        try:
+            with database.read() as fresh:
+                same = {
+                    "names": catalogue.share(held) == catalogue.share(fresh),
+                    "merges": names.merges(held) == names.merges(fresh),
+                }
+        finally:
+            database.close()
+    return [
+        Finding("catalogue", f"its {what} are not those of the shards", repairable=False, mend="publish the shelf anew")
+        for what, is_same in same.items()
+        if not is_same
+    ]

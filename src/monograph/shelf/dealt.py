@@ -1,46 +1,36 @@
-"""Which shard a document belongs to follows from its id alone, for ever and on every machine."""
+"""Which shard a document is dealt to."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from hashlib import sha256
+from itertools import islice
 
-from monograph.values import Change, Document, Plan, arguments
+from monograph.values import Change, Document, Plan
 
-_BYTES = 8
-"""Of the digest: enough that all shards get alike."""
+BLOCK = 4_096
+"""Documents that are dealt out together."""
 
 
 def shard_of(name: str, shards: int) -> int:
-    """The shard, from 0, of what has this id: the first eight bytes of its SHA-256, by how many shards there are."""
-    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()
-    return int.from_bytes(digest[:_BYTES], "big") % shards
+    """The shard of a document by its id, or of a file by its uri: the same for ever, on every machine."""
+    return int.from_bytes(sha256(name.encode("utf-8", "surrogatepass")).digest()[:8], "big") % shards
 
 
-def dealt(documents: Iterable[Document], shards: int) -> list[list[Document]]:
-    """Documents by shard, each shard's in their order.
-
-    Raises
-    ------
-    InputError
-        If there is to be less than one shard.
-    """
-    found: list[list[Document]] = [[] for _ in range(arguments.whole_number(shards, "shards", 1))]
-    for document in documents:
-        found[shard_of(document.id, shards)].append(document)
-    return found
+def dealt(documents: Iterable[Document], shards: int) -> Iterator[dict[int, list[Document]]]:
+    """Documents by shard, block by block: in a block those of a shard are in their order, and none is empty."""
+    waiting = iter(documents)
+    while some := list(islice(waiting, BLOCK)):
+        found: dict[int, list[Document]] = {}
+        for one in some:
+            found.setdefault(shard_of(one.id, shards), []).append(one)
+        yield found
 
 
 def dealt_plan(plan: Plan, shards: int) -> list[Plan]:
-    """What is to be done to files, by shard: those of a folder go by their uris. Problems are the first shard's.
-
-    Raises
-    ------
-    InputError
-        If there is to be less than one shard.
-    """
-    changes: list[list[Change]] = [[] for _ in range(arguments.whole_number(shards, "shards", 1))]
+    """What is to be done with files, by shard: each goes by its uri. What could not be read is told with the first."""
+    changes: list[list[Change]] = [[] for _ in range(shards)]
     for change in plan.changes:
         changes[shard_of(change.uri, shards)].append(change)
     return [

@@ -92,14 +92,14 @@ class Gathered:
 
     # Words.
 
-    @property
-    def _facts(self) -> Sequence[Facts]:
+    def facts(self) -> Sequence[Facts]:
+        """What stays the same of each shard while the version does."""
         if not self.memory.facts:
             self.memory.facts = self._all("facts")
         return self.memory.facts
 
     def total(self) -> int:
-        return sum(one.chunks for one in self._facts)
+        return sum(one.chunks for one in self.facts())
 
     def frequencies(self, words: Collection[str], small: Collection[str] = ()) -> Frequencies:
         total = self.total()
@@ -118,7 +118,7 @@ class Gathered:
         halves = [word for word in words if terms.is_half(word)]
         if halves:
             having |= _summed(self._all("having", halves))
-        counts = Counts(self.total(), sum(one.words for one in self._facts), having)
+        counts = Counts(self.total(), sum(one.words for one in self.facts()), having)
         answers = self._all("bm25", words, k, counts, allowed)
         return _best(
             [(self.rows.whole(shard, row), score) for shard, some in enumerate(answers) for row, score in some], k
@@ -170,7 +170,7 @@ class Gathered:
         return self.memory.ids
 
     def newest(self) -> int | None:
-        return max((one.newest for one in self._facts if one.newest is not None), default=None)
+        return max((one.newest for one in self.facts() if one.newest is not None), default=None)
 
     # Names.
 
@@ -208,7 +208,7 @@ class Gathered:
     # The graph.
 
     def has_graph(self) -> bool:
-        return all(one.has_graph for one in self._facts if one.chunks)
+        return all(one.has_graph for one in self.facts() if one.chunks)
 
     def words_in(self, chunks: Sequence[int]) -> tuple[Int64, list[bytes]]:
         missing = [row for row in dict.fromkeys(chunks) if row not in self.memory.words]

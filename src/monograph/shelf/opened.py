@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
 
+from monograph.errors import NotFound
 from monograph.library.opened import OpenFile
 from monograph.search.one_file.snapshot import FileSnapshot
-from monograph.search.snapshot import Snapshot
+from monograph.shelf import catalogue
 from monograph.shelf.engine import Engine
 from monograph.shelf.gather import Gathered
 from monograph.shelf.rows import Rows
+from monograph.shelf.shard import Facts
 from monograph.shelf.version import Memory
 from monograph.store.settings import OnDemand
+from monograph.values import Document, Finding
 
 
 class OpenShelf(OpenFile):
@@ -28,7 +33,7 @@ class OpenShelf(OpenFile):
         self.read_before = Memory()
 
     @contextmanager
-    def reading(self) -> Iterator[Snapshot]:
+    def reading(self) -> Iterator[Gathered]:
         """Begin a search of all shards: nothing of a version changes."""
         self.read_before = memory = self.read_before.for_search()
         with super().reading() as catalogue:
@@ -37,6 +42,35 @@ class OpenShelf(OpenFile):
 
     def require(self, *what: OnDemand) -> None:
         """Nothing is made on demand: whatever is published is whole."""
+
+    def facts(self) -> Sequence[Facts]:
+        """What stays the same of each shard while the version does."""
+        with self.reading() as gathered:
+            return gathered.facts()
+
+    def document(self, name: str) -> Document:
+        """See :meth:`monograph.shelf.Shelf.document`."""
+        found = [one for answer in self._ask("documents", name) for one in answer]
+        if len(found) != 1:
+            told = "has no document" if not found else f"has {len(found)} documents called"
+            raise NotFound(f"the shelf {told} {name!r}", "give the id of one")
+        document: Document = found[0]
+        return document
+
+    def findings(self) -> list[Finding]:
+        """See :meth:`monograph.shelf.Shelf.check`."""
+        found = [
+            replace(one, fault=f"shard {shard}: {one.fault}")
+            for shard, answer in enumerate(self._ask("findings"))
+            for one in answer
+        ]
+        with self.database.read() as connection:
+            return found + catalogue.faults(connection, self._ask("share"))
+
+    def _ask(self, method: str, *arguments: object) -> list[Any]:
+        """What every shard answers, in their order."""
+        answers = self.engine.ask({shard: [(method, arguments)] for shard in range(self.rows.shards)})
+        return [answers[shard][0] for shard in range(self.rows.shards)]
 
     def close(self) -> None:
         """Let the shards go, and the catalogue."""

@@ -1,4 +1,4 @@
-"""What a search reads of one of many files: like a snapshot of it, but names go by their keys, which all files share."""
+"""What a search reads of one of many files: as a snapshot of it, but names go by keys, which all files share."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ import numpy as np
 
 from monograph.errors import InputError
 from monograph.graph.evidence import Int64
+from monograph.library import contents
 from monograph.library.opened import Given, OpenFile
 from monograph.search.one_file.snapshot import FileSnapshot
 from monograph.search.one_file.written_names import written
 from monograph.search.snapshot import Nearest
-from monograph.store import chunks, counts, graphs, names, postings, readable, terms
+from monograph.store import catalogue, chunks, counts, documents, graphs, names, postings, readable, terms
 from monograph.store.chunks import Found
 from monograph.store.counts import Counts
 from monograph.store.filters import Allowed
 from monograph.store.graphs import Records
-from monograph.values import Float32, Mention
+from monograph.values import Document, Finding, Float32, Mention
 
 Asked: TypeAlias = tuple[str, tuple[Any, ...]]
 """What is asked of a shard: the name of one of its methods, and what it takes."""
@@ -31,8 +32,9 @@ _WEIGHTS = terms.Weights(title=1.0, text=1.0)
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What stays the same while a shard does: its chunks, their words, the newest date, and whether it has a graph."""
+    """What stays the same while a shard does: counts, the newest date, and whether it has a graph."""
 
+    documents: int
     chunks: int
     words: int
     newest: int | None
@@ -91,7 +93,7 @@ class Shard:
                     f"{method!r} is nothing that a shard can be asked", f"ask {', '.join(sorted(METHODS))}"
                 )
         with self._file.reading() as snapshot:
-            reading = Reading(cast(FileSnapshot, snapshot))
+            reading = Reading(cast(FileSnapshot, snapshot), self._file)
             return [getattr(reading, method)(*arguments) for method, arguments in asked]
 
 
@@ -100,11 +102,27 @@ class Reading:
     """What is read of one state of a shard's file."""
 
     snapshot: FileSnapshot
+    file: OpenFile
 
     def facts(self) -> Facts:
         """See :class:`Facts`."""
         connection = self.snapshot.connection
-        return Facts(*counts.totals(connection), self.snapshot.newest(), self.snapshot.has_graph())
+        held = documents.count(connection), *counts.totals(connection)
+        return Facts(*held, self.snapshot.newest(), self.snapshot.has_graph())
+
+    def share(self) -> catalogue.Share:
+        """What it has of the names."""
+        return catalogue.share(self.snapshot.connection)
+
+    def findings(self) -> list[Finding]:
+        """Every fault in it: see :meth:`monograph.Monograph.check`."""
+        return contents.findings(self.file, repair=False)
+
+    def documents(self, name: str) -> list[Document]:
+        """The documents that an id, a uri or a path means, with their texts."""
+        connection = self.snapshot.connection
+        found, _ = documents.resolve(connection, [name])
+        return [documents.load(connection, one) for one in found]
 
     # Words.
 

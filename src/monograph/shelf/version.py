@@ -39,6 +39,6 @@ class Memory:
         return {key: self.names[key] for key in keys}
 
     def for_search(self) -> Memory:
-        """This memory, or an empty one where it is full: whoever is still reading this one keeps it."""
+        """The same memory, or an empty one where it is full: whoever is still reading this one keeps it."""
         held = max(len(self.ids), len(self.words), len(self.told), len(self.names))
         return Memory(self.facts) if held > MOST or len(self.starts) > MOST_STARTS else self

@@ -88,7 +88,8 @@ def put(connection: Connection, part: Share, number: int, count: int) -> None:
     )
     connection.executemany("INSERT OR IGNORE INTO apart VALUES (?, ?)", part.apart)
     connection.executemany(
-        """INSERT INTO told_nodes (id, label, name, key, implied, properties, checksum) VALUES (?, ?, ?, ?, ?, '{}', 0)""",
+        """INSERT INTO told_nodes (id, label, name, key, implied, properties, checksum)
+        VALUES (?, ?, ?, ?, ?, '{}', 0)""",
         part.nodes,
     )
     connection.executemany(

@@ -63,7 +63,7 @@ class Postings:
         """Whether :meth:`bm25` knows all of some words, each of which is one to the tokenizer too."""
         return self.whole.issuperset(words) and all(_IS_ONE_WORD.fullmatch(one) and not is_half(one) for one in words)
 
-    def bm25(  # noqa: PLR0913 - what terms.bm25 takes
+    def bm25(
         self,
         connection: Connection,
         words: Sequence[str],

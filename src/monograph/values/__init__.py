@@ -93,6 +93,7 @@ from monograph.values.work import (
     SyncedSource,
     WatchEvent,
     WatchEventKind,
+    together,
 )
 
 __all__ = [
@@ -174,4 +175,5 @@ __all__ = [
     "inner_products",
     "joined",
     "rendered",
+    "together",
 ]

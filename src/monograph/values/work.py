@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal, TypeAlias
 
 from monograph.values.state import NOTHING_OWED, Owed
 
@@ -165,6 +165,15 @@ class Report:
     moved: tuple[Move, ...] = ()
     recoded: int = 0
     described: int = 0
+
+
+def together(reports: Sequence[Report]) -> Report:
+    """Several reports as one."""
+    found: dict[str, Any] = {}
+    for one in fields(Report):
+        values = [getattr(report, one.name) for report in reports]
+        found[one.name] = sum(values, ()) if isinstance(one.default, tuple) else sum(values)
+    return Report(**found)
 
 
 @dataclass(frozen=True, slots=True)

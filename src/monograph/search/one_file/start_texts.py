@@ -18,7 +18,7 @@ from monograph.store import graphs, names, readable
 from monograph.store.database import Connection
 
 NamedText: TypeAlias = tuple[str, str, bytes, str]
-"""A title, a text, its names as bytes of :data:`monograph.store.graphs.NAMED`, and what its document is about, as JSON."""
+"""A title, a text, its names as bytes of :data:`monograph.store.graphs.NAMED`, what its document is about as JSON."""
 
 
 def read(connection: Connection, chunks: Sequence[int], subjects: SubjectKeys) -> dict[int, StartText]:

@@ -1,0 +1,327 @@
+"""The one class that users of a shelf hold."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeAlias
+
+from monograph.errors import InputError, NotFound
+from monograph.library.opened import Given
+from monograph.library.questions import Questions
+from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Trusted
+from monograph.read.limits import DEFAULT_LIMITS, Limits
+from monograph.settings import Settings
+from monograph.shelf import working
+from monograph.shelf.engine import Engine, Local
+from monograph.shelf.manifest import Manifest, latest, load
+from monograph.shelf.opened import OpenShelf
+from monograph.shelf.place import Place, place_of
+from monograph.shelf.sweep import Forgotten
+from monograph.shelf.sweep import forget as forget_objects
+from monograph.shelf.working import Working
+from monograph.shelf.writer import writing
+from monograph.store import names
+from monograph.values import Document, Finding, OnProgress, Report, arguments
+from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
+
+Engines: TypeAlias = Callable[[Place, Manifest, Given], Engine]
+"""What makes the engine of a version: where the shelf lies, which version, and how its files are opened."""
+
+
+def local(place: Place, version: Manifest, given: Given) -> Engine:
+    """Threads of this process over files of this machine."""
+    files = [place.cache.path(place.objects, name) for name in version.shards]
+    return Local([replace(given, path=path) for path in files])
+
+
+@dataclass(frozen=True, slots=True)
+class ShelfStats:
+    """What a version of a shelf holds and weighs.
+
+    ``bytes`` are those of its shards and its catalogue; ``documents_by_shard`` in the order of the shards.
+    """
+
+    url: str
+    version: int
+    shards: int
+    documents: int
+    chunks: int
+    entities: int
+    merged: int
+    bytes: int
+    documents_by_shard: tuple[int, ...]
+    embedder: str
+    extractor: str
+
+
+class Shelf(Questions):
+    """Many files that answer as one: a version of them is searched, and the next one is written and published.
+
+    Made by :meth:`create` or :meth:`open`; a context manager. What it finds is what one file of the same documents
+    would find, but for a search by meaning in many clusters, of which each shard looks through its own. It has no tree
+    of summaries.
+    """
+
+    _file: OpenShelf
+
+    def __init__(self, place: Place, version: Manifest, given: Given, engines: Engines) -> None:
+        self._place, self._given, self._engines = place, given, engines
+        self._working: Working | None = None
+        self._read(version)
+
+    def _read(self, version: Manifest) -> None:
+        """Search this version from now on."""
+        given = replace(self._given, read_only=True, create=False, settings=None)
+        path = self._place.cache.path(self._place.objects, version.catalogue)
+        file = OpenShelf.open(replace(given, path=path))
+        try:
+            asked = replace(given, embedder=None, extractor=None, model=None, reranker=None)
+            file.begin(self._engines(self._place, version, asked), len(version.shards))
+        except BaseException:
+            file.database.close()
+            raise
+        self._file, self._version = file, version
+
+    @classmethod
+    def create(  # noqa: PLR0913 - each is a choice of its own
+        cls,
+        url: str | os.PathLike[str],
+        shards: int = 8,
+        *,
+        embedder: Embedder | None = None,
+        extractor: Extractor | None = None,
+        model: LanguageModel | None = None,
+        reranker: Reranker | str | None = None,
+        settings: Settings | None = None,
+        home: str | os.PathLike[str] | None = None,
+        engines: Engines = local,
+        trusted: Trusted = (),
+    ) -> Shelf:
+        """Make a shelf without documents, and open it.
+
+        Parameters
+        ----------
+        url:
+            A folder, which is made, or a bucket: ``s3://bucket/path``, ``gs://``, ``az://``.
+        shards:
+            How many files, 1 to 10,000; about one for each million chunks.
+        embedder, extractor, model, reranker, settings, trusted:
+            As for :meth:`monograph.Monograph.open`; they are those of all shards.
+        home:
+            The folder of this machine that holds what is read and written here; one in ``~/.cache/monograph`` if none
+            is given.
+        engines:
+            What asks the shards: threads here, or :func:`monograph.shelf.on_ray.on_ray`.
+
+        Raises
+        ------
+        InputError
+            If there is a shelf already, or a value is out of range.
+        ShelfConflict
+            If another writer is at work.
+        """
+        working.refuse_count(shards)
+        place = place_of(_address(url), None if home is None else Path(home), create=True)
+        if latest(place.objects) is not None:
+            raise InputError(f"{place.url} is a shelf already", f"open it: monograph shelf stats {place.url}")
+        given = Given(
+            Path(), embedder=embedder, extractor=extractor, model=model, reranker=reranker, settings=settings,
+            trusted=trusted,
+        )  # fmt: skip
+        begun = Working(place, None, shards, given)
+        try:
+            begun.begin_empty()
+            version = begun.publish()
+        finally:
+            begun.close()
+        return cls(place, version, given, engines)
+
+    @classmethod
+    def open(  # noqa: PLR0913 - each is a choice of its own
+        cls,
+        url: str | os.PathLike[str],
+        *,
+        version: int | None = None,
+        embedder: Embedder | None = None,
+        extractor: Extractor | None = None,
+        model: LanguageModel | None = None,
+        reranker: Reranker | str | None = None,
+        home: str | os.PathLike[str] | None = None,
+        engines: Engines = local,
+        target_recall: float = DEFAULT_TARGET_RECALL,
+        cache_bytes: int = DEFAULT_CACHE_BYTES,
+        trusted: Trusted = (),
+    ) -> Shelf:
+        """Open the newest version of a shelf, or one of the last two. Parameters as for :meth:`create` and files.
+
+        Raises
+        ------
+        NotFound
+            If there is no shelf, or no such version.
+        ShelfUnreachable, ObjectMissing, ObjectDamaged
+            If it cannot be read.
+        """
+        place = place_of(_address(url), None if home is None else Path(home))
+        given = Given(
+            Path(), embedder=embedder, extractor=extractor, model=model, reranker=reranker,
+            target_recall=target_recall, cache_bytes=cache_bytes, trusted=trusted,
+        )  # fmt: skip
+        found = latest(place.objects) if version is None else load(place.objects, version)
+        if found is None:
+            raise NotFound(f"{place.url} holds no shelf", f"monograph shelf create {place.url}")
+        return cls(place, found, given, engines)
+
+    def __enter__(self) -> Shelf:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Shelf({self._place.url!r}, version={self.version})"
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return self._place.url
+
+    @property
+    def version(self) -> int:
+        """The version that is searched, from 1."""
+        return self._version.version
+
+    def close(self) -> None:
+        """Let all files go. What was written and not published stays on this machine."""
+        if self._working is not None:
+            self._working.close()
+            self._working = None
+        self._file.close()
+
+    def refresh(self) -> int:
+        """Search the newest version from now on; returns it."""
+        newest = latest(self._place.objects)
+        if newest is not None and newest.version != self.version:
+            before = self._file
+            self._read(newest)
+            before.close()
+            kept = [self._version, *_before(self._place, self._version)]
+            self._place.cache.keep({name.digest for one in kept for name in one.objects})
+        return self.version
+
+    # Writing: nothing of it is searched before it is published.
+
+    @property
+    def _writer(self) -> Working:
+        if self._working is None:
+            self._working = Working(self._place, self._version, len(self._version.shards), self._given)
+        return self._working
+
+    def add(self, documents: Iterable[Document]) -> Report:
+        """Store documents for the next version; one of a known id replaces that document.
+
+        Raises ShelfConflict if another writer is at work, and what :meth:`monograph.Monograph.add` raises.
+        """
+        return self._writer.add(documents)
+
+    def sync(
+        self,
+        *sources: str | os.PathLike[str],
+        verify: bool = False,
+        prune: bool = False,
+        forget: bool | None = None,
+        follow_links: bool | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+        progress: OnProgress | None = None,
+    ) -> Report:
+        """Bring the next version up to date with files and folders: parameters as for :meth:`monograph.Monograph.sync`.
+
+        Each shard takes the files that are dealt to it. Raises as :meth:`add`.
+        """
+        return self._writer.sync(
+            lambda archive: archive.files.plan(
+                *sources, verify=verify, prune=prune, follow_links=follow_links, price=False
+            ),
+            lambda archive, plan: archive.files.apply(plan, forget=forget, limits=limits, progress=progress),
+        )
+
+    def remove(self, ids: Iterable[str], *, forget: bool | None = None) -> Report:
+        """Take documents out of the next version, by id or uri: all of them or, where one is not known, none.
+
+        With ``forget`` nothing of them is in the shards of the next version; older versions hold them until
+        :meth:`forget`. Raises NotFound, and as :meth:`add`.
+        """
+        return self._writer.remove(arguments.names(ids, "an id"), forget=forget)
+
+    def publish(self) -> int:
+        """Make what was written the next version, and search it; returns its number.
+
+        Readers see one version or the next. The last two versions are kept. Raises ShelfConflict if another writer has
+        published meanwhile.
+        """
+        published = self._writer.publish()
+        if self._working is not None:
+            self._working.close()
+            self._working = None
+        before = self._file
+        self._read(published)
+        before.close()
+        return self.version
+
+    def forget(self) -> Forgotten:
+        """Remove every version but the newest, and all objects that only they named, here and where the shelf lies.
+
+        It is complete when no other machine's cache holds any: :class:`~monograph.shelf.sweep.Forgotten` names them.
+        """
+        if self._working is not None:
+            raise InputError("what was written is not published", "publish it first, or close the shelf")
+        with writing(self._place.objects):
+            made = forget_objects(self._place.objects)
+        self.refresh()
+        if made.kept is not None:
+            self._place.cache.keep({name.digest for name in made.kept.objects})
+        working.discard(self._place.work)
+        return made
+
+    # Looking round.
+
+    def document(self, name: str) -> Document:
+        """A document by id or uri, with its text. Raises NotFound where none, or several, are meant."""
+        return self._file.document(name)
+
+    def stats(self) -> ShelfStats:
+        """What the version holds and weighs."""
+        facts = self._file.facts()
+        with self._file.database.read() as connection:
+            entities, merged = names.count(connection)
+        return ShelfStats(
+            url=self.url,
+            version=self.version,
+            shards=len(self._version.shards),
+            documents=sum(one.documents for one in facts),
+            chunks=sum(one.chunks for one in facts),
+            entities=entities,
+            merged=merged,
+            bytes=sum(name.bytes for name in (*self._version.shards, self._version.catalogue)),
+            documents_by_shard=tuple(one.documents for one in facts),
+            embedder=self._version.settings.get("embedder", ""),
+            extractor=self._version.settings.get("extractor", ""),
+        )
+
+    def check(self) -> list[Finding]:
+        """Every fault in the shards of the version, and whether its catalogue is what their names make."""
+        return self._file.findings()
+
+
+def _address(url: str | os.PathLike[str]) -> str:
+    return url if isinstance(url, str) else os.fspath(url)
+
+
+def _before(place: Place, version: Manifest) -> Sequence[Manifest]:
+    """The version before one, where it is there."""
+    try:
+        return [load(place.objects, version.version - 1)] if version.version > 1 else []
+    except NotFound:
+        return []
