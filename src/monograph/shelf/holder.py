@@ -30,7 +30,7 @@ class Shards:
     names:
         Of the shards, in their order.
     cache:
-        The folder on every machine that what is fetched is kept in.
+        The folder on every machine that what is fetched is kept in; ``~`` is the home of whoever runs Ray there.
     target_recall, cache_bytes:
         As for :meth:`monograph.Monograph.open`, for each shard.
     """
@@ -51,7 +51,7 @@ class Shards:
         FileError
             If it is no monograph that this version of Monograph can read.
         """
-        path = Cache(self.cache).path(objects_at(self.address), self.names[shard])
+        path = Cache(self.cache.expanduser()).path(objects_at(self.address), self.names[shard])
         return Shard(Given(path, read_only=True, target_recall=self.target_recall, cache_bytes=self.cache_bytes))
 
 

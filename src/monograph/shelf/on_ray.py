@@ -9,13 +9,20 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from monograph.errors import ClosedFile, DamageWarning, MonographError, ShardLost
+from monograph.errors import ClosedFile, DamageWarning, InputError, MonographError, ShardLost
+from monograph.library.opened import Given
 from monograph.shelf.holder import Holder, Shards, Told
 from monograph.shelf.local_ray import ray_module, start
+from monograph.shelf.manifest import Manifest
+from monograph.shelf.place import Place
 from monograph.shelf.shard import Asked
 from monograph.values import arguments
+
+DEADLINE, OPENING = 30.0, 600.0
+"""Seconds."""
 
 AT_ONCE = 8
 """Questions that a process answers at once, each in a thread of its own."""
@@ -39,6 +46,38 @@ class _Question:
     tries: int = 0
     refused: dict[int, tuple[int, MonographError]] = field(default_factory=dict)
     why: str = "it has not answered"
+
+
+def on_ray(
+    place: Place,
+    version: Manifest,
+    given: Given,
+    *,
+    replicas: int = 1,
+    groups: int = 0,
+    deadline: float = DEADLINE,
+) -> OnRay:
+    """The shards of a version on Ray: ``engines=on_ray`` for :meth:`monograph.shelf.Shelf.open`.
+
+    What is to be otherwise is given by ``functools.partial(on_ray, replicas=2)``.
+
+    Parameters
+    ----------
+    place:
+        Where the shelf lies: every machine must reach it by its address, and keeps what it fetches in a folder of the
+        same name as here, in the home of whoever runs Ray there.
+    version, given:
+        What is opened, and how.
+    replicas, groups, deadline:
+        As for :class:`OnRay`, whose errors it raises.
+    """
+    if given.key is not None:
+        raise InputError("an encrypted shard is not opened on other machines: its key would go with it", "open it here")
+    cache = place.home.absolute() / "objects"
+    if cache.is_relative_to(Path.home()):
+        cache = Path("~") / cache.relative_to(Path.home())
+    shards = Shards(place.objects.address, version.shards, cache, given.target_recall, given.cache_bytes)
+    return OnRay(shards, replicas, groups, deadline)
 
 
 class OnRay:
@@ -75,7 +114,7 @@ class OnRay:
     """
 
     def __init__(
-        self, shards: Shards, replicas: int = 1, groups: int = 0, deadline: float = 30.0, opening: float = 600.0
+        self, shards: Shards, replicas: int = 1, groups: int = 0, deadline: float = DEADLINE, opening: float = OPENING
     ) -> None:
         start()
         self._ray = ray_module()
