@@ -25,7 +25,7 @@ def listen() -> None:
             waiting.append(str(message))
 
     warnings.simplefilter("always", DamageWarning)
-    warnings.showwarning = told  # type: ignore[assignment]
+    warnings.showwarning = told
 
 
 @contextmanager
