@@ -25,7 +25,7 @@ $(VENV)/test: $(BUILT_FROM) | $(BIN)/python
 	@touch $(VENV)/core $@
 
 $(VENV)/test-all: $(BUILT_FROM) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet -e ".[test,ocr]"
+	$(BIN)/python -m pip install --quiet -e ".[test,ocr,test-shelf]"
 	@touch $(VENV)/core $(VENV)/test $@
 
 $(VENV)/bench: $(BUILT_FROM) | $(BIN)/python

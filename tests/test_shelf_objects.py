@@ -12,14 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monograph import Monograph
 from monograph.errors import InputError, MissingExtra, ObjectDamaged, ObjectMissing, ShelfUnreachable, StorageFull
 from monograph.shelf.cache import Cache
 from monograph.shelf.names import ObjectName, checked, digest_in, version_in, version_name
 from monograph.shelf.objects import Objects, objects_at
 from monograph.shelf.part import part_of
 from monograph.shelf.pieces import PIECE, name_of
-from monograph.values import Document
 from places import NOT_THERE, PROCESSES, bucket_server, shard
 
 
@@ -342,33 +340,15 @@ def test_what_a_killed_writer_left_is_cleared_and_what_is_being_written_stays(tm
     (tmp_path / "objects").mkdir()
     assert PROCESSES.run(DIE, tmp_path / "objects" / "dead").returncode == -9
     assert PROCESSES.run(DIE, tmp_path / "objects" / "again").returncode == -9
-    assert parts_in(tmp_path) == [".again.part", ".dead.part"]
+    assert parts_in(tmp_path) == [".again.shelf-part", ".dead.shelf-part"]
     assert objects.listed("objects") == []
     assert objects.put_new("objects/again", b"whole")  # It takes over what lies there.
     assert objects.read("objects/again", 9) == b"whole"
     with part_of(tmp_path / "objects" / "living") as part:
         part.file.write(b"half")
         objects.remove([])
-        assert parts_in(tmp_path) == [".living.part"]
+        assert parts_in(tmp_path) == [".living.shelf-part"]
     assert parts_in(tmp_path) == []
-
-
-def test_a_file_that_is_open_is_refused(tmp_path: Path) -> None:
-    with Monograph.open(tmp_path / "a.mono") as archive:
-        archive.add([Document(id="letter", text="The harbour was closed in the winter of 1963.")])
-        with pytest.raises(InputError, match="is still open, or was not closed: a.mono-wal"):
-            name_of(tmp_path / "a.mono")
-    assert name_of(tmp_path / "a.mono").bytes == (tmp_path / "a.mono").stat().st_size
-    with pytest.raises(InputError, match=r"none\.mono cannot be read"):
-        name_of(tmp_path / "none.mono")
-
-
-def test_a_file_comes_back_from_a_place_and_is_searched(objects: Objects, tmp_path: Path) -> None:
-    with Monograph.open(tmp_path / "a.mono") as archive:
-        archive.add([Document(id="letter", text="The harbour was closed in the winter of 1963.")])
-    path = Cache(tmp_path / "cache").path(objects, put(objects, tmp_path / "a.mono"))
-    with Monograph.open(path) as found:
-        assert [hit.chunk.document_id for hit in found.search("When was the harbour closed?")] == ["letter"]
 
 
 def test_the_reason_for_skipping_names_the_extra() -> None:
