@@ -38,6 +38,9 @@ from monograph.shelf.sweep import Forgotten, forget, sweep
 from monograph.shelf.writer import release, writing
 from places import PROCESSES, Between, bucket_server, shard
 
+MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+"""A folder in memory, where there is one: what is killed a hundred times need not wait for a disk."""
+
 SETTINGS = {"embedder": "static:wordllama", "alpha": "1.0"}
 
 
@@ -55,13 +58,8 @@ def objects(request: pytest.FixtureRequest, tmp_path: Path) -> Objects:
 
 
 @pytest.fixture
-def in_memory(tmp_path: Path) -> Iterator[Path]:
-    """A folder in memory, where there is one: what is killed a hundred times need not wait for a disk."""
-    memory = Path("/dev/shm")
-    if not os.access(memory, os.W_OK):
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(dir=memory) as made:
+def in_memory() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(dir=MEMORY) as made:
         yield Path(made)
 
 
@@ -420,6 +418,40 @@ def test_a_sweep_removes_nothing_where_a_kept_version_is_damaged(folder: Folder,
     assert names_in(folder) == before
 
 
+@given(st.lists(st.sampled_from(["publish", "publish", "publish late", "sweep", "sweep one", "forget"]), max_size=12))
+def test_whatever_is_done_the_kept_versions_are_whole(steps: list[str]) -> None:
+    with tempfile.TemporaryDirectory(dir=MEMORY) as place:
+        folder, files, cache = objects_at(Path(place, "shelf"), create=True), Path(place, "files"), Path(place, "cache")
+        there: dict[int, str] = {}
+        for turn, step in enumerate(steps):
+            if step.startswith("publish"):
+                late = step.endswith("late") and bool(there)
+                before = load(folder, max(there)) if there else None
+                if late and before is not None:
+                    before = replace(before, version=before.version - 1) if before.version > 1 else None
+                try:
+                    made = put(folder, files, f"text {turn % 3}", before)
+                except ShelfConflict:
+                    assert late
+                    continue
+                assert not late
+                there[made.version] = f"text {turn % 3}"
+            elif step == "forget":
+                forgotten = forget(folder)
+                there = {version: text for version, text in there.items() if version == max(there)}
+                assert forgotten.kept == latest(folder)
+            else:
+                keep = 1 if step == "sweep one" else 2
+                sweep(folder, keep=keep, age=0)
+                there = {version: there[version] for version in sorted(there)[-keep:]}
+            assert versions(folder) == sorted(there)
+            for version, text in there.items():
+                assert text_of(folder, load(folder, version), cache) == text
+            if not step.startswith("publish"):
+                named = [of(load(folder, version)) for version in there]
+                assert names_in(folder) == set().union(*named)
+
+
 def test_what_is_forgotten_is_in_no_byte_of_the_shelf(objects: Objects, tmp_path: Path) -> None:
     assert forget(objects) == Forgotten(None, (), frozenset())
     first = put(objects, tmp_path / "files", "secret", None)
@@ -429,6 +461,8 @@ def test_what_is_forgotten_is_in_no_byte_of_the_shelf(objects: Objects, tmp_path
     cache = Cache(tmp_path / "cache")
     for manifest in (first, second):
         text_of(objects, manifest, tmp_path / "cache")
+    if isinstance(objects, Folder):  # A writer was killed.
+        (tmp_path / "shelf" / "objects" / ".killed.mono.shelf-part").write_bytes(b"half a secret")
     forgotten = forget(objects)
     assert forgotten.kept == second
     assert set(forgotten.removed) == {*of(first) - of(second), name_of(failed).name}
