@@ -11,29 +11,44 @@ import signal
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'monograph[shelf]'")
 
 import by_sql
 from excerpts import excerpts
-from monograph import Monograph
-from monograph.errors import ClosedFile, DamageWarning, InputError, MissingExtra, ObjectMissing, ShardLost
+from monograph import Document, Monograph, Passage
+from monograph.errors import (
+    ClosedFile,
+    DamageWarning,
+    InputError,
+    InvalidDocument,
+    MissingExtra,
+    ObjectMissing,
+    ShardLost,
+)
 from monograph.library.opened import Given
 from monograph.shelf import Shelf
+from monograph.shelf.building import make_shards, publish_shards
+from monograph.shelf.dataset import documents_in
 from monograph.shelf.engine import Local
 from monograph.shelf.holder import Shards
+from monograph.shelf.makers import Tasks
 from monograph.shelf.names import ObjectName
 from monograph.shelf.objects import objects_at
 from monograph.shelf.on_ray import OnRay, on_ray
 from monograph.shelf.pieces import name_of
 from monograph.shelf.place import place_of
+from monograph.shelf.recipe import Recipe
+from vector_server import VectorServer
 
 SHARDS = 3
 DOCUMENTS = 150
@@ -50,6 +65,7 @@ class Made:
     address: Path
     home: Path
     questions: tuple[str, ...]
+    documents: tuple[Document, ...]
 
     def local(self) -> Local:
         return Local([Given(path, read_only=True) for path in self.files])
@@ -93,7 +109,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     here = place_of(str(place / "shelf"), place / "home")
     files = tuple(here.cache.path(here.objects, name) for name in names)
     shards = Shards(str(place / "shelf"), names, place / "cache")
-    return Made(shards, files, place / "one.mono", place / "shelf", place / "home", tuple(questions))
+    return Made(shards, files, place / "one.mono", place / "shelf", place / "home", tuple(questions), tuple(documents))
 
 
 @pytest.fixture(scope="module")
@@ -125,14 +141,19 @@ def answers(made: Made) -> dict[int, list[Any]]:
         local.close()
 
 
-def holders() -> dict[int, int]:
-    """The processes that hold shards, by number, with the numbers of what started them."""
+def processes(name: str) -> dict[int, int]:
+    """The processes of an actor or a task, by number, with the numbers of what started them."""
     found = {}
     for folder in Path("/proc").iterdir():
         with suppress(OSError):  # It has just ended.
-            if folder.name.isdecimal() and (folder / "cmdline").read_bytes().startswith(b"ray::Holder"):
+            if folder.name.isdecimal() and (folder / "cmdline").read_bytes().startswith(f"ray::{name}".encode()):
                 found[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
     return found
+
+
+def holders() -> dict[int, int]:
+    """The processes that hold shards."""
+    return processes("Holder")
 
 
 def test_what_is_found_over_ray_is_what_one_file_finds(shelf: Shelf, made: Made) -> None:
@@ -237,6 +258,70 @@ def test_what_a_shard_leaves_out_is_warned_of_here(cluster: Any, made: Made, tmp
     finally:
         engine.close()
         local.close()
+
+
+def test_tasks_make_a_shelf(cluster: Any, made: Made, tmp_path: Path) -> None:
+    place, tasks = place_of(tmp_path / "shelf", tmp_path / "home", create=True), Tasks()
+    recipe = Recipe(place.url, tmp_path / "work")
+    shards = make_shards(made.documents, SHARDS, recipe, tasks)
+    assert sum(one.report.added for one in shards) == len(made.documents)
+    assert [one.report.added for one in make_shards(made.documents, SHARDS, recipe, tasks)] == [0] * SHARDS
+    publish_shards(place, shards, tasks)
+    with Monograph.open(made.one, read_only=True) as one, Shelf.open(place.url, home=tmp_path / "home") as shelf:
+        assert shelf.check() == []
+        for question in made.questions[:3]:
+            found, expected = shelf.search(question, 10), one.search(question, 10)
+            assert [hit.chunk.id for hit in found] == [hit.chunk.id for hit in expected]
+    with pytest.raises(InvalidDocument) as caught:
+        passage = Passage("Its vector is too short.", vector=np.ones(3, dtype=np.float32))
+        make_shards([Document(passages=(passage,))], 2, recipe, tasks)
+    assert type(caught.value) is InvalidDocument
+
+
+def test_rows_of_a_data_set_are_documents(cluster: Any, made: Made, tmp_path: Path) -> None:
+    for needed in ("pandas", "pyarrow"):
+        pytest.importorskip(needed, reason="ray.data needs it")
+    import ray.data
+
+    rows = [
+        {"id": one.id, "text": one.text, "title": one.title, "metadata": dict(one.metadata)} for one in made.documents
+    ]
+    whole = ray.data.from_items(rows)
+    assert list(documents_in(whole)) == list(made.documents)
+    place = place_of(tmp_path / "shelf", tmp_path / "home", create=True)
+    recipe = Recipe(place.url, tmp_path / "work")
+    assert sum(one.report.added for one in make_shards(whole, SHARDS, recipe)) == len(rows)
+    assert [one.report.added for one in make_shards(made.documents, SHARDS, recipe)] == [0] * SHARDS
+    as_json = ray.data.from_items([{"text": "A.", "metadata": '{"a": 1}'}])
+    assert [dict(one.metadata) for one in documents_in(as_json)] == [{"a": 1}]
+    for row in ({"id": "1"}, {"text": 3}, {"text": "A.", "metadata": "[1]"}, {"text": "A.", "metadata": "{"}):
+        with pytest.raises(InputError, match="row 0"):
+            list(documents_in(ray.data.from_items([row])))
+
+
+def test_a_task_that_is_killed_pays_for_nothing_twice(cluster: Any, tmp_path: Path) -> None:
+    texts = [f"Ada Lovelace wrote note {n} about engine {n}. " * 40 for n in range(100)]
+    place = place_of(tmp_path / "shelf", tmp_path / "home", create=True)
+    with VectorServer() as server:
+
+        def kill() -> None:
+            while len(server.asked) < 5:
+                time.sleep(0.005)
+            killed.append(min(processes("_task")))
+            os.kill(killed[0], signal.SIGKILL)
+
+        killed: list[int] = []
+        killing = threading.Thread(target=kill)
+        killing.start()
+        recipe = Recipe(place.url, tmp_path / "work", embedder=f"openai:{server.url}#model")
+        (shard,) = make_shards([Document(text) for text in texts], 1, recipe, Tasks())
+        killing.join()
+        assert killed
+        asked = Counter(text for text in server.texts if "engine" in text)
+        most = max(len(one.body["input"]) for one in server.asked)
+    # What was on its way when the process was killed is asked again.
+    assert sum(asked.values()) - len(asked) <= 2 * most
+    assert shard.report.same + shard.report.added == len(texts)
 
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, made: Made) -> None:

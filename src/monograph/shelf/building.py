@@ -9,11 +9,17 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from monograph.library.monograph import Monograph
+from monograph.settings import Settings
+from monograph.shelf import catalogue
+from monograph.shelf.catalogue import Origin
 from monograph.shelf.dataset import Dataset, documents_in
 from monograph.shelf.dealt import dealt, dealt_plan
 from monograph.shelf.makers import HERE, Makers
-from monograph.shelf.manifest import MOST_SHARDS
+from monograph.shelf.manifest import MOST_SHARDS, Manifest, latest
+from monograph.shelf.place import Place
+from monograph.shelf.publish import publish
 from monograph.shelf.recipe import Made, Recipe
+from monograph.shelf.writer import writing
 from monograph.values import Document, arguments
 
 
@@ -75,3 +81,49 @@ def make_shards_of_folders(
         for shard, one in enumerate(plans)
     ]
     return tuple(makers.of_files(work))
+
+
+def publish_shards(place: Place, made: Sequence[Made], makers: Makers = HERE) -> Manifest:
+    """Publish shards that were made as the next version, with the catalogue of their names.
+
+    Parameters
+    ----------
+    place:
+        Where the shelf lies.
+    made:
+        The shards, in their order.
+    makers:
+        Who made them, and can open them.
+
+    Raises
+    ------
+    ShelfConflict
+        If another writer is at work.
+    ObjectMissing
+        If a shard is not there.
+    ShardLost
+        If one cannot be opened.
+    """
+    names = tuple(one.name for one in made)
+    with writing(place.objects):
+        engine = makers.engine(place, names)
+        try:
+            of: Origin = engine.ask({0: [("origin", ())]})[0][0]
+            shares = (engine.ask({shard: [("share", ())]})[shard][0] for shard in range(len(names)))
+            with TemporaryDirectory(prefix="monograph-") as folder:
+                path = Path(folder) / "catalogue.mono"
+                catalogue.make(path, of, shares, len(names))
+                return publish(place.objects, names, path, latest(place.objects), _said(of))
+        finally:
+            engine.close()
+
+
+def _said(of: Origin) -> dict[str, str]:
+    """What all shards share, for people to read in a manifest."""
+    built = of.settings or Settings()
+    return {
+        "chunk_overlap": str(built.chunk_overlap),
+        "chunk_tokens": str(built.chunk_tokens),
+        "embedder": of.embedder.key if of.embedder else "",
+        "extractor": of.extractor.key if of.extractor else "",
+    }

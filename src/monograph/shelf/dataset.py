@@ -20,7 +20,7 @@ class Dataset(Protocol):
 
 
 def documents_in(rows: Dataset) -> Iterator[Document]:
-    """The documents of a data set: of each row ``text``, and ``id``, ``title``, ``uri`` and ``metadata`` if it has them.
+    """The documents of a data set: of a row ``text``, and ``id``, ``title``, ``uri`` and ``metadata`` if it has them.
 
     Metadata is an object, or JSON of one; what of it is None is left out.
 
@@ -34,7 +34,7 @@ def documents_in(rows: Dataset) -> Iterator[Document]:
         if not isinstance(text, str):
             raise InputError(f"row {number} of the data set has no text", "give it a column text, and in each row one")
         try:
-            metadata = json.loads(held) if isinstance(held, str) else dict(held)
+            metadata = dict(json.loads(held) if isinstance(held, str) else held)
         except (ValueError, TypeError) as error:
             raise InputError(f"the metadata of row {number} is no object", "give an object, or JSON of one") from error
         name, title, uri = (str(row.get(column) or "") for column in ("id", "title", "uri"))

@@ -9,8 +9,11 @@ from itertools import islice
 
 from monograph.values import Change, Document, Plan
 
-BLOCK = 4_096
-"""Documents that are dealt out together."""
+LEAST, MOST = 4_096, 262_144
+"""Bounds on how many documents are dealt out together."""
+
+_OF_EACH = 256
+"""About how many of them each shard is to get, within these bounds."""
 
 
 def shard_of(name: str, shards: int) -> int:
@@ -20,8 +23,8 @@ def shard_of(name: str, shards: int) -> int:
 
 def dealt(documents: Iterable[Document], shards: int) -> Iterator[dict[int, list[Document]]]:
     """Documents by shard, block by block: in a block those of a shard are in their order, and none is empty."""
-    waiting = iter(documents)
-    while some := list(islice(waiting, BLOCK)):
+    waiting, block = iter(documents), min(max(LEAST, _OF_EACH * shards), MOST)
+    while some := list(islice(waiting, block)):
         found: dict[int, list[Document]] = {}
         for one in some:
             found.setdefault(shard_of(one.id, shards), []).append(one)

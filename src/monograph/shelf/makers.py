@@ -7,7 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from monograph.errors import MonographError, ShardLost
+from monograph.library.opened import Given
+from monograph.shelf.engine import Engine, Local
+from monograph.shelf.holder import Shards
 from monograph.shelf.local_ray import ray_module, start
+from monograph.shelf.names import ObjectName
+from monograph.shelf.on_ray import OnRay, cache_of
+from monograph.shelf.place import Place
 from monograph.shelf.recipe import Made, Recipe, make_of_documents, make_of_files
 from monograph.values import Document, Plan
 
@@ -30,6 +36,10 @@ class Makers(Protocol):
         """Shards of files, by their recipes and keys; raises what is raised where one is made."""
         ...
 
+    def engine(self, place: Place, shards: tuple[ObjectName, ...]) -> Engine:
+        """What asks shards that were put, where they can be had without bringing them all here."""
+        ...
+
 
 class Here:
     """Shards are made in this process, one after the other, each by as many processes as a file is made by."""
@@ -45,6 +55,10 @@ class Here:
     def of_files(self, work: Sequence[tuple[Recipe, str, Plan]]) -> list[Made]:
         """See :class:`Makers`."""
         return [make_of_files(*one) for one in work]
+
+    def engine(self, place: Place, shards: tuple[ObjectName, ...]) -> Engine:
+        """See :class:`Makers`; they are brought here all the same."""
+        return Local([Given(place.cache.path(place.objects, name), read_only=True) for name in shards])
 
 
 HERE = Here()
@@ -84,6 +98,10 @@ class Tasks:
     def of_files(self, work: Sequence[tuple[Recipe, str, Plan]]) -> list[Made]:
         """See :class:`Makers`; raises ShardLost if a task was begun anew too often."""
         return self._make(make_of_files, work)
+
+    def engine(self, place: Place, shards: tuple[ObjectName, ...]) -> Engine:
+        """See :class:`Makers`."""
+        return OnRay(Shards(place.objects.address, shards, cache_of(place)))
 
     def _make(self, function: Callable[..., Made], work: Sequence[tuple[Any, ...]]) -> list[Made]:
         task = self._ray.remote(_task).options(

@@ -17,6 +17,7 @@ from monograph.library.opened import Given, OpenFile
 from monograph.search.one_file.snapshot import FileSnapshot
 from monograph.search.one_file.written_names import written
 from monograph.search.snapshot import Nearest
+from monograph.shelf.catalogue import Origin, origin
 from monograph.store import catalogue, chunks, counts, documents, graphs, names, postings, readable, terms
 from monograph.store.chunks import Found
 from monograph.store.counts import Counts
@@ -109,6 +110,10 @@ class Reading:
         connection = self.snapshot.connection
         held = documents.count(connection), *counts.totals(connection)
         return Facts(*held, self.snapshot.newest(), self.snapshot.has_graph())
+
+    def origin(self) -> Origin:
+        """What it was made with."""
+        return origin(self.snapshot.connection)
 
     def share(self) -> catalogue.Share:
         """What it has of the names."""
