@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from inspect import isfunction
 from typing import Any, TypeAlias, cast
@@ -16,7 +16,7 @@ from monograph.library import contents
 from monograph.library.opened import Given, OpenFile
 from monograph.search.one_file.snapshot import FileSnapshot
 from monograph.search.one_file.written_names import written
-from monograph.search.snapshot import Nearest
+from monograph.search.snapshot import Nearest, Walking
 from monograph.shelf.catalogue import Origin, origin
 from monograph.store import catalogue, chunks, counts, documents, graphs, names, postings, readable, terms
 from monograph.store.chunks import Found
@@ -61,6 +61,31 @@ class Links:
 
     keys: tuple[str, ...]
     links: Mapping[int, tuple[Records, Records]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Beside:
+    """What is known of chunks that others lead to, which will be asked next: it goes along.
+
+    By place: rows, ids, documents, and hashes of the words, packed; ``cosines`` as
+    :meth:`monograph.search.snapshot.Snapshot.cosines` has them, None where they are not wanted.
+    """
+
+    rows: Sequence[int]
+    ids: Sequence[str]
+    documents: Sequence[int]
+    words: Sequence[bytes]
+    cosines: tuple[Int64, Float32] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pools:
+    """What a search along the graph begins with: the best by words and by meaning, and what is about its names."""
+
+    best: Sequence[tuple[int, float]]
+    near: Nearest | None
+    subjects: Sequence[Subject]
+    beside: Beside
 
 
 Subject: TypeAlias = tuple[int, str, str, int, int, str, int]
@@ -159,6 +184,22 @@ class Reading:
                     return scored
         return counts.bm25(connection, words, k, of_all, allowed)
 
+    def pools(self, words: Sequence[str], of_all: Counts, walking: Walking, keys: Sequence[str]) -> Pools:
+        """:meth:`bm25`, :meth:`nearest` and :meth:`subject_chunks` together, with what is known of all these chunks."""
+        k, allowed = walking.k, walking.allowed
+        best = self.bm25(words, k, of_all, allowed)
+        near = self.nearest(walking.vector, k, allowed, 1.0) if walking.vector.any() else None
+        subjects = self.subject_chunks(keys, allowed)
+        rows = [row for row, _ in (*best, *(() if near is None else near.scored))] + [one[3] for one in subjects]
+        return Pools(best, near, subjects, self._beside(filter(None, rows), walking.clauses))
+
+    def _beside(self, rows: Iterable[int], clauses: Float32 | None = None) -> Beside:
+        wanted = list(dict.fromkeys(rows))
+        ids = self._with_ids(wanted)
+        documents, words = self.words_in(wanted)
+        cosines = None if clauses is None else self.cosines(wanted, clauses)
+        return Beside(wanted, [ids.get(row, "") for row in wanted], documents, words, cosines)
+
     def with_phrase(self, text: str, k: int, allowed: Allowed) -> dict[int, str]:
         """At most k chunks that have the words of a text one after the other, with their ids."""
         return self._with_ids(self.snapshot.with_phrase(text, k, allowed))
@@ -176,9 +217,9 @@ class Reading:
         """See :meth:`monograph.search.snapshot.Snapshot.nearest`."""
         return self.snapshot.nearest(vector, k, allowed, stretch)
 
-    def vectors(self, rows: Sequence[int], dimension: int) -> tuple[Int64, Float32]:
-        """See :meth:`monograph.search.snapshot.Snapshot.vectors`."""
-        return self.snapshot.vectors(rows, dimension)
+    def cosines(self, rows: Sequence[int], vectors: Float32) -> tuple[Int64, Float32]:
+        """See :meth:`monograph.search.snapshot.Snapshot.cosines`."""
+        return self.snapshot.cosines(rows, vectors)
 
     # Texts.
 
@@ -244,9 +285,11 @@ class Reading:
 
     def leads(
         self, keys: Sequence[str], rare: Sequence[str], allowed: Allowed
-    ) -> tuple[list[Subject], dict[str, list[int]]]:
-        """:meth:`subject_chunks` of some names, and :meth:`mentions` of some of them."""
-        return self.subject_chunks(keys, allowed), self.mentions(rare, allowed)
+    ) -> tuple[list[Subject], dict[str, list[int]], Beside]:
+        """:meth:`subject_chunks` of some names, :meth:`mentions` of some of them, and what is known of these chunks."""
+        subjects, mentions = self.subject_chunks(keys, allowed), self.mentions(rare, allowed)
+        rows = [*(one[3] for one in subjects), *(row for some in mentions.values() for row in some)]
+        return subjects, mentions, self._beside(filter(None, rows))
 
     def naming(self, rows: Sequence[int], keys: Sequence[str]) -> list[tuple[str, int]]:
         """(key, row) for those of some chunks that name any of some names."""
