@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import re
-from pathlib import Path
 
 from monograph.errors import (
     BusyFile,
@@ -19,6 +18,7 @@ from monograph.errors import (
     ReadOnlyFile,
     StorageFull,
 )
+from monograph.shelf import Archive, Shelf
 
 _LOG = logging.getLogger(__name__)
 _COMMAND = re.compile(r"\b(?:monograph [a-z]+|pip install|python -m|Monograph\.)")
@@ -34,27 +34,30 @@ SAID: dict[type[MonographError], str] = {
 """What an agent is told of what it cannot mend, by the kind of error: the first that it is."""
 
 
-def for_agents(error: MonographError, path: Path) -> str:
+def for_agents(error: MonographError, archive: Archive) -> str:
     """An error in a sentence, with the mend where an agent can do it.
 
     Parameters
     ----------
     error:
         What was raised.
-    path:
-        The file, whose place is nobody's business.
+    archive:
+        The file or the shelf, whose place is nobody's business.
     """
     if not isinstance(error, InputError):
         _LOG.warning("told to an agent in other words: %s", error)
         return next(said for kind, said in SAID.items() if isinstance(error, kind))
-    message, mend = (_without(path, text) for text in (error.message, error.mend))
+    message, mend = (_without(archive, text) for text in (error.message, error.mend))
     if _COMMAND.search(mend):
         mend = "search finds what there is" if isinstance(error, NotFound) else ""
     return f"{message} ({mend})" if mend else message
 
 
-def _without(path: Path, text: str) -> str:
-    places = {str(path), str(path.absolute()), str(path.resolve())}
+def _without(archive: Archive, text: str) -> str:
+    if isinstance(archive, Shelf):
+        places, said = {archive.url}, "the shelf"
+    else:
+        places, said = {str(one) for one in (archive.path, archive.path.absolute(), archive.path.resolve())}, "the file"
     for place in sorted(places, key=len, reverse=True):
-        text = text.replace(place, "the file")
+        text = text.replace(place, said)
     return text

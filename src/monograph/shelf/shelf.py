@@ -193,6 +193,11 @@ class Shelf(Questions):
         """The version that is searched, from 1."""
         return self._version.version
 
+    @property
+    def settings(self) -> Settings:
+        """The numbers that all shards are built with."""
+        return self._file.settings
+
     def close(self) -> None:
         """Let all files go. What was written and not published stays on this machine."""
         if self._working is not None:
@@ -275,8 +280,12 @@ class Shelf(Questions):
 
         It is complete when no other machine's cache holds any: :class:`~monograph.shelf.sweep.Forgotten` names them.
         """
-        if self._working is not None:
-            raise InputError("what was written is not published", "publish it first, or close the shelf")
+        written = working.base_of(self._place.work)
+        if self._working is not None or (written is not None and written.written):
+            raise InputError(
+                "what was written here is not published",
+                f"monograph shelf publish {self.url}, or monograph shelf discard {self.url}",
+            )
         with writing(self._place.objects):
             made = forget_objects(self._place.objects)
         self.refresh()
