@@ -123,13 +123,13 @@ def serve(  # noqa: PLR0913, PLR0917 - options are arguments
         from monograph.loopback import address_of, listen
 
         answering = load(model, api_key)
-        named: dict[str, Archive] = {
-            name: stack.enter_context(
-                opened_archive(file, trust=trust, create=write, read_only=not write, model=answering, reranker=reranker)
+        named: dict[str, Archive] = {}
+        for name, file in zip(names_of(files), files, strict=True):
+            whole = opened_archive(
+                file, trust=trust, create=write, read_only=not write, model=answering, reranker=reranker
             )
-            for name, file in zip(names_of(files), files, strict=True)
-        }
-        named = {name: narrowed_archive(file, within) for name, file in named.items()}
+            stack.enter_context(whole)
+            named[name] = narrowed_archive(whole, within)
         chosen = token or secrets.token_urlsafe(24)
 
         def ready(address: str) -> None:
