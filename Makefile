@@ -25,7 +25,7 @@ $(VENV)/test: $(BUILT_FROM) | $(BIN)/python
 	@touch $(VENV)/core $@
 
 $(VENV)/test-all: $(BUILT_FROM) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet -e ".[test,ocr]"
+	$(BIN)/python -m pip install --quiet -e ".[test,ocr,test-shelf]"
 	@touch $(VENV)/core $(VENV)/test $@
 
 $(VENV)/bench: $(BUILT_FROM) | $(BIN)/python
@@ -49,7 +49,7 @@ PYTEST := $(BIN)/python -m pytest -q -n 2 --dist worksteal
 test: $(VENV)/test ## Run the tests but the long ones (eight minutes on two cores)
 	$(PYTEST) -m "not long"
 
-test-all: $(VENV)/test-all ## Run all tests, those of words in images as well (seventeen minutes)
+test-all: $(VENV)/test-all ## Run all tests, those of words in images and of buckets as well (seventeen minutes)
 	$(PYTEST)
 
 test-page: $(VENV)/test ## Run the tests of the page, in chromium (a minute or two)

@@ -35,6 +35,8 @@ WITHOUT_A_FILE = (
     "reading",
     "reckoning",
     "resolve",
+    "shelf_objects",
+    "shelf_publish",
     "stop",
     "text_pass_chunks",
     "text_pass_compared",

@@ -177,7 +177,7 @@ class Snapshot(Protocol):
         ...
 
     def linked(self, chunks: Collection[int]) -> dict[int, tuple[Records, Records]]:
-        """(names, links) of chunks, records of monograph.store.graphs.NAMED and LINKED, by row."""
+        """(names, links) of chunks, records of monograph.store.graphs.NAMED and LINKED, by row, in the order asked."""
         ...
 
     def named_in(self, texts: Mapping[str, str], kinds: Collection[str]) -> dict[str, list[Mention]]:
@@ -185,7 +185,7 @@ class Snapshot(Protocol):
         ...
 
     def descriptions(self, chunks: Iterable[int]) -> dict[int, list[str]]:
-        """What a model wrote of what it found in chunks, by row, for those of which anything was found."""
+        """What a model wrote of what it found in chunks, by row, in the order asked; nothing of those without any."""
         ...
 
     def written_names(

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 SCHEMES = ("s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss")
-_TIMEOUT = "120s"
-"""Of one request, a piece's bytes included."""
-
 _RETRIES = 5
 _AT_ONCE = 4
 """Pieces on their way."""
@@ -46,9 +43,8 @@ class Bucket:
         self._url = url
         self._client = _obstore()
         try:
-            self._store: ObjectStore = self._client.store.from_url(
-                url, client_options={"timeout": _TIMEOUT}, retry_config={"max_retries": _RETRIES}
-            )
+            # Options of the client, given here, would take the place of those in the environment.
+            self._store: ObjectStore = self._client.store.from_url(url, retry_config={"max_retries": _RETRIES})
         except (self._client.exceptions.BaseError, ValueError) as error:
             raise InputError(f"{url!r} cannot be understood: {_said(error)}", "give s3://bucket/path") from error
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from monograph.errors import InputError, ObjectDamaged, ObjectMissing, ShelfUnreachable
 from monograph.shelf.faults import told
-from monograph.shelf.names import Listed, checked
+from monograph.shelf.names import OBJECTS, VERSIONS, WRITERS, Listed, checked
 from monograph.shelf.part import clear, part_of, sync_folder
 from monograph.shelf.pieces import pieces
 
@@ -107,8 +107,8 @@ class Folder:
                 target = self._target(name)
                 target.unlink(missing_ok=True)
                 changed.add(target.parent)
-            for folder in (self._path, *(one for one in self._path.iterdir() if one.is_dir())):
-                clear(folder)
+            for place in (OBJECTS, VERSIONS, WRITERS):
+                clear(self._path / place)
             for folder in changed:
                 if folder.exists():
                     sync_folder(folder)

@@ -276,7 +276,7 @@ class Gathered:
         for shard, some in enumerate(self._all("mentions", list(keys), allowed)):
             for key, rows in some.items():
                 found.setdefault(keys[key], []).extend(self._whole(shard, rows))
-        return found
+        return {name: sorted(rows) for name, rows in found.items()}
 
     def linked(self, chunks: Collection[int]) -> dict[int, tuple[Records, Records]]:
         found = {}
@@ -287,14 +287,16 @@ class Gathered:
                 names = named.copy()
                 names["name"] = rows[named["name"]]
                 found[self.rows.whole(shard, row)] = names, links
-        return found
+        return {row: found[row] for row in chunks if row in found}
 
     def named_in(self, texts: Mapping[str, str], kinds: Collection[str]) -> dict[str, list[Mention]]:
         found = {name: some for answer in self._all("named_in", dict(texts), kinds) for name, some in answer.items()}
         return {name: found[name] for name in texts if name in found}
 
     def descriptions(self, chunks: Iterable[int]) -> dict[int, list[str]]:
-        return self._by_row("descriptions", chunks)
+        asked = list(chunks)
+        found = self._by_row("descriptions", asked)
+        return {row: found[row] for row in asked if row in found}
 
     def written_names(
         self, where: Mapping[int, int], known: Mapping[int, NameRow], texts: Mapping[int, tuple[str, str]]

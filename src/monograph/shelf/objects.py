@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
-from monograph.errors import InputError
+from monograph.errors import InputError, ObjectDamaged, ObjectMissing
 from monograph.shelf.bucket import SCHEMES, Bucket
 from monograph.shelf.folder import Folder
 from monograph.shelf.names import Listed
@@ -77,6 +77,19 @@ class Objects(Protocol):
         owner sets (on S3: AbortIncompleteMultipartUpload).
         """
         ...
+
+
+def put_alone(objects: Objects, name: str, data: bytes) -> bool:
+    """Put bytes, and tell whether these are what lies under the name now.
+
+    Where an answer is lost, a client asks again, and is told that an object of that name is there: its own.
+    """
+    if objects.put_new(name, data):
+        return True
+    try:
+        return objects.read(name, len(data)) == data
+    except (ObjectDamaged, ObjectMissing):
+        return False  # It is longer, or was there and is not any more.
 
 
 def objects_at(url: str | Path, create: bool = False) -> Objects:

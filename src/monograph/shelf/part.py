@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-_SUFFIX = ".part"
+_SUFFIX = ".shelf-part"
+"""Of nobody else's files: what bears it and is not locked may be removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ def _is(path: Path, file: BinaryIO) -> bool:
 def clear(folder: Path) -> None:
     """Remove the parts that processes left in a folder when they were killed; those being written stay."""
     for path in folder.glob(f".*{_SUFFIX}"):
-        with suppress(FileNotFoundError), path.open("ab") as file:
+        with suppress(FileNotFoundError), path.open("r+b") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

@@ -10,8 +10,8 @@ from monograph.errors import InputError, ObjectDamaged
 from monograph.shelf.faults import told
 from monograph.shelf.names import ObjectName, digest_in
 
-PIECE = 16 << 20
-"""Bytes read, sent and fetched at a time."""
+PIECE = 8 << 20
+"""Bytes read, sent and fetched at a time: by one request, which may take 30 seconds; S3 takes 10,000."""
 
 
 def name_of(path: Path) -> ObjectName:

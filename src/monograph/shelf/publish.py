@@ -9,7 +9,7 @@ from pathlib import Path
 from monograph.errors import InputError, ShelfConflict, ShelfUnreachable
 from monograph.shelf.manifest import MOST_BYTES, Manifest, versions
 from monograph.shelf.names import OBJECTS, ObjectName
-from monograph.shelf.objects import Objects
+from monograph.shelf.objects import Objects, put_alone
 from monograph.shelf.pieces import name_of
 
 
@@ -55,9 +55,8 @@ def publish(
         raise InputError(f"the manifest would have more than {MOST_BYTES:,} bytes", "give shorter settings")
     files = dict(zip((*names, last), (*shards, catalogue), strict=True))
     _put(objects, files)
-    if not objects.put_new(manifest.name, data) and objects.read(manifest.name, MOST_BYTES) != data:
+    if not put_alone(objects, manifest.name, data):
         raise _conflict(objects, version)
-    # Where the same bytes were there, an answer was lost and the client had asked again: they are our own.
     if before is None and objects.put_new(manifest.name, data):
         raise ShelfUnreachable(
             f"{objects.address} cannot put an object only if it is absent: two writers would overwrite each other",

@@ -15,10 +15,12 @@ from pathlib import Path
 
 from monograph.errors import ObjectDamaged, ObjectMissing, ShelfConflict
 from monograph.shelf.names import WRITERS
-from monograph.shelf.objects import Objects
+from monograph.shelf.objects import Objects, put_alone
 
 _NAME = re.compile(rf"{WRITERS}/([0-9]{{8}})\.(json|free)", re.ASCII)
 _MOST_BYTES = 10_000
+_KEPT = 10
+"""Numbers behind the highest: where writers come and go while one looks, what it saw as free is still taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,8 @@ def writing(objects: Objects) -> Iterator[Writer]:
     """Be the one writer of a shelf, until left.
 
     A writer puts ``writers/00000001.json``, only if absent, and ends with ``writers/00000001.free``; the next puts
-    00000002, and removes what is before it. The highest number stays, so that none is given twice, and whoever put a
-    number below the highest sees that when it looks again. It needs no more of a place than to put only if absent.
+    00000002, and removes what is long before it. The highest number stays, so that none is given twice, and whoever put
+    a number below the highest sees that when it looks again. It needs no more of a place than to put only if absent.
 
     That versions stay whole does not hang on it: a writer that was declared gone and is not is refused by
     :func:`monograph.shelf.publish.publish`, as any other that comes too late.
@@ -100,13 +102,12 @@ def _take(objects: Objects, me: Writer) -> int:
             raise _refused(objects, holder)
     number = newest + 1
     name, data = f"{WRITERS}/{number:08d}.json", json.dumps(asdict(me), indent=1).encode()
-    # Where it is there and is our own, an answer was lost and the client had asked again.
-    if not objects.put_new(name, data) and objects.read(name, _MOST_BYTES) != data:
+    if not put_alone(objects, name, data):
         raise _refused(objects, _read(objects, number))
     highest, _ = _newest(objects)
     if highest != number:
         raise _refused(objects, _read(objects, highest))
-    objects.remove([name for name, other in _numbered(objects) if other < number])
+    objects.remove([name for name, other in _numbered(objects) if other < number - _KEPT])
     return number
 
 
