@@ -1,6 +1,6 @@
 """Many files answer as one."""
 
-from monograph.shelf.archive import Archive, is_shelf, only_file
+from monograph.shelf.archive import Archive, is_shelf, only_file, place_of
 from monograph.shelf.shelf import Shelf, ShelfStats
 
-__all__ = ["Archive", "Shelf", "ShelfStats", "is_shelf", "only_file"]
+__all__ = ["Archive", "Shelf", "ShelfStats", "is_shelf", "only_file", "place_of"]

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from monograph.errors import InputError, NotFound
 from monograph.library.opened import Given
@@ -180,6 +180,16 @@ class Shelf(Questions):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __copy__(self) -> Shelf:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Shelf:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What is pickled opens the same version anew; what was written and not published is another's.
+        return _opened_again, (self.url, self._place.home, self.version, self._given, self._engines)
+
     def __repr__(self) -> str:
         return f"Shelf({self._place.url!r}, version={self.version})"
 
@@ -192,6 +202,14 @@ class Shelf(Questions):
     def version(self) -> int:
         """The version that is searched, from 1."""
         return self._version.version
+
+    @property
+    def embedder(self) -> Embedder:
+        """What makes the vectors of questions: what was given, or what the shelf was made with.
+
+        Raises ModelError if that cannot be made here.
+        """
+        return self._file.embedder
 
     @property
     def settings(self) -> Settings:
@@ -326,6 +344,11 @@ class Shelf(Questions):
 
 def _address(url: str | os.PathLike[str]) -> str:
     return url if isinstance(url, str) else os.fspath(url)
+
+
+def _opened_again(url: str, home: Path, version: int, given: Given, engines: Engines) -> Shelf:
+    place = place_of(url, home)
+    return Shelf(place, load(place.objects, version), given, engines)
 
 
 def _before(place: Place, version: Manifest) -> Sequence[Manifest]:
