@@ -92,7 +92,7 @@ def taken_in(file: OpenFile, store: Store, *, vectors: bool, progress: OnProgres
     reports = []
     done = 0
     for some in _batches(store.items(wanted)):
-        reports.append(file.forgetting(lambda some=some: _stored(file.writing_pipeline(), some)))  # type: ignore[misc]
+        reports.append(file.forgetting(lambda some=some: stored(file.writing_pipeline(), some)))  # type: ignore[misc]
         done += len(some)
         if progress is not None:
             progress(Progress("import", done, max(store.documents, done), "documents"))
@@ -123,7 +123,7 @@ def _batches(items: Iterable[Taken | Problem]) -> Iterator[list[Taken | Problem]
         yield batch
 
 
-def _stored(pipeline: Pipeline, some: Sequence[Taken | Problem]) -> Report:
+def stored(pipeline: Pipeline, some: Sequence[Taken | Problem]) -> Report:
     """Store some documents; the vectors that the file's embedder once made of them are remembered, and not made."""
     given = [one for one in some if isinstance(one, Taken)]
     values = {

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from monograph.errors import InputError, NotFound
-from monograph.library.opened import Given
+from monograph.library.opened import Given, OpenFile
 from monograph.library.questions import Questions
 from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Trusted
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.settings import Settings
 from monograph.shelf import working
+from monograph.shelf.dealing import deal
 from monograph.shelf.engine import Engine, Local
 from monograph.shelf.manifest import Manifest, latest, load
 from monograph.shelf.opened import OpenShelf
@@ -24,6 +26,7 @@ from monograph.shelf.sweep import forget as forget_objects
 from monograph.shelf.working import Working
 from monograph.shelf.writer import writing
 from monograph.store import names
+from monograph.store.database import Database
 from monograph.values import Document, Finding, OnProgress, Report, arguments
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
 
@@ -174,6 +177,34 @@ class Shelf(Questions):
             raise NotFound(f"{place.url} holds no shelf", f"monograph shelf create {place.url}")
         return cls(place, found, given, engines)
 
+    @classmethod
+    def split(  # noqa: PLR0913 - each is a choice of its own
+        cls,
+        file: str | os.PathLike[str],
+        url: str | os.PathLike[str],
+        shards: int = 8,
+        *,
+        key: str | None = None,
+        home: str | os.PathLike[str] | None = None,
+        engines: Engines = local,
+        progress: OnProgress | None = None,
+    ) -> Shelf:
+        """Make a shelf of a file: of the same settings and models, which are asked for nothing again.
+
+        ``key`` is that of an encrypted file; shards are not encrypted. The file is left as it is; a tree of summaries
+        does not go along. Raises as :meth:`create` and :meth:`monograph.Monograph.open`.
+        """
+        working.refuse_count(shards)
+        source = OpenFile.open(Given(arguments.path(file, "the file"), create=False, read_only=True, key=key))
+        try:
+            place = place_of(_address(url), None if home is None else Path(home), create=True)
+            if latest(place.objects) is not None:
+                raise InputError(f"{place.url} is a shelf already", "give another address")
+            version = _dealt(place, None, shards, source, [source.database], progress)
+        finally:
+            source.close()
+        return cls(place, version, Given(Path()), engines)
+
     def __enter__(self) -> Shelf:
         return self
 
@@ -218,18 +249,14 @@ class Shelf(Questions):
 
     def close(self) -> None:
         """Let all files go. What was written and not published stays on this machine."""
-        if self._working is not None:
-            self._working.close()
-            self._working = None
+        self._let_writer_go()
         self._file.close()
 
     def refresh(self) -> int:
         """Search the newest version from now on; returns it."""
         newest = latest(self._place.objects)
         if newest is not None and newest.version != self.version:
-            before = self._file
-            self._read(newest)
-            before.close()
+            self._turn_to(newest)
             kept = [self._version, *_before(self._place, self._version)]
             self._place.cache.keep({name.digest for one in kept for name in one.objects})
         return self.version
@@ -285,12 +312,8 @@ class Shelf(Questions):
         published meanwhile.
         """
         published = self._writer.publish()
-        if self._working is not None:
-            self._working.close()
-            self._working = None
-        before = self._file
-        self._read(published)
-        before.close()
+        self._let_writer_go()
+        self._turn_to(published)
         return self.version
 
     def forget(self) -> Forgotten:
@@ -311,6 +334,54 @@ class Shelf(Questions):
             self._place.cache.keep({name.digest for name in made.kept.objects})
         working.discard(self._place.work)
         return made
+
+    def reshard(self, shards: int, *, progress: OnProgress | None = None) -> int:
+        """Deal all documents out over another number of shards, and publish that; returns the version.
+
+        No answer changes by it, and no model is asked. Raises InputError if something is written and not published.
+        """
+        working.refuse_count(shards)
+        self._let_writer_go()
+        with self._databases() as sources:
+            version = _dealt(self._place, self._version, shards, self._file, sources, progress)
+        self._turn_to(version)
+        return self.version
+
+    def join(self, path: str | os.PathLike[str], *, progress: OnProgress | None = None) -> Path:
+        """Write one file of all documents: of the same settings and models, which are asked for nothing again.
+
+        Raises InputError if the path is taken.
+        """
+        made = arguments.path(path, "the file")
+        if made.exists():
+            raise InputError(f"{made} is there already", "give another path")
+        target = OpenFile.open(Given(made, settings=self._file.settings))
+        try:
+            target.plug_in(self._file.embedder, self._file.extractor)
+            target.adding_pipeline()
+            with self._databases() as sources:
+                deal(sources, [target], lambda _: 0, progress)
+        finally:
+            target.close()
+        return made
+
+    @contextmanager
+    def _databases(self) -> Iterator[list[Database]]:
+        """The files of the version's shards, open for reading."""
+        with ExitStack() as opened:
+            paths = [self._place.cache.path(self._place.objects, name) for name in self._version.shards]
+            yield [opened.enter_context(closing(Database(path, read_only=True))) for path in paths]
+
+    def _let_writer_go(self) -> None:
+        if self._working is not None:
+            self._working.close()
+            self._working = None
+
+    def _turn_to(self, version: Manifest) -> None:
+        """Search another version from now on."""
+        before = self._file
+        self._read(version)
+        before.close()
 
     # Looking round.
 
@@ -340,6 +411,24 @@ class Shelf(Questions):
     def check(self) -> list[Finding]:
         """Every fault in the shards of the version, and whether its catalogue is what their names make."""
         return self._file.findings()
+
+
+def _dealt(
+    place: Place,
+    before: Manifest | None,
+    shards: int,
+    like: OpenFile,
+    sources: Sequence[Database],
+    progress: OnProgress | None,
+) -> Manifest:
+    """Publish shards of all documents of some files, made as a file is."""
+    given = Given(Path(), embedder=like.embedder, extractor=like.extractor, settings=like.settings)
+    made = Working(place, before, shards, given, empty=True)
+    try:
+        made.deal(sources, progress)
+        return made.publish()
+    finally:
+        made.close()
 
 
 def _address(url: str | os.PathLike[str]) -> str:

@@ -14,6 +14,7 @@ from monograph.errors import InputError, NotFound, ShelfConflict
 from monograph.library.monograph import Monograph
 from monograph.library.opened import Given, OpenFile
 from monograph.shelf import catalogue
+from monograph.shelf.dealing import deal
 from monograph.shelf.dealt import shard_of
 from monograph.shelf.manifest import Manifest
 from monograph.shelf.part import sync_folder
@@ -23,7 +24,8 @@ from monograph.shelf.sweep import sweep
 from monograph.shelf.writer import writing
 from monograph.store import documents, settings
 from monograph.store.catalogue import Share, share
-from monograph.values import Document, Plan, Report, together
+from monograph.store.database import Database
+from monograph.values import Document, OnProgress, Plan, Report, together
 
 _BASE = "base.json"
 _AT_ONCE = 1_024
@@ -54,6 +56,8 @@ class Working:
         How many there are.
     given:
         How each file is opened.
+    empty:
+        Whether they are to be new files, without documents, that take the place of those of the version.
 
     Raises
     ------
@@ -61,7 +65,9 @@ class Working:
         If another writer is at work, or has published since these copies were written to.
     """
 
-    def __init__(self, place: Place, before: Manifest | None, shards: int, given: Given) -> None:
+    def __init__(
+        self, place: Place, before: Manifest | None, shards: int, given: Given, *, empty: bool = False
+    ) -> None:
         self._place, self._before, self._shards = place, before, shards
         self._given = replace(given, read_only=False, create=True, model=None, reranker=None)
         self._archives: list[Monograph] = []
@@ -69,7 +75,7 @@ class Working:
         self._lease = ExitStack()
         self._lease.enter_context(writing(place.objects))
         try:
-            self._copy()
+            self._copy(empty=empty)
             for path in self._paths:
                 self._archives.append(Monograph(OpenFile.open(replace(self._given, path=path))))
         except BaseException:
@@ -80,9 +86,14 @@ class Working:
     def _paths(self) -> list[Path]:
         return [self._place.work / f"{number:04d}.mono" for number in range(self._shards)]
 
-    def _copy(self) -> None:
+    def _copy(self, *, empty: bool) -> None:
         """Have the files of the version, or those that were written to since."""
         base, version = base_of(self._place.work), 0 if self._before is None else self._before.version
+        if empty and base is not None and base.written:
+            raise InputError(
+                f"what was written to {self._place.url} here is not published",
+                f"monograph shelf publish {self._place.url}, or discard it",
+            )
         if base is not None and base.written and base.version == version:
             return
         if base is not None and base.written:
@@ -91,9 +102,11 @@ class Working:
                 f"{base.version}, which was written to here",
                 f"monograph shelf discard {self._place.url} drops what was written here; then sync again",
             )
-        if base is not None and base == Base(version, self._shards):
+        if not empty and base == Base(version, self._shards):
             return
         discard(self._place.work)
+        if empty:
+            return
         for path, name in zip(self._paths, () if self._before is None else self._before.shards, strict=False):
             shutil.copyfile(self._place.cache.path(self._place.objects, name), path)
         self._note(Base(version, self._shards))
@@ -112,6 +125,12 @@ class Working:
         """Have every file know the models that it is to be made with."""
         for archive in self._archives:
             archive.add(())
+
+    def deal(self, sources: Sequence[Database], progress: OnProgress | None) -> Report:
+        """Store all documents of other files, each in the shard that it is dealt to."""
+        self.begin_empty()
+        targets = [archive._file for archive in self._archives]
+        return deal(sources, targets, lambda name: shard_of(name, self._shards), progress)
 
     def add(self, given: Iterable[Document]) -> Report:
         """Store documents, each in the shard that holds its id, or that it is dealt to."""

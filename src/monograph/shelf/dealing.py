@@ -1,0 +1,119 @@
+"""What files hold is dealt out to other files, which is how shelves are split, joined and cut anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+
+from monograph.carry import told_lines
+from monograph.carry.taken import Taken
+from monograph.library.carrying import stored
+from monograph.library.opened import OpenFile
+from monograph.store import chunks, documents, graphs, memo, names, roots, told, told_changes, vectors
+from monograph.store.checksums import given_key
+from monograph.store.database import Connection, Database
+from monograph.values import OnProgress, Passage, Progress, Report, ToldNode, ToldRelation, together
+from monograph.write import tell
+from monograph.write.remember import remember
+
+_AT_ONCE = 512
+"""Documents that are read together."""
+
+
+def deal(
+    sources: Sequence[Database],
+    targets: Sequence[OpenFile],
+    target_of: Callable[[str], int],
+    progress: OnProgress | None = None,
+) -> Report:
+    """Store all documents of some files in others.
+
+    Chunks keep their ids and places, and what was derived of them is remembered: no model is asked. What was told of
+    things, the folders that are synced, and names that were set apart go along; trees of summaries do not.
+
+    Parameters
+    ----------
+    sources:
+        Files that do not change meanwhile.
+    targets:
+        Files with the settings and models of the sources.
+    target_of:
+        The place among the targets of a document, by its id.
+    """
+    reports: list[Report] = []
+    done = 0
+    for source in sources:
+        with source.read() as connection:
+            _share_out(connection, targets)
+            rows = iter(documents.numbers(connection))
+            while some := list(islice(rows, _AT_ONCE)):
+                reports += _dealt(connection, some, targets, target_of)
+                done += len(some)
+                if progress is not None:
+                    progress(Progress("deal", done, max(done, documents.count(connection)), "documents"))
+            _tell(connection, targets)
+    return together(reports)
+
+
+def _share_out(connection: Connection, targets: Sequence[OpenFile]) -> None:
+    """What every file is to know: the folders that are synced, and names that were set apart."""
+    known, apart = roots.every(connection), names.cannot_link(connection)
+    for target in targets:
+        with target.database.write() as written:
+            for root in known:
+                roots.put(written, root)
+            names.set_apart(written, apart)
+
+
+def _dealt(
+    connection: Connection, some: Sequence[int], targets: Sequence[OpenFile], target_of: Callable[[str], int]
+) -> list[Report]:
+    held: dict[int, list[tuple[int, Taken]]] = {}
+    for row in some:
+        one = _taken(connection, row)
+        held.setdefault(target_of(one.document.id), []).append((row, one))
+    reports = []
+    for place, mine in held.items():
+        target = targets[place]
+        found = graphs.extractions_of_documents(connection, [row for row, _ in mine])
+        remember(target.database, memo.EXTRACTION, found, None)
+        reports.append(stored(target.writing_pipeline(), [one for _, one in mine]))
+    return reports
+
+
+def _taken(connection: Connection, row: int) -> Taken:
+    """A document with its chunks as they are, and the vectors that were made of them."""
+    document = documents.load(connection, documents.by_number(connection, row))
+    held = vectors.with_keys(connection, row)
+    passages, made = [], []
+    for one in chunks.of_document(connection, row, strict=True):
+        key, value = held.get(one.chunk.id, (b"", b""))
+        vector = np.frombuffer(value, dtype=vectors.STORED).astype(np.float32) if value else None
+        given = vector is not None and key == given_key(value)
+        made.append(None if given else vector)
+        passages.append(
+            Passage(one.chunk.text, one.chunk.id, one.chunk.metadata, vector if given else None, one.chunk.start)
+        )
+    return Taken(replace(document, passages=tuple(passages)), tuple(made))
+
+
+def _tell(connection: Connection, targets: Sequence[OpenFile]) -> None:
+    """What callers told, each by the file that has the document or chunk that says it; else by the first."""
+    said = list(told.each(connection))
+    for place, target in enumerate(targets):
+        mine = list(_own(said, target, is_first=place == 0))
+        if mine:
+            tell.tell(target.written, *told_lines.parted(mine), missing_ok=True)
+
+
+def _own(
+    said: Sequence[ToldNode | ToldRelation], target: OpenFile, *, is_first: bool
+) -> Iterator[ToldNode | ToldRelation]:
+    with target.database.read() as connection:
+        known = told_changes.origins(connection, list({name for one in said for name in one.origins}))
+    for one in said:
+        if all(name in known for name in one.origins) if one.origins else is_first:
+            yield one
