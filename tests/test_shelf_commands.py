@@ -182,3 +182,17 @@ def test_addresses_that_lead_nowhere(tmp_path: Path) -> None:
     assert "give one from 1 to" in run("shelf", "create", tmp_path / "many", "--shards", 0, code=1)
     assert "does not exist" in run("search", tmp_path / "none.mono", "comet", code=1)
     assert "is a folder" in run("search", tmp_path, "comet", code=1)
+
+
+def test_a_file_becomes_a_shelf_and_a_file_again(file: Path, tmp_path: Path) -> None:
+    url, joined = tmp_path / "shelf", tmp_path / "joined.mono"
+    assert "published as version 1; 5 documents, 5 chunks in 2 shards" in run(
+        "shelf", "split", file, url, "--shards", 2
+    )
+    assert asked("shelf", "reshard", url, 3)["shards"] == 3
+    assert f"{joined.name}: 5 documents of version 2" in run("shelf", "join", url, joined)
+    hits = [asked("search", one, "who found the comet?") for one in (file, url, joined)]
+    first, *others = [[(one["chunk"], one["score"], one["uri"], one["path"]) for one in found] for found in hits]
+    assert others == [first, first]
+    assert "is there already" in run("shelf", "join", url, joined, code=1)
+    assert "is a shelf already" in run("shelf", "split", file, url, code=1)

@@ -14,11 +14,16 @@ from monograph.errors import InputError
 from monograph.library import Monograph
 
 if TYPE_CHECKING:
-    from monograph.shelf import Archive
+    from monograph.shelf import Archive, Shelf
 
 ArchiveArgument = Annotated[
     str,
     typer.Argument(metavar="FILE", help="The .mono file, or the address of a shelf.", show_default=False),
+]
+
+UrlArgument = Annotated[
+    str,
+    typer.Argument(metavar="URL", help="A folder, or s3://bucket/path, gs://, az://.", show_default=False),
 ]
 
 
@@ -30,12 +35,19 @@ def opened_archive(address: str, *, trust: bool = False, **options: Any) -> Arch
     """
     # A file needs nothing of what a shelf is made of.
     if "://" in address or os.path.isdir(address):  # noqa: PTH112 - it need not be a path
-        from monograph.shelf import Shelf, is_shelf
+        from monograph.shelf import is_shelf
 
         if is_shelf(address):
             taken = {name: options[name] for name in ("model", "reranker") if name in options}
-            return Shelf.open(address, trusted=permission(trust=trust, name=known_as(address)), **taken)
+            return opened_shelf(address, trust=trust, **taken)
     return opened(Path(address), trust=trust, **options)
+
+
+def opened_shelf(url: str, *, trust: bool = False, **options: Any) -> Shelf:
+    """Open a shelf; its own models may ask the servers that its user has trusted with it, and no other."""
+    from monograph.shelf import Shelf
+
+    return Shelf.open(url, trusted=permission(trust=trust, name=known_as(url)), **options)
 
 
 def known_as(address: str) -> str:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monograph.app import output, shelf_output, source_commands
-from monograph.app.archives import known_as
+from monograph.app import output, shelf_dealing, shelf_output, source_commands
+from monograph.app.archives import UrlArgument, known_as, opened_shelf
 from monograph.app.command import DONE_WITH_PROBLEMS, ApiKeyOption, JsonOption, TrustOption, outcome, unseen
 from monograph.app.manual import as_written
-from monograph.app.trust import permission, remember
+from monograph.app.trust import remember
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
@@ -24,19 +22,7 @@ app = typer.Typer(
     help="Many files that answer as one, when one is not enough.", no_args_is_help=True, rich_markup_mode=None
 )
 
-UrlArgument = Annotated[
-    str,
-    typer.Argument(metavar="URL", help="A folder, or s3://bucket/path, gs://, az://.", show_default=False),
-]
 PublishOption = Annotated[bool, typer.Option("--publish", help="Publish it as well, so that it is searched.")]
-
-
-@contextmanager
-def _opened(url: str, *, trust: bool = False) -> Iterator[Shelf]:
-    from monograph.shelf import Shelf
-
-    with Shelf.open(url, trusted=permission(trust=trust, name=known_as(url))) as shelf:
-        yield shelf
 
 
 @app.command()
@@ -116,7 +102,7 @@ def sync(  # noqa: PLR0913, PLR0917 - options are arguments
     with outcome(as_json=json_output):
         limits = Limits(max_bytes, max_seconds)
         version = None
-        with _opened(url, trust=trust) as shelf:
+        with opened_shelf(url, trust=trust) as shelf:
             with output.progress_bar("sync", quiet=unseen(json_output)) as on_progress:
                 report = shelf.sync(
                     *sources,
@@ -152,7 +138,7 @@ def remove(
     Older versions hold them until they are forgotten (shelf forget).
     """
     with outcome(as_json=json_output):
-        with _opened(url, trust=trust) as shelf:
+        with opened_shelf(url, trust=trust) as shelf:
             report = shelf.remove(names, forget=forget)
             version = _published(shelf, json_output=json_output) if publish else None
         if json_output:
@@ -171,7 +157,7 @@ def publish(url: UrlArgument, trust: TrustOption = False, json_output: JsonOptio
     monograph shelf publish ~/shelf
     """
     with outcome(as_json=json_output):
-        with _opened(url, trust=trust) as shelf:
+        with opened_shelf(url, trust=trust) as shelf:
             _published(shelf, json_output=json_output)
             found = shelf.stats()
         output.print_json(found) if json_output else shelf_output.print_published(found)
@@ -186,7 +172,7 @@ def _published(shelf: Shelf, *, json_output: bool) -> int:
 def stats(url: UrlArgument, json_output: JsonOption = False) -> None:
     """Count and weigh what the newest version holds."""
     with outcome(as_json=json_output):
-        with _opened(url) as shelf:
+        with opened_shelf(url) as shelf:
             found = shelf.stats()
         output.print_json(found) if json_output else shelf_output.print_stats(found)
 
@@ -195,7 +181,7 @@ def stats(url: UrlArgument, json_output: JsonOption = False) -> None:
 def check(url: UrlArgument, trust: TrustOption = False, json_output: JsonOption = False) -> None:
     """Hold every table against every other, shard by shard."""
     with outcome(as_json=json_output):
-        with _opened(url, trust=trust) as shelf, output.progress_bar("check", quiet=unseen(json_output)):
+        with opened_shelf(url, trust=trust) as shelf, output.progress_bar("check", quiet=unseen(json_output)):
             findings = [
                 replace(one, repairable=False, mend=one.mend or "make the shelf anew from its sources")
                 for one in shelf.check()
@@ -216,7 +202,7 @@ def forget(url: UrlArgument, json_output: JsonOption = False) -> None:
     monograph shelf forget ~/shelf
     """
     with outcome(as_json=json_output):
-        with _opened(url) as shelf, output.progress_bar("forget", quiet=unseen(json_output)):
+        with opened_shelf(url) as shelf, output.progress_bar("forget", quiet=unseen(json_output)):
             made = shelf.forget()
             version = shelf.version
         if json_output:
@@ -267,6 +253,10 @@ def release(url: UrlArgument, json_output: JsonOption = False) -> None:
             said = "nobody was writing" if gone is None else f"released from {gone}"
             output.console().print(f"{url}: {output.visible(said)}")
 
+
+app.command()(shelf_dealing.split)
+app.command()(shelf_dealing.join)
+app.command()(shelf_dealing.reshard)
 
 for _command in app.registered_commands:
     _command.help = as_written(getattr(_command.callback, "__doc__", None) or "")
