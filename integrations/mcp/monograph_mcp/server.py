@@ -15,6 +15,7 @@ from monograph import Document
 from monograph.errors import MonographError
 from monograph.shelf import Archive, Shelf
 from monograph_tools import for_agents, offered
+from monograph_tools.faults import where
 from monograph_tools.tools import address
 
 LISTED = 200
@@ -94,7 +95,7 @@ def make_server(monograph: Archive, *, notes: bool = False) -> FileServer:
         try:
             return monograph.document(identifier).text
         except MonographError as error:
-            said = for_agents(error, monograph)
+            said = for_agents(error, where(monograph))
         raise ResourceNotFoundError(said)
 
     return server

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import re
+from pathlib import Path
 
 from monograph.errors import (
     BusyFile,
@@ -34,30 +35,32 @@ SAID: dict[type[MonographError], str] = {
 """What an agent is told of what it cannot mend, by the kind of error: the first that it is."""
 
 
-def for_agents(error: MonographError, archive: Archive) -> str:
+def for_agents(error: MonographError, place: Path | str) -> str:
     """An error in a sentence, with the mend where an agent can do it.
 
     Parameters
     ----------
     error:
         What was raised.
-    archive:
-        The file or the shelf, whose place is nobody's business.
+    place:
+        Where the file lies, or the address of a shelf: nobody's business.
     """
     if not isinstance(error, InputError):
         _LOG.warning("told to an agent in other words: %s", error)
         return next(said for kind, said in SAID.items() if isinstance(error, kind))
-    message, mend = (_without(archive, text) for text in (error.message, error.mend))
+    message, mend = (_without(place, text) for text in (error.message, error.mend))
     if _COMMAND.search(mend):
         mend = "search finds what there is" if isinstance(error, NotFound) else ""
     return f"{message} ({mend})" if mend else message
 
 
-def _without(archive: Archive, text: str) -> str:
-    if isinstance(archive, Shelf):
-        places, said = {archive.url}, "the shelf"
-    else:
-        places, said = {str(one) for one in (archive.path, archive.path.absolute(), archive.path.resolve())}, "the file"
-    for place in sorted(places, key=len, reverse=True):
-        text = text.replace(place, said)
+def where(archive: Archive) -> Path | str:
+    """Where a file lies, or the address of a shelf."""
+    return archive.url if isinstance(archive, Shelf) else archive.path
+
+
+def _without(place: Path | str, text: str) -> str:
+    known = {str(place), str(place.absolute()), str(place.resolve())} if isinstance(place, Path) else {place}
+    for one in sorted(known, key=len, reverse=True):
+        text = text.replace(one, "the file" if isinstance(place, Path) else "the shelf")
     return text

@@ -12,7 +12,7 @@ from pydantic import BaseModel, create_model
 
 from monograph.errors import InputError, MonographError
 from monograph.shelf import Archive, Shelf
-from monograph_tools.faults import for_agents
+from monograph_tools.faults import for_agents, where
 from monograph_tools.notes import Notes
 from monograph_tools.tools import Reading, Tools, has_tree
 
@@ -67,7 +67,7 @@ class Tool:
             try:
                 return reply(self.work(*arguments, **named))
             except MonographError as error:
-                said = for_agents(error, self.archive)
+                said = for_agents(error, where(self.archive))
             return failed(said)
 
         answered.__signature__ = inspect.signature(self.work, eval_str=True)  # type: ignore[attr-defined]
