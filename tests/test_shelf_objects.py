@@ -155,6 +155,9 @@ def test_names_are_read_as_they_are_written() -> None:
         ("file://elsewhere/x", "is no address of a shelf"),
         ("memory:///", "is no address of a shelf"),
         ("https://somewhere/x", "is no address of a shelf"),
+        ("s3://[x", "is no address: Invalid IPv6"),
+        ("file://{}#x", r"has a \? or a #"),
+        ("s3://shelves/x?versionId=1", r"has a \? or a #"),
     ],
 )
 def test_an_address_that_is_none_is_refused(tmp_path: Path, address: str, message: str) -> None:
@@ -163,10 +166,16 @@ def test_an_address_that_is_none_is_refused(tmp_path: Path, address: str, messag
         objects_at(address.format(tmp_path))
 
 
-def test_a_secret_in_an_address_is_refused_and_not_repeated() -> None:
-    with pytest.raises(InputError) as raised:
-        objects_at("s3://me:hidden@shelves/x")
+@pytest.mark.parametrize("address", ["s3://me:hidden@shelves/x", "s3://hidden@shelves/x", "file://me:hidden@x/y"])
+def test_a_secret_in_an_address_is_refused_and_not_repeated(address: str) -> None:
+    with pytest.raises(InputError, match="bears no user or password") as raised:
+        objects_at(address)
     assert "hidden" not in str(raised.value)
+
+
+def test_a_container_before_an_account_is_no_secret(bucket: str) -> None:
+    address = "abfss://container@account.dfs.core.windows.net/x"
+    assert objects_at(address).address == address
 
 
 def test_a_folder_may_be_said_in_three_ways(tmp_path: Path) -> None:
@@ -174,8 +183,15 @@ def test_a_folder_may_be_said_in_three_ways(tmp_path: Path) -> None:
     assert objects_at(folder, create=True).put_new("a", b"x")
     for address in (str(folder), folder, f"file://{tmp_path}/a%20shelf"):
         assert objects_at(address).read("a", 1) == b"x"
-    with pytest.raises(InputError, match="cannot be made"):
-        objects_at(folder / "a" / "b", create=True)
+    for wrong in (folder / "a" / "b", "\0"):
+        with pytest.raises(InputError, match="cannot be made"):
+            objects_at(wrong, create=True)
+
+
+@pytest.mark.parametrize("address", ["s3://", "s3://no bucket/x", "az://account"])
+def test_an_address_that_the_client_cannot_understand_is_refused(bucket: str, address: str) -> None:
+    with pytest.raises(InputError, match=r"cannot be understood: .*give s3://bucket/path"):
+        objects_at(address)
 
 
 def test_without_the_client_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,6 +32,20 @@ class Nearest:
     effort: Effort | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Walking:
+    """What a search along the graph begins with.
+
+    It will ask for the ``k`` best chunks by words, the k nearest to ``vector`` (dimension,), and the documents about
+    entities, by the rows of their ``heads``.
+    """
+
+    vector: Float32
+    k: int
+    heads: Collection[int]
+    allowed: Allowed
+
+
 @dataclass(frozen=True, slots=True)
 class NearName:
     """A name by its row, and the estimated cosine of its embedding, in [-1, 1]."""
@@ -45,6 +59,10 @@ class Snapshot(Protocol):
 
     ``allowed`` tells which chunks may be found, or be passed on the way.
     """
+
+    def expect(self, walking: Walking) -> None:
+        """Hear what is about to be asked, so that it can be asked for together; nothing hangs on it."""
+        ...
 
     # Words: folded ones, as monograph.store.terms.words_of gives them.
 

@@ -46,7 +46,10 @@ class Bucket:
             # Options of the client, given here, would take the place of those in the environment.
             self._store: ObjectStore = self._client.store.from_url(url, retry_config={"max_retries": _RETRIES})
         except (self._client.exceptions.BaseError, ValueError) as error:
-            raise InputError(f"{url!r} cannot be understood: {_said(error)}", "give s3://bucket/path") from error
+            raise InputError(
+                f"{url!r} cannot be understood: {_said(error)}",
+                "give s3://bucket/path, or gs:// or az://, with the account in the environment",
+            ) from error
 
     @property
     def address(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, NoReturn
 
@@ -18,11 +18,11 @@ from monograph.search.frequencies import Frequencies, most
 from monograph.search.leads import Leads
 from monograph.search.one_file import leads, start_texts
 from monograph.search.one_file.snapshot import FileSnapshot
-from monograph.search.snapshot import NO_DOCUMENT, Nearest, NearName
+from monograph.search.snapshot import NO_DOCUMENT, Nearest, NearName, Walking
 from monograph.search.start_texts import StartText
 from monograph.shelf.engine import Engine
 from monograph.shelf.rows import Rows
-from monograph.shelf.shard import Facts, Subject
+from monograph.shelf.shard import Beside, Facts, Pools, Subject
 from monograph.shelf.version import Memory
 from monograph.store import terms
 from monograph.store.chunks import Found
@@ -55,6 +55,10 @@ class Gathered:
     rows: Rows
     catalogue: FileSnapshot
     memory: Memory
+    _expected: Walking | None = field(default=None, init=False)
+    _found: Sequence[Pools] = field(default=(), init=False)
+    _about: frozenset[int] = field(default=frozenset(), init=False)
+    _vectors: dict[int, Float32] = field(default_factory=dict, init=False)
 
     # How shards are asked.
 
@@ -101,28 +105,74 @@ class Gathered:
     def total(self) -> int:
         return sum(one.chunks for one in self.facts())
 
+    def expect(self, walking: Walking) -> None:
+        self._expected = walking
+
     def frequencies(self, words: Collection[str], small: Collection[str] = ()) -> Frequencies:
         total = self.total()
         few = {word for word in small if word not in words and word.isascii()}
+        whole = {*words, *small} - few
         above = int(most(total)) + 1
-        counted = _summed(self._all("count", {*words, *small} - few, few, above))
+        counted = self._counted(whole, few, above)
         return Frequencies(
-            total, {word: min(above, number) if word in few else number for word, number in counted.items()}
+            total,
+            {word: number for word in whole if (number := counted[word])}
+            | {word: min(above, number) for word in few if (number := counted[word])},
         )
 
+    def _counted(self, words: Collection[str], few: Collection[str] = (), above: int = 0) -> Mapping[str, int]:
+        """In how many chunks words stand; ``few`` are counted no further than ``above``."""
+        known = self.memory.counted
+        missing, little = [word for word in words if word not in known], [word for word in few if word not in known]
+        made: dict[str, int] = {}
+        if missing or little:
+            found = _summed(self._all("count", missing, little, above))
+            made = {word: found.get(word, 0) for word in (*missing, *little)}
+            known.update((word, number) for word, number in made.items() if word in missing or number < above)
+        return {word: known[word] if word in known else made[word] for word in (*words, *few)}
+
     def document_frequency(self, words: Collection[str]) -> dict[str, int]:
+        if all(word in self.memory.counted for word in words):
+            return {word: number for word in words if (number := self.memory.counted[word])}
         return _summed(self._all("document_frequency", words))
 
     def bm25(self, words: Sequence[str], k: int, allowed: Allowed) -> list[tuple[int, float]]:
-        having = _summed(self._all("count", words, (), self.total() + 1))
+        having = dict(self._counted(words))
         halves = [word for word in words if terms.is_half(word)]
         if halves:
             having |= _summed(self._all("having", halves))
         counts = Counts(self.total(), sum(one.words for one in self.facts()), having)
-        answers = self._all("bm25", words, k, counts, allowed)
+        expected = self._expected
+        if expected is not None and (expected.k, expected.allowed) == (k, allowed):
+            answers = self._pools(words, counts, expected)
+        else:
+            answers = self._all("bm25", words, k, counts, allowed)
         return _best(
             [(self.rows.whole(shard, row), score) for shard, some in enumerate(answers) for row, score in some], k
         )
+
+    def _pools(self, words: Sequence[str], counts: Counts, walking: Walking) -> list[Sequence[tuple[int, float]]]:
+        """What shards find by words; what they find by meaning and by names is kept until it is asked for."""
+        members = self.catalogue.members(walking.heads)
+        names = {one.row: one.key for some in members.values() for one in some}
+        found: list[Pools] = self._all(
+            "pools", words, counts, walking.vector, list(names.values()), walking.k, walking.allowed
+        )
+        for shard, one in enumerate(found):
+            self._learn(shard, one.beside)
+        self._found = found
+        self._about = frozenset(names)
+        return [one.best for one in found]
+
+    def _learn(self, shard: int, beside: Beside) -> None:
+        """Take in what is known of chunks of a shard."""
+        rows = self._whole(shard, beside.rows)
+        documents = [one if one == NO_DOCUMENT else self.rows.whole(shard, one) for one in beside.documents]
+        self.memory.ids.update(zip(rows, beside.ids, strict=True))
+        self.memory.words.update(zip(rows, zip(documents, beside.words, strict=True), strict=True))
+        if beside.vectors is not None:
+            held, vectors = beside.vectors
+            self._vectors.update(zip(self._whole(shard, held.tolist()), vectors, strict=True))
 
     def with_phrase(self, text: str, k: int, allowed: Allowed) -> list[int]:
         return self._first(self._all("with_phrase", text, k, allowed), k)
@@ -138,20 +188,26 @@ class Gathered:
     # Meaning.
 
     def nearest(self, vector: Float32, k: int, allowed: Allowed, stretch: float = 1.0) -> Nearest:
-        answers: list[Nearest] = self._all("nearest", vector, k, allowed, stretch)
+        answers = self._near(vector, k, allowed, stretch)
         scored = [
             (self.rows.whole(shard, row), score) for shard, near in enumerate(answers) for row, score in near.scored
         ]
         return Nearest(_best(scored, k), _together([near.effort for near in answers if near.effort is not None]))
 
+    def _near(self, vector: Float32, k: int, allowed: Allowed, stretch: float) -> list[Nearest]:
+        expected = self._expected
+        if self._found and expected is not None and (k, allowed, stretch) == (expected.k, expected.allowed, 1.0):
+            near = [one.near for one in self._found if one.near is not None]
+            if len(near) == len(self._found) and np.array_equal(vector, expected.vector):
+                return near
+        return self._all("nearest", vector, k, allowed, stretch)
+
     def vectors(self, chunks: Sequence[int], dimension: int) -> tuple[Int64, Float32]:
-        found = list(self._of("vectors", chunks, dimension))
-        held = [np.array(self._whole(shard, rows.tolist()), dtype=np.int64) for shard, _, (rows, _) in found]
-        none = np.zeros((0, dimension), dtype=np.float32)
-        return (
-            np.concatenate([np.zeros(0, dtype=np.int64), *held]),
-            np.concatenate([none, *(values for *_, (_, values) in found)]),
-        )
+        held = {row: self._vectors[row] for row in chunks if row in self._vectors}
+        for shard, _, (rows, values) in self._of("vectors", [row for row in chunks if row not in held], dimension):
+            held.update(zip(self._whole(shard, rows.tolist()), values, strict=True))
+        vectors = np.array(list(held.values()), dtype=np.float32).reshape(len(held), dimension)
+        return np.array(list(held), dtype=np.int64), vectors
 
     # Texts.
 
@@ -244,7 +300,8 @@ class Gathered:
         keys, rare = self._keys(asked.names), self._keys(asked.rare)
         about: list[tuple[int, Subject]] = []
         naming: dict[int, list[int]] = {}
-        for shard, (subjects, mentions) in enumerate(self._all("leads", list(keys), list(rare), allowed)):
+        for shard, (subjects, mentions, beside) in enumerate(self._all("leads", list(keys), list(rare), allowed)):
+            self._learn(shard, beside)
             about += [(shard, one) for one in subjects]
             for key, rows in mentions.items():
                 naming.setdefault(keys[key], []).extend(self._whole(shard, rows))
@@ -252,7 +309,11 @@ class Gathered:
 
     def subject_chunks(self, names: Collection[int], allowed: Allowed) -> list[SubjectChunk]:
         keys = self._keys(names)
-        answers = self._all("subject_chunks", list(keys), allowed)
+        expected = self._expected
+        if self._found and expected is not None and expected.allowed == allowed and self._about == frozenset(names):
+            answers = [one.subjects for one in self._found]
+        else:
+            answers = self._all("subject_chunks", list(keys), allowed)
         return self._subject_chunks([(shard, one) for shard, some in enumerate(answers) for one in some], keys)
 
     def _subject_chunks(self, found: Sequence[tuple[int, Subject]], names: Mapping[str, int]) -> list[SubjectChunk]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from monograph.errors import InputError, ObjectDamaged, ObjectMissing
 from monograph.shelf.bucket import SCHEMES, Bucket
 from monograph.shelf.folder import Folder
 from monograph.shelf.names import Listed
+
+_NAMED_BEFORE_AT = ("abfs", "abfss")
+"""Where what stands before an @ is a container."""
 
 
 class Objects(Protocol):
@@ -111,19 +114,31 @@ def objects_at(url: str | Path, create: bool = False) -> Objects:
         If a bucket's client is not installed.
     """
     text = str(url)
-    parts = urlsplit(text) if "://" in text and not isinstance(url, Path) else None
-    if parts is not None and (parts.username or parts.password):
-        raise InputError("an address of a shelf bears no user or password", "give them in the environment")
+    parts = _parts(text) if "://" in text and not isinstance(url, Path) else None
     if parts is not None and parts.scheme in SCHEMES:
         return Bucket(text)
-    if parts is not None and (parts.scheme != "file" or parts.netloc not in ("", "localhost")):
-        raise InputError(
-            f"{text!r} is no address of a shelf", "give a folder, file:///folder, s3://bucket/path, gs:// or az://"
-        )
     folder = Path(text if parts is None else unquote(parts.path))
     if create:
         try:
             folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"{folder} cannot be made: {error.strerror}", "give another folder") from error
+        except (OSError, ValueError) as error:
+            raise InputError(f"{str(folder)!r} cannot be made: {error}", "give another folder") from error
     return Folder(folder)
+
+
+def _parts(address: str) -> SplitResult:
+    """The parts of an address of a folder or a bucket."""
+    try:
+        parts = urlsplit(address)
+        secret = parts.password or (parts.username and parts.scheme not in _NAMED_BEFORE_AT)
+    except ValueError as error:
+        raise InputError(f"{address!r} is no address: {error}", "give a folder, or s3://bucket/path") from error
+    if secret:
+        raise InputError("an address of a shelf bears no user or password", "give them in the environment")
+    if parts.query or parts.fragment:
+        raise InputError(f"{address!r} is no address of a shelf: it has a ? or a #", "write them as %3F and %23")
+    if parts.scheme not in SCHEMES and (parts.scheme != "file" or parts.netloc not in ("", "localhost")):
+        raise InputError(
+            f"{address!r} is no address of a shelf", "give a folder, file:///folder, s3://bucket/path, gs:// or az://"
+        )
+    return parts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
@@ -58,6 +58,31 @@ class Links:
 
     keys: tuple[str, ...]
     links: Mapping[int, tuple[Records, Records]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Beside:
+    """What is known of chunks that others lead to, which will be asked next: it goes along.
+
+    By place: rows, ids, documents, and hashes of the words, packed; ``vectors`` as
+    :meth:`monograph.search.snapshot.Snapshot.vectors` has them, None where they are not wanted.
+    """
+
+    rows: Sequence[int]
+    ids: Sequence[str]
+    documents: Sequence[int]
+    words: Sequence[bytes]
+    vectors: tuple[Int64, Float32] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pools:
+    """What a search along the graph begins with: the best by words and by meaning, and what is about its names."""
+
+    best: Sequence[tuple[int, float]]
+    near: Nearest | None
+    subjects: Sequence[Subject]
+    beside: Beside
 
 
 Subject: TypeAlias = tuple[int, str, str, int, int, str, int]
@@ -140,6 +165,23 @@ class Reading:
                 if scored is not None:
                     return scored
         return counts.bm25(connection, words, k, of_all, allowed)
+
+    def pools(
+        self, words: Sequence[str], of_all: Counts, vector: Float32, keys: Sequence[str], k: int, allowed: Allowed
+    ) -> Pools:
+        """:meth:`bm25`, :meth:`nearest` and :meth:`subject_chunks` together, with what is known of all these chunks."""
+        best = self.bm25(words, k, of_all, allowed)
+        near = self.nearest(vector, k, allowed, 1.0) if vector.any() else None
+        subjects = self.subject_chunks(keys, allowed)
+        rows = [row for row, _ in (*best, *(() if near is None else near.scored))] + [one[3] for one in subjects]
+        return Pools(best, near, subjects, self._beside(filter(None, rows), len(vector)))
+
+    def _beside(self, rows: Iterable[int], dimension: int = 0) -> Beside:
+        wanted = list(dict.fromkeys(rows))
+        ids = self._with_ids(wanted)
+        documents, words = self.words_in(wanted)
+        vectors = self.vectors(wanted, dimension) if dimension else None
+        return Beside(wanted, [ids.get(row, "") for row in wanted], documents, words, vectors)
 
     def with_phrase(self, text: str, k: int, allowed: Allowed) -> dict[int, str]:
         """At most k chunks that have the words of a text one after the other, with their ids."""
@@ -226,9 +268,11 @@ class Reading:
 
     def leads(
         self, keys: Sequence[str], rare: Sequence[str], allowed: Allowed
-    ) -> tuple[list[Subject], dict[str, list[int]]]:
-        """:meth:`subject_chunks` of some names, and :meth:`mentions` of some of them."""
-        return self.subject_chunks(keys, allowed), self.mentions(rare, allowed)
+    ) -> tuple[list[Subject], dict[str, list[int]], Beside]:
+        """:meth:`subject_chunks` of some names, :meth:`mentions` of some of them, and what is known of these chunks."""
+        subjects, mentions = self.subject_chunks(keys, allowed), self.mentions(rare, allowed)
+        rows = [*(one[3] for one in subjects), *(row for some in mentions.values() for row in some)]
+        return subjects, mentions, self._beside(filter(None, rows))
 
     def naming(self, rows: Sequence[int], keys: Sequence[str]) -> list[tuple[str, int]]:
         """(key, row) for those of some chunks that name any of some names."""

@@ -10,7 +10,7 @@ from monograph.search import feedback, fusion, hits, minirag, nearest, paths, re
 from monograph.search.question import Question, take_apart
 from monograph.search.ranking import Ranking, pool_size
 from monograph.search.relevance import share
-from monograph.search.snapshot import Snapshot
+from monograph.search.snapshot import Snapshot, Walking
 from monograph.search.strategy import Corpus, Named, Query
 from monograph.search.walked import Walk
 from monograph.store.settings import OnDemand
@@ -49,6 +49,8 @@ def by_walk(corpus: Corpus, snapshot: Snapshot, query: Query, question: Question
         clause_vectors = made[1:]
     else:
         vector, clause_vectors = query.vector, corpus.embed(question.clauses)
+    heads = [one.name.head for one in question.names]
+    snapshot.expect(Walking(vector, pool, heads, query.allowed))
     rankings = [
         words.bm25(snapshot, query.text, pool, query.allowed, question.frequencies),
         nearest.search(snapshot, vector, pool, query.allowed),

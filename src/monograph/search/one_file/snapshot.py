@@ -15,7 +15,7 @@ from monograph.search.leads import Leads
 from monograph.search.one_file import leads, start_texts, summaries
 from monograph.search.one_file.memory import Memory, Remembered
 from monograph.search.one_file.written_names import written_names
-from monograph.search.snapshot import Nearest, NearName
+from monograph.search.snapshot import Nearest, NearName, Walking
 from monograph.search.start_texts import StartText
 from monograph.store import chunks, dates, graphs, names, postings, readable, settings, terms, vectors
 from monograph.store import tree as stored_tree
@@ -56,6 +56,9 @@ class FileSnapshot:
     view: str = ""
     _postings: Postings | None = field(default=None, init=False)
     _near: tuple[Mapping[int, list[int]], Read | None] = field(default=({}, None), init=False)
+
+    def expect(self, walking: Walking) -> None:
+        pass
 
     def frequencies(self, words: Collection[str], small: Collection[str] = ()) -> Frequencies:
         """Counted in what was read of FTS5's pages, which :meth:`bm25` then ranks by; else by FTS5 itself."""
