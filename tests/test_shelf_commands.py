@@ -126,6 +126,11 @@ def test_what_it_holds(shelf: str) -> None:
     assert f"version {found['version']} " in printed
     assert "embedder wordllama" in printed
     assert "all is well" in run("shelf", "check", shelf)
+    (hit,) = asked("search", shelf, "comet", "-k", 1)
+    for name in (hit["chunk"]["document_id"], hit["uri"]):
+        assert "Ines Calder found the comet" in run("shelf", "show", shelf, name)
+        assert asked("shelf", "show", shelf, name)["text"] == TEXTS["comet.txt"]
+    assert asked("shelf", "show", shelf, "nothing", code=1)["kind"] == "NotFound"
     assert asked("shelf", "check", shelf) == []
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monograph.app.command import where_of
+from monograph.app.command import narrowed
 from monograph.app.trust import opened, permission
 from monograph.errors import InputError
 from monograph.library import Monograph
@@ -57,9 +57,8 @@ def known_as(address: str) -> str:
 
 def narrowed_archive(archive: Archive, within: list[str] | None) -> Archive:
     """A file as --within says: what is outside cannot be seen. Raises InputError for a shelf, which has no views."""
-    where = where_of(within or [])
-    if where is None:
-        return archive
     if isinstance(archive, Monograph):
-        return archive.within(where)
+        return narrowed(archive, within)
+    if not within:
+        return archive
     raise InputError(f"{archive.url} is a shelf, which has no views", "give what is to be met as --where")

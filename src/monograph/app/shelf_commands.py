@@ -169,6 +169,22 @@ def _published(shelf: Shelf, *, json_output: bool) -> int:
 
 
 @app.command()
+def show(
+    url: UrlArgument,
+    name: Annotated[str, typer.Argument(metavar="ID", help="A document's id or uri.", show_default=False)],
+    json_output: JsonOption = False,
+) -> None:
+    """Read a document.
+
+    monograph shelf show ~/shelf notes/boiler.md
+    """
+    with outcome(as_json=json_output):
+        with opened_shelf(url) as shelf:
+            found = shelf.document(name)
+        output.print_json(found) if json_output else output.print_document(found)
+
+
+@app.command()
 def stats(url: UrlArgument, json_output: JsonOption = False) -> None:
     """Count and weigh what the newest version holds."""
     with outcome(as_json=json_output):
