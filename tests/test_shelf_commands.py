@@ -14,6 +14,8 @@ from typer.testing import CliRunner
 from monograph import Monograph
 from monograph.app.cli import app
 from monograph.shelf import Shelf
+from places import bucket_server
+from vector_server import VectorServer
 
 RUNNER = CliRunner()
 TEXTS = {
@@ -201,3 +203,33 @@ def test_a_file_becomes_a_shelf_and_a_file_again(file: Path, tmp_path: Path) -> 
     assert others == [first, first]
     assert "is there already" in run("shelf", "join", url, joined, code=1)
     assert "is a shelf already" in run("shelf", "split", file, url, code=1)
+
+
+def test_in_a_bucket(texts: Path) -> None:
+    with bucket_server() as bucket:
+        url = f"{bucket}/texts"
+        assert f"monograph shelf create {url}" in run("shelf", "stats", url, code=1)
+        run("shelf", "create", url, "--shards", 2)
+        assert "published as version 2" in run("shelf", "sync", url, texts, "--publish")
+        assert "Mrs Grubb" in run("search", url, "boiler", "-k", 1)
+        assert "Ines Calder found the comet" in run("ask", url, "who found the comet?")
+        assert "version 2 is left" in run("shelf", "forget", url)
+        assert "all is well" in run("shelf", "check", url)
+
+
+def test_it_asks_only_servers_that_it_may(texts: Path, tmp_path: Path, configuration: Path) -> None:
+    trusted = configuration / "monograph" / "trusted.jsonl"
+    with VectorServer() as server:
+        for url, options in ((tmp_path / "trusted", ["--trust"]), (tmp_path / "strange", [])):
+            run("shelf", "create", url, "--shards", 2, "--embedder", f"openai:{server.url}#wide", *options)
+        said = run("shelf", "sync", tmp_path / "strange", texts, code=1)
+        assert "--trust" in said
+        assert server.url in said
+        run("shelf", "sync", tmp_path / "strange", texts, "--publish", "--trust")
+        run("shelf", "sync", tmp_path / "trusted", texts, "--publish")
+        for url in (tmp_path / "trusted", tmp_path / "strange"):
+            assert "Mrs Grubb" in run("search", url, "who looks after the boiler?", "--how", "dense")
+        listed = [json.loads(line) for line in trusted.read_text().splitlines()]
+        places = {one["file"]: one["address"] for one in listed if one["file"].startswith(str(tmp_path))}
+        assert places == {str(tmp_path / name): server.url for name in ("trusted", "strange")}
+        assert len(listed) == len({tuple(one.values()) for one in listed})
