@@ -13,7 +13,7 @@ from monograph import telemetry
 from monograph.graph.evidence import COVERED
 from monograph.search.ranking import Ranking, highest, ranking
 from monograph.search.snapshot import Snapshot
-from monograph.values import Float32, inner_products
+from monograph.values import Float32
 
 READ = 3
 """Most probable chunks that the question is read together with."""
@@ -50,7 +50,6 @@ def nearest(
     cosines: dict[int, float] = {}
     if texts:
         together = embed([f"{question} {text}" for text in texts])
-        rows, held = snapshot.vectors(best, together.shape[1])
-        each = [inner_products(held, one) for one in together]
+        rows, each = snapshot.cosines(best, together)
         cosines = {row: float(max(some)) for row, *some in zip(rows.tolist(), *each, strict=True)}
     return ranking(snapshot, "feedback", cosines.items(), COVERED)

@@ -37,10 +37,11 @@ class Walking:
     """What a search along the graph begins with.
 
     It will ask for the ``k`` best chunks by words, the k nearest to ``vector`` (dimension,), and the documents about
-    entities, by the rows of their ``heads``.
+    entities, by the rows of their ``heads``; of all these for the cosines to ``clauses`` (clauses, dimension).
     """
 
     vector: Float32
+    clauses: Float32
     k: int
     heads: Collection[int]
     allowed: Allowed
@@ -102,8 +103,8 @@ class Snapshot(Protocol):
         """
         ...
 
-    def vectors(self, chunks: Sequence[int], dimension: int) -> tuple[Int64, Float32]:
-        """(rows of those of some chunks that have a vector, their vectors (n, dimension))."""
+    def cosines(self, chunks: Sequence[int], vectors: Float32) -> tuple[Int64, Float32]:
+        """(rows of those of some chunks that have a vector, its cosines (n, rows) to some vectors (n, dimension))."""
         ...
 
     # Texts.

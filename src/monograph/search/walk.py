@@ -19,7 +19,7 @@ from monograph.search.snapshot import Snapshot
 from monograph.search.walked import Walk
 from monograph.store.filters import Allowed
 from monograph.store.terms import words_of
-from monograph.values import Float32, inner_products
+from monograph.values import Float32
 
 
 @telemetry.traced("monograph.search.walk")
@@ -166,12 +166,12 @@ def _start(
         return
     found.know(rows)
     found.asked.update((row, about.name) for row, about in subjects.items())
-    held, dense = found.snapshot.vectors(rows, clause_vectors.shape[1])
+    cosines = found.snapshot.cosines(rows, clause_vectors)
     said = [sorted(found.question.places(words_of(clause))) for clause in found.question.clauses]
     found.reckoning.start(
         [(ranking.rows, ranking.scores, weight) for ranking, weight in rankings],
         said,
-        (held, np.array([inner_products(dense, vector) for vector in clause_vectors])),
+        cosines,
         [(row, one.by_title, one.share, one.fit, one.rarity) for row, one in subjects.items()],
         _naming(found, rows),
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
@@ -20,8 +20,7 @@ from monograph.search.one_file import leads, start_texts
 from monograph.search.one_file.snapshot import FileSnapshot
 from monograph.search.snapshot import NO_DOCUMENT, Nearest, NearName, Walking
 from monograph.search.start_texts import StartText
-from monograph.shelf.engine import Engine
-from monograph.shelf.rows import Rows
+from monograph.shelf.asking import Asking
 from monograph.shelf.shard import Beside, Facts, Pools, Subject
 from monograph.shelf.version import Memory
 from monograph.store import terms
@@ -41,65 +40,28 @@ class Gathered:
 
     Parameters
     ----------
-    engine:
-        Asks the shards.
-    rows:
-        Row numbers over all of them.
+    shards:
+        What is asked.
     catalogue:
         The names of all, as one file.
     memory:
         What was read of this version before.
     """
 
-    engine: Engine
-    rows: Rows
+    shards: Asking
     catalogue: FileSnapshot
     memory: Memory
     _expected: Walking | None = field(default=None, init=False)
     _found: Sequence[Pools] = field(default=(), init=False)
     _about: frozenset[int] = field(default=frozenset(), init=False)
-    _vectors: dict[int, Float32] = field(default_factory=dict, init=False)
-
-    # How shards are asked.
-
-    def _all(self, method: str, *arguments: Any) -> list[Any]:
-        """What each shard answers, in their order."""
-        answers = self.engine.ask({shard: [(method, arguments)] for shard in range(self.rows.shards)})
-        return [answers[shard][0] for shard in range(self.rows.shards)]
-
-    def _of(self, method: str, rows: Iterable[int], *arguments: Any) -> Iterator[tuple[int, list[int], Any]]:
-        """(shard, rows of it, what it answers) of those of its own among some rows."""
-        split = self.rows.split(rows)
-        answers = self.engine.ask({shard: [(method, (some, *arguments))] for shard, some in split.items()})
-        for shard, some in split.items():
-            yield shard, some, answers[shard][0]
-
-    def _by_row(self, method: str, rows: Iterable[int], *arguments: Any) -> dict[int, Any]:
-        """What shards answer by row, for their rows."""
-        return {
-            self.rows.whole(shard, row): value
-            for shard, _, answer in self._of(method, rows, *arguments)
-            for row, value in answer.items()
-        }
-
-    def _in_order(self, method: str, rows: Sequence[int]) -> list[Any]:
-        """What shards answer for each of their rows, in the order of the rows."""
-        found = {
-            self.rows.whole(shard, row): value
-            for shard, some, answer in self._of(method, dict.fromkeys(rows))
-            for row, value in zip(some, answer, strict=True)
-        }
-        return [found[row] for row in rows]
-
-    def _whole(self, shard: int, rows: Iterable[int]) -> list[int]:
-        return [self.rows.whole(shard, row) for row in rows]
+    _cosines: dict[int, Float32] = field(default_factory=dict, init=False)
 
     # Words.
 
     def facts(self) -> Sequence[Facts]:
         """What stays the same of each shard while the version does."""
         if not self.memory.facts:
-            self.memory.facts = self._all("facts")
+            self.memory.facts = self.shards.all("facts")
         return self.memory.facts
 
     def total(self) -> int:
@@ -126,7 +88,7 @@ class Gathered:
         missing, little = [word for word in words if word not in known], [word for word in few if word not in known]
         made: dict[str, int] = {}
         if missing or little:
-            found = _summed(self._all("count", missing, little, above))
+            found = _summed(self.shards.all("count", missing, little, above))
             made = {word: found.get(word, 0) for word in (*missing, *little)}
             known.update((word, number) for word, number in made.items() if word in missing or number < above)
         return {word: known[word] if word in known else made[word] for word in (*words, *few)}
@@ -134,30 +96,29 @@ class Gathered:
     def document_frequency(self, words: Collection[str]) -> dict[str, int]:
         if all(word in self.memory.counted for word in words):
             return {word: number for word in words if (number := self.memory.counted[word])}
-        return _summed(self._all("document_frequency", words))
+        return _summed(self.shards.all("document_frequency", words))
 
     def bm25(self, words: Sequence[str], k: int, allowed: Allowed) -> list[tuple[int, float]]:
         having = dict(self._counted(words))
         halves = [word for word in words if terms.is_half(word)]
         if halves:
-            having |= _summed(self._all("having", halves))
+            having |= _summed(self.shards.all("having", halves))
         counts = Counts(self.total(), sum(one.words for one in self.facts()), having)
         expected = self._expected
         if expected is not None and (expected.k, expected.allowed) == (k, allowed):
             answers = self._pools(words, counts, expected)
         else:
-            answers = self._all("bm25", words, k, counts, allowed)
+            answers = self.shards.all("bm25", words, k, counts, allowed)
         return _best(
-            [(self.rows.whole(shard, row), score) for shard, some in enumerate(answers) for row, score in some], k
+            [(self.shards.rows.whole(shard, row), score) for shard, some in enumerate(answers) for row, score in some],
+            k,
         )
 
     def _pools(self, words: Sequence[str], counts: Counts, walking: Walking) -> list[Sequence[tuple[int, float]]]:
         """What shards find by words; what they find by meaning and by names is kept until it is asked for."""
         members = self.catalogue.members(walking.heads)
         names = {one.row: one.key for some in members.values() for one in some}
-        found: list[Pools] = self._all(
-            "pools", words, counts, walking.vector, list(names.values()), walking.k, walking.allowed
-        )
+        found: list[Pools] = self.shards.all("pools", words, counts, walking, list(names.values()))
         for shard, one in enumerate(found):
             self._learn(shard, one.beside)
         self._found = found
@@ -166,23 +127,25 @@ class Gathered:
 
     def _learn(self, shard: int, beside: Beside) -> None:
         """Take in what is known of chunks of a shard."""
-        rows = self._whole(shard, beside.rows)
-        documents = [one if one == NO_DOCUMENT else self.rows.whole(shard, one) for one in beside.documents]
+        rows = self.shards.whole(shard, beside.rows)
+        documents = [one if one == NO_DOCUMENT else self.shards.rows.whole(shard, one) for one in beside.documents]
         self.memory.ids.update(zip(rows, beside.ids, strict=True))
         self.memory.words.update(zip(rows, zip(documents, beside.words, strict=True), strict=True))
-        if beside.vectors is not None:
-            held, vectors = beside.vectors
-            self._vectors.update(zip(self._whole(shard, held.tolist()), vectors, strict=True))
+        if beside.cosines is not None:
+            held, cosines = beside.cosines
+            self._cosines.update(zip(self.shards.whole(shard, held.tolist()), cosines.T, strict=True))
 
     def with_phrase(self, text: str, k: int, allowed: Allowed) -> list[int]:
-        return self._first(self._all("with_phrase", text, k, allowed), k)
+        return self._first(self.shards.all("with_phrase", text, k, allowed), k)
 
     def containing(self, text: str, k: int, allowed: Allowed) -> list[int]:
-        return self._first(self._all("containing", text, k, allowed), k)
+        return self._first(self.shards.all("containing", text, k, allowed), k)
 
     def _first(self, answers: Sequence[Mapping[int, str]], k: int) -> list[int]:
         """Of chunks with their ids at most k, those whose ids come first."""
-        found = {self.rows.whole(shard, row): name for shard, some in enumerate(answers) for row, name in some.items()}
+        found = {
+            self.shards.rows.whole(shard, row): name for shard, some in enumerate(answers) for row, name in some.items()
+        }
         return sorted(sorted(found, key=found.__getitem__)[:k])
 
     # Meaning.
@@ -190,7 +153,9 @@ class Gathered:
     def nearest(self, vector: Float32, k: int, allowed: Allowed, stretch: float = 1.0) -> Nearest:
         answers = self._near(vector, k, allowed, stretch)
         scored = [
-            (self.rows.whole(shard, row), score) for shard, near in enumerate(answers) for row, score in near.scored
+            (self.shards.rows.whole(shard, row), score)
+            for shard, near in enumerate(answers)
+            for row, score in near.scored
         ]
         return Nearest(_best(scored, k), _together([near.effort for near in answers if near.effort is not None]))
 
@@ -200,29 +165,31 @@ class Gathered:
             near = [one.near for one in self._found if one.near is not None]
             if len(near) == len(self._found) and np.array_equal(vector, expected.vector):
                 return near
-        return self._all("nearest", vector, k, allowed, stretch)
+        return self.shards.all("nearest", vector, k, allowed, stretch)
 
-    def vectors(self, chunks: Sequence[int], dimension: int) -> tuple[Int64, Float32]:
-        held = {row: self._vectors[row] for row in chunks if row in self._vectors}
-        for shard, _, (rows, values) in self._of("vectors", [row for row in chunks if row not in held], dimension):
-            held.update(zip(self._whole(shard, rows.tolist()), values, strict=True))
-        vectors = np.array(list(held.values()), dtype=np.float32).reshape(len(held), dimension)
-        return np.array(list(held), dtype=np.int64), vectors
+    def cosines(self, chunks: Sequence[int], vectors: Float32) -> tuple[Int64, Float32]:
+        expected = self._expected
+        known = self._cosines if expected is not None and np.array_equal(expected.clauses, vectors) else {}
+        held = {row: known[row] for row in chunks if row in known}
+        for shard, _, (rows, values) in self.shards.of("cosines", [row for row in chunks if row not in known], vectors):
+            held.update(zip(self.shards.whole(shard, rows.tolist()), values.T, strict=True))
+        found = np.array(list(held.values()), dtype=np.float32).reshape(len(held), len(vectors)).T
+        return np.array(list(held), dtype=np.int64), np.ascontiguousarray(found)
 
     # Texts.
 
     def chunks(self, rows: Iterable[int]) -> dict[int, Found]:
         asked = list(rows)
-        found: dict[int, Found] = self._by_row("chunks", asked)
+        found: dict[int, Found] = self.shards.by_row("chunks", asked)
         return {row: replace(found[row], row=row) for row in asked if row in found}
 
     def titled_texts(self, rows: Iterable[int]) -> list[tuple[str, str]]:
-        return self._in_order("titled_texts", list(rows))
+        return self.shards.in_order("titled_texts", list(rows))
 
     def ids(self, rows: Iterable[int]) -> Mapping[int, str]:
         missing = [row for row in dict.fromkeys(rows) if row not in self.memory.ids]
         if missing:
-            self.memory.ids.update(self._by_row("ids", missing))
+            self.memory.ids.update(self.shards.by_row("ids", missing))
         return self.memory.ids
 
     def newest(self) -> int | None:
@@ -268,25 +235,25 @@ class Gathered:
 
     def words_in(self, chunks: Sequence[int]) -> tuple[Int64, list[bytes]]:
         missing = [row for row in dict.fromkeys(chunks) if row not in self.memory.words]
-        for shard, some, (documents, packed) in self._of("words_in", missing):
-            whole = [one if one == NO_DOCUMENT else self.rows.whole(shard, one) for one in documents]
-            self.memory.words.update(zip(self._whole(shard, some), zip(whole, packed, strict=True), strict=True))
+        for shard, some, (documents, packed) in self.shards.of("words_in", missing):
+            whole = [one if one == NO_DOCUMENT else self.shards.rows.whole(shard, one) for one in documents]
+            self.memory.words.update(zip(self.shards.whole(shard, some), zip(whole, packed, strict=True), strict=True))
         found = [self.memory.words[row] for row in chunks]
         return np.array([document for document, _ in found], dtype=np.int64), [packed for _, packed in found]
 
     def titled_extractions(self, chunks: Collection[int]) -> dict[int, tuple[int, str]]:
         missing = [row for row in dict.fromkeys(chunks) if row not in self.memory.told]
-        for row, (key, title) in self._by_row("titled_extractions", missing).items():
+        for row, (key, title) in self.shards.by_row("titled_extractions", missing).items():
             self.memory.told[row] = int.from_bytes(blake2b(key, digest_size=8).digest()), title
         return {row: self.memory.told[row] for row in chunks if row in self.memory.told}
 
     def starts(self, chunks: Sequence[int]) -> list[StartText]:
         missing = [row for row in chunks if row not in self.memory.starts]
         given: dict[int, start_texts.NamedText] = {}
-        for shard, some, (keys, texts) in self._of("starts", missing):
+        for shard, some, (keys, texts) in self.shards.of("starts", missing):
             held = self._names_of(keys)
             rows = np.array([held[key] for key in keys], dtype=np.int64)
-            for row, one in zip(self._whole(shard, some), texts, strict=True):
+            for row, one in zip(self.shards.whole(shard, some), texts, strict=True):
                 names = one.names.copy()
                 names["name"] = rows[one.names["name"]]
                 own = json.dumps(rows[list(one.own)].tolist())
@@ -300,11 +267,11 @@ class Gathered:
         keys, rare = self._keys(asked.names), self._keys(asked.rare)
         about: list[tuple[int, Subject]] = []
         naming: dict[int, list[int]] = {}
-        for shard, (subjects, mentions, beside) in enumerate(self._all("leads", list(keys), list(rare), allowed)):
+        for shard, (subjects, mentions, beside) in enumerate(self.shards.all("leads", list(keys), list(rare), allowed)):
             self._learn(shard, beside)
             about += [(shard, one) for one in subjects]
             for key, rows in mentions.items():
-                naming.setdefault(keys[key], []).extend(self._whole(shard, rows))
+                naming.setdefault(keys[key], []).extend(self.shards.whole(shard, rows))
         return list(leads.found(asked, self._subject_chunks(about, keys), naming).values())
 
     def subject_chunks(self, names: Collection[int], allowed: Allowed) -> list[SubjectChunk]:
@@ -313,7 +280,7 @@ class Gathered:
         if self._found and expected is not None and expected.allowed == allowed and self._about == frozenset(names):
             answers = [one.subjects for one in self._found]
         else:
-            answers = self._all("subject_chunks", list(keys), allowed)
+            answers = self.shards.all("subject_chunks", list(keys), allowed)
         return self._subject_chunks([(shard, one) for shard, some in enumerate(answers) for one in some], keys)
 
     def _subject_chunks(self, found: Sequence[tuple[int, Subject]], names: Mapping[str, int]) -> list[SubjectChunk]:
@@ -321,42 +288,46 @@ class Gathered:
         documents = {(key, by_title, shard, document) for shard, (_, _, key, _, by_title, _, document) in found}
         counts = Counter((key, by_title) for key, by_title, *_ in documents)
         return [
-            SubjectChunk(names[key], self.rows.whole(shard, row), bool(by_title), qualifier, counts[key, by_title])
+            SubjectChunk(
+                names[key], self.shards.rows.whole(shard, row), bool(by_title), qualifier, counts[key, by_title]
+            )
             for (_, _, key, row, by_title, qualifier, _), shard in sorted((one, shard) for shard, one in found)
             if row
         ]
 
     def naming(self, chunks: Sequence[int], names: Collection[int]) -> list[tuple[int, int]]:
         keys = self._keys(names)
-        found = self._of("naming", chunks, list(keys))
-        return [(keys[key], self.rows.whole(shard, row)) for shard, _, some in found for key, row in some]
+        found = self.shards.of("naming", chunks, list(keys))
+        return [(keys[key], self.shards.rows.whole(shard, row)) for shard, _, some in found for key, row in some]
 
     def mentions(self, names: Collection[int], allowed: Allowed) -> dict[int, list[int]]:
         keys = self._keys(names)
         found: dict[int, list[int]] = {}
-        for shard, some in enumerate(self._all("mentions", list(keys), allowed)):
+        for shard, some in enumerate(self.shards.all("mentions", list(keys), allowed)):
             for key, rows in some.items():
-                found.setdefault(keys[key], []).extend(self._whole(shard, rows))
+                found.setdefault(keys[key], []).extend(self.shards.whole(shard, rows))
         return {name: sorted(rows) for name, rows in found.items()}
 
     def linked(self, chunks: Collection[int]) -> dict[int, tuple[Records, Records]]:
         found = {}
-        for shard, _, answer in self._of("linked", chunks):
+        for shard, _, answer in self.shards.of("linked", chunks):
             held = self._names_of(answer.keys)
             rows = np.array([held[key] for key in answer.keys], dtype=np.int64)
             for row, (named, links) in answer.links.items():
                 names = named.copy()
                 names["name"] = rows[named["name"]]
-                found[self.rows.whole(shard, row)] = names, links
+                found[self.shards.rows.whole(shard, row)] = names, links
         return {row: found[row] for row in chunks if row in found}
 
     def named_in(self, texts: Mapping[str, str], kinds: Collection[str]) -> dict[str, list[Mention]]:
-        found = {name: some for answer in self._all("named_in", dict(texts), kinds) for name, some in answer.items()}
+        found = {
+            name: some for answer in self.shards.all("named_in", dict(texts), kinds) for name, some in answer.items()
+        }
         return {name: found[name] for name in texts if name in found}
 
     def descriptions(self, chunks: Iterable[int]) -> dict[int, list[str]]:
         asked = list(chunks)
-        found = self._by_row("descriptions", asked)
+        found = self.shards.by_row("descriptions", asked)
         return {row: found[row] for row in asked if row in found}
 
     def written_names(
@@ -365,10 +336,10 @@ class Gathered:
         heads, keys = self.catalogue.entities(where)
         wanted: dict[int, list[int]] = {}
         for name, chunk in where.items():
-            wanted.setdefault(chunk % self.rows.shards, []).append(name)
-        answers = self.engine.ask(
+            wanted.setdefault(chunk % self.shards.rows.shards, []).append(name)
+        answers = self.shards.engine.ask(
             {
-                shard: [("written", ([(keys.get(name, ""), where[name] // self.rows.shards) for name in some],))]
+                shard: [("written", ([(keys.get(name, ""), where[name] // self.shards.rows.shards) for name in some],))]
                 for shard, some in wanted.items()
             }
         )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
 
 from monograph.errors import NotFound
 from monograph.library.opened import OpenFile
 from monograph.search.one_file.snapshot import FileSnapshot
 from monograph.shelf import catalogue
+from monograph.shelf.asking import Asking
 from monograph.shelf.engine import Engine
 from monograph.shelf.gather import Gathered
 from monograph.shelf.rows import Rows
@@ -23,13 +23,11 @@ from monograph.values import Document, Finding
 class OpenShelf(OpenFile):
     """One version of a shelf. Its models are those that its catalogue names, or that were given with that."""
 
-    engine: Engine
-    rows: Rows
+    shards: Asking
 
     def begin(self, engine: Engine, shards: int) -> None:
         """Ask these shards from now on."""
-        self.engine = engine
-        self.rows = Rows(shards)
+        self.shards = Asking(engine, Rows(shards))
         self.read_before = Memory()
 
     @contextmanager
@@ -38,7 +36,7 @@ class OpenShelf(OpenFile):
         self.read_before = memory = self.read_before.for_search()
         with super().reading() as catalogue:
             assert isinstance(catalogue, FileSnapshot)  # noqa: S101 - what a file gives
-            yield Gathered(self.engine, self.rows, catalogue, memory)
+            yield Gathered(self.shards, catalogue, memory)
 
     def require(self, *what: OnDemand) -> None:
         """Nothing is made on demand: whatever is published is whole."""
@@ -50,7 +48,7 @@ class OpenShelf(OpenFile):
 
     def document(self, name: str) -> Document:
         """See :meth:`monograph.shelf.Shelf.document`."""
-        found = [one for answer in self._ask("documents", name) for one in answer]
+        found = [one for answer in self.shards.all("documents", name) for one in answer]
         if len(found) != 1:
             told = "has no document" if not found else f"has {len(found)} documents called"
             raise NotFound(f"the shelf {told} {name!r}", "give the id of one")
@@ -61,18 +59,13 @@ class OpenShelf(OpenFile):
         """See :meth:`monograph.shelf.Shelf.check`."""
         found = [
             replace(one, fault=f"shard {shard}: {one.fault}")
-            for shard, answer in enumerate(self._ask("findings"))
+            for shard, answer in enumerate(self.shards.all("findings"))
             for one in answer
         ]
         with self.database.read() as connection:
-            return found + catalogue.faults(connection, self._ask("share"))
-
-    def _ask(self, method: str, *arguments: object) -> list[Any]:
-        """What every shard answers, in their order."""
-        answers = self.engine.ask({shard: [(method, arguments)] for shard in range(self.rows.shards)})
-        return [answers[shard][0] for shard in range(self.rows.shards)]
+            return found + catalogue.faults(connection, self.shards.all("share"))
 
     def close(self) -> None:
         """Let the shards go, and the catalogue."""
-        self.engine.close()
+        self.shards.engine.close()
         super().close()

@@ -14,7 +14,7 @@ from monograph.library import contents
 from monograph.library.opened import Given, OpenFile
 from monograph.search.one_file.snapshot import FileSnapshot
 from monograph.search.one_file.written_names import written
-from monograph.search.snapshot import Nearest
+from monograph.search.snapshot import Nearest, Walking
 from monograph.store import catalogue, chunks, counts, documents, graphs, names, postings, readable, terms
 from monograph.store.chunks import Found
 from monograph.store.counts import Counts
@@ -64,15 +64,15 @@ class Links:
 class Beside:
     """What is known of chunks that others lead to, which will be asked next: it goes along.
 
-    By place: rows, ids, documents, and hashes of the words, packed; ``vectors`` as
-    :meth:`monograph.search.snapshot.Snapshot.vectors` has them, None where they are not wanted.
+    By place: rows, ids, documents, and hashes of the words, packed; ``cosines`` as
+    :meth:`monograph.search.snapshot.Snapshot.cosines` has them, None where they are not wanted.
     """
 
     rows: Sequence[int]
     ids: Sequence[str]
     documents: Sequence[int]
     words: Sequence[bytes]
-    vectors: tuple[Int64, Float32] | None = None
+    cosines: tuple[Int64, Float32] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,22 +166,21 @@ class Reading:
                     return scored
         return counts.bm25(connection, words, k, of_all, allowed)
 
-    def pools(
-        self, words: Sequence[str], of_all: Counts, vector: Float32, keys: Sequence[str], k: int, allowed: Allowed
-    ) -> Pools:
+    def pools(self, words: Sequence[str], of_all: Counts, walking: Walking, keys: Sequence[str]) -> Pools:
         """:meth:`bm25`, :meth:`nearest` and :meth:`subject_chunks` together, with what is known of all these chunks."""
+        k, allowed = walking.k, walking.allowed
         best = self.bm25(words, k, of_all, allowed)
-        near = self.nearest(vector, k, allowed, 1.0) if vector.any() else None
+        near = self.nearest(walking.vector, k, allowed, 1.0) if walking.vector.any() else None
         subjects = self.subject_chunks(keys, allowed)
         rows = [row for row, _ in (*best, *(() if near is None else near.scored))] + [one[3] for one in subjects]
-        return Pools(best, near, subjects, self._beside(filter(None, rows), len(vector)))
+        return Pools(best, near, subjects, self._beside(filter(None, rows), walking.clauses))
 
-    def _beside(self, rows: Iterable[int], dimension: int = 0) -> Beside:
+    def _beside(self, rows: Iterable[int], clauses: Float32 | None = None) -> Beside:
         wanted = list(dict.fromkeys(rows))
         ids = self._with_ids(wanted)
         documents, words = self.words_in(wanted)
-        vectors = self.vectors(wanted, dimension) if dimension else None
-        return Beside(wanted, [ids.get(row, "") for row in wanted], documents, words, vectors)
+        cosines = None if clauses is None else self.cosines(wanted, clauses)
+        return Beside(wanted, [ids.get(row, "") for row in wanted], documents, words, cosines)
 
     def with_phrase(self, text: str, k: int, allowed: Allowed) -> dict[int, str]:
         """At most k chunks that have the words of a text one after the other, with their ids."""
@@ -200,9 +199,9 @@ class Reading:
         """See :meth:`monograph.search.snapshot.Snapshot.nearest`."""
         return self.snapshot.nearest(vector, k, allowed, stretch)
 
-    def vectors(self, rows: Sequence[int], dimension: int) -> tuple[Int64, Float32]:
-        """See :meth:`monograph.search.snapshot.Snapshot.vectors`."""
-        return self.snapshot.vectors(rows, dimension)
+    def cosines(self, rows: Sequence[int], vectors: Float32) -> tuple[Int64, Float32]:
+        """See :meth:`monograph.search.snapshot.Snapshot.cosines`."""
+        return self.snapshot.cosines(rows, vectors)
 
     # Texts.
 

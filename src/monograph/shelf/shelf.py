@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,12 +20,12 @@ from monograph.shelf.engine import Engine, Local
 from monograph.shelf.manifest import Manifest, latest, load
 from monograph.shelf.opened import OpenShelf
 from monograph.shelf.place import Place, place_of
+from monograph.shelf.recut import databases, dealt
 from monograph.shelf.sweep import Forgotten
 from monograph.shelf.sweep import forget as forget_objects
 from monograph.shelf.working import Working
 from monograph.shelf.writer import writing
 from monograph.store import names
-from monograph.store.database import Database
 from monograph.values import Document, Finding, OnProgress, Report, arguments
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
 
@@ -200,7 +199,7 @@ class Shelf(Questions):
             place = place_of(_address(url), None if home is None else Path(home), create=True)
             if latest(place.objects) is not None:
                 raise InputError(f"{place.url} is a shelf already", "give another address")
-            version = _dealt(place, None, shards, source, [source.database], progress)
+            version = dealt(place, None, shards, source, [source.database], progress)
         finally:
             source.close()
         return cls(place, version, Given(Path()), engines)
@@ -342,8 +341,8 @@ class Shelf(Questions):
         """
         working.refuse_count(shards)
         self._let_writer_go()
-        with self._databases() as sources:
-            version = _dealt(self._place, self._version, shards, self._file, sources, progress)
+        with databases(self._place, self._version) as sources:
+            version = dealt(self._place, self._version, shards, self._file, sources, progress)
         self._turn_to(version)
         return self.version
 
@@ -359,18 +358,11 @@ class Shelf(Questions):
         try:
             target.plug_in(self._file.embedder, self._file.extractor)
             target.adding_pipeline()
-            with self._databases() as sources:
+            with databases(self._place, self._version) as sources:
                 deal(sources, [target], lambda _: 0, progress)
         finally:
             target.close()
         return made
-
-    @contextmanager
-    def _databases(self) -> Iterator[list[Database]]:
-        """The files of the version's shards, open for reading."""
-        with ExitStack() as opened:
-            paths = [self._place.cache.path(self._place.objects, name) for name in self._version.shards]
-            yield [opened.enter_context(closing(Database(path, read_only=True))) for path in paths]
 
     def _let_writer_go(self) -> None:
         if self._working is not None:
@@ -411,24 +403,6 @@ class Shelf(Questions):
     def check(self) -> list[Finding]:
         """Every fault in the shards of the version, and whether its catalogue is what their names make."""
         return self._file.findings()
-
-
-def _dealt(
-    place: Place,
-    before: Manifest | None,
-    shards: int,
-    like: OpenFile,
-    sources: Sequence[Database],
-    progress: OnProgress | None,
-) -> Manifest:
-    """Publish shards of all documents of some files, made as a file is."""
-    given = Given(Path(), embedder=like.embedder, extractor=like.extractor, settings=like.settings)
-    made = Working(place, before, shards, given, empty=True)
-    try:
-        made.deal(sources, progress)
-        return made.publish()
-    finally:
-        made.close()
 
 
 def _address(url: str | os.PathLike[str]) -> str:

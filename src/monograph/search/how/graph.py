@@ -50,7 +50,7 @@ def by_walk(corpus: Corpus, snapshot: Snapshot, query: Query, question: Question
     else:
         vector, clause_vectors = query.vector, corpus.embed(question.clauses)
     heads = [one.name.head for one in question.names]
-    snapshot.expect(Walking(vector, pool, heads, query.allowed))
+    snapshot.expect(Walking(vector, clause_vectors, pool, heads, query.allowed))
     rankings = [
         words.bm25(snapshot, query.text, pool, query.allowed, question.frequencies),
         nearest.search(snapshot, vector, pool, query.allowed),

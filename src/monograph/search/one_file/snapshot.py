@@ -25,7 +25,7 @@ from monograph.store.filters import EVERYTHING, Allowed
 from monograph.store.graphs import Records, SubjectChunk
 from monograph.store.names import NameRow
 from monograph.store.postings import Postings
-from monograph.values import Effort, Float32, Mention, Summary
+from monograph.values import Effort, Float32, Mention, Summary, inner_products
 from monograph.vectors.index import EcoVectorIndex
 from monograph.vectors.search import Bits, Query, Read
 
@@ -106,7 +106,8 @@ class FileSnapshot:
         scored = [(chunk, score) for memo, score in pairs for chunk in found[memo]]
         return Nearest(scored, Effort(near.loads, near.compared, near.stopped))
 
-    def vectors(self, chunks: Sequence[int], dimension: int) -> tuple[Int64, Float32]:
+    def _vectors(self, chunks: Sequence[int], dimension: int) -> tuple[Int64, Float32]:
+        """(rows of those of some chunks that have a vector, their vectors (n, dimension))."""
         found, read = self._near
         if read is None or read[1].shape[1] != dimension:
             self.remembered.ahead.vectors(self.connection, chunks)
@@ -121,6 +122,11 @@ class FileSnapshot:
         rows, others = vectors.of_chunks(self.connection, missing, dimension)
         at = np.array([places[chunk] for chunk in near], dtype=np.int64)
         return np.concatenate((np.array(near, dtype=np.int64), rows)), np.concatenate((read[1][at], others))
+
+    def cosines(self, chunks: Sequence[int], vectors: Float32) -> tuple[Int64, Float32]:
+        rows, held = self._vectors(chunks, vectors.shape[1])
+        made = [inner_products(held, one) for one in vectors]
+        return rows, np.array(made, dtype=np.float32).reshape(len(vectors), len(rows))
 
     def chunks(self, rows: Iterable[int]) -> dict[int, Found]:
         asked = list(rows)

@@ -1,0 +1,53 @@
+"""How shards are asked, and their rows told from each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from monograph.shelf.engine import Engine
+from monograph.shelf.rows import Rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asking:
+    """The shards of a version: each method of :class:`monograph.shelf.shard.Reading` is asked of all, or by rows."""
+
+    engine: Engine
+    rows: Rows
+
+    def all(self, method: str, *arguments: Any) -> list[Any]:
+        """What each shard answers, in their order."""
+        answers = self.engine.ask({shard: [(method, arguments)] for shard in range(self.rows.shards)})
+        return [answers[shard][0] for shard in range(self.rows.shards)]
+
+    def of(self, method: str, rows: Iterable[int], *arguments: Any) -> Iterator[tuple[int, list[int], Any]]:
+        """(shard, rows of it, what it answers) of those of its own among some rows; nobody is asked of none."""
+        split = self.rows.split(rows)
+        if not split:
+            return
+        answers = self.engine.ask({shard: [(method, (some, *arguments))] for shard, some in split.items()})
+        for shard, some in split.items():
+            yield shard, some, answers[shard][0]
+
+    def by_row(self, method: str, rows: Iterable[int], *arguments: Any) -> dict[int, Any]:
+        """What shards answer by row, for their rows."""
+        return {
+            self.rows.whole(shard, row): value
+            for shard, _, answer in self.of(method, rows, *arguments)
+            for row, value in answer.items()
+        }
+
+    def in_order(self, method: str, rows: Sequence[int]) -> list[Any]:
+        """What shards answer for each of their rows, in the order of the rows."""
+        found = {
+            self.rows.whole(shard, row): value
+            for shard, some, answer in self.of(method, dict.fromkeys(rows))
+            for row, value in zip(some, answer, strict=True)
+        }
+        return [found[row] for row in rows]
+
+    def whole(self, shard: int, rows: Iterable[int]) -> list[int]:
+        """Rows of a shard, over all."""
+        return [self.rows.whole(shard, row) for row in rows]

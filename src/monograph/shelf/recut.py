@@ -1,0 +1,40 @@
+"""The documents of files, dealt out anew over shards that are published."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+
+from monograph.library.opened import Given, OpenFile
+from monograph.shelf.manifest import Manifest
+from monograph.shelf.place import Place
+from monograph.shelf.working import Working
+from monograph.store.database import Database
+from monograph.values import OnProgress
+
+
+@contextmanager
+def databases(place: Place, version: Manifest) -> Iterator[list[Database]]:
+    """The files of a version's shards, open for reading."""
+    with ExitStack() as opened:
+        paths = [place.cache.path(place.objects, name) for name in version.shards]
+        yield [opened.enter_context(closing(Database(path, read_only=True))) for path in paths]
+
+
+def dealt(
+    place: Place,
+    before: Manifest | None,
+    shards: int,
+    like: OpenFile,
+    sources: Sequence[Database],
+    progress: OnProgress | None,
+) -> Manifest:
+    """Publish shards of all documents of some files, with the settings and models of one that is open."""
+    given = Given(Path(), embedder=like.embedder, extractor=like.extractor, settings=like.settings)
+    made = Working(place, before, shards, given, empty=True)
+    try:
+        made.deal(sources, progress)
+        return made.publish()
+    finally:
+        made.close()
