@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -21,6 +21,7 @@ from monograph.shelf.manifest import Manifest, latest, load
 from monograph.shelf.opened import OpenShelf
 from monograph.shelf.place import Place, place_of
 from monograph.shelf.recut import databases, dealt
+from monograph.shelf.stats import ShelfStats
 from monograph.shelf.sweep import Forgotten
 from monograph.shelf.sweep import forget as forget_objects
 from monograph.shelf.working import Working
@@ -37,26 +38,6 @@ def local(place: Place, version: Manifest, given: Given) -> Engine:
     """Threads of this process over files of this machine."""
     files = [place.cache.path(place.objects, name) for name in version.shards]
     return Local([replace(given, path=path) for path in files])
-
-
-@dataclass(frozen=True, slots=True)
-class ShelfStats:
-    """What a version of a shelf holds and weighs.
-
-    ``bytes`` are those of its shards and its catalogue; ``documents_by_shard`` in the order of the shards.
-    """
-
-    url: str
-    version: int
-    shards: int
-    documents: int
-    chunks: int
-    entities: int
-    merged: int
-    bytes: int
-    documents_by_shard: tuple[int, ...]
-    embedder: str
-    extractor: str
 
 
 class Shelf(Questions):
@@ -235,10 +216,7 @@ class Shelf(Questions):
 
     @property
     def embedder(self) -> Embedder:
-        """What makes the vectors of questions: what was given, or what the shelf was made with.
-
-        Raises ModelError if that cannot be made here.
-        """
+        """What makes the vectors; raises ModelError if it cannot be made here."""
         return self._file.embedder
 
     @property
