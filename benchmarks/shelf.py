@@ -68,7 +68,7 @@ class Counting(Local):
 
 
 def engines(place: Place, version: Manifest, given: Given) -> Engine:
-    return Counting([given_at(given, place.cache.path(place.objects, name)) for name in version.shards])
+    return Counting([given_at(given, place.file_of(name)) for name in version.shards])
 
 
 def given_at(given: Given, path: Path) -> Given:
@@ -117,17 +117,16 @@ def work(_: argparse.Namespace) -> Results:
     (CACHE / f"{PASSAGES}.mono").unlink(missing_ok=True)
     path, spent = one_file(PASSAGES)
     asked, others = questions(), questions(begin=40)
-    rows, same = [], {}
+    rows: list[Results] = []
+    same = {}
     with Monograph.open(path) as one:
-        for how in HOW:
-            rows.append({"shards": 0, "how": how, **of_file(one, how, asked, others)})
+        rows += [{"shards": 0, "how": how, **of_file(one, how, asked, others)} for how in HOW]
         build = [{"shards": 0, "written": spent, "published": 0.0, "bytes": path.stat().st_size}]
         for shards in SHARDS:
             shutil.rmtree(CACHE / f"{PASSAGES}-{shards}", ignore_errors=True)
             shelf, written, published = shelf_of(PASSAGES, shards)
             build.append({"shards": shards, "written": written, "published": published, "bytes": shelf.stats().bytes})
-            for how in HOW:
-                rows.append({"shards": shards, "how": how, **of_shelf(shelf, how, asked, others)})
+            rows += [{"shards": shards, "how": how, **of_shelf(shelf, how, asked, others)} for how in HOW]
             same[shards] = {how: sum(_ids(one, text, how) == _ids(shelf, text, how) for text in asked) for how in HOW}
             shelf.close()
     return {"rows": rows, "build": build, "same": same, "questions": len(asked), "passages": PASSAGES}

@@ -69,6 +69,7 @@ PUBLIC = {
     "monograph.models",
     "monograph.settings",
     "monograph.loopback",
+    "monograph.shelf",
 }
 PAST_THE_PORT = ("monograph.store.database", "monograph.vectors.index", "monograph.search.one_file")
 VAGUE = {"utils", "helpers", "manager", "base", "impl"}

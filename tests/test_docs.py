@@ -58,6 +58,13 @@ def run(scripts: Forks, script: Path) -> None:
     assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
 
 
+@pytest.fixture(autouse=True)
+def home(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is kept of a shelf on this machine is kept in a folder of the test's."""
+    if "page" in request.fixturenames and request.getfixturevalue("page").name == "shelf.md":
+        monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+
 def is_component(page: Path) -> bool:
     return page.parent.name in COMPONENTS
 
@@ -182,7 +189,11 @@ def test_every_command_is_documented() -> None:
     manual = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=True).stdout
     commands = re.findall(r"^  ([a-z]+)  +", manual.partition("Commands")[2], re.MULTILINE)
     assert len(commands) >= 10
-    assert [one for one in commands if not re.search(rf"`{one} (FILE|SET|KIND)", page)] == []
+    assert [one for one in commands if not re.search(rf"`{one} (FILE|SET|KIND|create)", page)] == []
+    manual = subprocess.run([PROGRAM, "shelf", "--help"], capture_output=True, text=True, check=True).stdout
+    commands = re.findall(r"^  ([a-z]+)  +", manual.partition("Commands")[2], re.MULTILINE)
+    assert len(commands) >= 10
+    assert [one for one in commands if not re.search(rf"`shelf {one} (FILE|URL)", page)] == []
 
 
 def test_links_lead_somewhere() -> None:

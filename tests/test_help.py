@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from monograph.app import cli
+from monograph.app import cli, shelf_commands
 
 BIN = Path(sys.executable).parent
 ALL_HELP = """
@@ -22,7 +22,12 @@ from contextlib import redirect_stdout
 from io import StringIO
 from monograph.app.cli import app
 said = {}
-for name in ("", *(one.name or one.callback.__name__ for one in app.registered_commands)):
+def names(group, before=""):
+    yield before
+    yield from (before + (one.name or one.callback.__name__) for one in group.registered_commands)
+    for one in group.registered_groups:
+        yield from names(one.typer_instance, f"{before}{one.name} ")
+for name in map(str.strip, names(app)):
     with redirect_stdout(StringIO()) as out:
         try:
             app([*name.split(), "--help"], prog_name="monograph")
@@ -35,7 +40,8 @@ print(json.dumps(said))
 def documented() -> dict[str, str]:
     """The manual, and the docstring of each command by its name."""
     named = {one.name or one.callback.__name__: one.callback for one in cli.app.registered_commands if one.callback}
-    return {"": cli.MANUAL, **{name: inspect.getdoc(function) or "" for name, function in named.items()}}
+    shelf = {f"shelf {one.callback.__name__}": one.callback for one in shelf_commands.app.registered_commands}
+    return {"": cli.MANUAL, **{name: inspect.getdoc(function) or "" for name, function in (named | shelf).items()}}
 
 
 def examples(text: str) -> list[list[str]]:
@@ -70,9 +76,11 @@ def test_help_is_clean_at_80_columns() -> None:
     for name, text in said.items():
         assert not [line for line in text.splitlines() if len(line) > 80], name
         assert not any(sign in text for sign in ("\b", "\x1b", "\\[", "[[")), name
-    listed = said[""].partition("Commands:")[2]
-    assert "..." not in listed, "a summary that is cut off"
-    assert len(listed.strip().splitlines()) == len(said) - 1
+    for group in ("", "shelf"):
+        listed = said[group].partition("Commands:")[2]
+        assert "..." not in listed, "a summary that is cut off"
+        inner = [name for name in said if name.rpartition(" ")[0] == group and name]
+        assert len(listed.strip().splitlines()) == len(inner)
 
 
 def test_version() -> None:

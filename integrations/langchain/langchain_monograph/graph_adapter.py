@@ -22,6 +22,7 @@ from langchain_core.documents import Document
 from langchain_monograph.documents import as_stored_document, plain
 from langchain_monograph.vectorstores import EcoVectorStore
 from monograph import StoredChunk
+from monograph.shelf import only_file
 
 ENTITIES = "monograph_entities"
 """Edges from this to this lead from a document to all that name what it names."""
@@ -40,7 +41,7 @@ class MonographAdapter(Adapter):
     Parameters
     ----------
     store:
-        The store, which stays the caller's to close.
+        The store, which stays the caller's to close; of a file, for a shelf lists no documents.
     entities:
         Give what documents name in their metadata, as ``monograph_entities``: the names in the file's graph, which is
         made with the first question if it is not there. Of a document of several chunks those of all of them.
@@ -48,6 +49,7 @@ class MonographAdapter(Adapter):
 
     def __init__(self, store: EcoVectorStore, entities: bool = False) -> None:
         super().__init__()
+        self._archive = only_file(store.monograph, "documents to walk along")
         self.store = store
         self.entities = entities
 
@@ -111,13 +113,13 @@ class MonographAdapter(Adapter):
         where: Mapping[str, Any] | None = None,
         meets: Callable[[Document], bool] = lambda _: True,
     ) -> list[Content]:
-        archive = self.store.monograph
+        archive = self._archive
         stored = archive.fetch(ids, where=where, vectors=True) if ids else []
         pairs = [(one, as_stored_document(one)) for one in stored]
         return [self._content(one, document) for one, document in pairs if meets(document)]
 
     def _content(self, stored: StoredChunk, document: Document) -> Content:
-        archive = self.store.monograph
+        archive = self._archive
         vector = [0.0] * archive.embedder.dimension if stored.vector is None else stored.vector.tolist()
         metadata = dict(document.metadata)
         if self.entities:
@@ -154,7 +156,7 @@ class MonographAdapter(Adapter):
     def _naming(self, name: Any) -> list[str]:
         """The chunks that name an entity."""
         try:
-            return [chunk.id for chunk in self.store.monograph.graph.neighbourhood(str(name), 0, _NAMED).chunks]
+            return [chunk.id for chunk in self._archive.graph.neighbourhood(str(name), 0, _NAMED).chunks]
         except NotFound:
             return []
 

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from langchain_core.load.serializable import Serializable
-from pydantic import ConfigDict, PrivateAttr, SecretStr
+from pydantic import ConfigDict, PrivateAttr, SecretStr, field_validator
 
 from monograph import Monograph
 from monograph.errors import InputError
+from monograph.shelf import Shelf
 from monograph_tools import HeldFile
 
 
@@ -18,15 +19,21 @@ class OverFile(Serializable):
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    monograph: Monograph | Path
-    """An open file, which stays the caller's to close; or the path of one, which is opened with the first question and
-    closed by :meth:`close`."""
+    monograph: Monograph | Shelf | Path | str
+    """An open file or shelf, which stays the caller's to close; or the path of a file or the address of a shelf, which
+    is opened with the first question and closed by :meth:`close`."""
     key: SecretStr | None = None
     """Of an encrypted file; with a path only. It is never written down."""
     collection: str | None = None
     """See nothing but the documents of this one."""
     _file: HeldFile = PrivateAttr()
     _reads_only: ClassVar[bool] = True
+
+    @field_validator("monograph", mode="before")
+    @classmethod
+    def _as_path(cls, given: Any) -> Any:
+        """A text as a path, unless it is the address of a bucket."""
+        return Path(given) if isinstance(given, str) and "://" not in given else given
 
     def model_post_init(self, context: Any, /) -> None:
         """Hold the file."""
@@ -53,4 +60,4 @@ class OverFile(Serializable):
         """The file as its path. Raises InputError for a view, which a path would not be."""
         if isinstance(self.monograph, Monograph) and self.monograph.view:
             raise InputError("a view cannot be written down as a path", "give the file, and a collection")
-        return {"monograph": str(self._file.path)}
+        return {"monograph": self._file.address}

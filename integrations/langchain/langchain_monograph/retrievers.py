@@ -140,7 +140,11 @@ class EraRAGRetriever(TreeRetriever):
         """Store documents; one of a known id replaces that one. Returns their ids, in order."""
         names = documents_ids(documents, ids)
         if names:
-            told(self._file.open().put(as_passage(one, name) for one, name in zip(documents, names, strict=True)))
+            told(
+                self._file.open_to_write().put(
+                    as_passage(one, name) for one, name in zip(documents, names, strict=True)
+                )
+            )
         return names
 
     async def aadd_documents(self, documents: Sequence[Document], ids: Sequence[str] | None = None) -> list[str]:
@@ -149,7 +153,7 @@ class EraRAGRetriever(TreeRetriever):
 
     def delete(self, ids: Sequence[str]) -> bool:
         """Take documents out; always True: afterwards none of them is there."""
-        told(self._file.open().remove_chunks(ids))
+        told(self._file.open_to_write().remove_chunks(ids))
         return True
 
     async def adelete(self, ids: Sequence[str]) -> bool:

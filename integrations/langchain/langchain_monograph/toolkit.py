@@ -8,6 +8,7 @@ from langchain_core.tools import BaseTool, BaseToolkit, StructuredTool, ToolExce
 from pydantic import ConfigDict
 
 from monograph import Monograph
+from monograph.shelf import Shelf
 from monograph_tools import as_json, offered
 
 
@@ -19,8 +20,8 @@ class MonographToolkit(BaseToolkit):
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    monograph: Monograph
-    """An open file; it stays the caller's to close."""
+    monograph: Monograph | Shelf
+    """An open file or shelf; it stays the caller's to close."""
     notes: bool = False
     """Offer the tools that write: ``add_note``, and ``change_note`` and ``forget_note`` for what that added."""
 

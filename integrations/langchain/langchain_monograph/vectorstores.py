@@ -18,9 +18,10 @@ from langchain_core.vectorstores.utils import maximal_marginal_relevance
 
 from langchain_monograph.documents import as_passage, as_stored_document, documents_ids, plain
 from langchain_monograph.embeddings import LangChainEmbedder, MonographEmbeddings
-from monograph import Hit, Monograph, Strategy, strategy
+from monograph import Hit, Strategy, strategy
 from monograph.errors import InputError, InvalidFilter
-from monograph_tools import Given, allowed_hits, convention, convert_score, in_collection, opened, told
+from monograph.shelf import Archive, only_file
+from monograph_tools import Given, allowed_hits, convention, convert_score, in_collection, opened, to_write, told
 from monograph_tools.scores import Convention
 
 Filter: TypeAlias = Mapping[str, Any] | Callable[[Document], bool]
@@ -41,7 +42,8 @@ class EcoVectorStore(VectorStore):
     ----------
     monograph:
         An open file, which stays the caller's to close; or the path of one, which is opened here, made if it is
-        missing, and closed by :meth:`close`.
+        missing, and closed by :meth:`close`. A shelf, or its address, is only searched: what lists documents, stores
+        them or takes them out raises InputError.
     embedding:
         Makes the vectors; with a path only. Without it the file's own embedder does.
     how:
@@ -183,7 +185,9 @@ class EcoVectorStore(VectorStore):
         """
         names = documents_ids(documents, ids)
         if names:
-            told(self.monograph.put(as_passage(one, name) for one, name in zip(documents, names, strict=True)))
+            told(
+                to_write(self.monograph).put(as_passage(one, name) for one, name in zip(documents, names, strict=True))
+            )
         return names
 
     def delete(self, ids: list[str] | None = None, *, filter: Filter | None = None, **kwargs: Any) -> bool:  # noqa: A002
@@ -193,13 +197,14 @@ class EcoVectorStore(VectorStore):
         -------
         True: afterwards none of them is there. An id that was not there is no failure.
         """
+        file = to_write(self.monograph)
         if ids is None and filter is None:
-            told(self.monograph.remove([document.id for document in self.monograph.documents()]))
+            told(file.remove([document.id for document in file.documents()]))
         elif callable(filter):
             kept = [one.id for one in self._fetched(ids) if filter(one)]
-            told(self.monograph.remove_chunks([name for name in kept if name is not None]))
+            told(file.remove_chunks([name for name in kept if name is not None]))
         else:
-            told(self.monograph.remove_chunks(ids, where=plain(filter)))
+            told(file.remove_chunks(ids, where=plain(filter)))
         return True
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
@@ -303,9 +308,10 @@ class EcoVectorStore(VectorStore):
         """
         if not 0 <= lambda_mult <= 1:
             raise InputError(f"lambda_mult is {lambda_mult:g}", "give 0 to 1")
+        file = only_file(self.monograph, "vectors to tell documents apart by")
         found = self.similarity_search_with_score_by_vector(embedding, max(k, fetch_k), filter=filter)
         by_id = {document.id: document for document, _ in found}
-        held = self.monograph.fetch([name for name in by_id if name is not None], vectors=True)
+        held = file.fetch([name for name in by_id if name is not None], vectors=True)
         vectors = [(one.chunk.id, one.vector.tolist()) for one in held if one.vector is not None]
         chosen = maximal_marginal_relevance(
             np.asarray(embedding, dtype=np.float32), [vector for _, vector in vectors], lambda_mult, k
@@ -333,7 +339,7 @@ class EcoVectorStore(VectorStore):
         return [(document, convert_score(relevance, wanted=self._scores)) for document, relevance in found]
 
     def _fetched(self, ids: Sequence[str] | None) -> list[Document]:
-        return [as_stored_document(one) for one in self.monograph.fetch(ids)]
+        return [as_stored_document(one) for one in only_file(self.monograph, "list of documents").fetch(ids)]
 
 
 def _chosen(
@@ -351,7 +357,7 @@ def _chosen(
         most *= 4
 
 
-def _discard(monograph: Monograph, folder: str) -> None:
+def _discard(monograph: Archive, folder: str) -> None:
     monograph.close()
     shutil.rmtree(folder, ignore_errors=True)
 

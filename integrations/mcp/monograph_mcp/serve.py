@@ -6,18 +6,18 @@ from collections.abc import Callable
 
 import anyio
 
-from monograph import Monograph
 from monograph.loopback import Credentials, Guarded, address_of, listen
+from monograph.shelf import Archive
 from monograph_mcp.server import make_server
 
 
-def serve_stdio(monograph: Monograph, *, notes: bool = False) -> None:
+def serve_stdio(monograph: Archive, *, notes: bool = False) -> None:
     """Serve until standard input ends."""
     anyio.run(make_server(monograph, notes=notes).run_stdio_async)
 
 
 def serve_http(
-    monograph: Monograph,
+    monograph: Archive,
     token: str,
     *,
     host: str = "127.0.0.1",
@@ -30,7 +30,7 @@ def serve_http(
     Parameters
     ----------
     monograph:
-        The open file.
+        The open file or shelf.
     token:
         Asked for as ``Authorization: Bearer``; at least 16 characters.
     host:

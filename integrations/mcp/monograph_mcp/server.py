@@ -1,4 +1,4 @@
-"""The server: tools and resources of one file."""
+"""The server: tools and resources of one file, or of one shelf."""
 
 from __future__ import annotations
 
@@ -11,13 +11,18 @@ from mcp_types import Resource, ToolAnnotations
 from pydantic import BaseModel
 
 import monograph as library
-from monograph import Document, Monograph
+from monograph import Document
 from monograph.errors import MonographError
+from monograph.shelf import Archive, Shelf
 from monograph_tools import for_agents, offered
+from monograph_tools.faults import where
 from monograph_tools.tools import address
 
 LISTED = 200
 """Most documents that are listed as resources; all can be read, and searched for."""
+
+OF_A_SHELF = """Many files of documents, which answer as one. Use search for questions, and read for the text around
+what was found. Every answer names its places: cite them by the document's title and the span."""
 
 INSTRUCTIONS = """A file of documents. Use search for questions, read for the text around what was found, entity and
 paths for who and what belongs together, outline (where there is one) for what the whole is about. Every answer names
@@ -30,35 +35,43 @@ _ANNOTATIONS = {"reads": _READING, "adds": _ADDING, "takes out": _TAKING_OUT}
 
 
 class FileServer(MCPServer[Any]):
-    """A server whose listed resources are the documents of a file."""
+    """A server whose listed resources are the documents of a file; of a shelf none are listed."""
 
-    def __init__(self, monograph: Monograph) -> None:
+    def __init__(self, archive: Archive) -> None:
+        name = archive.url.rstrip("/").rpartition("/")[2] if isinstance(archive, Shelf) else archive.path.name
         super().__init__(
             name="monograph",
-            title=f"Monograph: {monograph.path.name}",
-            instructions=INSTRUCTIONS,
+            title=f"Monograph: {name}",
+            instructions=OF_A_SHELF if isinstance(archive, Shelf) else INSTRUCTIONS,
             version=library.__version__,
             log_level="WARNING",
         )
-        self._monograph = monograph
+        self._archive = archive
 
     async def list_resources(self) -> list[Resource]:
         """The file's documents, at most LISTED."""
         return await anyio.to_thread.run_sync(self._listed)
 
     def _listed(self) -> list[Resource]:
-        return [_resource(one) for one in self._monograph.documents()[:LISTED]]
+        if isinstance(self._archive, Shelf):
+            return []
+        return [_resource(one) for one in self._archive.documents()[:LISTED]]
 
 
-def make_server(monograph: Monograph, *, notes: bool = False) -> FileServer:
-    """A server over an open file, which stays the caller's to close.
+def make_server(monograph: Archive, *, notes: bool = False) -> FileServer:
+    """A server over an open file or shelf, which stays the caller's to close.
 
     Parameters
     ----------
     monograph:
-        The file.
+        The file or the shelf.
     notes:
         Offer the tools that write: ``add_note``, and ``change_note`` and ``forget_note`` for what that added.
+
+    Raises
+    ------
+    InputError
+        If notes are asked for in a shelf, which agents only read.
     """
     server = FileServer(monograph)
     for one in offered(monograph, notes=notes):
@@ -82,7 +95,7 @@ def make_server(monograph: Monograph, *, notes: bool = False) -> FileServer:
         try:
             return monograph.document(identifier).text
         except MonographError as error:
-            said = for_agents(error, monograph.path)
+            said = for_agents(error, where(monograph))
         raise ResourceNotFoundError(said)
 
     return server

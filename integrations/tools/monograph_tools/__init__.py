@@ -18,6 +18,8 @@ from monograph_tools.given import (
     allowed_hits,
     in_collection,
     opened,
+    opened_file,
+    to_write,
     whole_documents,
 )
 from monograph_tools.offering import Tool, as_json, offered
@@ -45,6 +47,8 @@ __all__ = [
     "in_threads",
     "offered",
     "opened",
+    "opened_file",
+    "to_write",
     "told",
     "whole_documents",
 ]

@@ -19,6 +19,7 @@ from monograph.errors import (
     ReadOnlyFile,
     StorageFull,
 )
+from monograph.shelf import Archive, Shelf
 
 _LOG = logging.getLogger(__name__)
 _COMMAND = re.compile(r"\b(?:monograph [a-z]+|pip install|python -m|Monograph\.)")
@@ -34,27 +35,32 @@ SAID: dict[type[MonographError], str] = {
 """What an agent is told of what it cannot mend, by the kind of error: the first that it is."""
 
 
-def for_agents(error: MonographError, path: Path) -> str:
+def for_agents(error: MonographError, place: Path | str) -> str:
     """An error in a sentence, with the mend where an agent can do it.
 
     Parameters
     ----------
     error:
         What was raised.
-    path:
-        The file, whose place is nobody's business.
+    place:
+        Where the file lies, or the address of a shelf: nobody's business.
     """
     if not isinstance(error, InputError):
         _LOG.warning("told to an agent in other words: %s", error)
         return next(said for kind, said in SAID.items() if isinstance(error, kind))
-    message, mend = (_without(path, text) for text in (error.message, error.mend))
+    message, mend = (_without(place, text) for text in (error.message, error.mend))
     if _COMMAND.search(mend):
         mend = "search finds what there is" if isinstance(error, NotFound) else ""
     return f"{message} ({mend})" if mend else message
 
 
-def _without(path: Path, text: str) -> str:
-    places = {str(path), str(path.absolute()), str(path.resolve())}
-    for place in sorted(places, key=len, reverse=True):
-        text = text.replace(place, "the file")
+def where(archive: Archive) -> Path | str:
+    """Where a file lies, or the address of a shelf."""
+    return archive.url if isinstance(archive, Shelf) else archive.path
+
+
+def _without(place: Path | str, text: str) -> str:
+    known = {str(place), str(place.absolute()), str(place.resolve())} if isinstance(place, Path) else {place}
+    for one in sorted(known, key=len, reverse=True):
+        text = text.replace(one, "the file" if isinstance(place, Path) else "the shelf")
     return text

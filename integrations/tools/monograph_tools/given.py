@@ -1,4 +1,4 @@
-"""A file as it is handed to a component: open, or by its path."""
+"""A file or a shelf as it is handed to a component: open, or by its address."""
 
 from __future__ import annotations
 
@@ -8,33 +8,36 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, overload
 
 from monograph import Document, Hit, Monograph
 from monograph.errors import InputError
 from monograph.models import Embedder
+from monograph.shelf import Archive, Shelf, is_shelf, only_file
 
-Given: TypeAlias = Monograph | str | os.PathLike[str]
+Given: TypeAlias = Archive | str | os.PathLike[str]
 Model = TypeVar("Model")
 
 COLLECTION = "monograph_collection"
 """The metadata key of the collection that a document is in; it is nobody's own, and not handed back."""
 
 
-def opened(
-    given: Given, model: Model | None, borrowed: Callable[[Model], Embedder], key: str | None = None
-) -> Monograph:
-    """The open file itself, or one that is opened with a framework's embedding model, or with its own.
+def opened(given: Given, model: Model | None, borrowed: Callable[[Model], Embedder], key: str | None = None) -> Archive:
+    """The open file or shelf itself, or one that is opened with a framework's embedding model, or with its own.
 
-    A new file makes its graph when it is first asked for.
+    A new file makes its graph when it is first asked for; a shelf must be there.
 
     Raises
     ------
     InputError
-        If a model or a key is given besides an open file.
+        If a model or a key is given besides an open one, or a key with a shelf.
     """
-    if not isinstance(given, Monograph):
-        return Monograph.open(given, None if model is None else borrowed(model), key=key, on_demand=True)
+    if not isinstance(given, Monograph | Shelf):
+        embedder = None if model is None else borrowed(model)
+        if is_shelf(given):
+            _refuse_key(key, f"{given} is a shelf, which has no key")
+            return Shelf.open(given, embedder=embedder)
+        return Monograph.open(given, embedder, key=key, on_demand=True)
     _refuse_key(key)
     if model is not None:
         name = getattr(borrowed, "__name__", "embedder")
@@ -44,23 +47,61 @@ def opened(
     return given
 
 
-def in_collection(monograph: Monograph, name: str | None) -> Monograph:
-    """The documents of a collection alone; without a name the file as it is.
+def opened_file(
+    given: Given, model: Model | None, borrowed: Callable[[Model], Embedder], key: str | None = None
+) -> Monograph:
+    """As :func:`opened`, for what a shelf does not do. Raises InputError for a shelf too."""
+    archive = opened(given, model, borrowed, key)
+    try:
+        return to_write(archive)
+    except InputError:
+        if archive is not given:
+            archive.close()
+        raise
+
+
+def to_write(archive: Archive) -> Monograph:
+    """The file that is to be written to.
 
     Raises
     ------
     InputError
-        If the name is no text, or empty.
+        If it is a shelf, which is written to by its own methods.
+    """
+    if isinstance(archive, Shelf):
+        raise InputError(
+            f"{archive.url} is a shelf, which is only read here", "shelf.add or shelf.sync, then shelf.publish"
+        )
+    return archive
+
+
+@overload
+def in_collection(archive: Monograph, name: str | None) -> Monograph: ...
+
+
+@overload
+def in_collection(archive: Archive, name: str | None) -> Archive: ...
+
+
+def in_collection(archive: Archive, name: str | None) -> Archive:
+    """The documents of a collection alone; without a name all.
+
+    Raises
+    ------
+    InputError
+        If the name is no text, or empty, or it is a shelf, which has no collections.
     """
     if name is None:
-        return monograph
+        return archive
     if not isinstance(name, str) or not name:
         raise InputError(f"the collection is {name!r}", "give it a name")
-    return monograph.within({COLLECTION: name})
+    if isinstance(archive, Shelf):
+        raise InputError(f"{archive.url} is a shelf, which has no collections", "give what is to be met as where")
+    return archive.within({COLLECTION: name})
 
 
 class HeldFile:
-    """A file that is open, or one of this path, opened when it is first asked for; it must be there.
+    """A file or a shelf that is open, or one of this address, opened when it is first asked for; it must be there.
 
     A copy of an open file is the same; one of a path opens it for itself, and so does one that is pickled, which has no
     key: what was given one is copied, but not pickled.
@@ -79,20 +120,22 @@ class HeldFile:
     Raises
     ------
     InputError
-        If a key is given besides an open file.
+        If a key is given besides an open file, or with a shelf.
     """
 
     def __init__(
         self, given: Given, *, read_only: bool = True, key: str | None = None, collection: str | None = None
     ) -> None:
-        if isinstance(given, Monograph):
+        if isinstance(given, Monograph | Shelf):
             _refuse_key(key)
+        elif is_shelf(given):
+            _refuse_key(key, f"{given} is a shelf, which has no key")
         self._given = given
         self._collection = collection
-        self._seen: Monograph | None = None
+        self._seen: Archive | None = None
         self._key = key
         self._read_only = read_only
-        self._opened: Monograph | None = None
+        self._opened: Archive | None = None
         self._opening = threading.Lock()
 
     def __copy__(self) -> HeldFile:
@@ -109,27 +152,44 @@ class HeldFile:
         return _held, (self._given, self._read_only, self._collection)
 
     @property
-    def path(self) -> Path:
-        """Where it is."""
+    def address(self) -> str:
+        """Where it is: a file's whole path, a shelf's address."""
         given = self._given
-        return (given.path if isinstance(given, Monograph) else Path(given)).absolute()
+        if isinstance(given, Shelf) or (not isinstance(given, Monograph) and "://" in os.fspath(given)):
+            return given.url if isinstance(given, Shelf) else os.fspath(given)
+        return str((given.path if isinstance(given, Monograph) else Path(given)).absolute())
 
-    def open(self) -> Monograph:
-        """The open file.
+    def open(self) -> Archive:
+        """The open file or shelf.
 
         Raises
         ------
         FileError
-            If there is none of this path, or it cannot be read.
+            If there is no file of this path, or it cannot be read.
+        ShelfError
+            If a shelf cannot be read.
         """
         with self._opening:
             if self._seen is None:
-                if not isinstance(self._given, Monograph):
-                    self._opened = Monograph.open(self._given, create=False, read_only=self._read_only, key=self._key)
-                whole = self._given if isinstance(self._given, Monograph) else self._opened
-                assert whole is not None  # noqa: S101 - it was opened above
+                if isinstance(self._given, Monograph | Shelf):
+                    whole: Archive = self._given
+                else:
+                    whole = self._opened = self._of_address(self._given)
                 self._seen = in_collection(whole, self._collection)
             return self._seen
+
+    def open_file(self, what: str) -> Monograph:
+        """The open file, for what a shelf does not have. Raises InputError for a shelf, and as :meth:`open`."""
+        return only_file(self.open(), what)
+
+    def open_to_write(self) -> Monograph:
+        """The open file, to be written to. Raises as :func:`to_write`, and as :meth:`open`."""
+        return to_write(self.open())
+
+    def _of_address(self, address: str | os.PathLike[str]) -> Archive:
+        if is_shelf(address):
+            return Shelf.open(address)
+        return Monograph.open(address, create=False, read_only=self._read_only, key=self._key)
 
     def close(self) -> None:
         """Close the file if it was given as a path; what asks next opens it again."""
@@ -140,11 +200,16 @@ class HeldFile:
                 self._opened = None
 
 
-def allowed_hits(monograph: Monograph, where: Mapping[str, Any], k: int) -> list[Hit]:
-    """What a filter allows, for a query that is near to nothing: at most k chunks in reading order, of relevance 0."""
+def allowed_hits(archive: Archive, where: Mapping[str, Any], k: int) -> list[Hit]:
+    """What a filter allows, for a query that is near to nothing: at most k chunks in reading order, of relevance 0.
+
+    Of a shelf, which lists no chunks, nothing.
+    """
+    if isinstance(archive, Shelf):
+        return []
     return [
         Hit(one.chunk, 0.0, rank, one.title, one.uri, one.metadata, ())
-        for rank, one in enumerate(monograph.fetch(where=where)[: max(0, k)])
+        for rank, one in enumerate(archive.fetch(where=where)[: max(0, k)])
     ]
 
 
@@ -152,9 +217,10 @@ def _held(given: Given, read_only: bool, collection: str | None) -> HeldFile:
     return HeldFile(given, read_only=read_only, collection=collection)
 
 
-def _refuse_key(key: str | None) -> None:
+def _refuse_key(key: str | None, why: str = "") -> None:
     if key is not None:
-        raise InputError("the file is open, and a key was given", "give its path, or Monograph.open(path, key=...)")
+        mend = "give none" if why else "give its path, or Monograph.open(path, key=...)"
+        raise InputError(why or "the file is open, and a key was given", mend)
 
 
 def whole_documents(held: HeldFile, names: Iterable[str] | None = None) -> Iterator[Document]:
@@ -174,6 +240,6 @@ def whole_documents(held: HeldFile, names: Iterable[str] | None = None) -> Itera
     """
     # A copy: of two that read at once, none closes the other's file.
     with contextlib.closing(copy.copy(held)) as file:
-        monograph = file.open()
-        for name in [one.id for one in monograph.documents()] if names is None else names:
-            yield monograph.document(name)
+        listed = [one.id for one in file.open_file("list of documents").documents()] if names is None else names
+        for name in listed:
+            yield file.open().document(name)

@@ -10,11 +10,11 @@ from typing import Any, Literal, TypeAlias, get_type_hints
 
 from pydantic import BaseModel, create_model
 
-from monograph import Monograph
-from monograph.errors import MonographError
-from monograph_tools.faults import for_agents
+from monograph.errors import InputError, MonographError
+from monograph.shelf import Archive, Shelf
+from monograph_tools.faults import for_agents, where
 from monograph_tools.notes import Notes
-from monograph_tools.tools import Tools, has_tree
+from monograph_tools.tools import Reading, Tools, has_tree
 
 Effect: TypeAlias = Literal["reads", "adds", "takes out"]
 
@@ -29,13 +29,13 @@ class Tool:
         What it does; raises MonographError.
     effect:
         What it does to the file.
-    monograph:
-        The file.
+    archive:
+        The file or the shelf.
     """
 
     work: Callable[..., BaseModel]
     effect: Effect
-    monograph: Monograph
+    archive: Archive
 
     @property
     def name(self) -> str:
@@ -67,7 +67,7 @@ class Tool:
             try:
                 return reply(self.work(*arguments, **named))
             except MonographError as error:
-                said = for_agents(error, self.monograph.path)
+                said = for_agents(error, where(self.archive))
             return failed(said)
 
         answered.__signature__ = inspect.signature(self.work, eval_str=True)  # type: ignore[attr-defined]
@@ -75,16 +75,24 @@ class Tool:
         return answered
 
 
-def offered(monograph: Monograph, *, notes: bool = False) -> list[Tool]:
-    """The tools for a file: ``outline`` where it has a tree, and with ``notes`` those that write."""
-    tools, writing = Tools(monograph), Notes(monograph)
+def offered(archive: Archive, *, notes: bool = False) -> list[Tool]:
+    """The tools for a file: ``outline`` where it has a tree, and with ``notes`` those that write.
+
+    A shelf has ``search``, ``read`` and ``stats``. Raises InputError where notes are asked for in one.
+    """
+    if isinstance(archive, Shelf):
+        if notes:
+            raise InputError(f"{archive.url} is a shelf, which agents only read", "serve it without notes")
+        reading = Reading(archive)
+        return [Tool(one, "reads", archive) for one in (reading.search, reading.read, reading.stats)]
+    tools, writing = Tools(archive), Notes(archive)
     found: list[Callable[..., BaseModel]] = [tools.search, tools.read, tools.entity, tools.paths, tools.stats]
-    if has_tree(monograph):
+    if has_tree(archive):
         found.insert(2, tools.outline)
-    made = [Tool(one, "reads", monograph) for one in found]
+    made = [Tool(one, "reads", archive) for one in found]
     if notes:
-        made += [Tool(writing.add_note, "adds", monograph)]
-        made += [Tool(one, "takes out", monograph) for one in (writing.change_note, writing.forget_note)]
+        made += [Tool(writing.add_note, "adds", archive)]
+        made += [Tool(one, "takes out", archive) for one in (writing.change_note, writing.forget_note)]
     return made
 
 

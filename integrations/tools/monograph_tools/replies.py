@@ -127,7 +127,7 @@ class StatsReply(BaseModel):
     documents: int
     chunks: int
     entities: int
-    characters: int
+    characters: int | None = Field(description="Of all texts; null for a shelf of many files")
     bytes: int
     has_tree: bool
     embedder: str

@@ -8,8 +8,9 @@ from urllib.parse import quote
 
 from pydantic import Field
 
-from monograph import Chunk, Hit, Monograph, strategies
+from monograph import Chunk, Hit, Monograph, Stats, strategies
 from monograph.errors import InputError
+from monograph.shelf import Archive
 from monograph.values import Entity, Link, OutlineNode, StoredChunk
 from monograph_tools.replies import (
     Citation,
@@ -39,11 +40,11 @@ Query = Annotated[str, Field(min_length=1, description="A question, words, or a 
 Name = Annotated[str, Field(min_length=1, description="A name as the texts write it")]
 
 
-class Tools:
-    """The tools that read one open file, which stays the caller's to close."""
+class Reading:
+    """The tools that read one open file or shelf, which stays the caller's to close."""
 
-    def __init__(self, monograph: Monograph) -> None:
-        self.monograph = monograph
+    def __init__(self, archive: Archive) -> None:
+        self.archive = archive
 
     def search(
         self,
@@ -59,7 +60,7 @@ class Tools:
         max_tokens: Tokens = 2_000,
     ) -> SearchReply:
         """Find passages that answer a question, best first, each with where it stands. Cite them by title and span."""
-        hits = self.monograph.search(query, k, how, where)
+        hits = self.archive.search(query, k, how, where)
         share = max(LEAST_TOKENS // 2, (max_tokens - OVERHEAD) // max(1, min(len(hits), 4)))
         found, left = fitting((_found(hit, share) for hit in hits), max_tokens)
         return SearchReply(hits=found, left_out=left)
@@ -72,7 +73,7 @@ class Tools:
         max_tokens: Tokens = 2_000,
     ) -> ReadReply:
         """Read a document, or the part of it that a citation names. Long ones come piece by piece: see next_start."""
-        found = self.monograph.document(document)
+        found = self.archive.document(document)
         whole = found.text
         if start > len(whole):
             raise InputError(f"document {document!r} has {len(whole):,} characters, not {start:,}", "start earlier")
@@ -85,6 +86,28 @@ class Tools:
             characters=len(whole),
             next_start=stop if stop < len(whole) else None,
         )
+
+    def stats(self) -> StatsReply:
+        """See what the file holds: how many documents, passages and named things."""
+        found = self.archive.stats()
+        return StatsReply(
+            documents=found.documents,
+            chunks=found.chunks,
+            entities=found.entities,
+            characters=found.characters if isinstance(found, Stats) else None,
+            bytes=found.file_bytes if isinstance(found, Stats) else found.bytes,
+            has_tree=isinstance(self.archive, Monograph) and has_tree(self.archive),
+            embedder=found.embedder,
+            extractor=found.extractor,
+        )
+
+
+class Tools(Reading):
+    """All tools that read one open file."""
+
+    def __init__(self, monograph: Monograph) -> None:
+        super().__init__(monograph)
+        self.monograph = monograph
 
     def outline(
         self,
@@ -136,20 +159,6 @@ class Tools:
         )
         taken, left = fitting(items, max_tokens)
         return PathsReply(paths=taken, left_out=left)
-
-    def stats(self) -> StatsReply:
-        """See what the file holds: how many documents, passages and named things."""
-        found = self.monograph.stats()
-        return StatsReply(
-            documents=found.documents,
-            chunks=found.chunks,
-            entities=found.entities,
-            characters=found.characters,
-            bytes=found.file_bytes,
-            has_tree=has_tree(self.monograph),
-            embedder=found.embedder,
-            extractor=found.extractor,
-        )
 
     def _stored(self, some: Sequence[Sequence[str]]) -> dict[str, StoredChunk]:
         return {one.chunk.id: one for one in self.monograph.fetch([name for names in some for name in names])}

@@ -8,22 +8,20 @@ import typer
 
 from monograph.answer.pack import BUDGET
 from monograph.app import answer_output, output
+from monograph.app.archives import ArchiveArgument, narrowed_archive, opened_archive
 from monograph.app.chat import Chat
 from monograph.app.command import (
     ApiKeyOption,
-    FileArgument,
     HowOption,
     JsonOption,
     RerankerOption,
     TrustOption,
     WhereOption,
     WithinOption,
-    narrowed,
     outcome,
     query_of,
     where_of,
 )
-from monograph.app.trust import opened
 from monograph.errors import InputError
 from monograph.library.answers import FOUND
 from monograph.models import LanguageModel
@@ -52,7 +50,7 @@ ModelOption = Annotated[
 
 
 def ask(  # noqa: PLR0913, PLR0917 - options are arguments
-    file: FileArgument,
+    file: ArchiveArgument,
     question: QuestionArgument,
     model: ModelOption = "",
     api_key: ApiKeyOption = "",
@@ -78,14 +76,14 @@ def ask(  # noqa: PLR0913, PLR0917 - options are arguments
     """
     with outcome(as_json=json_output):
         chosen = load(model, api_key)
-        with opened(file, trust=trust, create=False, model=chosen, reranker=reranker) as whole:
-            monograph = narrowed(whole, within)
+        with opened_archive(file, trust=trust, create=False, model=chosen, reranker=reranker) as whole:
+            archive = narrowed_archive(whole, within)
             asked = query_of(question)
             choices: dict[str, Any] = {"k": k, "how": how, "where": where_of(where or []), "threshold": threshold}
             if json_output:
-                output.print_json(answer_output.as_object(monograph.ask(asked, budget, **choices)))
+                output.print_json(answer_output.as_object(archive.ask(asked, budget, **choices)))
                 return
-            for piece in monograph.stream(asked, budget, **choices):
+            for piece in archive.stream(asked, budget, **choices):
                 if isinstance(piece, Answer):
                     answer_output.print_end(piece, with_model=chosen is not None, explain=explain)
                 else:
@@ -93,7 +91,7 @@ def ask(  # noqa: PLR0913, PLR0917 - options are arguments
 
 
 def context(  # noqa: PLR0913, PLR0917 - options are arguments
-    file: FileArgument,
+    file: ArchiveArgument,
     question: QuestionArgument,
     budget: BudgetOption = BUDGET,
     k: FoundOption = FOUND,
@@ -118,8 +116,8 @@ def context(  # noqa: PLR0913, PLR0917 - options are arguments
     monograph context notes.mono "who repaired the generator?" --budget 500
     monograph context notes.mono "who repaired the generator?" --prompt | llm
     """
-    with outcome(as_json=json_output), opened(file, trust=trust, create=False, reranker=reranker) as whole:
-        found = narrowed(whole, within).context(
+    with outcome(as_json=json_output), opened_archive(file, trust=trust, create=False, reranker=reranker) as whole:
+        found = narrowed_archive(whole, within).context(
             query_of(question),
             budget,
             k=k,
@@ -138,7 +136,7 @@ def context(  # noqa: PLR0913, PLR0917 - options are arguments
 
 
 def chat(  # noqa: PLR0913, PLR0917 - options are arguments
-    file: FileArgument,
+    file: ArchiveArgument,
     model: ModelOption = "",
     api_key: ApiKeyOption = "",
     budget: BudgetOption = BUDGET,
@@ -161,9 +159,9 @@ def chat(  # noqa: PLR0913, PLR0917 - options are arguments
     """
     with (
         outcome(as_json=json_output),
-        opened(file, trust=trust, create=False, model=load(model, api_key), reranker=reranker) as whole,
+        opened_archive(file, trust=trust, create=False, model=load(model, api_key), reranker=reranker) as whole,
     ):
-        Chat(narrowed(whole, within), {"budget": budget, "k": k, "how": how}, with_model=bool(model)).run(
+        Chat(narrowed_archive(whole, within), {"budget": budget, "k": k, "how": how}, with_model=bool(model)).run(
             as_json=json_output
         )
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from monograph.app import answer_output, output
 from monograph.errors import ModelError, MonographError
 from monograph.library import Monograph
 from monograph.values import Answer, Citation, Turn
+
+if TYPE_CHECKING:
+    from monograph.shelf import Archive
 
 REMEMBERED = 8
 """Last turns that are kept."""
@@ -19,10 +22,10 @@ _HELP = "/sources  /open N  /why  /new  /quit"
 
 
 class Chat:
-    """One conversation about one file."""
+    """One conversation about one archive."""
 
-    def __init__(self, monograph: Monograph, choices: dict[str, Any], *, with_model: bool) -> None:
-        self._monograph = monograph
+    def __init__(self, archive: Archive, choices: dict[str, Any], *, with_model: bool) -> None:
+        self._archive = archive
         self._choices = choices
         self._with_model = with_model
         self._turns: list[Turn] = []
@@ -36,7 +39,8 @@ class Chat:
     def run(self, *, as_json: bool) -> None:
         """Read lines until the input ends or ``/quit``."""
         if not as_json and sys.stdin.isatty():
-            output.console().print(f"{self._monograph.path}: ask away.  {_HELP}")
+            where = self._archive.path if isinstance(self._archive, Monograph) else self._archive.url
+            output.console().print(f"{where}: ask away.  {_HELP}")
         for line in _lines():
             if line == "/quit":
                 return
@@ -49,7 +53,7 @@ class Chat:
 
     def _answer(self, question: str) -> None:
         try:
-            for piece in self._monograph.stream(question, history=self._turns, **self._choices):
+            for piece in self._archive.stream(question, history=self._turns, **self._choices):
                 if isinstance(piece, Answer):
                     self._keep(question, piece)
                     answer_output.print_end(piece, with_model=self._with_model or len(self._turns) > 1, explain=False)
@@ -62,7 +66,7 @@ class Chat:
 
     def _answer_as_json(self, question: str) -> None:
         try:
-            answer = self._monograph.ask(question, history=self._turns, **self._choices)
+            answer = self._archive.ask(question, history=self._turns, **self._choices)
             self._keep(question, answer)
             made = answer_output.as_object(answer)
         except MonographError as error:
@@ -92,14 +96,21 @@ class Chat:
 
     def _open(self, number: str) -> None:
         found = next((one for one in self._shown() if str(one.number) == number.strip("[]")), None)
-        stored = [] if found is None else self._monograph.fetch(found.chunks[:1])
-        if found is None or not stored:
+        if found is None or not self._opened(found):
             output.console().print(f"/open takes a number from 1 to {len(self._shown())}")
-            return
-        chunk = stored[0].chunk
-        chunks = self._monograph.chunks(chunk.document_id)
-        near = chunks[max(0, chunk.ordinal - 1) : chunk.ordinal + len(found.chunks) + 1]
-        output.print_neighbours(chunk, near, len(chunks))
+
+    def _opened(self, found: Citation) -> bool:
+        """Print where a citation comes from: the chunks there, of a shelf the document; False where none is known."""
+        if not isinstance(self._archive, Monograph):
+            for span in found.spans[:1]:
+                output.print_document(self._archive.document(span.document_id))
+            return bool(found.spans)
+        stored = self._archive.fetch(found.chunks[:1])
+        for chunk in (one.chunk for one in stored):
+            chunks = self._archive.chunks(chunk.document_id)
+            near = chunks[max(0, chunk.ordinal - 1) : chunk.ordinal + len(found.chunks) + 1]
+            output.print_neighbours(chunk, near, len(chunks))
+        return bool(stored)
 
     def _why(self, _: str) -> None:
         answer = self._turns[-1].answer

@@ -18,9 +18,11 @@ from monograph.app import (
     measure_commands,
     output,
     serve_commands,
+    shelf_commands,
     source_commands,
     tree_commands,
 )
+from monograph.app.archives import ArchiveArgument, narrowed_archive, opened_archive
 from monograph.app.command import (
     DONE_WITH_PROBLEMS,
     ApiKeyOption,
@@ -172,7 +174,7 @@ def sync(
 
 @app.command()
 def search(
-    file: FileArgument,
+    file: ArchiveArgument,
     query: QueryArgument,
     k: Annotated[int, typer.Option("-k", "-n", help="Most hits.")] = 5,
     how: HowOption = "auto",
@@ -197,12 +199,12 @@ def search(
       echo "who repaired the boiler?" | monograph search notes.mono -
     """
     with outcome(as_json=json_output):
-        with opened(file, trust=trust, create=False, reranker=reranker) as whole:
-            monograph = narrowed(whole, within)
+        with opened_archive(file, trust=trust, create=False, reranker=reranker) as whole:
+            archive = narrowed_archive(whole, within)
             # A context tells beside its hits how much they have to do with the query.
-            found = monograph.context(query_of(query), k=k, how=how, where=where_of(where or []))
+            found = archive.context(query_of(query), k=k, how=how, where=where_of(where or []))
             if html is not None:
-                graph_commands.draw_answers(monograph, found.question, found.hits, html, quiet=json_output)
+                graph_commands.draw_answers(archive, found.question, found.hits, html, quiet=json_output)
         if json_output:
             output.print_json(found.hits)
         else:
@@ -323,6 +325,7 @@ app.command()(tree_commands.resummarize)
 app.command()(source_commands.sources)
 app.command()(source_commands.retry)
 app.command()(source_commands.watch)
+app.add_typer(shelf_commands.app, name="shelf")
 
 
 @app.command()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -26,6 +26,9 @@ from monograph.errors import InputError
 from monograph.library import Monograph
 from monograph.values import Cost, Hit, Neighbourhood, OnProgress, Report
 from monograph.values import Path as Way
+
+if TYPE_CHECKING:
+    from monograph.shelf import Archive
 
 
 def graph(  # noqa: PLR0913, PLR0917 - options are arguments
@@ -158,11 +161,12 @@ def _build(monograph: Monograph, on_progress: OnProgress | None) -> Report:
     return replace(made, recoded=coded.recoded, seconds=made.seconds + coded.seconds)
 
 
-def draw_answers(monograph: Monograph, query: str, hits: Sequence[Hit], path: Path, *, quiet: bool) -> None:
-    """Draw the ways from a question to its hits, with the chunks on them."""
+def draw_answers(archive: Archive, query: str, hits: Sequence[Hit], path: Path, *, quiet: bool) -> None:
+    """Draw the ways from a question to its hits, with the chunks on them. Raises InputError for a shelf."""
     from monograph.app.picture.ways import ways_to
+    from monograph.shelf import only_file
 
-    found, ways = ways_to(monograph, query, hits)
+    found, ways = ways_to(only_file(archive, "pictures of its graph"), query, hits)
     _write_page(found, ways, query, path, quiet=quiet)
 
 

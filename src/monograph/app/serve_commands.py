@@ -7,28 +7,27 @@ import re
 import secrets
 import sys
 import webbrowser
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from monograph.app import output
+from monograph.app.archives import ArchiveArgument, narrowed_archive, opened_archive
 from monograph.app.ask_commands import ModelOption, load
 from monograph.app.command import (
     ApiKeyOption,
-    FileArgument,
     JsonOption,
     RerankerOption,
     TrustOption,
     WithinOption,
-    narrowed,
     outcome,
 )
-from monograph.app.trust import opened
 from monograph.library import Monograph
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
+
+    from monograph.shelf import Archive
 
 PortOption = Annotated[int, typer.Option("--port", help="0 takes a free one.", min=0, max=65_535)]
 HostOption = Annotated[str, typer.Option("--host", help="A loopback address.")]
@@ -44,7 +43,7 @@ TokenOption = Annotated[
 
 
 def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
-    file: FileArgument,
+    file: ArchiveArgument,
     http: Annotated[bool, typer.Option("--http", help="Serve HTTP on this machine instead of standard input.")] = False,
     host: HostOption = "127.0.0.1",
     port: PortOption = 0,
@@ -68,10 +67,10 @@ def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
     with outcome(as_json=json_output):
         from monograph_mcp import serve_http, serve_stdio
 
-        with opened(file, trust=trust, create=False, read_only=not notes, reranker=reranker) as whole:
-            monograph = narrowed(whole, within)
+        with opened_archive(file, trust=trust, create=False, read_only=not notes, reranker=reranker) as whole:
+            archive = narrowed_archive(whole, within)
             if not http:
-                serve_stdio(monograph, notes=notes)
+                serve_stdio(archive, notes=notes)
                 return
             chosen = token or secrets.token_urlsafe(24)
 
@@ -83,11 +82,14 @@ def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
                     output.console().print(f"{address}\nAuthorization: Bearer {chosen}")
                 sys.stdout.flush()
 
-            serve_http(monograph, chosen, host=host, port=port, notes=notes, ready=ready)
+            serve_http(archive, chosen, host=host, port=port, notes=notes, ready=ready)
 
 
 def serve(  # noqa: PLR0913, PLR0917 - options are arguments
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="The .mono files.", show_default=False)],
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE", help="The .mono files, and addresses of shelves.", show_default=False),
+    ],
     write: Annotated[bool, typer.Option("--write", help="Let the page change the files; else they are read.")] = False,
     model: ModelOption = "",
     api_key: ApiKeyOption = "",
@@ -121,13 +123,13 @@ def serve(  # noqa: PLR0913, PLR0917 - options are arguments
         from monograph.loopback import address_of, listen
 
         answering = load(model, api_key)
-        named = {
-            name: stack.enter_context(
-                opened(file, trust=trust, create=write, read_only=not write, model=answering, reranker=reranker)
+        named: dict[str, Archive] = {}
+        for name, file in zip(names_of(files), files, strict=True):
+            whole = opened_archive(
+                file, trust=trust, create=write, read_only=not write, model=answering, reranker=reranker
             )
-            for name, file in zip(names_of(files), files, strict=True)
-        }
-        named = {name: narrowed(file, within) for name, file in named.items()}
+            stack.enter_context(whole)
+            named[name] = narrowed_archive(whole, within)
         chosen = token or secrets.token_urlsafe(24)
 
         def ready(address: str) -> None:
@@ -148,12 +150,13 @@ def serve(  # noqa: PLR0913, PLR0917 - options are arguments
         made.run(sockets=[listening])
 
 
-def _for_agents(files: dict[str, Monograph], *, notes: bool) -> list[Starlette]:
+def _for_agents(files: dict[str, Archive], *, notes: bool) -> list[Starlette]:
     """What serves agents: the first file at ``/mcp``, the others at ``/mcp/NAME``."""
     from monograph_mcp import make_server
 
     made = []
     for number, (name, file) in enumerate(files.items()):
         path = "/mcp/" + re.sub(r"[^\w.-]+", "-", name) if number else "/mcp"
-        made.append(make_server(file, notes=notes).streamable_http_app(host="127.0.0.1", streamable_http_path=path))
+        made_server = make_server(file, notes=notes and isinstance(file, Monograph))  # A shelf is only read.
+        made.append(made_server.streamable_http_app(host="127.0.0.1", streamable_http_path=path))
     return made

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ _writing = threading.Lock()
 
 
 def list_of_trusted() -> Path:
-    """Where the list is: a line of JSON for each file, by its own id, and server."""
+    """Where the list is: a line of JSON for each file, by its own id, or shelf, and server."""
     return Path(typer.get_app_dir("monograph")) / "trusted.jsonl"
 
 
@@ -42,16 +42,12 @@ def opened(file: Path, *, trust: bool = False, named: Iterable[str] = (), **opti
     options:
         As for :meth:`monograph.Monograph.open`.
     """
+    if file.is_dir():
+        from monograph.shelf import is_shelf
 
-    def may(identity: str, address: str) -> bool:
-        everywhere = {one.rstrip("/") for one in os.environ.get(VARIABLE, "").split()}
-        if address in everywhere or (identity, address) in _trusted():
-            return True
-        if trust:
-            remember(identity, [address])
-        return trust
-
-    monograph = Monograph.open(file, trusted=may, key=key_of(file), **options)
+        if is_shelf(file):
+            raise InputError(f"{file} is a shelf, which this command does not take", "monograph shelf --help")
+    monograph = Monograph.open(file, trusted=permission(trust=trust), key=key_of(file), **options)
     try:
         if trust:
             stats = monograph.stats()
@@ -60,6 +56,24 @@ def opened(file: Path, *, trust: bool = False, named: Iterable[str] = (), **opti
         monograph.close()
         raise
     return monograph
+
+
+def permission(*, trust: bool = False, name: str = "") -> Callable[[str, str], bool]:
+    """Whether a file of this id may ask a server: one on the list or, from now on, any with ``trust``.
+
+    ``name`` stands on the list for the ids of all files that belong together.
+    """
+
+    def may(identity: str, address: str) -> bool:
+        known = name or identity
+        everywhere = {one.rstrip("/") for one in os.environ.get(VARIABLE, "").split()}
+        if address in everywhere or (known, address) in _trusted():
+            return True
+        if trust:
+            remember(known, [address])
+        return trust
+
+    return may
 
 
 def remember(identity: str, wanted: Iterable[str]) -> None:

@@ -1,5 +1,7 @@
 """Many files answer as one."""
 
-from monograph.shelf.shelf import Shelf, ShelfStats
+from monograph.shelf.archive import Archive, is_shelf, only_file, place_of
+from monograph.shelf.shelf import Shelf
+from monograph.shelf.stats import ShelfStats
 
-__all__ = ["Shelf", "ShelfStats"]
+__all__ = ["Archive", "Shelf", "ShelfStats", "is_shelf", "only_file", "place_of"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -46,6 +45,8 @@ def part_of(target: Path) -> Iterator[Part]:
 
 
 def _locked(path: Path) -> BinaryIO:
+    import fcntl  # Windows has none, and whoever only imports this needs none.
+
     while True:
         file = path.open("ab")
         try:
@@ -66,6 +67,8 @@ def _is(path: Path, file: BinaryIO) -> bool:
 
 def clear(folder: Path) -> None:
     """Remove the parts that processes left in a folder when they were killed; those being written stay."""
+    import fcntl
+
     for path in folder.glob(f".*{_SUFFIX}"):
         with suppress(FileNotFoundError), path.open("r+b") as file:
             try:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from monograph.errors import InputError, NotFound
 from monograph.library.opened import Given, OpenFile
@@ -21,6 +21,7 @@ from monograph.shelf.manifest import Manifest, latest, load
 from monograph.shelf.opened import OpenShelf
 from monograph.shelf.place import Place, place_of
 from monograph.shelf.recut import databases, dealt
+from monograph.shelf.stats import ShelfStats
 from monograph.shelf.sweep import Forgotten
 from monograph.shelf.sweep import forget as forget_objects
 from monograph.shelf.working import Working
@@ -35,28 +36,8 @@ Engines: TypeAlias = Callable[[Place, Manifest, Given], Engine]
 
 def local(place: Place, version: Manifest, given: Given) -> Engine:
     """Threads of this process over files of this machine."""
-    files = [place.cache.path(place.objects, name) for name in version.shards]
+    files = [place.file_of(name) for name in version.shards]
     return Local([replace(given, path=path) for path in files])
-
-
-@dataclass(frozen=True, slots=True)
-class ShelfStats:
-    """What a version of a shelf holds and weighs.
-
-    ``bytes`` are those of its shards and its catalogue; ``documents_by_shard`` in the order of the shards.
-    """
-
-    url: str
-    version: int
-    shards: int
-    documents: int
-    chunks: int
-    entities: int
-    merged: int
-    bytes: int
-    documents_by_shard: tuple[int, ...]
-    embedder: str
-    extractor: str
 
 
 class Shelf(Questions):
@@ -77,7 +58,7 @@ class Shelf(Questions):
     def _read(self, version: Manifest) -> None:
         """Search this version from now on."""
         given = replace(self._given, read_only=True, create=False, settings=None)
-        path = self._place.cache.path(self._place.objects, version.catalogue)
+        path = self._place.file_of(version.catalogue)
         file = OpenShelf.open(replace(given, path=path))
         try:
             asked = replace(given, embedder=None, extractor=None, model=None, reranker=None)
@@ -210,6 +191,16 @@ class Shelf(Questions):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __copy__(self) -> Shelf:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Shelf:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What is pickled opens the same version anew; what was written and not published is another's.
+        return _opened_again, (self.url, self._place.home, self.version, self._given, self._engines)
+
     def __repr__(self) -> str:
         return f"Shelf({self._place.url!r}, version={self.version})"
 
@@ -223,6 +214,16 @@ class Shelf(Questions):
         """The version that is searched, from 1."""
         return self._version.version
 
+    @property
+    def embedder(self) -> Embedder:
+        """What makes the vectors; raises ModelError if it cannot be made here."""
+        return self._file.embedder
+
+    @property
+    def settings(self) -> Settings:
+        """The numbers that all shards are built with."""
+        return self._file.settings
+
     def close(self) -> None:
         """Let all files go. What was written and not published stays on this machine."""
         self._let_writer_go()
@@ -233,8 +234,7 @@ class Shelf(Questions):
         newest = latest(self._place.objects)
         if newest is not None and newest.version != self.version:
             self._turn_to(newest)
-            kept = [self._version, *_before(self._place, self._version)]
-            self._place.cache.keep({name.digest for one in kept for name in one.objects})
+            self._place.keep([self._version, *_before(self._place, self._version)])
         return self.version
 
     # Writing: nothing of it is searched before it is published.
@@ -297,13 +297,17 @@ class Shelf(Questions):
 
         It is complete when no other machine's cache holds any: :class:`~monograph.shelf.sweep.Forgotten` names them.
         """
-        if self._working is not None:
-            raise InputError("what was written is not published", "publish it first, or close the shelf")
+        written = working.base_of(self._place.work)
+        if self._working is not None or (written is not None and written.written):
+            raise InputError(
+                "what was written here is not published",
+                f"monograph shelf publish {self.url}, or monograph shelf discard {self.url}",
+            )
         with writing(self._place.objects):
             made = forget_objects(self._place.objects)
         self.refresh()
         if made.kept is not None:
-            self._place.cache.keep({name.digest for name in made.kept.objects})
+            self._place.keep([made.kept])
         working.discard(self._place.work)
         return made
 
@@ -380,6 +384,11 @@ class Shelf(Questions):
 
 def _address(url: str | os.PathLike[str]) -> str:
     return url if isinstance(url, str) else os.fspath(url)
+
+
+def _opened_again(url: str, home: Path, version: int, given: Given, engines: Engines) -> Shelf:
+    place = place_of(url, home)
+    return Shelf(place, load(place.objects, version), given, engines)
 
 
 def _before(place: Place, version: Manifest) -> Sequence[Manifest]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pwd
 import re
 import secrets
 import socket
@@ -145,6 +144,8 @@ def _refused(objects: Objects, holder: Writer | None) -> ShelfConflict:
 
 
 def _myself() -> Writer:
+    import pwd  # Windows has none, and only writers ask.
+
     try:
         user = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:

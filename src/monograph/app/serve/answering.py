@@ -80,7 +80,7 @@ def chat(served: Served, asked: Chatted) -> Iterator[Event]:
 
 
 def _answered(served: Served, asked: Question | Chatted, history: tuple[Said, ...]) -> Iterator[Event]:
-    pieces = served.file(asked.file).stream(
+    pieces = served.archive(asked.file).stream(
         asked.q,
         asked.budget,
         history=[one.turn() for one in history],

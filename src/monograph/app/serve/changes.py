@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from monograph.app.serve.events import Event
 from monograph.errors import MonographError
 from monograph.library import Monograph
+from monograph.shelf import Archive
 
 LOOKED = 0.5
 """Seconds between two looks at a file."""
@@ -26,9 +27,10 @@ class Changed:
 class Changes:
     """Looks at files on one thread, while anybody waits for changes."""
 
-    def __init__(self, files: Mapping[str, Monograph]) -> None:
-        self._files = dict(files)
-        self._generations: dict[str, int] = {}
+    def __init__(self, files: Mapping[str, Archive]) -> None:
+        self._files = {name: file for name, file in files.items() if isinstance(file, Monograph)}
+        # The version of a shelf that is open is searched until the end.
+        self._generations = {name: file.version for name, file in files.items() if not isinstance(file, Monograph)}
         self._waiting = 0
         self._lock = threading.Lock()
         self._wake = threading.Event()

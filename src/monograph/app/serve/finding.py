@@ -12,8 +12,8 @@ from monograph.app.serve.pieces import Marks, Piece
 from monograph.app.serve.served import Served
 from monograph.app.serve.words import Words
 from monograph.errors import MonographError
-from monograph.library import Monograph
 from monograph.library.answers import FOUND
+from monograph.shelf import Archive
 from monograph.values import DEFAULT_CUT, Context, Hit, PassageOrder, cite
 
 MOST_HITS = 1_000
@@ -114,7 +114,7 @@ def search(served: Served, asked: Query) -> Found:
     return Found(asked.q, tuple(_in_file(name, file, asked, alone=alone) for name, file in named))
 
 
-def _in_file(name: str, file: Monograph, asked: Query, *, alone: bool) -> FoundInFile:
+def _in_file(name: str, file: Archive, asked: Query, *, alone: bool) -> FoundInFile:
     try:
         found = file.context(asked.q, k=min(asked.k, MOST_HITS), how=asked.how, where=where_of(list(asked.where)))
     except MonographError as error:
@@ -156,7 +156,7 @@ class ContextQuestion:
 
 def context(served: Served, asked: ContextQuestion) -> Context:
     """What a model needs to answer a question, as ``monograph context --json`` prints it."""
-    return served.file(asked.file).context(
+    return served.archive(asked.file).context(
         asked.q,
         asked.budget,
         k=min(asked.k, MOST_HITS),

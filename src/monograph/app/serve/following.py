@@ -88,7 +88,7 @@ def plan(served: Served, asked: DryRun) -> Job:
 
 
 def _sources(served: Served, name: str, given: tuple[str, ...]) -> tuple[str, ...]:
-    chosen = given or tuple(one.place for one in served.files[name].files.sources() if one.place)
+    chosen = given or tuple(one.place for one in served.file(name).files.sources() if one.place)
     if not chosen:
         raise InputError(f"{name} follows no folder yet", "name one in sources")
     return chosen

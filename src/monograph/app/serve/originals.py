@@ -96,11 +96,11 @@ def kind_of(head: bytes) -> str:
 
 def page(served: Served, asked: OnePage) -> Bytes:
     """A page of a PDF, drawn."""
-    name, _ = served.named(asked.file)
+    name, _ = served.file_named(asked.file)
     return Bytes(served.pages[name].picture(asked.id, asked.page, asked.width), "image/png")
 
 
 def boxes(served: Served, asked: OnPage) -> Boxes:
     """Where a span stands on a page, looked for by its words."""
-    name, _ = served.named(asked.file)
+    name, _ = served.file_named(asked.file)
     return served.pages[name].boxes(asked.id, asked.start, asked.end, asked.page)

@@ -63,7 +63,7 @@ class OneDocument:
 
 def document(served: Served, asked: OneDocument) -> Document:
     """A document with its text, as ``monograph show --json`` prints it."""
-    return served.file(asked.file).document(asked.id)
+    return served.archive(asked.file).document(asked.id)
 
 
 def chunks(served: Served, asked: OneDocument) -> list[Chunk]:
@@ -127,7 +127,7 @@ class Reading:
 
 def text(served: Served, asked: Stretch) -> Reading:
     """A part of a document, cut into pieces where it is marked."""
-    found = served.file(asked.file).document(asked.id)
+    found = served.archive(asked.file).document(asked.id)
     marks = Marks(spans_of(asked.mark), Words(asked.q) if asked.q.strip() else None)
     start, end = window(found.text, asked.start, min(asked.length, MOST_READ))
     made = blocks(found.text, start, end, found.sections, marks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import PurePath
 
 from monograph.app.serve.changes import Changes
 from monograph.app.serve.faults import NotWritable
@@ -12,6 +12,7 @@ from monograph.app.serve.jobs import Jobs
 from monograph.errors import NotFound
 from monograph.library import Monograph
 from monograph.library.pages import Pages
+from monograph.shelf import Archive, only_file
 
 LAST_SECONDS = 3.0
 """For what is at work when a server ends."""
@@ -24,7 +25,7 @@ class Served:
     Parameters
     ----------
     files:
-        Open files by name, the first one first.
+        Open files and shelves by name, the first one first.
     write:
         Whether they may be changed.
     model:
@@ -32,10 +33,10 @@ class Served:
     agents:
         Whether agents are served at ``/mcp``.
     pages, jobs, changes:
-        What draws pages of each file, what works by itself, and what looks for changes.
+        What draws pages of each file that is no shelf, what works by itself, and what looks for changes.
     """
 
-    files: dict[str, Monograph] = field(repr=False)
+    files: dict[str, Archive] = field(repr=False)
     write: bool = False
     model: str = ""
     agents: bool = False
@@ -44,7 +45,8 @@ class Served:
     changes: Changes = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "pages", {name: file.files.pages() for name, file in self.files.items()})
+        alone = {name: file for name, file in self.files.items() if isinstance(file, Monograph)}
+        object.__setattr__(self, "pages", {name: file.files.pages() for name, file in alone.items()})
         object.__setattr__(self, "jobs", Jobs())
         object.__setattr__(self, "changes", Changes(self.files))
 
@@ -61,8 +63,8 @@ class Served:
         for pages in self.pages.values():
             pages.close()
 
-    def named(self, name: str) -> tuple[str, Monograph]:
-        """A file and its name; the first one for an empty name.
+    def named(self, name: str) -> tuple[str, Archive]:
+        """A file or a shelf, and its name; the first one for an empty name.
 
         Raises
         ------
@@ -74,9 +76,18 @@ class Served:
             raise NotFound(f"no file named {chosen!r} is served", f"name one of {', '.join(self.files)}")
         return chosen, self.files[chosen]
 
-    def file(self, name: str) -> Monograph:
-        """A file. Raises as :meth:`named`."""
+    def archive(self, name: str) -> Archive:
+        """A file or a shelf. Raises as :meth:`named`."""
         return self.named(name)[1]
+
+    def file(self, name: str) -> Monograph:
+        """A file, for what a shelf does not do. Raises InputError for a shelf, and as :meth:`named`."""
+        return self.file_named(name)[1]
+
+    def file_named(self, name: str) -> tuple[str, Monograph]:
+        """A file and its name. Raises as :meth:`file`."""
+        chosen, archive = self.named(name)
+        return chosen, only_file(archive, "such thing")
 
     def writable(self, name: str) -> tuple[str, Monograph]:
         """A file that may be changed.
@@ -84,18 +95,22 @@ class Served:
         Raises
         ------
         NotWritable
-            If the server was started without ``--write``.
+            If the server was started without ``--write``, or it is a shelf.
         """
         if not self.write:
             raise NotWritable("files are only read here", "monograph serve FILE --write")
-        return self.named(name)
+        chosen, archive = self.named(name)
+        if not isinstance(archive, Monograph):
+            raise NotWritable(f"{chosen} is a shelf, which is only read here", f"monograph shelf sync {archive.url}")
+        return chosen, archive
 
 
-def names_of(paths: Sequence[Path]) -> list[str]:
-    """A name for each path, made unique: ``notes`` for ``/home/ann/notes.mono``, then ``notes 2``."""
+def names_of(addresses: Sequence[str]) -> list[str]:
+    """A name for each address, made unique: ``notes`` for ``/home/ann/notes.mono``, then ``notes 2``."""
     made: list[str] = []
-    for path in paths:
-        name, number = path.stem or path.name, 1
+    for address in addresses:
+        path = PurePath(address)
+        name, number = path.stem or path.name or address, 1
         while (chosen := name if number == 1 else f"{name} {number}") in made:
             number += 1
         made.append(chosen)

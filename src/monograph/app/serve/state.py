@@ -11,6 +11,7 @@ from monograph.library import Monograph
 from monograph.read.limits import DEFAULT_LIMITS
 from monograph.search.how import strategies
 from monograph.settings import Settings
+from monograph.shelf import Archive, ShelfStats
 from monograph.values import Finding, LedgerEntry, OutlineNode, Problem, Stats, Summary, SyncedSource
 
 MOST_LAYERS = 3
@@ -44,9 +45,9 @@ class ServedFile:
     name:
         What it is called here.
     path:
-        Where it lies.
+        Where it lies; of a shelf its address.
     format:
-        Of the file.
+        Of the file; 0 for a shelf.
     documents:
         How many it holds.
     has_tree:
@@ -104,7 +105,9 @@ def settings(served: Served, asked: Nothing) -> Serving:
     return Serving(__version__, served.write, served.model, served.agents, ways, DEFAULT_LIMITS.max_bytes, files)
 
 
-def _served_file(name: str, file: Monograph) -> ServedFile:
+def _served_file(name: str, file: Archive) -> ServedFile:
+    if not isinstance(file, Monograph):
+        return ServedFile(name, file.url, 0, file.stats().documents, False, False, file.settings)
     found = file.brief()
     return ServedFile(
         name,
@@ -122,14 +125,14 @@ def costs(served: Served, asked: OneFile) -> list[LedgerEntry]:
     return served.file(asked.file).costs()
 
 
-def stats(served: Served, asked: OneFile) -> Stats:
-    """Count and weigh what a file holds, as ``monograph stats --json`` prints it."""
-    return served.file(asked.file).stats()
+def stats(served: Served, asked: OneFile) -> Stats | ShelfStats:
+    """Count and weigh what a file holds, as ``monograph stats`` or, of a shelf, ``monograph shelf stats`` prints it."""
+    return served.archive(asked.file).stats()
 
 
 def check(served: Served, asked: OneFile) -> list[Finding]:
     """Hold every table against every other, as ``monograph check --json`` prints it."""
-    return served.file(asked.file).check()
+    return served.archive(asked.file).check()
 
 
 def sources(served: Served, asked: OneFile) -> list[SyncedSource]:

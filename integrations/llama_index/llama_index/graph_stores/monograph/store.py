@@ -28,7 +28,7 @@ from llama_index.vector_stores.monograph.where import as_where
 from monograph import Monograph
 from monograph.errors import InputError
 from monograph.values import Told, ToldNode, ToldRelation
-from monograph_tools import Given, in_collection, opened, told
+from monograph_tools import Given, in_collection, opened_file, told
 
 FILE_NAME = "property_graph_store.mono"
 """What ``from_persist_dir`` opens."""
@@ -72,7 +72,7 @@ class MonographPropertyGraphStore(InThreads):
         collection: str | None = None,
         key: str | None = None,
     ) -> None:
-        self._whole = opened(monograph, embed_model, LlamaIndexEmbedder, key)
+        self._whole = opened_file(monograph, embed_model, LlamaIndexEmbedder, key)
         self._monograph = in_collection(self._whole, collection)
         self._collection = collection
         self._own = self._whole is not monograph

@@ -22,7 +22,7 @@ from llama_index.retrievers.monograph import TreeRetriever
 from llama_index.vector_stores.monograph.nodes import as_documents, as_node
 from monograph import Monograph
 from monograph.errors import InputError
-from monograph_tools import Given, has_tree, opened, told
+from monograph_tools import Given, has_tree, opened_file, told
 
 STRUCT_TYPE = cast(IndexStructType, "monograph_erarag")
 """What a persisted index says it is. The framework's own kinds are a closed enumeration of texts; any text will do."""
@@ -81,7 +81,7 @@ class EraRAGIndex(BaseIndex[EraRAGStruct]):
         given = monograph if monograph is not None or index_struct is None else index_struct.path
         if given is None:
             raise InputError("an index needs a file", 'EraRAGIndex(nodes, "notes.mono")')
-        self._monograph = opened(given, embed_model, LlamaIndexEmbedder, key)
+        self._monograph = opened_file(given, embed_model, LlamaIndexEmbedder, key)
         self._own = self._monograph is not given
         if self._monograph.view:
             raise InputError("an index with a tree is over a whole file", "give the file, not a view of it")

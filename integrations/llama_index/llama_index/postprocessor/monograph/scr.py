@@ -9,8 +9,9 @@ from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 
 from llama_index.vector_stores.monograph import ReductionEvent
-from monograph import Chunk, Hit, Monograph
+from monograph import Chunk, Hit
 from monograph.errors import InputError
+from monograph.shelf import Archive
 from monograph.values import DEFAULT_CUT
 
 dispatcher = instrument.get_dispatcher(__name__)
@@ -28,15 +29,15 @@ class SCRPostprocessor(BaseNodePostprocessor):
     Parameters
     ----------
     monograph:
-        An open file: how rare words are is what it says. It stays the caller's to close.
+        An open file or shelf: how rare words are is what it says. It stays the caller's to close.
     cut:
         About which share of the tokens is to go, 0 to 1.
     """
 
     cut: float = Field(default=DEFAULT_CUT, description="About which share of the tokens is to go, 0 to 1.")
-    _monograph: Monograph = PrivateAttr()
+    _monograph: Archive = PrivateAttr()
 
-    def __init__(self, monograph: Monograph, cut: float = DEFAULT_CUT) -> None:
+    def __init__(self, monograph: Archive, cut: float = DEFAULT_CUT) -> None:
         super().__init__(cut=cut)  # type: ignore[call-arg]
         self._monograph = monograph
 

@@ -15,7 +15,8 @@ from llama_index.core.prompts.mixin import PromptMixinType
 from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
 
 from llama_index.vector_stores.monograph import AnswerEvent
-from monograph import Answer, Citation, Monograph, Reranker, Strategy
+from monograph import Answer, Citation, Reranker, Strategy
+from monograph.shelf import Archive
 from monograph_tools import in_threads
 
 dispatcher = instrument.get_dispatcher(__name__)
@@ -33,7 +34,7 @@ class CitingQueryEngine(BaseQueryEngine):
     Parameters
     ----------
     monograph:
-        An open file; it stays the caller's to close.
+        An open file or shelf; it stays the caller's to close.
     budget:
         Most tokens of the context; None takes the file's own.
     how, where, reranker:
@@ -47,7 +48,7 @@ class CitingQueryEngine(BaseQueryEngine):
 
     def __init__(  # noqa: PLR0913 - each is a choice of its own
         self,
-        monograph: Monograph,
+        monograph: Archive,
         *,
         budget: int | None = None,
         how: str | Strategy = "auto",

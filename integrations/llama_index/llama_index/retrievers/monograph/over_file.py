@@ -14,7 +14,8 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from llama_index.vector_stores.monograph import SearchEvent
 from llama_index.vector_stores.monograph.nodes import as_scored_node
-from monograph import Hit, Monograph, Reranker
+from monograph import Hit, Reranker
+from monograph.shelf import Archive
 from monograph_tools import Given, HeldFile
 
 dispatcher = instrument.get_dispatcher(__name__)
@@ -30,14 +31,14 @@ class FileRetriever(BaseRetriever):
     Parameters
     ----------
     monograph:
-        An open file, which stays the caller's to close; or the path of one, which is opened for reading only when the
-        first query comes, and closed by :meth:`close`.
+        An open file or shelf, which stays the caller's to close; or the path of a file or the address of a shelf, which
+        is opened for reading only when the first query comes, and closed by :meth:`close`.
     similarity_top_k:
         Most nodes to return.
     where:
         Only chunks whose metadata meet this filter.
     collection:
-        See nothing but the nodes of this one, whatever the way to search.
+        See nothing but the nodes of this one, whatever the way to search; a shelf has none.
     reranker:
         Puts the first hits in order, or the text that names it; None for what the file was opened with.
     callback_manager:
@@ -68,7 +69,7 @@ class FileRetriever(BaseRetriever):
         self._file.close()
 
     @abstractmethod
-    def _search(self, monograph: Monograph, query: QueryBundle) -> list[Hit]:
+    def _search(self, monograph: Archive, query: QueryBundle) -> list[Hit]:
         """The hits for a query, best first."""
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:

@@ -7,7 +7,8 @@ from typing import Any
 from llama_index.core.schema import QueryBundle
 
 from llama_index.retrievers.monograph.over_file import FileRetriever
-from monograph import Graph, Hit, Monograph, Strategy, Tree
+from monograph import Graph, Hit, Strategy, Tree
+from monograph.shelf import Archive
 from monograph_tools import Given
 
 
@@ -32,7 +33,7 @@ class HybridRetriever(FileRetriever):
         self._how = how
         super().__init__(monograph, **options)
 
-    def _search(self, monograph: Monograph, query: QueryBundle) -> list[Hit]:
+    def _search(self, monograph: Archive, query: QueryBundle) -> list[Hit]:
         return monograph.search(
             query.query_str, self._similarity_top_k, self._how, self._where, reranker=self._reranker
         )
@@ -56,7 +57,7 @@ class MiniRAGRetriever(FileRetriever):
         self._faithful = faithful
         super().__init__(monograph, **options)
 
-    def _search(self, monograph: Monograph, query: QueryBundle) -> list[Hit]:
+    def _search(self, monograph: Archive, query: QueryBundle) -> list[Hit]:
         return monograph.search(
             query.query_str,
             self._similarity_top_k,
@@ -93,7 +94,7 @@ class TreeRetriever(FileRetriever):
         self._budget = budget
         super().__init__(monograph, **options)
 
-    def _search(self, monograph: Monograph, query: QueryBundle) -> list[Hit]:
+    def _search(self, monograph: Archive, query: QueryBundle) -> list[Hit]:
         return monograph.search(
             query.query_str,
             self._similarity_top_k,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from llama_index.core.tools import FunctionTool, ToolMetadata
 from llama_index.core.tools.tool_spec.base import SPEC_FUNCTION_TYPE, BaseToolSpec
 
-from monograph import Monograph
+from monograph.shelf import Archive
 from monograph_tools import as_json, offered
 
 
@@ -18,12 +18,12 @@ class MonographToolSpec(BaseToolSpec):
     Parameters
     ----------
     monograph:
-        An open file; it stays the caller's to close.
+        An open file or shelf; it stays the caller's to close.
     notes:
         Offer the tools that write: ``add_note``, and ``change_note`` and ``forget_note`` for what that added.
     """
 
-    def __init__(self, monograph: Monograph, *, notes: bool = False) -> None:
+    def __init__(self, monograph: Archive, *, notes: bool = False) -> None:
         self._tools = {tool.name: tool for tool in offered(monograph, notes=notes)}
         self.spec_functions = list(self._tools)
         for name, tool in self._tools.items():

@@ -27,10 +27,11 @@ from llama_index.embeddings.monograph import LlamaIndexEmbedder
 from llama_index.vector_stores.monograph.events import SearchEvent
 from llama_index.vector_stores.monograph.nodes import as_documents, as_node
 from llama_index.vector_stores.monograph.where import as_where
-from monograph import Hit, Hybrid, Monograph
+from monograph import Hit, Hybrid
 from monograph.errors import InputError
+from monograph.shelf import Archive, only_file, place_of
 from monograph.values import Float32
-from monograph_tools import Given, allowed_hits, in_collection, opened, told
+from monograph_tools import Given, allowed_hits, in_collection, opened, to_write, told
 
 dispatcher = instrument.get_dispatcher(__name__)
 
@@ -57,7 +58,8 @@ class EcoVectorStore(BasePydanticVectorStore):
     ----------
     monograph:
         An open file, which stays the caller's to close; or the path of one, which is opened here, made if it is
-        missing, and closed by :meth:`close`.
+        missing, and closed by :meth:`close`. A shelf, or its address, is only searched: what lists nodes, stores them
+        or takes them out raises InputError.
     embed_model:
         Makes the vectors of nodes and queries that bring none; with a path only. Without it the file's own embedder
         does; a file whose first nodes bring their vectors takes only such.
@@ -80,8 +82,8 @@ class EcoVectorStore(BasePydanticVectorStore):
     collection: str | None = None
     """The part of it that is seen."""
 
-    _whole: Monograph = PrivateAttr()
-    _monograph: Monograph = PrivateAttr()
+    _whole: Archive = PrivateAttr()
+    _monograph: Archive = PrivateAttr()
     _own: bool = PrivateAttr()
 
     def __init__(
@@ -93,12 +95,12 @@ class EcoVectorStore(BasePydanticVectorStore):
         key: str | None = None,
     ) -> None:
         file = opened(monograph, embed_model, LlamaIndexEmbedder, key)
-        super().__init__(path=str(file.path), collection=collection, stores_text=True, is_embedding_query=True)  # type: ignore[call-arg]
+        super().__init__(path=place_of(file), collection=collection, stores_text=True, is_embedding_query=True)  # type: ignore[call-arg]
         self._whole = file
         self._monograph = in_collection(file, collection)
         self._own = file is not monograph
 
-    def __reduce__(self) -> tuple[Any, tuple[type[EcoVectorStore], Monograph, str | None]]:
+    def __reduce__(self) -> tuple[Any, tuple[type[EcoVectorStore], Archive, str | None]]:
         return _opened_anew, (type(self), self._whole, self.collection)
 
     def __copy__(self) -> EcoVectorStore:
@@ -138,8 +140,8 @@ class EcoVectorStore(BasePydanticVectorStore):
         return cls(Path(persist_dir) / FILE_NAME, embed_model, collection=collection, key=key)
 
     @property
-    def client(self) -> Monograph:
-        """The open file, or what of it is in the collection."""
+    def client(self) -> Archive:
+        """The open file, or what of it is in the collection; or the shelf."""
         return self._monograph
 
     def close(self) -> None:
@@ -162,7 +164,7 @@ class EcoVectorStore(BasePydanticVectorStore):
             not JSON. Nothing of a batch of 1,024 documents is then stored.
         """
         if nodes:
-            told(self._monograph.put(as_documents(nodes)))
+            told(to_write(self._monograph).put(as_documents(nodes)))
         return [node.node_id for node in nodes]
 
     @dispatcher.span
@@ -173,7 +175,7 @@ class EcoVectorStore(BasePydanticVectorStore):
     @dispatcher.span
     def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
         """Take out all nodes that come from a document; nothing happens where there is none."""
-        told(self._monograph.remove_chunks(where={"$document": ref_doc_id}))
+        told(to_write(self._monograph).remove_chunks(where={"$document": ref_doc_id}))
 
     @dispatcher.span
     async def adelete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
@@ -191,7 +193,7 @@ class EcoVectorStore(BasePydanticVectorStore):
         InputError
             If neither is given: see :meth:`clear`.
         """
-        told(self._monograph.remove_chunks(node_ids, where=as_where(filters)))
+        told(to_write(self._monograph).remove_chunks(node_ids, where=as_where(filters)))
 
     @dispatcher.span
     async def adelete_nodes(
@@ -206,7 +208,7 @@ class EcoVectorStore(BasePydanticVectorStore):
 
         Their embeddings come with them, of unit length.
         """
-        found = self._monograph.fetch(node_ids, where=as_where(filters), vectors=True)
+        found = only_file(self._monograph, "list of nodes").fetch(node_ids, where=as_where(filters), vectors=True)
         nodes = [as_node(one) for one in found]
         for node, one in zip(nodes, found, strict=True):
             node.embedding = None if one.vector is None else one.vector.tolist()
@@ -222,7 +224,8 @@ class EcoVectorStore(BasePydanticVectorStore):
     @dispatcher.span
     def clear(self) -> None:
         """Take everything out that is in the collection; without one what was synced from files too."""
-        told(self._monograph.remove([document.id for document in self._monograph.documents()]))
+        file = to_write(self._monograph)
+        told(file.remove([document.id for document in file.documents()]))
 
     @dispatcher.span
     async def aclear(self) -> None:
@@ -291,6 +294,7 @@ class EcoVectorStore(BasePydanticVectorStore):
         return found or (allowed_hits(self._monograph, where, k) if where else [])
 
     def _diverse(self, query: VectorStoreQuery, where: dict[str, Any], options: dict[str, Any]) -> list[Hit]:
+        file = only_file(self._monograph, "vectors to tell nodes apart by")
         threshold = options.get("mmr_threshold", query.mmr_threshold)
         if threshold is not None and not 0 <= threshold <= 1:
             raise InputError(f"mmr_threshold is {threshold:g}", "give 0 to 1")
@@ -301,7 +305,7 @@ class EcoVectorStore(BasePydanticVectorStore):
         if vector is None:
             vector = self._monograph.embedder.embed([_words(query)], "query")[0].tolist()
         by_id = {hit.chunk.id: hit for hit in pool}
-        held = self._monograph.fetch(list(by_id), vectors=True)
+        held = file.fetch(list(by_id), vectors=True)
         vectors = {one.chunk.id: one.vector for one in held if one.vector is not None}
         chosen = unlike_each_other(
             np.asarray(vector, dtype=np.float32),
@@ -322,7 +326,7 @@ class EcoVectorStore(BasePydanticVectorStore):
         return self._monograph.search(words, k, how=Hybrid(alpha=query.alpha), where=where, vector=vector)
 
 
-def _opened_anew(kind: type[EcoVectorStore], monograph: Monograph, collection: str | None = None) -> EcoVectorStore:
+def _opened_anew(kind: type[EcoVectorStore], monograph: Archive, collection: str | None = None) -> EcoVectorStore:
     """A store that was pickled: nobody else has its file to close."""
     store = kind(monograph, collection=collection)
     store._own = True

@@ -1,0 +1,64 @@
+"""A shelf is opened where its address stands in the place of a file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from monograph.app.command import narrowed
+from monograph.app.trust import opened, permission
+from monograph.errors import InputError
+from monograph.library import Monograph
+
+if TYPE_CHECKING:
+    from monograph.shelf import Archive, Shelf
+
+ArchiveArgument = Annotated[
+    str,
+    typer.Argument(metavar="FILE", help="The .mono file, or the address of a shelf.", show_default=False),
+]
+
+UrlArgument = Annotated[
+    str,
+    typer.Argument(metavar="URL", help="A folder, or s3://bucket/path, gs://, az://.", show_default=False),
+]
+
+
+def opened_archive(address: str, *, trust: bool = False, **options: Any) -> Archive:
+    """Open the file or the shelf of an address, for its own models as :func:`monograph.app.trust.opened` does.
+
+    A shelf is only read. ``options`` are those of :meth:`monograph.Monograph.open`; a shelf takes ``model`` and
+    ``reranker`` of them.
+    """
+    # A file needs nothing of what a shelf is made of.
+    if "://" in address or os.path.isdir(address):  # noqa: PTH112 - it need not be a path
+        from monograph.shelf import is_shelf
+
+        if is_shelf(address):
+            taken = {name: options[name] for name in ("model", "reranker") if name in options}
+            return opened_shelf(address, trust=trust, **taken)
+    return opened(Path(address), trust=trust, **options)
+
+
+def opened_shelf(url: str, *, trust: bool = False, **options: Any) -> Shelf:
+    """Open a shelf; its own models may ask the servers that its user has trusted with it, and no other."""
+    from monograph.shelf import Shelf
+
+    return Shelf.open(url, trusted=permission(trust=trust, name=known_as(url)), **options)
+
+
+def known_as(address: str) -> str:
+    """What a shelf is called on the list of what is trusted: its shards have ids of their own each."""
+    return address.rstrip("/") if "://" in address else os.path.abspath(address)  # noqa: PTH100 - as above
+
+
+def narrowed_archive(archive: Archive, within: list[str] | None) -> Archive:
+    """A file as --within says: what is outside cannot be seen. Raises InputError for a shelf, which has no views."""
+    if isinstance(archive, Monograph):
+        return narrowed(archive, within)
+    if not within:
+        return archive
+    raise InputError(f"{archive.url} is a shelf, which has no views", "give what is to be met as --where")

@@ -1,0 +1,70 @@
+"""What is told of a shelf, on a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monograph.app.output import console, in_bytes, print_report, table, visible
+from monograph.values import Report
+
+if TYPE_CHECKING:
+    from monograph.shelf import ShelfStats
+    from monograph.shelf.sweep import Forgotten
+
+
+def print_created(stats: ShelfStats) -> None:
+    """What was made, and what to type next."""
+    out = console()
+    out.print(f"{visible(stats.url)}: version {stats.version}, {stats.shards:,} shards, no documents")
+    out.print(f"  next: monograph shelf sync {visible(stats.url)} FOLDER")
+
+
+def print_written(report: Report, url: str, version: int | None) -> None:
+    """What a change did, and in which version it is to be found."""
+    print_report(report, visible(url))
+    if version is None:
+        console().print(f"nothing of it is searched before it is published: monograph shelf publish {visible(url)}")
+    else:
+        console().print(f"published as version {version}")
+
+
+def print_published(stats: ShelfStats) -> None:
+    """What is searched from now on."""
+    console().print(
+        f"{visible(stats.url)}: published as version {stats.version}; {stats.documents:,} documents, "
+        f"{stats.chunks:,} chunks in {stats.shards:,} shards, {in_bytes(stats.bytes)}"
+    )
+
+
+def print_stats(stats: ShelfStats) -> None:
+    """Counts and sizes, then the documents of each shard."""
+    made = table("what", "value", right=["value"])
+    most, least = max(stats.documents_by_shard, default=0), min(stats.documents_by_shard, default=0)
+    rows = (
+        ("version", f"{stats.version}"),
+        ("shards", f"{stats.shards:,}"),
+        ("documents", f"{stats.documents:,}"),
+        ("  fewest / most in a shard", f"{least:,} / {most:,}"),
+        ("chunks", f"{stats.chunks:,}"),
+        ("entities", f"{stats.entities:,}"),
+        ("  names merged into them", f"{stats.merged:,}"),
+        ("size", in_bytes(stats.bytes)),
+    )
+    for row in rows:
+        made.add_row(*row)
+    out = console()
+    with_what = f"embedder {stats.embedder or '(none yet)'}  extractor {stats.extractor or '(none yet)'}"
+    out.print(f"{visible(stats.url)}  {visible(with_what)}")
+    out.print(made)
+
+
+def print_forgotten(made: Forgotten, url: str, version: int) -> None:
+    """What is gone, and where it may still be."""
+    out = console()
+    objects = len(made.digests)
+    manifests = len(made.removed) - objects
+    out.print(
+        f"{visible(url)}: {manifests:,} older versions and {objects:,} objects removed; version {version} is left"
+    )
+    if objects:
+        out.print("  it is complete when the same was done on every other machine that has opened the shelf")

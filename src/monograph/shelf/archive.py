@@ -1,0 +1,45 @@
+"""An archive is a file or a shelf: what an address means, and what only a file does."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TypeAlias
+
+from monograph.errors import InputError
+from monograph.library.monograph import Monograph
+from monograph.shelf.names import VERSIONS
+from monograph.shelf.shelf import Shelf
+
+Archive: TypeAlias = Monograph | Shelf
+"""Both search and answer (:class:`~monograph.library.questions.Questions`), have documents by id, and ``stats``."""
+
+
+def is_shelf(address: str | os.PathLike[str]) -> bool:
+    """Whether an address is that of a shelf: one with ``://`` in it, or a folder that holds versions."""
+    text = os.fspath(address)
+    return "://" in text or (Path(text) / VERSIONS).is_dir()
+
+
+def place_of(archive: Archive) -> str:
+    """Where it is: a file's path, a shelf's address."""
+    return archive.url if isinstance(archive, Shelf) else str(archive.path)
+
+
+def name_of(address: str) -> str:
+    """The last part of an address, without ``.mono``."""
+    last = address.rstrip("/").rpartition("/")[2]
+    return Path(last).stem if last.endswith(".mono") else last or address
+
+
+def only_file(archive: Archive, what: str) -> Monograph:
+    """The file that an archive is.
+
+    Raises
+    ------
+    InputError
+        If it is a shelf, which has no such thing.
+    """
+    if isinstance(archive, Monograph):
+        return archive
+    raise InputError(f"{archive.url} is a shelf, which has no {what}", f"monograph shelf join {archive.url} FILE")
