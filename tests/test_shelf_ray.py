@@ -13,6 +13,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -141,19 +142,29 @@ def answers(made: Made) -> dict[int, list[Any]]:
         local.close()
 
 
-def processes(name: str) -> dict[int, int]:
-    """The processes of an actor or a task, by number, with the numbers of what started them."""
+def raylet_of(node: Any) -> int:
+    """The number of the process that is a machine."""
+    (running,) = node.all_processes["raylet"]
+    number: int = running.process.pid
+    return number
+
+
+def processes(cluster: Any, name: str) -> dict[int, int]:
+    """The processes of actors or tasks of this cluster, by number, with the numbers of their machines."""
+    raylets = {raylet_of(node) for node in (cluster.head_node, *cluster.worker_nodes)}
     found = {}
     for folder in Path("/proc").iterdir():
         with suppress(OSError):  # It has just ended.
             if folder.name.isdecimal() and (folder / "cmdline").read_bytes().startswith(f"ray::{name}".encode()):
-                found[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+                parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+                if parent in raylets:
+                    found[int(folder.name)] = parent
     return found
 
 
-def holders() -> dict[int, int]:
+def holders(cluster: Any) -> dict[int, int]:
     """The processes that hold shards."""
-    return processes("Holder")
+    return processes(cluster, "Holder")
 
 
 def test_what_is_found_over_ray_is_what_one_file_finds(shelf: Shelf, made: Made) -> None:
@@ -183,34 +194,35 @@ def test_a_method_that_is_none_is_refused_there_and_here(engine: OnRay, made: Ma
     local.close()
 
 
-def test_a_process_that_is_killed_is_started_again(engine: OnRay, answers: dict[int, list[Any]]) -> None:
-    os.kill(min(holders()), signal.SIGKILL)
+def test_a_process_that_is_killed_is_started_again(cluster: Any, engine: OnRay, answers: dict[int, list[Any]]) -> None:
+    os.kill(min(holders(cluster)), signal.SIGKILL)
     assert engine.ask(ASKED) == answers
 
 
-def test_processes_are_killed_while_they_are_asked(engine: OnRay, answers: dict[int, list[Any]]) -> None:
+def test_processes_are_killed_while_they_are_asked(cluster: Any, engine: OnRay, answers: dict[int, list[Any]]) -> None:
     def kill() -> None:
-        for number in sorted(holders())[:2]:
+        for number in sorted(holders(cluster))[:2]:
             time.sleep(0.2)
-            with suppress(ProcessLookupError):
-                os.kill(number, signal.SIGKILL)
+            os.kill(number, signal.SIGKILL)
 
     killing = threading.Thread(target=kill)
     killing.start()
-    asked = 0
-    while killing.is_alive() or asked < 20:
-        assert engine.ask(ASKED) == answers
-        asked += 1
+    with ThreadPoolExecutor(4) as asking:
+        while True:
+            ended = not killing.is_alive()
+            assert list(asking.map(engine.ask, [ASKED] * 8)) == [answers] * 8
+            if ended:
+                break
     killing.join()
 
 
 def test_where_a_process_hangs_a_replica_answers(cluster: Any, made: Made, answers: dict[int, list[Any]]) -> None:
-    others = set(holders())
+    others = set(holders(cluster))
     engine = OnRay(made.shards, replicas=2, groups=1, deadline=3.0)
     stopped: list[int] = []
 
     def stop() -> None:
-        stopped.append(min(set(holders()) - others - set(stopped)))
+        stopped.append(min(set(holders(cluster)) - others - set(stopped)))
         os.kill(stopped[-1], signal.SIGSTOP)
 
     try:
@@ -307,7 +319,7 @@ def test_a_task_that_is_killed_pays_for_nothing_twice(cluster: Any, tmp_path: Pa
         def kill() -> None:
             while len(server.asked) < 5:
                 time.sleep(0.005)
-            killed.append(min(processes("_task")))
+            killed.append(min(processes(cluster, "_task")))
             os.kill(killed[0], signal.SIGKILL)
 
         killed: list[int] = []
@@ -334,17 +346,10 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, made: M
 def test_a_machine_is_lost(cluster: Any, engine: OnRay, answers: dict[int, list[Any]]) -> None:
     """The last test: it takes one of the three."""
     raylets = {raylet_of(node): node for node in cluster.worker_nodes}
-    held = {number: parent for number, parent in holders().items() if parent in raylets}
-    victim = next(iter(held.values()))
+    held = holders(cluster)
+    victim = next(parent for parent in held.values() if parent in raylets)
     for number in (victim, *(number for number, parent in held.items() if parent == victim)):
         os.kill(number, signal.SIGKILL)
     assert engine.ask(ASKED) == answers
-    assert victim not in holders().values()
+    assert victim not in holders(cluster).values()
     cluster.remove_node(raylets[victim], allow_graceful=False)
-
-
-def raylet_of(node: Any) -> int:
-    """The number of the process that is a machine."""
-    (running,) = node.all_processes["raylet"]
-    number: int = running.process.pid
-    return number
