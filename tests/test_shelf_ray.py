@@ -6,11 +6,14 @@ One small Ray of three machines for all, each machine a raylet of this one.
 from __future__ import annotations
 
 import os
+import pickle
 import shutil
 import signal
+import subprocess
 import sys
 import threading
 import time
+import uuid
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -341,6 +344,59 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, made: M
     with pytest.raises(MissingExtra) as caught:
         OnRay(made.shards)
     assert caught.value.mend == 'pip install "monograph[shelf]"'
+
+
+ALONE = """
+import os, pickle, signal, sys, threading
+from pathlib import Path
+from monograph.shelf.on_ray import OnRay
+
+shards, asked = pickle.loads(bytes.fromhex(sys.argv[1]))
+held = []
+thread = threading.Thread(target=lambda: held.append(OnRay(shards, groups=1)))
+thread.start()
+thread.join()  # What it has started must not end with it.
+(engine,) = held
+first = engine.ask(asked)
+for folder in Path("/proc").glob("[0-9]*"):
+    try:
+        mine = (folder / "cmdline").read_bytes().startswith(b"ray::Holder") and os.environ["MARK"].encode() in (
+            folder / "environ").read_bytes()
+    except OSError:
+        continue
+    if mine:
+        os.kill(int(folder.name), signal.SIGKILL)
+        print("killed")
+print(engine.ask(asked) == first, signal.getsignal(signal.SIGTERM) is signal.SIG_DFL)
+"""
+
+
+@pytest.mark.long
+def test_a_ray_of_its_own_is_quiet_and_leaves_nothing(made: Made) -> None:
+    mark = f"MARK={uuid.uuid4().hex}"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE, pickle.dumps((made.shards, ASKED)).hex()],
+        env={**environment, "MARK": mark.partition("=")[2]},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("killed\nTrue True\n", "")
+    ended = time.monotonic() + 60
+    while left := marked(mark.encode()):
+        assert time.monotonic() < ended, left
+        time.sleep(0.2)
+
+
+def marked(mark: bytes) -> list[str]:
+    """The processes that have something in their environment."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        with suppress(OSError):
+            if folder.name.isdecimal() and mark in (folder / "environ").read_bytes():
+                found.append((folder / "cmdline").read_text())
+    return found
 
 
 def test_a_machine_is_lost(cluster: Any, engine: OnRay, answers: dict[int, list[Any]]) -> None:
