@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -53,6 +54,7 @@ class Given:
     on_demand: bool = False
     reranker: Reranker | str | None = None
     describer: Describer | str | None = None
+    clock: Callable[[], float] = time.time
 
 
 class OpenFile:
@@ -106,6 +108,7 @@ class OpenFile:
         database = Database(given.path, create=given.create, read_only=given.read_only, key=given.key)
         try:
             built = configuration.settle(database, given.settings, on_demand=given.on_demand)
+            database.clock = given.clock if built.history else None
             file = cls(database, index, built, given.model, given.trusted)
         except BaseException:
             database.close()
@@ -286,6 +289,11 @@ class OpenFile:
         return pipeline
 
     @property
+    def hidden(self) -> str:
+        """What a search calls the view that hides something of what it reads in; empty where nothing is hidden."""
+        return self.view
+
+    @property
     def written(self) -> Database:
         """Where what changes is written."""
         return self.database
@@ -347,7 +355,7 @@ class OpenFile:
         made, problems = tree.follow(pipeline)
         return replace(report, summarized=made, problems=(*report.problems, *problems))
 
-    def forgetting(self, work: Callable[[], Report], wanted: bool | None = None, *, strict: bool = False) -> Report:
+    def forgetting(self, work: Callable[[bool], Report], wanted: bool | None = None, *, strict: bool = False) -> Report:
         """Do what may take text out, and leave no trace where that is wanted: see :mod:`monograph.write.forget`."""
         return forget.carried_out(self.database, self.indexes, work, wanted, strict=strict)
 

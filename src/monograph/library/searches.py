@@ -88,5 +88,5 @@ def corpus(file: OpenFile) -> Corpus:
     def in_context() -> bool:
         return reads_context(file.embedder)
 
-    read = one_file.reader(file.database, file.memory, *file.indexes, view=file.view)
+    read = one_file.reader(file.database, file.memory, *file.indexes, view=file.hidden)
     return Corpus(read, embed, in_context, lambda: file.embedder, types)

@@ -17,7 +17,7 @@ from monograph.store.keyed import select
 from monograph.store.places import owner_of
 from monograph.store.roots import every as every_root
 from monograph.store.unreadable import UNDECODABLE
-from monograph.values import Document, Section
+from monograph.values import Document, Section, Valid
 
 BLOCK_CHARACTERS = 4096
 """A text is cut into blocks of this many characters: a row of them fits a page, and a chunk is read from one or two."""
@@ -39,9 +39,10 @@ class Row:
     sha256: bytes
     characters: int
     date: Dated | None = None
+    valid: Valid | None = None
 
 
-_COLUMNS = "document, id, source, uri, title, sha256, characters, dated, dated_until, dated_by"
+_COLUMNS = "document, id, source, uri, title, sha256, characters, dated, dated_until, dated_by, valid_from, valid_until"
 
 
 def find(connection: Connection, document_id: str) -> Row | None:
@@ -62,6 +63,11 @@ def by_uri(connection: Connection, uri: str) -> list[Row]:
 def of_source(connection: Connection, source: int) -> list[Row]:
     """The documents that one file holds, in order of id."""
     return _rows(connection, "WHERE source = ? ORDER BY id", source)
+
+
+def begun_after(connection: Connection, second: int) -> list[Row]:
+    """The documents that stand as they do since a later second, where that is kept."""
+    return _rows(connection, "WHERE valid_from > ? ORDER BY document", second)
 
 
 def every(connection: Connection) -> list[Row]:
@@ -103,7 +109,7 @@ def _rows(connection: Connection, which: str, *parameters: str | int) -> list[Ro
 
 
 def _row(*stored: Any) -> Row:
-    return Row(*(*stored[:-3], dates.loaded(*stored[-3:])))
+    return Row(*(*stored[:-5], dates.loaded(*stored[-5:-2]), dates.valid(*stored[-2:])))
 
 
 def damaged(connection: Connection, row: int | None, fault: str) -> DamagedDocument:
@@ -273,6 +279,7 @@ def load(connection: Connection, row: Row) -> Document:
             metadata=loaded_object(metadata),
             sections=loaded_sections(sections),
             date=row.date,
+            valid=row.valid,
         )
     except encryption.errors() as error:
         raise undecodable(connection, row.row, error) from error

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from monograph.errors import BusyFile
 from monograph.graph.build import GRAPH
-from monograph.store import chunks, documents, graph_changes, memo, settings
+from monograph.store import chunks, documents, graph_changes, memo, settings, versions
 from monograph.store.database import Connection
 from monograph.store.lacking import BEFORE_ALL, documents_lacking
 from monograph.values import Document, OnProgress, Progress
@@ -91,6 +91,9 @@ def reextract(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Extr
     total = remember(pipeline, rows, on_progress)
     with pipeline.database.write() as connection:
         graph_changes.clear(connection)
+        stored = settings.load_model(connection, settings.StoredExtractor)
+        if stored is None or stored.key != pipeline.extractor.key:
+            versions.drop_extractions(connection)
         _note(connection, pipeline, UNDER_WAY)
     complete(pipeline, on_progress)
     return total
