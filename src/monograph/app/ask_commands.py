@@ -11,6 +11,7 @@ from monograph.app import answer_output, output
 from monograph.app.chat import Chat
 from monograph.app.command import (
     ApiKeyOption,
+    AsOfOption,
     FileArgument,
     HowOption,
     JsonOption,
@@ -61,6 +62,7 @@ def ask(  # noqa: PLR0913, PLR0917 - options are arguments
     how: HowOption = "auto",
     where: WhereOption = None,
     within: WithinOption = None,
+    as_of: AsOfOption = "",
     threshold: ThresholdOption = None,
     explain: Annotated[bool, typer.Option("--explain", "-e", help="Say what it took.")] = False,
     reranker: RerankerOption = "",
@@ -79,7 +81,7 @@ def ask(  # noqa: PLR0913, PLR0917 - options are arguments
     with outcome(as_json=json_output):
         chosen = load(model, api_key)
         with opened(file, trust=trust, create=False, model=chosen, reranker=reranker) as whole:
-            monograph = narrowed(whole, within)
+            monograph = narrowed(whole, within, as_of)
             asked = query_of(question)
             choices: dict[str, Any] = {"k": k, "how": how, "where": where_of(where or []), "threshold": threshold}
             if json_output:
@@ -104,6 +106,7 @@ def context(  # noqa: PLR0913, PLR0917 - options are arguments
     how: HowOption = "auto",
     where: WhereOption = None,
     within: WithinOption = None,
+    as_of: AsOfOption = "",
     threshold: ThresholdOption = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="For people: quoted, with places.")] = False,
     prompt: Annotated[bool, typer.Option("--prompt", help="All that a model is sent.")] = False,
@@ -119,7 +122,7 @@ def context(  # noqa: PLR0913, PLR0917 - options are arguments
     monograph context notes.mono "who repaired the generator?" --prompt | llm
     """
     with outcome(as_json=json_output), opened(file, trust=trust, create=False, reranker=reranker) as whole:
-        found = narrowed(whole, within).context(
+        found = narrowed(whole, within, as_of).context(
             query_of(question),
             budget,
             k=k,
@@ -145,6 +148,7 @@ def chat(  # noqa: PLR0913, PLR0917 - options are arguments
     k: FoundOption = FOUND,
     how: HowOption = "auto",
     within: WithinOption = None,
+    as_of: AsOfOption = "",
     reranker: RerankerOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
@@ -163,7 +167,7 @@ def chat(  # noqa: PLR0913, PLR0917 - options are arguments
         outcome(as_json=json_output),
         opened(file, trust=trust, create=False, model=load(model, api_key), reranker=reranker) as whole,
     ):
-        Chat(narrowed(whole, within), {"budget": budget, "k": k, "how": how}, with_model=bool(model)).run(
+        Chat(narrowed(whole, within, as_of), {"budget": budget, "k": k, "how": how}, with_model=bool(model)).run(
             as_json=json_output
         )
 

@@ -16,6 +16,7 @@ from monograph.app import output
 from monograph.app.ask_commands import ModelOption, load
 from monograph.app.command import (
     ApiKeyOption,
+    AsOfOption,
     FileArgument,
     JsonOption,
     RerankerOption,
@@ -51,6 +52,7 @@ def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
     token: TokenOption = "",
     notes: Annotated[bool, typer.Option("--notes", help="Let agents add notes; else FILE is only read.")] = False,
     within: WithinOption = None,
+    as_of: AsOfOption = "",
     reranker: RerankerOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
@@ -69,7 +71,7 @@ def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
         from monograph_mcp import serve_http, serve_stdio
 
         with opened(file, trust=trust, create=False, read_only=not notes, reranker=reranker) as whole:
-            monograph = narrowed(whole, within)
+            monograph = narrowed(whole, within, as_of)
             if not http:
                 serve_stdio(monograph, notes=notes)
                 return
@@ -98,6 +100,7 @@ def serve(  # noqa: PLR0913, PLR0917 - options are arguments
         bool, typer.Option("--mcp", help="Serve agents at /mcp as well (extra mcp); with --write they may add notes.")
     ] = False,
     within: WithinOption = None,
+    as_of: AsOfOption = "",
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     reranker: RerankerOption = "",
     trust: TrustOption = False,
@@ -127,7 +130,7 @@ def serve(  # noqa: PLR0913, PLR0917 - options are arguments
             )
             for name, file in zip(names_of(files), files, strict=True)
         }
-        named = {name: narrowed(file, within) for name, file in named.items()}
+        named = {name: narrowed(file, within, as_of) for name, file in named.items()}
         chosen = token or secrets.token_urlsafe(24)
 
         def ready(address: str) -> None:

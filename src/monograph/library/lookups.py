@@ -125,8 +125,9 @@ class Lookups:
         document; ``where`` as for :meth:`search`; with ``vectors`` their vectors come with them.
         """
         stored = configuration.EMBEDDER.known(self._file.database) if vectors else None
-        with self._file.database.read() as connection:
-            return lookup.fetch(connection, ids, allowed(where), None if stored is None else stored.dimension)
+        file, rest = past.standing(self._file, where)
+        with file.database.read() as connection:
+            return lookup.fetch(connection, ids, allowed(rest), None if stored is None else stored.dimension)
 
     def costs(self) -> list[LedgerEntry]:
         """What models were asked for the file and the tokens it took, by day, model and purpose.

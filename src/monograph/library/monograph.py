@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from monograph import where as filters
 from monograph.errors import InputError
 from monograph.library import backup as backups
 from monograph.library import past
@@ -165,7 +166,11 @@ class Monograph(Questions):
         InputError
             If the filter is empty, or cannot be understood.
         """
-        return Monograph(within(self._file, where))
+        moment, rest = filters.parted(where)
+        if moment is None:
+            return Monograph(within(self._file, where))
+        stood = past.as_of(self._file, moment)
+        return Monograph(within(stood, rest) if rest else stood)
 
     def as_of(self, moment: Moment) -> Monograph:
         """The file as it stood at a moment: a Monograph of the documents that it held then, as they were.

@@ -95,6 +95,8 @@ class OpenFile:
         """What of a view keeps others' documents from being written over."""
         self.views: weakref.WeakValueDictionary[str, OpenFile] = weakref.WeakValueDictionary()
         """The parts of it that are in use, by what their views are called."""
+        self.lately: OpenFile | None = None
+        """What it was at the moment that a filter asked for last."""
         self.scores = Scores(database)
         self.given_reranker: Reranker | str | None = None
         self.reranker: Reranker | None = None

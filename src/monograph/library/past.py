@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime
 from typing import Any, NoReturn, TypeAlias
 
+from monograph import where as filters
 from monograph.answer.cache import AnswerCache
 from monograph.dates import span
 from monograph.dates.span import Span
@@ -80,6 +81,28 @@ def as_of(file: OpenFile, moment: Moment) -> OpenFile:
         made = PastFile(whole, second)
     whole.views[name] = made
     return made
+
+
+def standing(file: OpenFile, where: Mapping[str, Any] | None) -> tuple[OpenFile, Mapping[str, Any] | None]:
+    """The file, or view, that a ``where`` asks: as it stood at the moment of its ``$valid``; and what else it asks.
+
+    The last one is kept with the file: whoever asks by a filter has no hold on it.
+
+    Raises
+    ------
+    InvalidFilter
+        If it asks for several moments.
+    InputError
+        As :func:`as_of`.
+    """
+    moment, rest = filters.parted(where)
+    if moment is None:
+        return file, where
+    made = as_of(file, moment)
+    past = made.whole if isinstance(made, ViewFile) else made
+    if isinstance(past, PastFile):
+        past.whole.lately = past
+    return made, rest
 
 
 class PastFile(OpenFile):
