@@ -79,7 +79,7 @@ def found(archive: Monograph, how: str) -> list[tuple[str, str]]:
 
 
 def scores(archive: Monograph, how: str) -> list[float]:
-    return [round(hit.score, 5) for hit in archive.search(QUESTION, 50, how)]
+    return [round(hit.score, 4) for hit in archive.search(QUESTION, 50, how)]
 
 
 def named(archive: Monograph) -> list[tuple[str, str, int]]:
@@ -92,7 +92,6 @@ def same(archive: Monograph, fresh: Monograph) -> None:
     assert named(archive) == named(fresh)
     for how in MODES:
         assert found(archive, how) == found(fresh, how)
-    for how in ("lexical", "dense"):
         assert scores(archive, how) == scores(fresh, how)
     assert archive.stats().chunks == fresh.stats().chunks
     assert archive.stats().mentions == fresh.stats().mentions
