@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 from embedders import HashEmbedder
 from extractors import CapitalExtractor
+from forks import COMMAND_LINE, Forks
 from killing import killed
 from monograph import Document, Monograph, Passage, Settings, Valid
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
@@ -596,3 +598,69 @@ def test_what_is_told_and_joined_is_as_it_is_now(archive: Monograph) -> None:
     archive.graph.tell([ToldNode("stove", "Thing", origins=("boiler",))])
     assert list(archive.as_of(START + 15).graph.told().nodes) == ["stove"]
     assert not archive.as_of(START + 5).graph.told().nodes
+
+
+COMMANDS = Forks(COMMAND_LINE, "main()")
+
+
+def run(*arguments: object, code: int = 0) -> str:
+    done = COMMANDS.run("monograph", *arguments)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture
+def of_folder(tmp_path: Path, folder: Path) -> Path:
+    """A file of a folder in which a text was changed, and one removed, long after they came."""
+    path = tmp_path / "notes.mono"
+    (folder / "boiler.md").write_text("The boiler was repaired by Ines.")
+    (folder / "tea.md").write_text("Tea is at four with Bert.")
+    with Monograph.open(path, settings=Settings(history=True), clock=lambda: START) as archive:
+        archive.sync(folder)
+    (folder / "boiler.md").write_text("The boiler was replaced by Otto, who is new.")
+    (folder / "tea.md").unlink()
+    assert "1 changed" in run("sync", path, folder)
+    return path
+
+
+def test_the_command_line(of_folder: Path, folder: Path, tmp_path: Path) -> None:
+    then = ("--as-of", "2023-11-14")
+    assert "Ines" not in run("search", of_folder, "Who repaired the boiler?")
+    said = run("search", of_folder, "Who repaired the boiler?", *then)
+    assert "Ines" in said
+    assert "as it was 2023-11-14T22:13:20Z to 20" in said
+    assert "Ines" in run("ask", of_folder, "Who repaired the boiler?", *then)
+    assert "Ines" in run("search", of_folder, "boiler", "--where", "$valid=2023-11-14")
+    assert json.loads(run("stats", of_folder, *then, "--json"))["documents"] == 2
+    assert "stood here 2023-11-14T22:13:20Z to 20" in run("show", of_folder, "texts/boiler.md", *then)
+    assert "Bert" in run("show", of_folder, "texts/tea.md", *then)
+    assert run("show", of_folder, "texts/boiler.md", "--versions").count("2023-11-14T22:13:20Z") == 1
+    assert "no time" in run("search", of_folder, "boiler", "--as-of", "then", code=1)
+    assert "0 former versions" in run("forget", of_folder, "--versions-before", "2023")
+    assert "1 former versions" in run("forget", of_folder, "texts/tea.md", "--versions-before", "2100")
+    assert json.loads(run("forget", of_folder, "--versions-before", "2100", "--json")) == {"forgotten": 1}
+    assert "--versions-before" in run("forget", of_folder, code=2)
+    run("sync", tmp_path / "new.mono", folder, "--history")
+    with Monograph.open(tmp_path / "new.mono", create=False) as archive:
+        assert archive.settings.history
+
+
+def test_what_a_server_answers(of_folder: Path) -> None:
+    pytest.importorskip("starlette", reason="an extra is not installed")
+    from serving import serving
+
+    with (
+        Monograph.open(of_folder, create=False) as archive,
+        serving({"notes": archive, "then": archive.as_of("2023-11-14")}, write=True) as client,
+    ):
+        for asked in ({"file": "notes", "where": "$valid=2023-11-14"}, {"file": "then"}):
+            reply = client.get("/search", q="Who repaired the boiler?", **asked)
+            hit = reply.json["files"][0]["hits"][0]["hit"]
+            assert "Ines" in hit["chunk"]["text"]
+            assert hit["valid"]["since"] == START
+        assert "Ines" not in client.get("/search", q="Who repaired the boiler?", file="notes").body.decode()
+        assert client.get("/settings").status == 200
+        assert len(client.get("/documents", file="then").json["documents"]) == 2
+        assert client.get("/document", file="then", id="texts/tea.md").json["valid"]["since"] == START
+        refused = client.done(client.post("/remove", file="then", ids=["texts/tea.md"]))
+        assert refused["error"]["kind"] == "OutsideView"

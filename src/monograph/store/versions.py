@@ -94,18 +94,14 @@ def drop(connection: Connection, numbers: Sequence[int]) -> None:
 
 
 def numbers_of(connection: Connection, name: str, second: int | None = None) -> list[int]:
-    """Rows of the former states of a document, or of those of a uri, oldest first; that stood at the end of a second.
+    """Rows of the former states of a document, or else of those of a uri, oldest first.
 
-    A state of that id goes before any of that uri.
+    With a second only what stood at its end.
     """
-    for column in ("id", "uri"):
-        found = _numbers(connection, f"{column} = ?", name)
-        if found:
-            if second is None:
-                return found
-            standing = set(standing_at(connection, second))
-            return [number for number in found if number in standing]
-    return []
+    which = "id" if _numbers(connection, "id = ?", name) else "uri"
+    if second is None:
+        return _numbers(connection, f"{which} = ?", name)
+    return _numbers(connection, f"{which} = ?1 AND valid_from <= ?2 AND ?2 < valid_until", name, second)
 
 
 def ended_by(connection: Connection, second: int) -> list[int]:
@@ -123,8 +119,8 @@ def count(connection: Connection) -> int:
     return int(connection.execute("SELECT count(*) FROM versions").fetchone()[0])
 
 
-def _numbers(connection: Connection, which: str, value: str | int) -> list[int]:
-    found = connection.execute(f"SELECT version FROM versions WHERE {which} ORDER BY valid_from, version", (value,))  # noqa: S608
+def _numbers(connection: Connection, which: str, *values: str | int) -> list[int]:
+    found = connection.execute(f"SELECT version FROM versions WHERE {which} ORDER BY valid_from, version", values)  # noqa: S608
     return [int(number) for (number,) in found]
 
 
@@ -139,10 +135,18 @@ def last_change(connection: Connection, second: int) -> int:
     return int(last)
 
 
-def listed(connection: Connection, numbers: Sequence[int]) -> list[Version]:
-    """Former states, in the order asked for. Raises DamagedFile if one cannot be read."""
-    return [Version(one.document.id, one.document.title, one.document.uri, len(one.document.text), one.valid)
-            for one in load(connection, numbers)]  # fmt: skip
+def listed(connection: Connection, numbers: Iterable[int]) -> list[Version]:
+    """Former states, in the order asked for. Raises DamagedFile if one tells no time."""
+    found = []
+    for number in numbers:
+        name, title, uri, characters, since, until = connection.execute(
+            "SELECT id, title, uri, characters, valid_from, valid_until FROM versions WHERE version = ?", (number,)
+        ).fetchone()
+        valid = dates.valid(since, until)
+        if valid is None:
+            raise damaged(path_of(connection), f"row {number} of versions tells no time")
+        found.append(Version(name, title, uri, characters, valid))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
