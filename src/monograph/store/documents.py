@@ -146,10 +146,13 @@ class Columns:
     """id, uri, title, metadata, sections, sha256, characters."""
     dated: dates.Columns
     blocks: list[tuple[int, str]]
+    since: int | None = None
 
 
-def columns(row: int, document: Document, sha256: bytes, source: int | None) -> Columns:
+def columns(row: int, document: Document, sha256: bytes, source: int | None, since: int | None = None) -> Columns:
     """What is to be stored of a document under a row number.
+
+    ``since`` is the second from which it stands so, in a file that keeps former versions.
 
     Raises
     ------
@@ -169,7 +172,7 @@ def columns(row: int, document: Document, sha256: bytes, source: int | None) -> 
         len(text),
     )
     pieces = (text[at : at + BLOCK_CHARACTERS] for at in range(0, max(len(text), 1), BLOCK_CHARACTERS))
-    return Columns(row, source, own, dates.columns(document), list(enumerate(pieces, blocks_of(row)[0])))
+    return Columns(row, source, own, dates.columns(document), list(enumerate(pieces, blocks_of(row)[0])), since)
 
 
 def is_too_long(document: Document) -> bool:
@@ -181,8 +184,8 @@ def add(connection: Connection, new: Sequence[tuple[Columns, int]]) -> None:
     """Store documents that are not there, without their chunks: (columns, checksum)."""
     connection.executemany(
         """INSERT INTO documents (id, uri, title, metadata, sections, sha256, characters, document, source, checksum,
-        dated, dated_until, dated_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-        ((*one.own, one.row, one.source, checksum, *one.dated) for one, checksum in new),
+        dated, dated_until, dated_by, valid_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+        ((*one.own, one.row, one.source, checksum, *one.dated, one.since) for one, checksum in new),
     )
     connection.executemany("INSERT INTO texts VALUES (?, ?)", (block for one, _ in new for block in one.blocks))
 
@@ -191,8 +194,9 @@ def update(connection: Connection, new: Columns) -> None:
     """Store another state of a document that is there, without its chunks."""
     connection.execute(
         """UPDATE documents SET uri = ?2, title = ?3, metadata = ?4, sections = ?5, sha256 = ?6, characters = ?7,
-        source = ?9, dated = ?10, dated_until = ?11, dated_by = ?12 WHERE document = ?8 AND id = ?1""",
-        (*new.own, new.row, new.source, *new.dated),
+        source = ?9, dated = ?10, dated_until = ?11, dated_by = ?12, valid_from = ?13
+        WHERE document = ?8 AND id = ?1""",
+        (*new.own, new.row, new.source, *new.dated, new.since),
     )
     connection.execute("DELETE FROM texts WHERE block > ? AND block <= ?", (new.blocks[-1][0], blocks_of(new.row)[1]))
     # An unchanged block is not written again: an edit in a long document writes a few pages.

@@ -257,8 +257,9 @@ def names_and_checksums(connection: sqlite3.Connection) -> None:
     checksums.register(connection)
     connection.execute("UPDATE memo SET checksum = checksum(CAST(kind AS BLOB), key, value)")
     connection.execute("UPDATE names SET checksum = checksum(CAST(key AS BLOB), code) WHERE code IS NOT NULL")
-    for (row,) in connection.execute("SELECT document FROM documents").fetchall():
-        checksums.seal(connection, row)
+    for row, source in connection.execute("SELECT document, source FROM documents").fetchall():
+        sealed = checksums.whole(checksums.of_contents(connection, row), source, None)
+        connection.execute("UPDATE documents SET checksum = ? WHERE document = ?", (sealed, row))
     connection.execute(
         """INSERT INTO checksums SELECT 'settings/' || name, checksum(CAST(value AS BLOB)) FROM settings
         WHERE name IN ('build', 'embedder', 'extractor', 'summarizer', 'summaries', 'failures')"""

@@ -48,14 +48,6 @@ def ending(connection: Connection, clock: Callable[[], float] | None, *, forgott
     return Ending(now if now >= last else min(last + 1, LAST), forgotten)
 
 
-def begin(connection: Connection, rows: Iterable[int], found: Ending | None) -> None:
-    """Note since when documents stand as they do."""
-    if found is not None:
-        connection.executemany(
-            "UPDATE documents SET valid_from = ? WHERE document = ?", ((found.moment, row) for row in rows)
-        )
-
-
 def end(connection: Connection, row: documents.Row, found: Ending | None) -> None:
     """Keep a document's state that is about to be replaced or removed, or forget all that it had.
 
@@ -211,11 +203,13 @@ def _former(connection: Connection, number: int) -> Former:
 
 def mark(connection: Connection, some: Iterable[Former]) -> None:
     """Date documents that stand in a copy as they once did."""
-    connection.executemany(
-        """UPDATE documents SET valid_from = ?, valid_until = ?, dated = ?, dated_until = ?, dated_by = ?
-        WHERE id = ?""",
-        ((one.valid.since, one.valid.until, *one.dated, one.document.id) for one in some),
-    )
+    for one in some:
+        (row,) = connection.execute(
+            """UPDATE documents SET valid_from = ?, valid_until = ?, dated = ?, dated_until = ?, dated_by = ?
+            WHERE id = ? RETURNING document""",
+            (one.valid.since, one.valid.until, *one.dated, one.document.id),
+        ).fetchone()
+        checksums.seal(connection, row)
 
 
 def clear(connection: Connection) -> None:
@@ -288,3 +282,8 @@ def assign(connection: Connection, number: int, made: Iterable[tuple[int, int | 
         WHERE version = ?1 AND ordinal = ?2""",
         ((number, *one) for one in made),
     )
+
+
+def moment_of(found: Ending | None) -> int | None:
+    """The second in which what is stored begins; None in a file that keeps no former versions."""
+    return None if found is None else found.moment

@@ -364,7 +364,8 @@ def _replace(connection: Connection, known: documents.Row, prepared: Prepared, d
     """Store another state of a document that is there."""
     document = prepared.document
     versions.end(connection, known, derived.ending)
-    columns = documents.columns(known.row, document, prepared.sha256, known.source)
+    since = versions.moment_of(derived.ending)
+    columns = documents.columns(known.row, document, prepared.sha256, known.source, since)
     owner = chunks.Owner(known.row, document.id, document.title, known.title, document.metadata)
     vectors = [derived.vectors[key] for key in prepared.keys]
     swap = chunks.replace(connection, owner, prepared.chunks, vectors, derived.index)
@@ -374,6 +375,5 @@ def _replace(connection: Connection, known: documents.Row, prepared: Prepared, d
         part = derived.parts[document.id, prepared.sha256]
         store_part(connection, known.row, part, derived.names, derived.extractions, derived.uses)
     documents.update(connection, columns)
-    versions.begin(connection, [known.row], derived.ending)
     checksums.seal(connection, known.row)
     return swap

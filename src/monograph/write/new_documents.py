@@ -67,8 +67,8 @@ def _come_again(parcels: Sequence[Parcel]) -> set[str]:
 
 def store_new(connection: Connection, new: Sequence[tuple[Prepared, int | None]], derived: Derived) -> None:
     """Store documents, each with the row of its source, whose ids and whose chunks' ids are not in the file."""
-    rows = new_documents.add(connection, [_row(one, source, derived) for one, source in new], derived.index)
-    versions.begin(connection, (one.document for one in rows), derived.ending)
+    since = versions.moment_of(derived.ending)
+    rows = new_documents.add(connection, [_row(one, source, derived) for one, source in new], derived.index, since)
     if derived.parts is None:
         return
     parts = [derived.parts[one.document.id, one.sha256] for one, _ in new]

@@ -55,7 +55,7 @@ def repair(pipeline: Pipeline, *, whole_tree: bool) -> None:
         check_documents.bring_back(connection)
         check_sources.mend(connection)
         dates.rebuild(connection)
-        check_versions.mend(connection, history=pipeline.settings.history)
+        check_versions.mend(connection)
         _part_with_values(connection, pipeline)
         whole_tree = whole_tree and not tree.stands_on_damaged(connection)
         if not whole_tree:
