@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from monograph.dates.span import FIRST, LAST
 from monograph.store import checksums, dates, documents
@@ -196,7 +197,7 @@ def _former(connection: Connection, number: int) -> Former:
         if not 0 <= start < stop <= len(text):
             raise ValueError(f"its chunk {own!r} reaches from {start} to {stop}")
         chunks.append(Chunk(own, name, text[start:stop], start, stop, ordinal, documents.loaded_object(said)))
-        given.append(value if isinstance(value, bytes) and checksums.given_key(value) == key else None)
+        given.append(value if _is_given(key, value) else None)
     columns = (dated[0], dated[1], dated[2])
     return Former(document, sha256, valid, tuple(chunks), tuple(given), columns)
 
@@ -219,8 +220,12 @@ def clear(connection: Connection) -> None:
 
 
 def drop_vectors(connection: Connection) -> None:
-    """Let go the vectors of former chunks, of a model that the file has no more."""
+    """Let go the vectors of former chunks, of a model that the file has no more, and those that came with them."""
+    unsound = {number for number, _, _ in wrong(connection)}
     connection.execute("UPDATE version_chunks SET vector = NULL")
+    for (number,) in connection.execute("SELECT version FROM versions").fetchall():
+        if number not in unsound:
+            seal(connection, number)
 
 
 def drop_extractions(connection: Connection) -> None:
@@ -241,13 +246,18 @@ def _checksum(connection: Connection, number: int) -> int:
         (number,),
     ).fetchone()
     found = checksums.checksum(*columns)
-    for row in connection.execute(
-        """SELECT ordinal, CAST(id AS BLOB), start, "end", CAST(metadata AS BLOB) FROM version_chunks
-        WHERE version = ? ORDER BY ordinal""",
+    for *row, key, value in connection.execute(
+        """SELECT c.ordinal, CAST(c.id AS BLOB), c.start, c."end", CAST(c.metadata AS BLOB), m.key, m.value
+        FROM version_chunks AS c LEFT JOIN memo AS m ON m.memo = c.vector WHERE c.version = ? ORDER BY c.ordinal""",
         (number,),
     ):
-        found = checksums.checksum(found, *row)
+        # A vector that was made of the text can be made again.
+        found = checksums.checksum(found, *row, key if _is_given(key, value) else None)
     return found
+
+
+def _is_given(key: Any, value: Any) -> bool:
+    return isinstance(value, bytes) and checksums.given_key(value) == key
 
 
 def wrong(connection: Connection) -> Iterator[tuple[int, int | None, int]]:
