@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import pickle
 import tempfile
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
@@ -359,6 +361,19 @@ def test_one_moment_is_one_copy(archive: Monograph) -> None:
     past = archive.as_of(START + 3)
     assert archive.as_of(START + 8)._file is past._file
     assert archive.as_of(START + 12)._file is not past._file
+
+
+def test_a_copy_goes_with_the_last_who_has_it(archive: Monograph) -> None:
+    past = archive.as_of(START + 3)
+    assert past.search("boiler", 1)
+    database, gone = past._file.database, weakref.ref(past._file)
+    gc.disable()
+    try:
+        del past
+        assert gone() is None
+    finally:
+        gc.enable()
+    assert database.is_closed
 
 
 @pytest.mark.plain("an encrypted file is not pickled")

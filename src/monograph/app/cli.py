@@ -27,6 +27,7 @@ from monograph.app.command import (
     ApiKeyOption,
     AsOfOption,
     FileArgument,
+    HistoryOption,
     HowOption,
     HtmlOption,
     JsonOption,
@@ -109,9 +110,7 @@ def sync(
     ] = "",
     summarizer: source_commands.SummarizerOption = "",
     describer: source_commands.DescriberOption = "",
-    history: Annotated[
-        bool, typer.Option("--history", help="A new FILE keeps former versions of documents, from now on.")
-    ] = False,
+    history: HistoryOption = False,
     api_key: ApiKeyOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,

@@ -93,6 +93,9 @@ WithinOption = Annotated[
 ]
 
 
+HistoryOption = Annotated[
+    bool, typer.Option("--history", help="A new FILE keeps former versions of documents, from now on.")
+]
 AsOfOption = Annotated[
     str,
     typer.Option(

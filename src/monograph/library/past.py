@@ -54,7 +54,7 @@ def require_history(file: OpenFile) -> None:
     if not file.settings.history:
         raise InputError(
             f"{file.database.path} keeps no former versions of documents",
-            "make a new file with Settings(history=True), or monograph sync NEW.mono FOLDER --history",
+            "make a new file that does: Settings(history=True), or --history of monograph sync and import",
         )
 
 
@@ -116,6 +116,8 @@ class PastFile(OpenFile):
         index = EcoVectorIndex(target_recall=index.target_recall, cache_bytes=index.cache_bytes)
         super().__init__(PastDatabase(whole.database), index, whole.settings, whole.model, whole.trusted)
         weakref.finalize(self, self.database.close)
+        # Of the file, whose rows it has; and nothing of it leads back here, so that it goes with the last who has it.
+        self.database.diagnose = lambda: None if whole.database.diagnose is None else whole.database.diagnose()
         self.whole = whole
         self.second = second
         self.view = f"as of {Span(second, second)}"
