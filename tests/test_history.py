@@ -246,6 +246,14 @@ def test_a_clock_that_goes_back_loses_nothing(archive: Monograph, now: Now) -> N
     assert archive.check() == []
 
 
+@pytest.mark.parametrize("said", [float("nan"), float("inf"), 1e15, -1e15])
+def test_a_clock_that_tells_no_time(archive: Monograph, now: Now, said: float) -> None:
+    now[0] = said
+    with pytest.raises(InputError, match="the clock says"):
+        archive.add([Document("It was sold.", id="boiler")])
+    assert len(archive.versions("boiler")) == 2
+
+
 def test_no_model_is_asked_for_what_is_kept(tmp_path: Path, now: Now) -> None:
     embedder, extractor = HashEmbedder(), CapitalExtractor()
     plain, other = HashEmbedder(), CapitalExtractor()
@@ -425,6 +433,11 @@ def test_a_synced_folder(tmp_path: Path, folder: Path, now: Now) -> None:
         archive.sync(folder, forget=True)
         assert [one.valid for one in archive.versions("texts/boiler.md")] == [Valid(START + 30)]
         assert archive.check() == []
+        assert archive.versions("texts/tea.md")
+        assert archive.files.remove("texts", forget=True).removed == 2
+        for name in ("texts/tea.md", "texts/boiler.md"):
+            with pytest.raises(NotFound):
+                archive.versions(name)
 
 
 def test_the_tree_stands_over_the_present(tmp_path: Path, now: Now) -> None:

@@ -359,6 +359,7 @@ class OpenFile:
 
     def forgetting(self, work: Callable[[bool], Report], wanted: bool | None = None, *, strict: bool = False) -> Report:
         """Do what may take text out, and leave no trace where that is wanted: see :mod:`monograph.write.forget`."""
+        self.lately = None
         return forget.carried_out(self.database, self.indexes, work, wanted, strict=strict)
 
     def close(self) -> None:

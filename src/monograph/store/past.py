@@ -54,7 +54,7 @@ class PastDatabase(Database):
         with self._whole.read() as connection:
             times = forgetting.times(connection)
         if times != self._times:
-            self.close()
+            self._closed = True  # Other threads may be reading: the connections go with whoever has it.
             raise ClosedFile(
                 f"{self.path} has forgotten something since it was asked what it was", "ask again: archive.as_of(...)"
             )

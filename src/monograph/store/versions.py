@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from monograph.dates.span import FIRST, LAST
+from monograph.errors import InputError
 from monograph.store import checksums, dates, documents
 from monograph.store.database import Connection, path_of
 from monograph.store.unreadable import UNDECODABLE, damaged
@@ -36,7 +37,8 @@ class Ending:
 def ending(connection: Connection, clock: Callable[[], float] | None, *, forgotten: bool) -> Ending | None:
     """What a write transaction does with the states that it ends; None where the file keeps none.
 
-    The moments of a file never go back: where the clock does, the second after the last one is taken.
+    The moments of a file never go back: where the clock does, the second after the last one is taken. Raises InputError
+    if it tells no second.
     """
     if clock is None:
         return None
@@ -45,8 +47,10 @@ def ending(connection: Connection, clock: Callable[[], float] | None, *, forgott
             coalesce((SELECT max(valid_until) FROM versions), ?1))""",
         (FIRST,),
     ).fetchone()
-    now = int(clock())
-    return Ending(now if now >= last else min(last + 1, LAST), forgotten)
+    now = clock()
+    if not FIRST <= now <= LAST:
+        raise InputError(f"the clock says {now!r}, which is no second of a calendar", "count seconds since 1970")
+    return Ending(int(now) if int(now) >= last else min(last + 1, LAST), forgotten)
 
 
 def end(connection: Connection, row: documents.Row, found: Ending | None) -> None:
@@ -107,9 +111,13 @@ def standing_at(connection: Connection, second: int) -> list[int]:
     return _numbers(connection, "valid_from <= ?1 AND ?1 < valid_until", second)
 
 
-def count(connection: Connection) -> int:
-    """How many former states there are."""
-    return int(connection.execute("SELECT count(*) FROM versions").fetchone()[0])
+def below(connection: Connection, root: str) -> dict[int, str]:
+    """The former states of what was read from a root, by row: the ids of their documents."""
+    return dict(
+        connection.execute(
+            "SELECT version, id FROM versions WHERE uri = ?1 OR substr(uri, 1, length(?1) + 1) = ?1 || '/'", (root,)
+        )
+    )
 
 
 def _numbers(connection: Connection, which: str, *values: str | int) -> list[int]:

@@ -85,6 +85,10 @@ def remove_root(database: Database, indexes: Sequence[EcoVectorIndex], name: str
         held = [sources.row_of(connection, uri) for uri in sources.states(connection, name)]
         rows = [row for source in held if source is not None for row in documents.of_source(connection, source)]
         tally = _take_out(connection, indexes, rows, versions.ending(connection, database.clock, forgotten=forgets))
+        if forgets:
+            former = versions.below(connection, name)
+            versions.drop(connection, list(former))
+            tally.removed += len({*former.values()} - {row.id for row in rows})
         roots.remove(connection, name)
         failures.drop(connection, name)
     return report(tally, started)
