@@ -61,7 +61,9 @@ def main() -> None:
             changed = seconds(lambda archive=archive: archive.add(edited))  # type: ignore[misc]
             size = archive.stats().file_bytes / 1e6
             said = "keeps former versions" if kept else "keeps none"
-            console.print(f"{said}: stored in {stored:.2f} s, {len(edited):,} changed in {changed:.2f} s, {size:.1f} MB")
+            console.print(
+                f"{said}: stored in {stored:.2f} s, {len(edited):,} changed in {changed:.2f} s, {size:.1f} MB"
+            )
             console.print(f"  a search: {least(archive, asked):.2f} ms")
         one = Document("One change more.", id="one")
         now[0] += 10
