@@ -16,6 +16,7 @@ from monograph.app.archives import ArchiveArgument, narrowed_archive, opened_arc
 from monograph.app.ask_commands import ModelOption, load
 from monograph.app.command import (
     ApiKeyOption,
+    AsOfOption,
     JsonOption,
     RerankerOption,
     TrustOption,
@@ -50,6 +51,7 @@ def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
     token: TokenOption = "",
     notes: Annotated[bool, typer.Option("--notes", help="Let agents add notes; else FILE is only read.")] = False,
     within: WithinOption = None,
+    as_of: AsOfOption = "",
     reranker: RerankerOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
@@ -68,7 +70,7 @@ def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
         from monograph_mcp import serve_http, serve_stdio
 
         with opened_archive(file, trust=trust, create=False, read_only=not notes, reranker=reranker) as whole:
-            archive = narrowed_archive(whole, within)
+            archive = narrowed_archive(whole, within, as_of)
             if not http:
                 serve_stdio(archive, notes=notes)
                 return
@@ -100,6 +102,7 @@ def serve(  # noqa: PLR0913, PLR0917 - options are arguments
         bool, typer.Option("--mcp", help="Serve agents at /mcp as well (extra mcp); with --write they may add notes.")
     ] = False,
     within: WithinOption = None,
+    as_of: AsOfOption = "",
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     reranker: RerankerOption = "",
     trust: TrustOption = False,
@@ -129,7 +132,7 @@ def serve(  # noqa: PLR0913, PLR0917 - options are arguments
                 file, trust=trust, create=write, read_only=not write, model=answering, reranker=reranker
             )
             stack.enter_context(whole)
-            named[name] = narrowed_archive(whole, within)
+            named[name] = narrowed_archive(whole, within, as_of)
         chosen = token or secrets.token_urlsafe(24)
 
         def ready(address: str) -> None:
