@@ -193,6 +193,19 @@ def test_forgetting_waits_for_a_crowd_of_which_someone_always_reads(tmp_path: Pa
 
 
 @pytest.mark.plain("its text is looked for in the bytes")
+def test_a_short_form_that_stands_nowhere_else_stays_with_its_document(monograph: Monograph) -> None:
+    text = (
+        "The IFFHS World's Best Goalkeeper is a football award given annually to the most outstanding goalkeeper as voted"
+        " by the International Federation of Football History & Statistics (IFFHS). The votes are cast by IFFHS's staff."
+    )
+    monograph.add([Document(text, id="award", title="IFFHS World's Best Goalkeeper"), Document("A park.", id="park")])
+    monograph.compact()
+    assert monograph.check() == []
+    monograph.remove(["award"], forget=True)
+    assert monograph.check() == []
+    assert b"iffhs" not in monograph.path.read_bytes().lower()
+
+
 def test_names_that_were_set_apart_are_forgotten_with_their_documents(tmp_path: Path) -> None:
     path = tmp_path / "notes.mono"
     with Monograph.open(path, HashEmbedder()) as monograph:

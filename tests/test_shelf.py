@@ -20,7 +20,9 @@ from monograph.library.questions import Questions
 from monograph.models import Embedder
 from monograph.shelf import Shelf, catalogue
 from monograph.shelf.engine import Local
+from monograph.shelf.objects import objects_at
 from monograph.shelf.opened import OpenShelf
+from monograph.shelf.publish import publish
 from monograph.store.catalogue import share
 from monograph.values import ToldNode, ToldRelation
 from test_order import QUERIES, SENTENCES, TITLES, BagEmbedder, Formulas, bounds, corpora
@@ -268,3 +270,21 @@ def test_a_tree_is_refused(made: Shelf) -> None:
     made.publish()
     with pytest.raises(InputError, match="no tree of summaries"):
         made.search("comet", 3, "tree")
+
+
+def test_what_an_earlier_version_published_is_read(tmp_path: Path) -> None:
+    # The names over one shard are those of its file.
+    old = Path(shutil.copy(Path(__file__).parent / "data" / "format-5.mono", tmp_path))
+    there, home = tmp_path / "there", tmp_path / "here"
+    version = publish(objects_at(there, create=True), [old], old, None, {})
+    before = old.read_bytes()
+    with Monograph.open(shutil.copy(old, tmp_path / "new.mono")) as one, Shelf.open(there, home=home) as shelf:
+        text = one.documents()[0].title
+        assert shelf.search(text, 3) == one.search(text, 3)
+        shelf.add([Document("A new one.")])
+        assert shelf.publish() == 2
+    assert (there / version.catalogue.name).read_bytes() == before
+    with Shelf.open(there, home=home) as shelf:
+        assert shelf.search("A new one", 1)[0].text == "A new one."
+        shelf.forget()
+    assert not [path for path in home.glob("format-*/*.mono") if path.stem == version.catalogue.digest]

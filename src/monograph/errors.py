@@ -32,6 +32,7 @@ The tree::
     ├── ShelfError           the place where the objects of a shelf lie
     │   ├── ShelfConflict    another writer published meanwhile, or is at work
     │   ├── ShelfUnreachable it did not answer, or refused who asked
+    │   ├── ShardLost        a shard cannot be had in time, or at all
     │   ├── ObjectMissing    an object that should be there is not
     │   └── ObjectDamaged    an object that is not what its name says, or a manifest that cannot be understood
     ├── OutOfMemory          what was asked needs more memory than there is
@@ -205,6 +206,10 @@ class ShelfConflict(ShelfError):
 
 class ShelfUnreachable(ShelfError):
     """The place of a shelf did not answer, or refused who asked."""
+
+
+class ShardLost(ShelfError):
+    """A shard cannot be had in the time that there is, or at all: the error says which, and why."""
 
 
 class ObjectMissing(ShelfError):

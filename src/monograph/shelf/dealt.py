@@ -2,9 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from hashlib import sha256
+from itertools import islice
+
+from monograph.values import Change, Document, Plan
+
+LEAST, MOST = 4_096, 262_144
+"""Bounds on how many documents are dealt out together."""
+
+_OF_EACH = 256
+"""About how many of them each shard is to get, within these bounds."""
 
 
 def shard_of(name: str, shards: int) -> int:
     """The shard of a document by its id, or of a file by its uri: the same for ever, on every machine."""
     return int.from_bytes(sha256(name.encode("utf-8", "surrogatepass")).digest()[:8], "big") % shards
+
+
+def dealt(documents: Iterable[Document], shards: int) -> Iterator[dict[int, list[Document]]]:
+    """Documents by shard, block by block: in a block those of a shard are in their order, and none is empty."""
+    waiting, block = iter(documents), min(max(LEAST, _OF_EACH * shards), MOST)
+    while some := list(islice(waiting, block)):
+        found: dict[int, list[Document]] = {}
+        for one in some:
+            found.setdefault(shard_of(one.id, shards), []).append(one)
+        yield found
+
+
+def dealt_plan(plan: Plan, shards: int) -> list[Plan]:
+    """What is to be done with files, by shard: each goes by its uri. What could not be read is told with the first."""
+    changes: list[list[Change]] = [[] for _ in range(shards)]
+    for change in plan.changes:
+        changes[shard_of(change.uri, shards)].append(change)
+    return [
+        replace(plan, changes=tuple(some), problems=plan.problems if shard == 0 else ())
+        for shard, some in enumerate(changes)
+    ]

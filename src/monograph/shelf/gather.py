@@ -21,6 +21,7 @@ from monograph.search.one_file.snapshot import FileSnapshot
 from monograph.search.snapshot import NO_DOCUMENT, Nearest, NearName, Walking
 from monograph.search.start_texts import StartText
 from monograph.shelf.asking import Asking
+from monograph.shelf.rows import Rows
 from monograph.shelf.shard import Beside, Facts, Pools, Subject
 from monograph.shelf.version import Memory
 from monograph.store import terms
@@ -55,6 +56,11 @@ class Gathered:
     _found: Sequence[Pools] = field(default=(), init=False)
     _about: frozenset[int] = field(default=frozenset(), init=False)
     _cosines: dict[int, Float32] = field(default_factory=dict, init=False)
+
+    @property
+    def rows(self) -> Rows:
+        """Row numbers over all shards."""
+        return self.shards.rows
 
     # Words.
 
@@ -110,7 +116,7 @@ class Gathered:
         else:
             answers = self.shards.all("bm25", words, k, counts, allowed)
         return _best(
-            [(self.shards.rows.whole(shard, row), score) for shard, some in enumerate(answers) for row, score in some],
+            [(self.rows.whole(shard, row), score) for shard, some in enumerate(answers) for row, score in some],
             k,
         )
 
@@ -128,7 +134,7 @@ class Gathered:
     def _learn(self, shard: int, beside: Beside) -> None:
         """Take in what is known of chunks of a shard."""
         rows = self.shards.whole(shard, beside.rows)
-        documents = [one if one == NO_DOCUMENT else self.shards.rows.whole(shard, one) for one in beside.documents]
+        documents = [one if one == NO_DOCUMENT else self.rows.whole(shard, one) for one in beside.documents]
         self.memory.ids.update(zip(rows, beside.ids, strict=True))
         self.memory.words.update(zip(rows, zip(documents, beside.words, strict=True), strict=True))
         if beside.cosines is not None:
@@ -143,9 +149,7 @@ class Gathered:
 
     def _first(self, answers: Sequence[Mapping[int, str]], k: int) -> list[int]:
         """Of chunks with their ids at most k, those whose ids come first."""
-        found = {
-            self.shards.rows.whole(shard, row): name for shard, some in enumerate(answers) for row, name in some.items()
-        }
+        found = {self.rows.whole(shard, row): name for shard, some in enumerate(answers) for row, name in some.items()}
         return sorted(sorted(found, key=found.__getitem__)[:k])
 
     # Meaning.
@@ -153,9 +157,7 @@ class Gathered:
     def nearest(self, vector: Float32, k: int, allowed: Allowed, stretch: float = 1.0) -> Nearest:
         answers = self._near(vector, k, allowed, stretch)
         scored = [
-            (self.shards.rows.whole(shard, row), score)
-            for shard, near in enumerate(answers)
-            for row, score in near.scored
+            (self.rows.whole(shard, row), score) for shard, near in enumerate(answers) for row, score in near.scored
         ]
         return Nearest(_best(scored, k), _together([near.effort for near in answers if near.effort is not None]))
 
@@ -236,7 +238,7 @@ class Gathered:
     def words_in(self, chunks: Sequence[int]) -> tuple[Int64, list[bytes]]:
         missing = [row for row in dict.fromkeys(chunks) if row not in self.memory.words]
         for shard, some, (documents, packed) in self.shards.of("words_in", missing):
-            whole = [one if one == NO_DOCUMENT else self.shards.rows.whole(shard, one) for one in documents]
+            whole = [one if one == NO_DOCUMENT else self.rows.whole(shard, one) for one in documents]
             self.memory.words.update(zip(self.shards.whole(shard, some), zip(whole, packed, strict=True), strict=True))
         found = [self.memory.words[row] for row in chunks]
         return np.array([document for document, _ in found], dtype=np.int64), [packed for _, packed in found]
@@ -288,9 +290,7 @@ class Gathered:
         documents = {(key, by_title, shard, document) for shard, (_, _, key, _, by_title, _, document) in found}
         counts = Counter((key, by_title) for key, by_title, *_ in documents)
         return [
-            SubjectChunk(
-                names[key], self.shards.rows.whole(shard, row), bool(by_title), qualifier, counts[key, by_title]
-            )
+            SubjectChunk(names[key], self.rows.whole(shard, row), bool(by_title), qualifier, counts[key, by_title])
             for (_, _, key, row, by_title, qualifier, _), shard in sorted((one, shard) for shard, one in found)
             if row
         ]
@@ -298,7 +298,7 @@ class Gathered:
     def naming(self, chunks: Sequence[int], names: Collection[int]) -> list[tuple[int, int]]:
         keys = self._keys(names)
         found = self.shards.of("naming", chunks, list(keys))
-        return [(keys[key], self.shards.rows.whole(shard, row)) for shard, _, some in found for key, row in some]
+        return [(keys[key], self.rows.whole(shard, row)) for shard, _, some in found for key, row in some]
 
     def mentions(self, names: Collection[int], allowed: Allowed) -> dict[int, list[int]]:
         keys = self._keys(names)
@@ -316,7 +316,7 @@ class Gathered:
             for row, (named, links) in answer.links.items():
                 names = named.copy()
                 names["name"] = rows[named["name"]]
-                found[self.shards.rows.whole(shard, row)] = names, links
+                found[self.rows.whole(shard, row)] = names, links
         return {row: found[row] for row in chunks if row in found}
 
     def named_in(self, texts: Mapping[str, str], kinds: Collection[str]) -> dict[str, list[Mention]]:
@@ -336,10 +336,10 @@ class Gathered:
         heads, keys = self.catalogue.entities(where)
         wanted: dict[int, list[int]] = {}
         for name, chunk in where.items():
-            wanted.setdefault(chunk % self.shards.rows.shards, []).append(name)
+            wanted.setdefault(chunk % self.rows.shards, []).append(name)
         answers = self.shards.engine.ask(
             {
-                shard: [("written", ([(keys.get(name, ""), where[name] // self.shards.rows.shards) for name in some],))]
+                shard: [("written", ([(keys.get(name, ""), where[name] // self.rows.shards) for name in some],))]
                 for shard, some in wanted.items()
             }
         )

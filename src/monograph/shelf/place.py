@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
 from monograph.shelf.cache import Cache
+from monograph.shelf.manifest import Manifest
+from monograph.shelf.names import ObjectName
 from monograph.shelf.objects import Objects, objects_at
+from monograph.shelf.part import part_of
+from monograph.store.database import Database
+from monograph.store.header import read_header
+from monograph.store.schema import newest_format
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +40,33 @@ class Place:
     def cache(self) -> Cache:
         """What was fetched."""
         return Cache(self.home / "objects")
+
+    def file_of(self, name: ObjectName) -> Path:
+        """Where a file of the shelf lies here, of the format that this version of Monograph reads.
+
+        What an earlier version published stays as it is; a copy here is brought over. Raises as
+        :meth:`monograph.shelf.cache.Cache.path`.
+        """
+        path = self.cache.path(self.objects, name)
+        newest = newest_format()
+        if read_header(path).format >= newest:
+            return path
+        brought = self.home / f"format-{newest}" / path.name
+        brought.parent.mkdir(exist_ok=True)
+        with part_of(brought) as part:
+            if not brought.exists():
+                shutil.copyfile(path, part.path)
+                Database(part.path).close()
+                part.path.replace(brought)
+        return brought
+
+    def keep(self, versions: Iterable[Manifest]) -> None:
+        """Drop what is not of some versions."""
+        digests = {name.digest for one in versions for name in one.objects}
+        self.cache.keep(digests)
+        for path in self.home.glob("format-*/*.mono"):
+            if path.stem not in digests:
+                path.unlink(missing_ok=True)
 
     @property
     def work(self) -> Path:

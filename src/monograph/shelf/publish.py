@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from monograph.errors import InputError, ShelfConflict, ShelfUnreachable
+from monograph.errors import InputError, ObjectMissing, ShelfConflict, ShelfUnreachable
 from monograph.shelf.manifest import MOST_BYTES, Manifest, versions
 from monograph.shelf.names import OBJECTS, ObjectName
 from monograph.shelf.objects import Objects, put_alone
@@ -14,7 +14,11 @@ from monograph.shelf.pieces import name_of
 
 
 def publish(
-    objects: Objects, shards: Sequence[Path], catalogue: Path, before: Manifest | None, settings: Mapping[str, str]
+    objects: Objects,
+    shards: Sequence[Path | ObjectName],
+    catalogue: Path,
+    before: Manifest | None,
+    settings: Mapping[str, str],
 ) -> Manifest:
     """Put the next version.
 
@@ -27,7 +31,7 @@ def publish(
     objects:
         Where.
     shards, catalogue:
-        Closed files. What is there already by its digest is not put again.
+        Closed files, or what was put already. What is there by its digest is not put again.
     before:
         The version that these files were made from; None for the first.
     settings:
@@ -41,6 +45,8 @@ def publish(
         If a file cannot be read, or is open, or the version would be out of its bounds.
     ObjectDamaged
         If a file changed meanwhile.
+    ObjectMissing
+        If what was put already is not there.
     ShelfUnreachable
         If the place does not answer, or cannot put only if absent.
     StorageFull
@@ -48,12 +54,15 @@ def publish(
     """
     version = 1 if before is None else before.version + 1
     _refuse_if_behind(objects, version)
-    *names, last = (name_of(path) for path in (*shards, catalogue))
+    *names, last = (one if isinstance(one, ObjectName) else name_of(one) for one in (*shards, catalogue))
     manifest = Manifest(version, tuple(names), last, dict(settings), int(time.time()))
     data = manifest.to_json()
     if len(data) > MOST_BYTES:
         raise InputError(f"the manifest would have more than {MOST_BYTES:,} bytes", "give shorter settings")
-    files = dict(zip((*names, last), (*shards, catalogue), strict=True))
+    files = {
+        name: None if isinstance(one, ObjectName) else one
+        for name, one in zip((*names, last), (*shards, catalogue), strict=True)
+    }
     _put(objects, files)
     if not put_alone(objects, manifest.name, data):
         raise _conflict(objects, version)
@@ -66,12 +75,14 @@ def publish(
     return manifest
 
 
-def _put(objects: Objects, files: Mapping[ObjectName, Path]) -> None:
-    """Have every object there, whole."""
+def _put(objects: Objects, files: Mapping[ObjectName, Path | None]) -> None:
+    """Have every object there, whole; None stands for one that must be."""
     there = {one.name: one.bytes for one in objects.listed(OBJECTS)}
     for name, path in files.items():
         if there.get(name.name) == name.bytes:
             continue
+        if path is None:
+            raise ObjectMissing(f"{name.name} is not in {objects.address}, or not whole", "make it again, then publish")
         if name.name in there:  # Damaged after it was put: nobody can read it.
             objects.remove([name.name])
         objects.put_new(name.name, path)

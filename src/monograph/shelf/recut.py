@@ -18,7 +18,7 @@ from monograph.values import OnProgress
 def databases(place: Place, version: Manifest) -> Iterator[list[Database]]:
     """The files of a version's shards, open for reading."""
     with ExitStack() as opened:
-        paths = [place.cache.path(place.objects, name) for name in version.shards]
+        paths = [place.file_of(name) for name in version.shards]
         yield [opened.enter_context(closing(Database(path, read_only=True))) for path in paths]
 
 

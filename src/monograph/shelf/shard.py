@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from inspect import isfunction
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 
+from monograph.errors import InputError
 from monograph.graph.evidence import Int64
 from monograph.library import contents
 from monograph.library.opened import Given, OpenFile
 from monograph.search.one_file.snapshot import FileSnapshot
 from monograph.search.one_file.written_names import written
 from monograph.search.snapshot import Nearest, Walking
+from monograph.shelf.catalogue import Origin, origin
 from monograph.store import catalogue, chunks, counts, documents, graphs, names, postings, readable, terms
 from monograph.store.chunks import Found
 from monograph.store.counts import Counts
@@ -103,7 +106,18 @@ class Shard:
         self._file.close()
 
     def answer(self, asked: Sequence[Asked]) -> list[Any]:
-        """What each of some methods gives, of one state of the file."""
+        """What each of some methods gives, of one state of the file.
+
+        Raises
+        ------
+        InputError
+            If a method is none of :class:`Reading`'s.
+        """
+        for method, _ in asked:
+            if method not in METHODS:
+                raise InputError(
+                    f"{method!r} is nothing that a shard can be asked", f"ask {', '.join(sorted(METHODS))}"
+                )
         with self._file.reading() as snapshot:
             reading = Reading(cast(FileSnapshot, snapshot), self._file)
             return [getattr(reading, method)(*arguments) for method, arguments in asked]
@@ -121,6 +135,10 @@ class Reading:
         connection = self.snapshot.connection
         held = documents.count(connection), *counts.totals(connection)
         return Facts(*held, self.snapshot.newest(), self.snapshot.has_graph())
+
+    def origin(self) -> Origin:
+        """What it was made with."""
+        return origin(self.snapshot.connection)
 
     def share(self) -> catalogue.Share:
         """What it has of the names."""
@@ -294,6 +312,10 @@ class Reading:
     def named_in(self, texts: Mapping[str, str], kinds: Collection[str]) -> dict[str, list[Mention]]:
         """See :meth:`monograph.search.snapshot.Snapshot.named_in`."""
         return self.snapshot.named_in(texts, kinds)
+
+
+METHODS = frozenset(name for name, one in vars(Reading).items() if isfunction(one) and not name.startswith("_"))
+"""What a shard can be asked. Requests come from elsewhere: nothing else is looked up by their names."""
 
 
 def _placed(records: Records, place: Mapping[int, int]) -> Records:

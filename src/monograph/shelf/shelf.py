@@ -36,7 +36,7 @@ Engines: TypeAlias = Callable[[Place, Manifest, Given], Engine]
 
 def local(place: Place, version: Manifest, given: Given) -> Engine:
     """Threads of this process over files of this machine."""
-    files = [place.cache.path(place.objects, name) for name in version.shards]
+    files = [place.file_of(name) for name in version.shards]
     return Local([replace(given, path=path) for path in files])
 
 
@@ -58,7 +58,7 @@ class Shelf(Questions):
     def _read(self, version: Manifest) -> None:
         """Search this version from now on."""
         given = replace(self._given, read_only=True, create=False, settings=None)
-        path = self._place.cache.path(self._place.objects, version.catalogue)
+        path = self._place.file_of(version.catalogue)
         file = OpenShelf.open(replace(given, path=path))
         try:
             asked = replace(given, embedder=None, extractor=None, model=None, reranker=None)
@@ -234,8 +234,7 @@ class Shelf(Questions):
         newest = latest(self._place.objects)
         if newest is not None and newest.version != self.version:
             self._turn_to(newest)
-            kept = [self._version, *_before(self._place, self._version)]
-            self._place.cache.keep({name.digest for one in kept for name in one.objects})
+            self._place.keep([self._version, *_before(self._place, self._version)])
         return self.version
 
     # Writing: nothing of it is searched before it is published.
@@ -308,7 +307,7 @@ class Shelf(Questions):
             made = forget_objects(self._place.objects)
         self.refresh()
         if made.kept is not None:
-            self._place.cache.keep({name.digest for name in made.kept.objects})
+            self._place.keep([made.kept])
         working.discard(self._place.work)
         return made
 

@@ -365,14 +365,17 @@ def unresolve_apart(connection: Connection) -> None:
 
 
 def drop_unused(connection: Connection) -> int:
-    """Forget the names that nothing uses; returns how many."""
+    """Forget the names that nothing uses, not even as a short form; returns how many."""
     # Of one whose head was still to be found nothing would tell any more which others may have been one with it.
     connection.execute(
         """INSERT OR IGNORE INTO unresolved
         SELECT n.name FROM unresolved AS u CROSS JOIN names AS gone CROSS JOIN names AS n
         WHERE gone.name = u.name AND gone.uses = 0 AND n.signature = gone.signature AND n.uses > 0"""
     )
-    return connection.execute("DELETE FROM names WHERE uses = 0").rowcount
+    return connection.execute(
+        """DELETE FROM names WHERE uses = 0
+        AND name NOT IN (SELECT name FROM aliases) AND name NOT IN (SELECT "full" FROM aliases)"""
+    ).rowcount
 
 
 def count(connection: Connection) -> tuple[int, int]:

@@ -1,0 +1,280 @@
+"""What it takes that many files answer as one: rounds and bytes a question, CPU time here and there, building, Ray.
+
+``make bench-shelf`` writes docs/benchmarks/shelf.md; ``--only work`` measures one section. Files that were made are kept
+in build/shelf. Two cores cannot show that many machines are faster than one: work and rounds are shown, and a model of
+the rest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pickle
+import shutil
+import statistics
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from machine import console, run_sections
+from monograph import Monograph
+from monograph.library.opened import Given
+from monograph.shelf import Shelf
+from monograph.shelf.engine import Engine, Local
+from monograph.shelf.manifest import Manifest
+from monograph.shelf.place import Place
+from monograph.shelf.shard import Asked
+from page import NOISE, write_page
+from search import AT_ONCE, passages, questions
+from vector_report import table
+
+HERE = Path(__file__).resolve().parent
+CACHE = HERE.parent / "build" / "shelf"
+PAGE = HERE.parent / "docs" / "benchmarks" / "shelf.md"
+K = 10
+PASSAGES = 10_000
+SHARDS = (1, 4, 16)
+MILLION = 1_000_000
+MILLION_SHARDS = 8
+HOW = ("lexical", "hybrid", "graph")
+Results = dict[str, Any]
+
+
+class Counting(Local):
+    """Shards that are asked one after the other, each question measured: so CPU time is told apart."""
+
+    def __init__(self, files: Sequence[Given]) -> None:
+        super().__init__(files)
+        self.forget()
+
+    def forget(self) -> None:
+        self.rounds = self.out = self.back = 0
+        self.busy: list[float] = [0.0] * len(self._shards)
+        self.longest = 0.0
+
+    def ask(self, wanted: Mapping[int, Sequence[Asked]]) -> dict[int, list[Any]]:
+        self.rounds += 1
+        answers, times = {}, []
+        for shard, asked in wanted.items():
+            begun = time.thread_time()
+            answers[shard] = self._shards[shard].answer(asked)
+            times.append(time.thread_time() - begun)
+            self.busy[shard] += times[-1]
+            self.out += len(pickle.dumps(asked))
+            self.back += len(pickle.dumps(answers[shard]))
+        self.longest += max(times)
+        return answers
+
+
+def engines(place: Place, version: Manifest, given: Given) -> Engine:
+    return Counting([given_at(given, place.file_of(name)) for name in version.shards])
+
+
+def given_at(given: Given, path: Path) -> Given:
+    return Given(path, target_recall=given.target_recall, cache_bytes=given.cache_bytes)
+
+
+def one_file(count: int) -> tuple[Path, float]:
+    """A file of so many passages, and the CPU seconds that it took to write; 0 where it was there."""
+    path, spent = CACHE / f"{count}.mono", 0.0
+    if not path.exists():
+        begun = time.process_time()
+        with Monograph.open(path) as archive:
+            archive.add(passages(count))
+        spent = time.process_time() - begun
+    return path, spent
+
+
+def shelf_of(count: int, shards: int) -> tuple[Shelf, float, float]:
+    """A shelf of the same, the CPU seconds to write its shards, and to publish it."""
+    place, home = CACHE / f"{count}-{shards}", CACHE / f"{count}-{shards}-home"
+    if place.exists():
+        return Shelf.open(place, home=home, engines=engines), 0.0, 0.0
+    part = CACHE / "part"
+    shutil.rmtree(part, ignore_errors=True)
+    shutil.rmtree(home, ignore_errors=True)
+    begun = time.process_time()
+    with Shelf.create(part, shards, home=home) as made:
+        some: list[Any] = []
+        for one in passages(count):
+            some.append(one)
+            if len(some) == AT_ONCE * 4:
+                made.add(some)
+                some = []
+        made.add(some)
+        written = time.process_time()
+        made.publish()
+        published = time.process_time()
+    part.rename(place)
+    shutil.rmtree(home, ignore_errors=True)
+    return Shelf.open(place, home=home, engines=engines), written - begun, published - written
+
+
+def work(_: argparse.Namespace) -> Results:
+    """Rounds, bytes and CPU time of questions, of one file and of shelves of the same passages."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    (CACHE / f"{PASSAGES}.mono").unlink(missing_ok=True)
+    path, spent = one_file(PASSAGES)
+    asked, others = questions(), questions(begin=40)
+    rows: list[Results] = []
+    same = {}
+    with Monograph.open(path) as one:
+        rows += [{"shards": 0, "how": how, **of_file(one, how, asked, others)} for how in HOW]
+        build = [{"shards": 0, "written": spent, "published": 0.0, "bytes": path.stat().st_size}]
+        for shards in SHARDS:
+            shutil.rmtree(CACHE / f"{PASSAGES}-{shards}", ignore_errors=True)
+            shelf, written, published = shelf_of(PASSAGES, shards)
+            build.append({"shards": shards, "written": written, "published": published, "bytes": shelf.stats().bytes})
+            rows += [{"shards": shards, "how": how, **of_shelf(shelf, how, asked, others)} for how in HOW]
+            same[shards] = {how: sum(_ids(one, text, how) == _ids(shelf, text, how) for text in asked) for how in HOW}
+            shelf.close()
+    return {"rows": rows, "build": build, "same": same, "questions": len(asked), "passages": PASSAGES}
+
+
+def _ids(asked: Any, text: str, how: str) -> list[str]:
+    return [hit.chunk.id for hit in asked.search(text, K, how)]
+
+
+def of_file(archive: Monograph, how: str, asked: Sequence[str], others: Sequence[str]) -> Results:
+    for text in others:
+        archive.search(text, K, how)
+    times = []
+    for text in asked:
+        begun = time.process_time()
+        archive.search(text, K, how)
+        times.append((time.process_time() - begun) * 1e3)
+    return {"cpu": statistics.mean(times)}
+
+
+def of_shelf(shelf: Shelf, how: str, asked: Sequence[str], others: Sequence[str]) -> Results:
+    for text in others:
+        shelf.search(text, K, how)
+    engine = shelf._file.shards.engine
+    assert isinstance(engine, Counting)
+    engine.forget()
+    begun, waited = time.process_time(), time.perf_counter()
+    for text in asked:
+        shelf.search(text, K, how)
+    spent, waited = time.process_time() - begun, time.perf_counter() - waited
+    count = len(asked)
+    return {
+        "rounds": engine.rounds / count,
+        "out": engine.out / count,
+        "back": engine.back / count,
+        "coordinator": (spent - sum(engine.busy)) / count * 1e3,
+        "shard": statistics.mean(engine.busy) / count * 1e3,
+        "longest": engine.longest / count * 1e3,
+        "waited": waited / count * 1e3,
+    }
+
+
+def million(_: argparse.Namespace) -> Results:
+    """A million passages over eight shards: written, published, searched."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    begun = time.perf_counter()
+    shelf, written, published = shelf_of(MILLION, MILLION_SHARDS)
+    seconds = time.perf_counter() - begun
+    asked, others = questions(), questions(begin=40)
+    found = {how: of_shelf(shelf, how, asked, others) for how in HOW}
+    stats = shelf.stats()
+    shelf.close()
+    with Shelf.open(CACHE / f"{MILLION}-{MILLION_SHARDS}", home=CACHE / f"{MILLION}-{MILLION_SHARDS}-home") as threads:
+        for text in others:
+            threads.search(text, K)
+        waits = {}
+        for how in HOW:
+            times = []
+            for text in asked:
+                start = time.perf_counter()
+                threads.search(text, K, how)
+                times.append((time.perf_counter() - start) * 1e3)
+            waits[how] = statistics.median(times)
+    return {
+        "found": found, "waits": waits, "written": written, "published": published, "seconds": seconds,
+        "bytes": stats.bytes, "documents": stats.documents, "chunks": stats.chunks, "entities": stats.entities,
+    }  # fmt: skip
+
+
+def told_work(found: Results) -> list[str]:
+    rows = [
+        [
+            f"{one['shards']} shards", one["how"], f"{one['rounds']:.1f}", f"{one['out'] / 1e3:.1f}",
+            f"{one['back'] / 1e3:.0f}", f"{one['coordinator']:.2f}", f"{one['shard']:.2f}", f"{one['longest']:.2f}",
+        ]
+        if one["shards"]
+        else ["one file", one["how"], "", "", "", f"{one['cpu']:.2f}", "", ""]
+        for one in found["rows"]
+    ]  # fmt: skip
+    same = [
+        [f"{shards} shards", *(f"{found['same'][shards][how]} of {found['questions']}" for how in HOW)]
+        for shards in found["same"]
+    ]
+    base = found["build"][0]["written"]
+    build = [
+        [
+            f"{one['shards']} shards" if one["shards"] else "one file", f"{one['written']:.1f}",
+            f"{one['written'] / base:.2f}", f"{one['published']:.1f}", f"{one['bytes'] / 1e6:,.0f}",
+        ]
+        for one in found["build"]
+    ]  # fmt: skip
+    return [
+        f"{found['passages']:,} passages, {found['questions']} questions of three sets, {K} hits, each question asked "
+        "once, after others were. A round asks all shards, or those that have what is wanted, at once; `out` and `back` "
+        "are pickled. `coordinator` is the CPU time of the process that asks, `shard` that of one shard on average, "
+        "`longest` the sum over the rounds of the slowest shard's: with a core for each shard a question takes about "
+        "coordinator + longest + rounds x the overhead of one. Of one file all of it stands under coordinator.",
+        table(
+            ["", "way", "rounds", "out, kB", "back, kB", "coordinator, ms", "shard, ms", "longest, ms"], rows
+        ),
+        "Questions whose ten hits are one file's, in the same order. With so many vectors each file searches in "
+        "clusters of its own, and may find other neighbours: that is all that differs (by words all are the same; tests "
+        "hold every way to be equal to the bit where every vector is compared).",
+        table(["", *HOW], same),
+        "Building, CPU seconds; the ratio is to one file. To publish is to decide over all names, and to store.",
+        table(["", "written, s", "ratio", "published, s", "MB"], build),
+    ]  # fmt: skip
+
+
+def told_million(found: Results) -> list[str]:
+    rows = [
+        [
+            how, f"{one['rounds']:.1f}", f"{one['out'] / 1e3:.1f}", f"{one['back'] / 1e3:.0f}",
+            f"{one['coordinator']:.2f}", f"{one['shard']:.2f}", f"{one['longest']:.2f}", f"{found['waits'][how]:.1f}",
+        ]
+        for how, one in found["found"].items()
+    ]  # fmt: skip
+    built = f"{found['seconds'] / 60:.0f} minutes" if found["written"] else "an earlier run"
+    return [
+        f"{found['documents']:,} documents in {found['chunks']:,} chunks with {found['entities']:,} entities, "
+        f"{found['bytes'] / 1e9:.1f} GB in {MILLION_SHARDS} shards and their catalogue. Built in {built}: "
+        f"{found['written']:,.0f} CPU seconds to write, {found['published']:,.0f} to publish.",
+        table(
+            [
+                "way", "rounds", "out, kB", "back, kB", "coordinator, ms", "shard, ms", "longest, ms",
+                "two cores, p50, ms",
+            ],
+            rows,
+        ),
+    ]  # fmt: skip
+
+
+SECTIONS = {"work": work, "million": million}
+TOLD = {
+    "work": ("Work and rounds", told_work),
+    "million": (f"A million passages in {MILLION_SHARDS} shards", told_million),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="*", choices=list(SECTIONS), default=list(SECTIONS))
+    options = parser.parse_args()
+    CACHE.mkdir(parents=True, exist_ok=True)
+    results = run_sections(SECTIONS, options, CACHE / "results.json", "")
+    for path in write_page(results, PAGE, "A shelf, measured", TOLD, remark=NOISE):
+        console.print(f"{path} written")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,129 @@
+"""The shards of a shelf are made of documents or folders, each by itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from monograph.library.monograph import Monograph
+from monograph.settings import Settings
+from monograph.shelf import catalogue
+from monograph.shelf.catalogue import Origin
+from monograph.shelf.dataset import Dataset, documents_in
+from monograph.shelf.dealt import dealt, dealt_plan
+from monograph.shelf.makers import HERE, Makers
+from monograph.shelf.manifest import MOST_SHARDS, Manifest, latest
+from monograph.shelf.place import Place
+from monograph.shelf.publish import publish
+from monograph.shelf.recipe import Made, Recipe
+from monograph.shelf.writer import writing
+from monograph.values import Document, arguments
+
+
+def make_shards(
+    given: Iterable[Document] | Dataset, shards: int, recipe: Recipe, makers: Makers = HERE
+) -> tuple[Made, ...]:
+    """Make shards of documents, each dealt out by its id, and put them where the shelf lies; no version has them yet.
+
+    Parameters
+    ----------
+    given:
+        Documents, or a ``ray.data.Dataset`` with a row for each.
+    shards:
+        How many, 1 to 10,000.
+    recipe, makers:
+        How they are made, and by whom.
+
+    Returns
+    -------
+    The shards, in their order.
+
+    Raises
+    ------
+    InputError
+        If there cannot be so many, or a row is no document.
+    MonographError
+        Whatever :meth:`monograph.Monograph.open` and ``add`` raise, and ShelfError if it cannot be put.
+    """
+    count = arguments.whole_number(shards, "shards", 1, MOST_SHARDS)
+    kept: list[list[Any]] = [[] for _ in range(count)]
+    content: list[list[bytes]] = [[] for _ in range(count)]
+    documents = documents_in(given) if isinstance(given, Dataset) else given
+    for block in dealt(documents, count):
+        for shard, mine in block.items():
+            content[shard].append(recipe.hashes(mine))
+            kept[shard].append(makers.keep(mine))
+    work = [(recipe, recipe.key(shard, content[shard]), kept[shard]) for shard in range(count)]
+    return tuple(makers.of_documents(work))
+
+
+def make_shards_of_folders(
+    sources: Sequence[str | os.PathLike[str]], shards: int, recipe: Recipe, makers: Makers = HERE
+) -> tuple[Made, ...]:
+    """The same of files and folders, as :meth:`monograph.Monograph.sync` takes them: a file is dealt out by its uri.
+
+    What cannot be read is a problem in a report.
+
+    Raises
+    ------
+    SourceMissing
+        If a source does not exist.
+    """
+    count = arguments.whole_number(shards, "shards", 1, MOST_SHARDS)
+    with TemporaryDirectory(prefix="monograph-") as folder, Monograph.open(Path(folder) / "plan.mono") as empty:
+        plan = empty.files.plan(*sources, price=False)
+    plans = dealt_plan(plan, count)
+    work = [
+        (recipe, recipe.key(shard, [repr((one.roots, one.changes)).encode("utf-8", "surrogatepass")]), one)
+        for shard, one in enumerate(plans)
+    ]
+    return tuple(makers.of_files(work))
+
+
+def publish_shards(place: Place, made: Sequence[Made], makers: Makers = HERE) -> Manifest:
+    """Publish shards that were made as the next version, with the catalogue of their names.
+
+    Parameters
+    ----------
+    place:
+        Where the shelf lies.
+    made:
+        The shards, in their order.
+    makers:
+        Who made them, and can open them.
+
+    Raises
+    ------
+    ShelfConflict
+        If another writer is at work.
+    ObjectMissing
+        If a shard is not there.
+    ShardLost
+        If one cannot be opened.
+    """
+    names = tuple(one.name for one in made)
+    with writing(place.objects):
+        engine = makers.engine(place, names)
+        try:
+            of: Origin = engine.ask({0: [("origin", ())]})[0][0]
+            shares = (engine.ask({shard: [("share", ())]})[shard][0] for shard in range(len(names)))
+            with TemporaryDirectory(prefix="monograph-") as folder:
+                path = Path(folder) / "catalogue.mono"
+                catalogue.make(path, of, shares, len(names))
+                return publish(place.objects, names, path, latest(place.objects), _said(of))
+        finally:
+            engine.close()
+
+
+def _said(of: Origin) -> dict[str, str]:
+    """What all shards share, for people to read in a manifest."""
+    built = of.settings or Settings()
+    return {
+        "chunk_overlap": str(built.chunk_overlap),
+        "chunk_tokens": str(built.chunk_tokens),
+        "embedder": of.embedder.key if of.embedder else "",
+        "extractor": of.extractor.key if of.extractor else "",
+    }

@@ -1,0 +1,350 @@
+"""Shards that processes of Ray's hold: the answers are those of one file, whatever dies; or the error names the shard.
+
+One small Ray of three machines for all, each machine a raylet of this one.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'monograph[shelf]'")
+
+import by_sql
+from excerpts import excerpts
+from monograph import Document, Monograph, Passage
+from monograph.errors import (
+    ClosedFile,
+    DamageWarning,
+    InputError,
+    InvalidDocument,
+    MissingExtra,
+    ObjectMissing,
+    ShardLost,
+)
+from monograph.library.opened import Given
+from monograph.shelf import Shelf
+from monograph.shelf.building import make_shards, publish_shards
+from monograph.shelf.dataset import documents_in
+from monograph.shelf.engine import Local
+from monograph.shelf.holder import Shards
+from monograph.shelf.makers import Tasks
+from monograph.shelf.names import ObjectName
+from monograph.shelf.objects import objects_at
+from monograph.shelf.on_ray import OnRay, on_ray
+from monograph.shelf.pieces import name_of
+from monograph.shelf.place import place_of
+from monograph.shelf.recipe import Recipe
+from vector_server import VectorServer
+
+SHARDS = 3
+DOCUMENTS = 150
+WAYS = ("lexical", "hybrid", "graph")
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A shelf of three shards, its files here, and one file of the same documents."""
+
+    shards: Shards
+    files: tuple[Path, ...]
+    one: Path
+    address: Path
+    home: Path
+    questions: tuple[str, ...]
+    documents: tuple[Document, ...]
+
+    def local(self) -> Local:
+        return Local([Given(path, read_only=True) for path in self.files])
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """Three machines; every process ends with it."""
+    from ray.cluster_utils import Cluster
+
+    small = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False}
+    # That a machine is gone is known after seconds, and not after fifteen.
+    soon = {"health_check_period_ms": 1_000, "health_check_timeout_ms": 2_000, "health_check_failure_threshold": 3}
+    head = {**small, "include_log_monitor": False, "_system_config": soon}
+    running = Cluster(initialize_head=True, head_node_args=head)
+    try:
+        for _ in range(SHARDS - 1):
+            running.add_node(**small)
+        ray.init(address=running.address, log_to_driver=False, logging_level="ERROR")
+        ray._private.worker._worker_logs_enabled = False
+        yield running
+    finally:
+        ray.shutdown()
+        running.shutdown()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    shared = Path(__file__).resolve().parents[2] / "shared"
+    if not shared.is_dir():
+        pytest.skip(f"{shared} is absent: it holds the evaluation data and is no part of the package")
+    questions, documents = excerpts(shared, ("hotpotqa",), lambda _, asked: asked[:10])
+    documents = documents[:DOCUMENTS]
+    place = tmp_path_factory.mktemp("ray")
+    with Shelf.create(place / "shelf", SHARDS, home=place / "home") as shelf:
+        shelf.add(documents)
+        shelf.publish()
+        names = shelf._version.shards
+    with Monograph.open(place / "one.mono") as archive:
+        archive.add(documents)
+    here = place_of(str(place / "shelf"), place / "home")
+    files = tuple(here.cache.path(here.objects, name) for name in names)
+    shards = Shards(str(place / "shelf"), names, place / "cache")
+    return Made(shards, files, place / "one.mono", place / "shelf", place / "home", tuple(questions), tuple(documents))
+
+
+@pytest.fixture(scope="module")
+def shelf(cluster: Any, made: Made) -> Iterator[Shelf]:
+    """Each shard once."""
+    with Shelf.open(made.address, home=made.home, engines=on_ray) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def engine(shelf: Shelf) -> OnRay:
+    running = shelf._file.engine
+    assert isinstance(running, OnRay)
+    return running
+
+
+ASKED: dict[int, list[tuple[str, tuple[Any, ...]]]] = {
+    shard: [("facts", ()), ("ids", (list(range(1, 60)),)), ("titled_texts", ([1, 2, 3],))] for shard in range(SHARDS)
+}
+
+
+@pytest.fixture(scope="module")
+def answers(made: Made) -> dict[int, list[Any]]:
+    """What is to be answered to :data:`ASKED`."""
+    local = made.local()
+    try:
+        return local.ask(ASKED)
+    finally:
+        local.close()
+
+
+def processes(name: str) -> dict[int, int]:
+    """The processes of an actor or a task, by number, with the numbers of what started them."""
+    found = {}
+    for folder in Path("/proc").iterdir():
+        with suppress(OSError):  # It has just ended.
+            if folder.name.isdecimal() and (folder / "cmdline").read_bytes().startswith(f"ray::{name}".encode()):
+                found[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+    return found
+
+
+def holders() -> dict[int, int]:
+    """The processes that hold shards."""
+    return processes("Holder")
+
+
+def test_what_is_found_over_ray_is_what_one_file_finds(shelf: Shelf, made: Made) -> None:
+    with Monograph.open(made.one, read_only=True) as one:
+        for question in made.questions:
+            for way in WAYS:
+                found, expected = shelf.search(question, 10, way), one.search(question, 10, way)
+                assert [hit.chunk.id for hit in found] == [hit.chunk.id for hit in expected]
+                assert [hit.path for hit in found] == [hit.path for hit in expected]
+    assert shelf.check() == []
+
+
+def test_shards_answer_over_ray_as_here(engine: OnRay, answers: dict[int, list[Any]]) -> None:
+    assert engine.ask(ASKED) == answers
+    assert engine.ask({2: ASKED[2]}) == {2: answers[2]}
+    assert engine.ask({}) == {}
+    assert len({one["Address"]["NodeID"] for one in ray._private.state.actors().values()}) > 1
+
+
+def test_a_method_that_is_none_is_refused_there_and_here(engine: OnRay, made: Made) -> None:
+    local = made.local()
+    for one in (engine, local):
+        for method in ("_places", "__class__", "snapshot", "close"):
+            with pytest.raises(InputError, match="nothing that a shard can be asked") as caught:
+                one.ask({0: [(method, ())]})
+            assert type(caught.value) is InputError
+    local.close()
+
+
+def test_a_process_that_is_killed_is_started_again(engine: OnRay, answers: dict[int, list[Any]]) -> None:
+    os.kill(min(holders()), signal.SIGKILL)
+    assert engine.ask(ASKED) == answers
+
+
+def test_processes_are_killed_while_they_are_asked(engine: OnRay, answers: dict[int, list[Any]]) -> None:
+    def kill() -> None:
+        for number in sorted(holders())[:2]:
+            time.sleep(0.2)
+            with suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+
+    killing = threading.Thread(target=kill)
+    killing.start()
+    asked = 0
+    while killing.is_alive() or asked < 20:
+        assert engine.ask(ASKED) == answers
+        asked += 1
+    killing.join()
+
+
+def test_where_a_process_hangs_a_replica_answers(cluster: Any, made: Made, answers: dict[int, list[Any]]) -> None:
+    others = set(holders())
+    engine = OnRay(made.shards, replicas=2, groups=1, deadline=3.0)
+    stopped: list[int] = []
+
+    def stop() -> None:
+        stopped.append(min(set(holders()) - others - set(stopped)))
+        os.kill(stopped[-1], signal.SIGSTOP)
+
+    try:
+        engine.ask(ASKED)
+        engine.ask(ASKED)  # The other one: both have been started.
+        stop()
+        assert [engine.ask(ASKED) for _ in range(2)] == [answers] * 2
+        stop()
+        with pytest.raises(ShardLost, match=r"shard 0 of 3 \([0-9a-f]{12}\) of .* cannot be had: after 3 seconds"):
+            engine.ask(ASKED)
+        for number in stopped:
+            os.kill(number, signal.SIGCONT)
+        assert engine.ask(ASKED) == answers
+    finally:
+        engine.close()
+    with pytest.raises(ClosedFile):
+        engine.ask(ASKED)
+
+
+def test_a_shard_that_is_nowhere_is_named(cluster: Any, made: Made, tmp_path: Path) -> None:
+    lost = ObjectName("0" * 64, 1_000)
+    names = (made.shards.names[0], lost)
+    with pytest.raises(ShardLost, match=r"shard 1 of 2 \(000000000000\)") as caught:
+        OnRay(replace(made.shards, names=names, cache=tmp_path), groups=1)
+    assert isinstance(caught.value.__cause__, ObjectMissing)
+    assert caught.value.mend
+
+
+def test_what_a_shard_leaves_out_is_warned_of_here(cluster: Any, made: Made, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.mono"
+    shutil.copy(made.files[0], damaged)
+    with closing(by_sql.connected(damaged)) as connection, connection:
+        connection.execute("UPDATE documents SET title = CAST(x'ff' AS TEXT) WHERE document = 2")
+    name = name_of(damaged)
+    objects_at(made.address).put_new(name.name, damaged)
+    engine, local = OnRay(replace(made.shards, names=(name,))), Local([Given(damaged, read_only=True)])
+    asked = {0: [("titled_texts", ([1, 2, 3],)), ("chunks", ([1, 2, 3],))]}
+    try:
+        with pytest.warns(DamageWarning) as here:
+            expected = local.ask(asked)
+        with pytest.warns(DamageWarning) as there:
+            assert engine.ask(asked) == expected
+        cached = str(made.shards.cache / f"{name.digest}.mono")
+        assert {str(one.message).replace(cached, str(damaged)) for one in there} == {str(one.message) for one in here}
+    finally:
+        engine.close()
+        local.close()
+
+
+def test_tasks_make_a_shelf(cluster: Any, made: Made, tmp_path: Path) -> None:
+    place, tasks = place_of(tmp_path / "shelf", tmp_path / "home", create=True), Tasks()
+    recipe = Recipe(place.url, tmp_path / "work")
+    shards = make_shards(made.documents, SHARDS, recipe, tasks)
+    assert sum(one.report.added for one in shards) == len(made.documents)
+    assert [one.report.added for one in make_shards(made.documents, SHARDS, recipe, tasks)] == [0] * SHARDS
+    publish_shards(place, shards, tasks)
+    with Monograph.open(made.one, read_only=True) as one, Shelf.open(place.url, home=tmp_path / "home") as shelf:
+        assert shelf.check() == []
+        for question in made.questions[:3]:
+            found, expected = shelf.search(question, 10), one.search(question, 10)
+            assert [hit.chunk.id for hit in found] == [hit.chunk.id for hit in expected]
+    with pytest.raises(InvalidDocument) as caught:
+        passage = Passage("Its vector is too short.", vector=np.ones(3, dtype=np.float32))
+        make_shards([Document(passages=(passage,))], 2, recipe, tasks)
+    assert type(caught.value) is InvalidDocument
+
+
+def test_rows_of_a_data_set_are_documents(cluster: Any, made: Made, tmp_path: Path) -> None:
+    for needed in ("pandas", "pyarrow"):
+        pytest.importorskip(needed, reason="ray.data needs it")
+    import ray.data
+
+    rows = [
+        {"id": one.id, "text": one.text, "title": one.title, "metadata": dict(one.metadata)} for one in made.documents
+    ]
+    whole = ray.data.from_items(rows)
+    assert list(documents_in(whole)) == list(made.documents)
+    place = place_of(tmp_path / "shelf", tmp_path / "home", create=True)
+    recipe = Recipe(place.url, tmp_path / "work")
+    assert sum(one.report.added for one in make_shards(whole, SHARDS, recipe)) == len(rows)
+    assert [one.report.added for one in make_shards(made.documents, SHARDS, recipe)] == [0] * SHARDS
+    as_json = ray.data.from_items([{"text": "A.", "metadata": '{"a": 1}'}])
+    assert [dict(one.metadata) for one in documents_in(as_json)] == [{"a": 1}]
+    for row in ({"id": "1"}, {"text": 3}, {"text": "A.", "metadata": "[1]"}, {"text": "A.", "metadata": "{"}):
+        with pytest.raises(InputError, match="row 0"):
+            list(documents_in(ray.data.from_items([row])))
+
+
+def test_a_task_that_is_killed_pays_for_nothing_twice(cluster: Any, tmp_path: Path) -> None:
+    texts = [f"Ada Lovelace wrote note {n} about engine {n}. " * 40 for n in range(100)]
+    place = place_of(tmp_path / "shelf", tmp_path / "home", create=True)
+    with VectorServer() as server:
+
+        def kill() -> None:
+            while len(server.asked) < 5:
+                time.sleep(0.005)
+            killed.append(min(processes("_task")))
+            os.kill(killed[0], signal.SIGKILL)
+
+        killed: list[int] = []
+        killing = threading.Thread(target=kill)
+        killing.start()
+        recipe = Recipe(place.url, tmp_path / "work", embedder=f"openai:{server.url}#model")
+        (shard,) = make_shards([Document(text) for text in texts], 1, recipe, Tasks())
+        killing.join()
+        assert killed
+        asked = Counter(text for text in server.texts if "engine" in text)
+        most = max(len(one.body["input"]) for one in server.asked)
+    # What was on its way when the process was killed is asked again.
+    assert sum(asked.values()) - len(asked) <= 2 * most
+    assert shard.report.same + shard.report.added == len(texts)
+
+
+def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, made: Made) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingExtra) as caught:
+        OnRay(made.shards)
+    assert caught.value.mend == 'pip install "monograph[shelf]"'
+
+
+def test_a_machine_is_lost(cluster: Any, engine: OnRay, answers: dict[int, list[Any]]) -> None:
+    """The last test: it takes one of the three."""
+    raylets = {raylet_of(node): node for node in cluster.worker_nodes}
+    held = {number: parent for number, parent in holders().items() if parent in raylets}
+    victim = next(iter(held.values()))
+    for number in (victim, *(number for number, parent in held.items() if parent == victim)):
+        os.kill(number, signal.SIGKILL)
+    assert engine.ask(ASKED) == answers
+    assert victim not in holders().values()
+    cluster.remove_node(raylets[victim], allow_graceful=False)
+
+
+def raylet_of(node: Any) -> int:
+    """The number of the process that is a machine."""
+    (running,) = node.all_processes["raylet"]
+    number: int = running.process.pid
+    return number
