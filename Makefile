@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml CMakeLists.txt $(foreach room,vectors/kernel text_pass store/inverted search/reckoning,$(wildcard src/monograph/$(room)/*.?pp src/monograph/$(room)/*.inc))
 
-.PHONY: help demo test test-all test-page test-encrypted alone check lint docs wheel wheels upgrade lint-release bench bench-vectors bench-graph bench-weights bench-tree bench-reduce bench-answers bench-reading bench-frameworks bench-writing bench-search bench-page fuzz soak soak-tenth sanitize clean
+.PHONY: help demo demo-shelf test test-all test-page test-encrypted alone check lint docs wheel wheels upgrade lint-release bench bench-vectors bench-graph bench-weights bench-tree bench-reduce bench-answers bench-reading bench-frameworks bench-writing bench-search bench-shelf bench-page fuzz soak soak-tenth sanitize clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -42,6 +42,13 @@ $(VENV)/serve: $(BUILT_FROM) | $(BIN)/python
 
 demo: $(VENV)/serve ## Turn the texts in examples/ into one file and search it
 	$(BIN)/python examples/demo.py
+
+$(VENV)/shelf: $(BUILT_FROM) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e ".[shelf]"
+	@touch $@
+
+demo-shelf: $(VENV)/shelf ## Deal the texts in examples/ out over a shelf on a Ray of this machine, ask, kill a process, ask again
+	$(BIN)/python examples/shelf/demo.py
 
 # Workers keep to neighbouring tests, which share what is made once for a module.
 PYTEST := $(BIN)/python -m pytest -q -n 2 --dist worksteal
@@ -131,6 +138,13 @@ $(VENV)/bench-search: $(BUILT_FROM) | $(BIN)/python
 
 bench-search: $(VENV)/bench-search ## Measure how long questions take, at ten thousand to a million passages (an hour); writes docs/benchmarks
 	$(BIN)/python benchmarks/search.py
+
+$(VENV)/bench-shelf: $(BUILT_FROM) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e ".[bench-search,shelf]"
+	@touch $@
+
+bench-shelf: $(VENV)/bench-shelf ## Measure what it takes that many files answer as one, to a million passages (an hour); writes docs/benchmarks
+	$(BIN)/python benchmarks/shelf.py
 
 $(VENV)/bench-page: $(BUILT_FROM) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -e ".[bench-page]"

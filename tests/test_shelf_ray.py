@@ -121,7 +121,7 @@ def shelf(cluster: Any, made: Made) -> Iterator[Shelf]:
 
 @pytest.fixture(scope="module")
 def engine(shelf: Shelf) -> OnRay:
-    running = shelf._file.engine
+    running = shelf._file.shards.engine
     assert isinstance(running, OnRay)
     return running
 

@@ -1,0 +1,60 @@
+"""A shelf of three files on a Ray of this machine: it answers, loses one of its processes, and answers again."""
+
+import os
+import shutil
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from monograph.app import output
+from monograph.shelf import Shelf
+from monograph.shelf.on_ray import on_ray
+
+TEXTS = Path(__file__).parents[1] / "texts"
+SHELF, HOME = Path("demo-shelf"), Path("demo-shelf-home")
+QUESTIONS = ("Who discovered the comet?", "Was INV-2031 paid?", "Why was plate 4417 lost?")
+
+
+def holders() -> list[int]:
+    """The processes of Ray's that hold shards."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        with suppress(OSError):  # It has just ended.
+            if folder.name.isdecimal() and (folder / "cmdline").read_bytes().startswith(b"ray::Holder"):
+                found.append(int(folder.name))
+    return sorted(found)
+
+
+def ask(shelf: Shelf) -> list[str]:
+    """Ask all questions, and show the first hit of each with how long it took."""
+    found = []
+    for question in QUESTIONS:
+        begun = time.perf_counter()
+        (hit,) = shelf.search(question, k=1)
+        console.print(f"? {question}", style="bold green")
+        console.print(f"  {hit.title or hit.uri}: {hit.text[:80]!r} ({(time.perf_counter() - begun) * 1e3:.0f} ms)")
+        found.append(hit.chunk.id)
+    return found
+
+
+console = output.console()
+for folder in (SHELF, HOME):
+    shutil.rmtree(folder, ignore_errors=True)
+with Shelf.create(SHELF, shards=3, home=HOME) as made:
+    made.sync(TEXTS)
+    version = made.publish()
+    stats = made.stats()
+console.print(f"{SHELF}: version {version}, {stats.documents} documents in shards of {stats.documents_by_shard}")
+with Shelf.open(SHELF, home=HOME, engines=on_ray) as shelf:
+    before = ask(shelf)
+    processes = holders()
+    killed = processes[0]
+    os.kill(killed, signal.SIGKILL)
+    console.print(f"\nprocess {killed} of {len(processes)}, which held a shard, is killed", style="bold red")
+    if ask(shelf) != before:
+        raise SystemExit("the answers are others than before")
+    console.print(f"\nThe same answers; process {(set(holders()) - set(processes)).pop()} holds it now.")
+console.print("Next, type:", style="bold")
+console.print(f'  monograph search {SHELF} "What did the lightning damage?"')
+console.print(f"  monograph shelf stats {SHELF}")
