@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from monograph.app.command import narrowed
+from monograph.app.shelf_engine import LOCAL, VARIABLE, engines_of
 from monograph.app.trust import opened, permission
 from monograph.errors import InputError
 from monograph.library import Monograph
@@ -27,11 +28,11 @@ UrlArgument = Annotated[
 ]
 
 
-def opened_archive(address: str, *, trust: bool = False, **options: Any) -> Archive:
+def opened_archive(address: str, *, trust: bool = False, engine: str = "", **options: Any) -> Archive:
     """Open the file or the shelf of an address, for its own models as :func:`monograph.app.trust.opened` does.
 
-    A shelf is only read. ``options`` are those of :meth:`monograph.Monograph.open`; a shelf takes ``model`` and
-    ``reranker`` of them.
+    A shelf is only read, by an engine (:mod:`monograph.app.shelf_engine`), if none is named by what the environment
+    says. ``options`` are those of :meth:`monograph.Monograph.open`; a shelf takes ``model`` and ``reranker`` of them.
     """
     # A file needs nothing of what a shelf is made of.
     if "://" in address or os.path.isdir(address):  # noqa: PTH112 - it need not be a path
@@ -39,7 +40,8 @@ def opened_archive(address: str, *, trust: bool = False, **options: Any) -> Arch
 
         if is_shelf(address):
             taken = {name: options[name] for name in ("model", "reranker") if name in options}
-            return opened_shelf(address, trust=trust, **taken)
+            engines = engines_of(engine or os.environ.get(VARIABLE) or LOCAL)
+            return opened_shelf(address, trust=trust, engines=engines, **taken)
     return opened(Path(address), trust=trust, **options)
 
 

@@ -23,6 +23,7 @@ from monograph.app.command import (
     WithinOption,
     outcome,
 )
+from monograph.app.shelf_engine import EngineOption
 from monograph.library import Monograph
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
     within: WithinOption = None,
     as_of: AsOfOption = "",
     reranker: RerankerOption = "",
+    engine: EngineOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -65,11 +67,14 @@ def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
       monograph mcp notes.mono
       monograph mcp notes.mono --http --port 8765 --notes
       monograph mcp shared.mono --within owner=ann
+      monograph mcp ~/shelf
     """
     with outcome(as_json=json_output):
         from monograph_mcp import serve_http, serve_stdio
 
-        with opened_archive(file, trust=trust, create=False, read_only=not notes, reranker=reranker) as whole:
+        with opened_archive(
+            file, trust=trust, engine=engine, create=False, read_only=not notes, reranker=reranker
+        ) as whole:
             archive = narrowed_archive(whole, within, as_of)
             if not http:
                 serve_stdio(archive, notes=notes)
@@ -105,6 +110,7 @@ def serve(  # noqa: PLR0913, PLR0917 - options are arguments
     as_of: AsOfOption = "",
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     reranker: RerankerOption = "",
+    engine: EngineOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -117,6 +123,7 @@ def serve(  # noqa: PLR0913, PLR0917 - options are arguments
       monograph serve notes.mono --open
       monograph serve notes.mono letters.mono --write --port 8765
       monograph serve shared.mono --within owner=ann --port 8766
+      monograph serve s3://bucket/shelf --engine ray
       monograph serve notes.mono \
           --model "openai:http://localhost:11434/v1#qwen3:1.7b"
     """
@@ -129,7 +136,13 @@ def serve(  # noqa: PLR0913, PLR0917 - options are arguments
         named: dict[str, Archive] = {}
         for name, file in zip(names_of(files), files, strict=True):
             whole = opened_archive(
-                file, trust=trust, create=write, read_only=not write, model=answering, reranker=reranker
+                file,
+                trust=trust,
+                engine=engine,
+                create=write,
+                read_only=not write,
+                model=answering,
+                reranker=reranker,
             )
             stack.enter_context(whole)
             named[name] = narrowed_archive(whole, within, as_of)
