@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,11 @@ from typer.testing import CliRunner
 
 from monograph import Monograph
 from monograph.app.cli import app
+from monograph.app.shelf_engine import engines_of
+from monograph.errors import InputError
 from monograph.shelf import Shelf
+from monograph.shelf.on_ray import on_ray
+from monograph.shelf.shelf import local
 from places import bucket_server
 from vector_server import VectorServer
 
@@ -203,6 +208,25 @@ def test_a_file_becomes_a_shelf_and_a_file_again(file: Path, tmp_path: Path) -> 
     assert others == [first, first]
     assert "is there already" in run("shelf", "join", url, joined, code=1)
     assert "is a shelf already" in run("shelf", "split", file, url, code=1)
+
+
+def test_engines_are_named() -> None:
+    assert engines_of("local") is local
+    made = engines_of("ray:replicas=2,deadline=1.5")
+    assert isinstance(made, partial)
+    assert (made.func, made.keywords) == (on_ray, {"replicas": 2, "deadline": 1.5})
+    for wrong in ("rays", "ray:replicas", "ray:replicas=two", "ray:cpus=1", "local:replicas=2", ":"):
+        with pytest.raises(InputError, match="is no engine"):
+            engines_of(wrong)
+
+
+def test_the_environment_names_an_engine(shelf: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MONOGRAPH_ENGINE", "steam")
+    assert "'steam' is no engine" in run("search", shelf, "comet", code=1)
+    assert "'steam' is no engine" in run("mcp", shelf, code=1)
+    assert "is no engine" in run("serve", shelf, "--engine", "wind", code=1)
+    monkeypatch.setenv("MONOGRAPH_ENGINE", "local")
+    assert "Ines Calder" in run("search", shelf, "comet")
 
 
 def test_in_a_bucket(texts: Path) -> None:

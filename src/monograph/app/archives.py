@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from monograph.app.command import narrowed
+from monograph.app.shelf_engine import LOCAL, VARIABLE, engines_of
 from monograph.app.trust import opened, permission
 from monograph.errors import InputError
 from monograph.library import Monograph
@@ -27,11 +28,11 @@ UrlArgument = Annotated[
 ]
 
 
-def opened_archive(address: str, *, trust: bool = False, **options: Any) -> Archive:
+def opened_archive(address: str, *, trust: bool = False, engine: str = "", **options: Any) -> Archive:
     """Open the file or the shelf of an address, for its own models as :func:`monograph.app.trust.opened` does.
 
-    A shelf is only read. ``options`` are those of :meth:`monograph.Monograph.open`; a shelf takes ``model`` and
-    ``reranker`` of them.
+    A shelf is only read, by an engine (:mod:`monograph.app.shelf_engine`), if none is named by what the environment
+    says. ``options`` are those of :meth:`monograph.Monograph.open`; a shelf takes ``model`` and ``reranker`` of them.
     """
     # A file needs nothing of what a shelf is made of.
     if "://" in address or os.path.isdir(address):  # noqa: PTH112 - it need not be a path
@@ -39,7 +40,8 @@ def opened_archive(address: str, *, trust: bool = False, **options: Any) -> Arch
 
         if is_shelf(address):
             taken = {name: options[name] for name in ("model", "reranker") if name in options}
-            return opened_shelf(address, trust=trust, **taken)
+            engines = engines_of(engine or os.environ.get(VARIABLE) or LOCAL)
+            return opened_shelf(address, trust=trust, engines=engines, **taken)
     return opened(Path(address), trust=trust, **options)
 
 
@@ -55,10 +57,15 @@ def known_as(address: str) -> str:
     return address.rstrip("/") if "://" in address else os.path.abspath(address)  # noqa: PTH100 - as above
 
 
-def narrowed_archive(archive: Archive, within: list[str] | None) -> Archive:
-    """A file as --within says: what is outside cannot be seen. Raises InputError for a shelf, which has no views."""
+def narrowed_archive(archive: Archive, within: list[str] | None, as_of: str = "") -> Archive:
+    """A file as --as-of and --within say: as it stood then; what is outside cannot be seen.
+
+    Raises InputError for a shelf, which has neither views nor former versions of documents.
+    """
     if isinstance(archive, Monograph):
-        return narrowed(archive, within)
+        return narrowed(archive, within, as_of)
+    if as_of:
+        raise InputError(f"{archive.url} is a shelf, which keeps no former versions of documents", "leave --as-of out")
     if not within:
         return archive
     raise InputError(f"{archive.url} is a shelf, which has no views", "give what is to be met as --where")

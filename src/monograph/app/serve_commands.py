@@ -16,12 +16,14 @@ from monograph.app.archives import ArchiveArgument, narrowed_archive, opened_arc
 from monograph.app.ask_commands import ModelOption, load
 from monograph.app.command import (
     ApiKeyOption,
+    AsOfOption,
     JsonOption,
     RerankerOption,
     TrustOption,
     WithinOption,
     outcome,
 )
+from monograph.app.shelf_engine import EngineOption
 from monograph.library import Monograph
 
 if TYPE_CHECKING:
@@ -50,7 +52,9 @@ def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
     token: TokenOption = "",
     notes: Annotated[bool, typer.Option("--notes", help="Let agents add notes; else FILE is only read.")] = False,
     within: WithinOption = None,
+    as_of: AsOfOption = "",
     reranker: RerankerOption = "",
+    engine: EngineOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -63,12 +67,15 @@ def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
       monograph mcp notes.mono
       monograph mcp notes.mono --http --port 8765 --notes
       monograph mcp shared.mono --within owner=ann
+      monograph mcp ~/shelf
     """
     with outcome(as_json=json_output):
         from monograph_mcp import serve_http, serve_stdio
 
-        with opened_archive(file, trust=trust, create=False, read_only=not notes, reranker=reranker) as whole:
-            archive = narrowed_archive(whole, within)
+        with opened_archive(
+            file, trust=trust, engine=engine, create=False, read_only=not notes, reranker=reranker
+        ) as whole:
+            archive = narrowed_archive(whole, within, as_of)
             if not http:
                 serve_stdio(archive, notes=notes)
                 return
@@ -100,8 +107,10 @@ def serve(  # noqa: PLR0913, PLR0917 - options are arguments
         bool, typer.Option("--mcp", help="Serve agents at /mcp as well (extra mcp); with --write they may add notes.")
     ] = False,
     within: WithinOption = None,
+    as_of: AsOfOption = "",
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     reranker: RerankerOption = "",
+    engine: EngineOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -114,6 +123,7 @@ def serve(  # noqa: PLR0913, PLR0917 - options are arguments
       monograph serve notes.mono --open
       monograph serve notes.mono letters.mono --write --port 8765
       monograph serve shared.mono --within owner=ann --port 8766
+      monograph serve s3://bucket/shelf --engine ray
       monograph serve notes.mono \
           --model "openai:http://localhost:11434/v1#qwen3:1.7b"
     """
@@ -126,10 +136,16 @@ def serve(  # noqa: PLR0913, PLR0917 - options are arguments
         named: dict[str, Archive] = {}
         for name, file in zip(names_of(files), files, strict=True):
             whole = opened_archive(
-                file, trust=trust, create=write, read_only=not write, model=answering, reranker=reranker
+                file,
+                trust=trust,
+                engine=engine,
+                create=write,
+                read_only=not write,
+                model=answering,
+                reranker=reranker,
             )
             stack.enter_context(whole)
-            named[name] = narrowed_archive(whole, within)
+            named[name] = narrowed_archive(whole, within, as_of)
         chosen = token or secrets.token_urlsafe(24)
 
         def ready(address: str) -> None:
