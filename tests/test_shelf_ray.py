@@ -42,6 +42,7 @@ from monograph.errors import (
 from monograph.library.opened import Given
 from monograph.shelf import Shelf
 from monograph.shelf.building import make_shards, publish_shards
+from monograph.shelf.caches import keep_everywhere
 from monograph.shelf.dataset import documents_in
 from monograph.shelf.engine import Local
 from monograph.shelf.holder import Shards
@@ -337,6 +338,15 @@ def test_a_task_that_is_killed_pays_for_nothing_twice(cluster: Any, tmp_path: Pa
     # What was on its way when the process was killed is asked again.
     assert sum(asked.values()) - len(asked) <= 2 * most
     assert shard.report.same + shard.report.added == len(texts)
+
+
+def test_caches_are_cleared_on_all_machines(cluster: Any, made: Made, tmp_path: Path) -> None:
+    place = place_of(made.address, tmp_path / "home")
+    digests = {place.cache.path(place.objects, name).stem for name in made.shards.names}
+    stays = min(digests)
+    assert keep_everywhere(place, [stays]) == digests - {stays}
+    assert place.cache.held() == {stays}
+    assert keep_everywhere(place, [stays]) == frozenset()
 
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, made: Made) -> None:
