@@ -198,7 +198,8 @@ def test_a_reader_keeps_its_view_while_another_writes(filled: Path) -> None:
         before = outer.execute("SELECT count(*) FROM documents").fetchone()
         with writer.write() as connection:
             connection.execute(
-                "INSERT INTO documents VALUES (999, 'x', NULL, '', '', '{}', '[]', x'00', 0, NULL, NULL, NULL, NULL)"
+                "INSERT INTO documents VALUES (999, 'x', NULL, '', '', '{}', '[]', x'00', 0, NULL, NULL, NULL, NULL,"
+                " NULL, NULL)"
             )
         with reader.read() as inner:
             assert inner.execute("SELECT count(*) FROM documents").fetchone() == before

@@ -41,9 +41,11 @@ def golden(tmp_path_factory: pytest.TempPathFactory, embedder: Embedder) -> Path
 
 def made(path: Path, embedder: Embedder, key: str | None = None) -> Path:
     """A file with rows in every table that can have some between two writes."""
-    settings = Settings(chunk_tokens=48, chunk_overlap=8)
-    summarizer = load_summarizer("extractive")
-    with Monograph.open(path, embedder, summarizer=summarizer, settings=settings, key=key) as monograph:
+    settings = Settings(chunk_tokens=48, chunk_overlap=8, history=True)
+    summarizer, now = load_summarizer("extractive"), [1_700_000_000]
+    with Monograph.open(
+        path, embedder, summarizer=summarizer, settings=settings, key=key, clock=lambda: now[0]
+    ) as monograph:
         monograph._file.chunk_index.design = Design(cluster_size=8, cluster_search="graph")
         monograph.sync(TEXTS)
         told = [*FACTS, *STRANGERS, f"{FACTS[0]} {FILLER}"]
@@ -54,7 +56,12 @@ def made(path: Path, embedder: Embedder, key: str | None = None) -> Path:
         vectors = np.eye(4, embedder.dimension, dtype=np.float32)
         passages = [Passage(f"Given passage {at} on lamps.", f"p{at}", {"page": at}, vectors[at]) for at in range(4)]
         monograph.add([Document(id="given", title="Given", passages=tuple(passages))])
+        now[0] += 10
         monograph.remove(["d5"])
+        monograph.add([Document("Given passages no more.", id="given")])
+        monograph.add([Document(id="given", title="Given", passages=tuple(passages))])
+        now[0] += 10
+        monograph.add([Document(f"{told[0]} And then again.", id="d0", metadata={"year": 1960, "tags": ["x"]})])
         monograph.graph.set_apart("Anna Calder", "Mary Poole")
         names = [
             ToldNode("Anna Calder", "", "person", {"age": 40}, np.ones(3, dtype=np.float32), ("d1", "p1")),
@@ -84,6 +91,8 @@ def seen(monograph: Monograph) -> list[Any]:
     found.append(monograph.graph.neighbourhood("Tobias Renk", 2))
     told = monograph.graph.told()
     found += [told.relations, [(one.name, one.label, one.properties, one.origins) for one in told.nodes.values()]]
+    found += [monograph.versions(name) for name in ("d0", "d5", "given")]
+    found += [monograph.document(name, as_of=1_700_000_005) for name in ("d0", "d5", "given")]
     found.append([replace(one, size=0, synced=0) for one in monograph.files.sources() if one.documents])
     return found
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from monograph import Document, Monograph
+from monograph import Document, Monograph, Valid
 from monograph.derive.extract.pattern import PatternExtractor
 from monograph.errors import DamagedFile
 from monograph.store import schema
@@ -141,3 +141,12 @@ def test_what_a_file_of_format_6_holds_beside(tmp_path: Path) -> None:
         assert [(one.source, one.label, one.target) for one in monograph.graph.told().relations] == [
             ("clock", "IN", "tower")
         ]
+
+
+def test_what_a_file_of_format_7_holds_beside(tmp_path: Path) -> None:
+    with Monograph.open(Path(shutil.copy(OLD_FILES[6], tmp_path))) as monograph:
+        assert monograph.settings.history
+        assert [one.valid.since for one in monograph.versions("lamp")] == [1_770_000_000, 1_780_000_000]
+        past = monograph.as_of(1_775_000_000)
+        assert [hit.metadata for hit in past.search("the lamp of the pier", 1)] == [{"year": 1970}]
+        assert [one.valid for one in monograph.versions("bench")] == [Valid(1_780_500_000, 1_781_000_000)]

@@ -58,7 +58,7 @@ def store_alone(monograph: Monograph, documents: Sequence[Document]) -> None:
 
 def remove_alone(monograph: Monograph, ids: Sequence[str], *, forget: bool) -> None:
     file = monograph._file
-    file.forgetting(lambda: remove.remove(file.database, file.indexes, ids), forget, strict=True)
+    file.forgetting(lambda _: remove.remove(file.database, file.indexes, ids), forget, strict=True)
 
 
 moments = st.lists(

@@ -48,7 +48,7 @@ ANN = {"owner": "ann"}
 
 WORKS = {
     "Monograph": {
-        "add", "ask", "brief", "chunks", "close", "context", "document", "documents", "embedder", "export", "fetch", "files",
+        "add", "as_of", "ask", "brief", "chunks", "close", "context", "document", "documents", "embedder", "export", "fetch", "files",
         "generation", "graph", "listed", "open", "path", "put", "reduce", "remove", "remove_chunks", "search",
         "settings", "stats", "stream", "tree", "vectors", "view", "within",
     },
@@ -63,7 +63,7 @@ WORKS = {
 """What a view does; ``open`` opens a file, whatever it is called on."""
 
 REFUSED: dict[str, dict[str, tuple[Any, ...]]] = {
-    "Monograph": {"backup": ("x.mono",), "check": (), "compact": (), "costs": (), "sync": (".",)},
+    "Monograph": {"backup": ("x.mono",), "check": (), "compact": (), "costs": (), "forget_versions": (["a"],), "sync": (".",), "versions": ("a",)},
     "Files": {
         "always_forget": (), "apply": (None,), "move": ("r", "."), "plan": (".",), "receive": ("r", "n"),
         "remove": ("r",), "retry": (), "sources": (), "sync": (".",), "take": (None,), "take_over": ("jsonl", "."),
@@ -586,6 +586,7 @@ def test_no_sql_reads_what_is_outside(shared_file: Monograph) -> None:
     view = shared_file.within(ANN)
     closed = ("documents", "chunks", "texts", "names", "mentions", "nodes", "chunk_graphs", "extractions", "subjects")
     closed = (*closed, "aliases", "apart", "vectors", "sources", "told_nodes", "told_relations", "costs")
+    closed = (*closed, "versions", "version_chunks")
     for table in closed:
         with pytest.raises(OutsideView, match="stands outside"), view._file.database.read() as connection:
             connection.execute(f"SELECT * FROM main.{table}").fetchall()

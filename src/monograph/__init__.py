@@ -47,6 +47,8 @@ from monograph.values import (
     Stats,
     StoredChunk,
     Turn,
+    Valid,
+    Version,
 )
 
 __version__ = "0.1.0"
@@ -87,6 +89,8 @@ __all__ = [
     "Tfidf",
     "Tree",
     "Turn",
+    "Valid",
+    "Version",
     "count_tokens",
     "decrypt",
     "encrypt",

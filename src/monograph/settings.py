@@ -36,6 +36,8 @@ class Settings:
         Most layers of summaries.
     planes:
         What puts like texts together: ``learned`` from the file's own vectors, or ``random`` as in EraRAG.
+    history:
+        Keep the former versions of documents that are replaced or removed, with when each was there: see docs/time.md.
 
     Raises
     ------
@@ -50,6 +52,7 @@ class Settings:
     summary_tokens: int = 100
     summary_layers: int = 5
     planes: Literal["learned", "random"] = "learned"
+    history: bool = False
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
@@ -66,3 +69,5 @@ class Settings:
             )
         if self.planes not in ("learned", "random"):
             raise InputError(f"planes is {arguments.shown(self.planes)}", "give learned or random")
+        if not isinstance(self.history, bool):
+            raise InputError(f"history is {arguments.shown(self.history)}", "give True or False")

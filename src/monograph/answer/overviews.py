@@ -120,7 +120,7 @@ def _of_whole(connection: Connection, named: list[int], hits: Sequence[Hit], all
     ordered = sorted(nodes, key=lambda node: (-held[node].layer, held[node].rank, held[node].key))
     first = chunks.openings(connection, asked, allowed, 1 + budget // CHUNK_TOKENS)
     opening = [
-        Hit(one.chunk, 0.0, rank, one.title, one.uri, one.metadata, (Origin("tree", rank, 0.0),))
+        Hit(one.chunk, 0.0, rank, one.title, one.uri, one.metadata, (Origin("tree", rank, 0.0),), valid=one.valid)
         for rank, one in enumerate(readable.chunks(connection, first).values())
     ]
     over = _hits(connection, ordered[:most], filters.within(allowed, asked))

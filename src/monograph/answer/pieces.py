@@ -65,6 +65,7 @@ def cite(piece: Piece, number: int, spans: Sequence[Sequence[tuple[int, int]]], 
         text=joined(kept),
         summary=summary is not None,
         value=value,
+        valid=None if summary else hit.valid,
     )
 
 

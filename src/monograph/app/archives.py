@@ -57,10 +57,15 @@ def known_as(address: str) -> str:
     return address.rstrip("/") if "://" in address else os.path.abspath(address)  # noqa: PTH100 - as above
 
 
-def narrowed_archive(archive: Archive, within: list[str] | None) -> Archive:
-    """A file as --within says: what is outside cannot be seen. Raises InputError for a shelf, which has no views."""
+def narrowed_archive(archive: Archive, within: list[str] | None, as_of: str = "") -> Archive:
+    """A file as --as-of and --within say: as it stood then; what is outside cannot be seen.
+
+    Raises InputError for a shelf, which has neither views nor former versions of documents.
+    """
     if isinstance(archive, Monograph):
-        return narrowed(archive, within)
+        return narrowed(archive, within, as_of)
+    if as_of:
+        raise InputError(f"{archive.url} is a shelf, which keeps no former versions of documents", "leave --as-of out")
     if not within:
         return archive
     raise InputError(f"{archive.url} is a shelf, which has no views", "give what is to be met as --where")

@@ -12,6 +12,7 @@ from monograph.app.archives import ArchiveArgument, narrowed_archive, opened_arc
 from monograph.app.chat import Chat
 from monograph.app.command import (
     ApiKeyOption,
+    AsOfOption,
     HowOption,
     JsonOption,
     RerankerOption,
@@ -59,6 +60,7 @@ def ask(  # noqa: PLR0913, PLR0917 - options are arguments
     how: HowOption = "auto",
     where: WhereOption = None,
     within: WithinOption = None,
+    as_of: AsOfOption = "",
     threshold: ThresholdOption = None,
     explain: Annotated[bool, typer.Option("--explain", "-e", help="Say what it took.")] = False,
     reranker: RerankerOption = "",
@@ -77,7 +79,7 @@ def ask(  # noqa: PLR0913, PLR0917 - options are arguments
     with outcome(as_json=json_output):
         chosen = load(model, api_key)
         with opened_archive(file, trust=trust, create=False, model=chosen, reranker=reranker) as whole:
-            archive = narrowed_archive(whole, within)
+            archive = narrowed_archive(whole, within, as_of)
             asked = query_of(question)
             choices: dict[str, Any] = {"k": k, "how": how, "where": where_of(where or []), "threshold": threshold}
             if json_output:
@@ -102,6 +104,7 @@ def context(  # noqa: PLR0913, PLR0917 - options are arguments
     how: HowOption = "auto",
     where: WhereOption = None,
     within: WithinOption = None,
+    as_of: AsOfOption = "",
     threshold: ThresholdOption = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="For people: quoted, with places.")] = False,
     prompt: Annotated[bool, typer.Option("--prompt", help="All that a model is sent.")] = False,
@@ -117,7 +120,7 @@ def context(  # noqa: PLR0913, PLR0917 - options are arguments
     monograph context notes.mono "who repaired the generator?" --prompt | llm
     """
     with outcome(as_json=json_output), opened_archive(file, trust=trust, create=False, reranker=reranker) as whole:
-        found = narrowed_archive(whole, within).context(
+        found = narrowed_archive(whole, within, as_of).context(
             query_of(question),
             budget,
             k=k,
@@ -143,6 +146,7 @@ def chat(  # noqa: PLR0913, PLR0917 - options are arguments
     k: FoundOption = FOUND,
     how: HowOption = "auto",
     within: WithinOption = None,
+    as_of: AsOfOption = "",
     reranker: RerankerOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
@@ -161,9 +165,9 @@ def chat(  # noqa: PLR0913, PLR0917 - options are arguments
         outcome(as_json=json_output),
         opened_archive(file, trust=trust, create=False, model=load(model, api_key), reranker=reranker) as whole,
     ):
-        Chat(narrowed_archive(whole, within), {"budget": budget, "k": k, "how": how}, with_model=bool(model)).run(
-            as_json=json_output
-        )
+        Chat(
+            narrowed_archive(whole, within, as_of), {"budget": budget, "k": k, "how": how}, with_model=bool(model)
+        ).run(as_json=json_output)
 
 
 def load(model: str, api_key: str) -> LanguageModel | None:

@@ -8,9 +8,18 @@ from typing import Annotated
 import typer
 
 from monograph.app import output
-from monograph.app.command import DONE_WITH_PROBLEMS, FileArgument, JsonOption, TrustOption, outcome, unseen
+from monograph.app.command import (
+    DONE_WITH_PROBLEMS,
+    FileArgument,
+    HistoryOption,
+    JsonOption,
+    TrustOption,
+    outcome,
+    unseen,
+)
 from monograph.app.trust import opened
 from monograph.carry.taken import KINDS
+from monograph.settings import Settings
 from monograph.values import Exported
 
 
@@ -79,6 +88,7 @@ def take_over(  # noqa: PLR0913, PLR0917 - options are arguments
             show_default=False,
         ),
     ] = "",
+    history: HistoryOption = False,
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -100,8 +110,9 @@ def take_over(  # noqa: PLR0913, PLR0917 - options are arguments
 
         store = carrying.store_of(kind, source, collection)  # Before a file is made for it.
         chosen = load_embedder(embedder) if embedder else None
+        settings = Settings(history=True) if history else None
         with (
-            opened(file, trust=trust, named=[embedder], embedder=chosen) as monograph,
+            opened(file, trust=trust, named=[embedder], embedder=chosen, settings=settings) as monograph,
             output.progress_bar("import", quiet=unseen(json_output)) as on_progress,
         ):
             report = monograph.files.take(store, vectors=not no_vectors, progress=on_progress)

@@ -17,6 +17,7 @@ from monograph.app import (
     graph_commands,
     measure_commands,
     output,
+    removal_commands,
     serve_commands,
     shelf_commands,
     source_commands,
@@ -26,7 +27,9 @@ from monograph.app.archives import ArchiveArgument, narrowed_archive, opened_arc
 from monograph.app.command import (
     DONE_WITH_PROBLEMS,
     ApiKeyOption,
+    AsOfOption,
     FileArgument,
+    HistoryOption,
     HowOption,
     HtmlOption,
     JsonOption,
@@ -45,6 +48,7 @@ from monograph.app.manual import MANUAL, PROGRAM, as_written
 from monograph.app.stats_output import print_stats
 from monograph.app.trust import opened
 from monograph.read.limits import DEFAULT_LIMITS, Limits
+from monograph.settings import Settings
 from monograph.values import Cost
 
 app = typer.Typer(
@@ -108,6 +112,7 @@ def sync(
     ] = "",
     summarizer: source_commands.SummarizerOption = "",
     describer: source_commands.DescriberOption = "",
+    history: HistoryOption = False,
     api_key: ApiKeyOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
@@ -120,6 +125,7 @@ def sync(
       monograph sync notes.mono ~/notes ~/Documents/letters
       monograph sync notes.mono ~/notes --dry-run
       monograph sync notes.mono ~/notes --summarizer extractive
+      monograph sync diary.mono ~/diary --history
       monograph sync notes.mono ~/notes \
           --extractor "llm:openai:http://localhost:11434/v1#qwen3:1.7b"
       monograph sync notes.mono ~/notes --trust --dry-run \
@@ -145,6 +151,7 @@ def sync(
                 extractor=names,
                 summarizer=sums,
                 describer=sees,
+                settings=Settings(history=True) if history else None,
             ) as monograph,
             output.progress_bar("sync", quiet=unseen(json_output)) as on_progress,
         ):
@@ -180,6 +187,7 @@ def search(
     how: HowOption = "auto",
     where: WhereOption = None,
     within: WithinOption = None,
+    as_of: AsOfOption = "",
     explain: Annotated[bool, typer.Option("--explain", "-e", help="Say how each hit was found.")] = False,
     html: HtmlOption = None,
     reranker: RerankerOption = "",
@@ -200,7 +208,7 @@ def search(
     """
     with outcome(as_json=json_output):
         with opened_archive(file, trust=trust, create=False, reranker=reranker) as whole:
-            archive = narrowed_archive(whole, within)
+            archive = narrowed_archive(whole, within, as_of)
             # A context tells beside its hits how much they have to do with the query.
             found = archive.context(query_of(query), k=k, how=how, where=where_of(where or []))
             if html is not None:
@@ -220,15 +228,22 @@ def show(
     ] = None,
     around: Annotated[int, typer.Option("--around", "-a", help="Chunks to show on both sides of a chunk.")] = 1,
     within: WithinOption = None,
+    as_of: AsOfOption = "",
+    versions: Annotated[bool, typer.Option("--versions", help="List the states that the document had.")] = False,
     json_output: JsonOption = False,
 ) -> None:
     """List the documents, or read one, or a chunk in its place.
 
     monograph show notes.mono
     monograph show notes.mono ~/notes/boiler.md
+    monograph show notes.mono ~/notes/boiler.md --as-of 2026-03
     """
     with outcome(as_json=json_output), opened(file, create=False) as whole:
-        monograph = narrowed(whole, within)
+        monograph = narrowed(whole, within, as_of)
+        if versions:
+            had = monograph.versions(name or "")
+            output.print_json(had) if json_output else output.print_versions(had)
+            return
         if name is None:
             listed = monograph.documents()
             output.print_json(listed) if json_output else output.print_documents(listed)
@@ -244,47 +259,18 @@ def show(
         output.print_json(near) if json_output else output.print_neighbours(chunk, near, len(chunks))
 
 
+app.command()(removal_commands.remove)
+app.command()(removal_commands.forget)
+
+
 @app.command()
-def remove(
-    file: FileArgument,
-    names: Annotated[list[str], typer.Argument(metavar="ID", help="Ids or paths of documents.", show_default=False)],
-    forget: source_commands.ForgetOption = None,
-    trust: TrustOption = False,
-    json_output: JsonOption = False,
+def stats(
+    file: FileArgument, within: WithinOption = None, as_of: AsOfOption = "", json_output: JsonOption = False
 ) -> None:
-    """Take documents out of every result at once.
-
-    A file that is still in a synced folder comes back with the next sync: delete or move it as well.
-    """
-    with outcome(as_json=json_output):
-        with opened(file, trust=trust, create=False) as monograph:
-            report = monograph.remove(names, forget=forget)
-        output.print_json(report) if json_output else output.print_report(report, str(file))
-        if not json_output:
-            output.print_problems(report.problems)
-
-
-@app.command()
-def forget(
-    file: FileArgument,
-    names: Annotated[list[str], typer.Argument(metavar="ID", help="Ids or paths of documents.", show_default=False)],
-    trust: TrustOption = False,
-    json_output: JsonOption = False,
-) -> None:
-    """Take documents out and leave no trace of their text.
-
-    The same as remove --forget. Returns only when the bytes of the file and of its write-ahead log hold nothing of
-    them.
-    """
-    remove(file, names, forget=True, trust=trust, json_output=json_output)
-
-
-@app.command()
-def stats(file: FileArgument, within: WithinOption = None, json_output: JsonOption = False) -> None:
     """Count and weigh what the file holds."""
     with outcome(as_json=json_output):
         with opened(file, create=False) as monograph:
-            found = narrowed(monograph, within).stats()
+            found = narrowed(monograph, within, as_of).stats()
         output.print_json(found) if json_output else print_stats(found)
 
 

@@ -93,10 +93,25 @@ WithinOption = Annotated[
 ]
 
 
-def narrowed(monograph: Monograph, within: list[str] | None) -> Monograph:
-    """A file as --within says: what is outside cannot be seen."""
+HistoryOption = Annotated[
+    bool, typer.Option("--history", help="A new FILE keeps former versions of documents, from now on.")
+]
+AsOfOption = Annotated[
+    str,
+    typer.Option(
+        "--as-of",
+        metavar="TIME",
+        help="See what FILE held then, 2026-03 or 2026-03-01T09:30:00Z, where it was made with --history.",
+        show_default=False,
+    ),
+]
+
+
+def narrowed(monograph: Monograph, within: list[str] | None, as_of: str = "") -> Monograph:
+    """A file as --as-of and --within say: as it stood then; what is outside cannot be seen."""
     where = where_of(within or [])
-    return monograph if where is None else monograph.within(where)
+    stood = monograph.as_of(as_of) if as_of else monograph
+    return stood if where is None else stood.within(where)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import typer
 from monograph.app import graph_output, output
 from monograph.app.command import (
     ApiKeyOption,
+    AsOfOption,
     FileArgument,
     HtmlOption,
     JsonOption,
@@ -42,6 +43,7 @@ def graph(  # noqa: PLR0913, PLR0917 - options are arguments
         typer.Option("--graphml", help="Write it for Gephi, Cytoscape and the like (extra graph).", show_default=False),
     ] = None,
     within: WithinOption = None,
+    as_of: AsOfOption = "",
     json_output: JsonOption = False,
 ) -> None:
     """Show what is named together with an entity.
@@ -53,7 +55,7 @@ def graph(  # noqa: PLR0913, PLR0917 - options are arguments
       monograph graph notes.mono boiler --hops 2 --html boiler.html
     """
     with outcome(as_json=json_output), opened(file, create=False) as whole:
-        monograph = narrowed(whole, within)
+        monograph = narrowed(whole, within, as_of)
         found = monograph.graph.neighbourhood(entity, hops, limit)
         if json_output:
             output.print_json(found)
@@ -76,6 +78,7 @@ def entities(  # noqa: PLR0913, PLR0917 - options are arguments
     ] = "",
     unite: Annotated[str, typer.Option("--unite", metavar="OTHER", help="Take that back.", show_default=False)] = "",
     within: WithinOption = None,
+    as_of: AsOfOption = "",
     json_output: JsonOption = False,
 ) -> None:
     """List what the file names, most often named first.
@@ -87,7 +90,7 @@ def entities(  # noqa: PLR0913, PLR0917 - options are arguments
     monograph entities notes.mono "John Smith" --apart "J. Smith"
     """
     with outcome(as_json=json_output), opened(file, create=False) as whole:
-        monograph = narrowed(whole, within)
+        monograph = narrowed(whole, within, as_of)
         if (apart or unite) and not name:
             raise InputError("two names are needed", "give the one before --apart or --unite, the other behind it")
         if apart:

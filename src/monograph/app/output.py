@@ -25,6 +25,7 @@ from monograph.values import (
     Problem,
     Progress,
     Report,
+    Version,
     cite,
 )
 
@@ -223,7 +224,8 @@ def print_hits(hits: Sequence[Hit], *, explain: bool) -> None:
         out.print(f"{hit.rank + 1}. {headed(hit.title, hit.metadata)}", style="bold")
         if hit.summary is None:
             place = placed(hit.uri or hit.chunk.document_id, hit.chunk, hit.metadata)
-            out.print(f"   {place}  [{hit.chunk.id}]", style="dim")
+            former = "" if hit.valid is None or hit.valid.until is None else f"  (as it was {hit.valid})"
+            out.print(f"   {place}  [{hit.chunk.id}]{former}", style="dim")
         else:
             under = f"summary of {len(hit.summary.chunks):,} passages, layer {hit.summary.layer}"
             out.print(f"   {under}  [{hit.summary.id}]", style="dim")
@@ -301,10 +303,18 @@ def print_document(document: Document) -> None:
     out.print(f"{visible(document.uri)}  [{visible(document.id)}]", style="dim")
     if document.date is not None:
         out.print(f"from {document.date} (by its {document.date.told_by})", style="dim")
+    if document.valid is not None:
+        out.print(f"stood here {document.valid}", style="dim")
     for key, value in document.metadata.items():
         out.print(f"{visible(key)}: {visible(str(value))}", style="dim")
     out.print()
     out.print(safe(document.text))
+
+
+def print_versions(versions: Sequence[Version]) -> None:
+    """The states of a document, oldest first."""
+    for one in versions:
+        console().print(f"{one.valid}  {visible(one.title)}  {one.characters:,} characters  [{visible(one.id)}]")
 
 
 def print_neighbours(chunk: Chunk, near: Sequence[Chunk], count: int) -> None:

@@ -16,6 +16,7 @@ from monograph.app.archives import ArchiveArgument, narrowed_archive, opened_arc
 from monograph.app.ask_commands import ModelOption, load
 from monograph.app.command import (
     ApiKeyOption,
+    AsOfOption,
     JsonOption,
     RerankerOption,
     TrustOption,
@@ -51,6 +52,7 @@ def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
     token: TokenOption = "",
     notes: Annotated[bool, typer.Option("--notes", help="Let agents add notes; else FILE is only read.")] = False,
     within: WithinOption = None,
+    as_of: AsOfOption = "",
     reranker: RerankerOption = "",
     engine: EngineOption = "",
     trust: TrustOption = False,
@@ -73,7 +75,7 @@ def mcp(  # noqa: PLR0913, PLR0917 - options are arguments
         with opened_archive(
             file, trust=trust, engine=engine, create=False, read_only=not notes, reranker=reranker
         ) as whole:
-            archive = narrowed_archive(whole, within)
+            archive = narrowed_archive(whole, within, as_of)
             if not http:
                 serve_stdio(archive, notes=notes)
                 return
@@ -105,6 +107,7 @@ def serve(  # noqa: PLR0913, PLR0917 - options are arguments
         bool, typer.Option("--mcp", help="Serve agents at /mcp as well (extra mcp); with --write they may add notes.")
     ] = False,
     within: WithinOption = None,
+    as_of: AsOfOption = "",
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     reranker: RerankerOption = "",
     engine: EngineOption = "",
@@ -142,7 +145,7 @@ def serve(  # noqa: PLR0913, PLR0917 - options are arguments
                 reranker=reranker,
             )
             stack.enter_context(whole)
-            named[name] = narrowed_archive(whole, within)
+            named[name] = narrowed_archive(whole, within, as_of)
         chosen = token or secrets.token_urlsafe(24)
 
         def ready(address: str) -> None:

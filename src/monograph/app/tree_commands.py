@@ -9,6 +9,7 @@ import typer
 from monograph.app import output, tree_output
 from monograph.app.command import (
     ApiKeyOption,
+    AsOfOption,
     FileArgument,
     JsonOption,
     TrustOption,
@@ -27,6 +28,7 @@ def outline(
     ] = "",
     layers: Annotated[int, typer.Option("--layers", "-l", help="Layers to open below it.")] = 1,
     within: WithinOption = None,
+    as_of: AsOfOption = "",
     json_output: JsonOption = False,
 ) -> None:
     """Show the tree of summaries as a table of contents.
@@ -38,7 +40,7 @@ def outline(
     """
     with outcome(as_json=json_output):
         with opened(file, create=False) as monograph:
-            found = narrowed(monograph, within).tree.outline(node, layers)
+            found = narrowed(monograph, within, as_of).tree.outline(node, layers)
         output.print_json(found) if json_output else tree_output.print_outline(found)
 
 

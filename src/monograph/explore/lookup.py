@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from monograph.dates.span import FIRST, Span
 from monograph.errors import DamagedDocument, NotFound
 from monograph.read import path_to_text
-from monograph.store import chunks, documents, readable, vectors
+from monograph.store import chunks, documents, readable, vectors, versions
 from monograph.store.database import Connection, path_of
 from monograph.store.filters import Allowed
-from monograph.values import Chunk, Document, Listed, StoredChunk, arguments
+from monograph.values import Chunk, Document, Listed, StoredChunk, Valid, Version, arguments
 
 
 def fetch(
@@ -43,6 +44,35 @@ def document(connection: Connection, name: str) -> Document:
     return documents.load(connection, only(connection, name))
 
 
+def document_as_of(connection: Connection, name: str, second: int) -> Document:
+    """A document by id or uri as it stood at the end of a second, since 1970.
+
+    Raises NotFound if there was none, or several came from that uri.
+    """
+    rows, _ = documents.resolve(connection, arguments.names([path_to_text(name)], "an id"))
+    found = [row for row in rows if row.valid is None or row.valid.at(second)]
+    former = versions.numbers_of(connection, name, second)
+    if len(found) + len(former) == 1:
+        return documents.load(connection, found[0]) if found else next(versions.load(connection, former)).document
+    when = Span(second, second)
+    if not (found or former):
+        path = path_of(connection)
+        raise NotFound(f"{path} held no document {name!r} at {when}", f"monograph show {path} {name} --versions")
+    ids = [row.id for row in found] + [one.id for one in versions.listed(connection, former)]
+    raise NotFound(f"{name!r} held {len(ids)} documents at {when}", f"name one of {', '.join(ids[:3])} …")
+
+
+def versions_of(connection: Connection, name: str) -> list[Version]:
+    """The states of a document, or of those of a uri, oldest first. Raises NotFound if there is none."""
+    rows, _ = documents.resolve(connection, arguments.names([path_to_text(name)], "an id"))
+    former = versions.listed(connection, versions.numbers_of(connection, name))
+    present = [Version(row.id, row.title, row.uri, row.characters, row.valid or Valid(FIRST)) for row in rows]
+    if not (present or former):
+        path = path_of(connection)
+        raise NotFound(f"{path} holds no document {name!r}", f"monograph show {path}")
+    return [*former, *present]
+
+
 def every_document(connection: Connection) -> list[Document]:
     """All documents without their texts, in order of uri, then id; what cannot be read is left out, with a warning."""
     return sorted(map(_untold, readable.documents(connection)), key=lambda one: (one.uri, one.id))
@@ -65,7 +95,7 @@ def listed(connection: Connection, like: str, start: int, limit: int) -> Listed:
 
 def _untold(row: documents.Row) -> Document:
     """A document without its text."""
-    return Document(id=row.id, title=row.title, uri=row.uri, date=row.date)
+    return Document(id=row.id, title=row.title, uri=row.uri, date=row.date, valid=row.valid)
 
 
 def chunks_of(connection: Connection, name: str) -> list[Chunk]:

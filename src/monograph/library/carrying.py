@@ -92,7 +92,9 @@ def taken_in(file: OpenFile, store: Store, *, vectors: bool, progress: OnProgres
     reports = []
     done = 0
     for some in _batches(store.items(wanted)):
-        reports.append(file.forgetting(lambda some=some: stored(file.writing_pipeline(), some)))  # type: ignore[misc]
+        reports.append(
+            file.forgetting(lambda forgets, some=some: stored(file.writing_pipeline().forgetting(forgets), some))  # type: ignore[misc]
+        )
         done += len(some)
         if progress is not None:
             progress(Progress("import", done, max(store.documents, done), "documents"))
@@ -107,7 +109,7 @@ def _tell(file: OpenFile, said: Iterator[ToldNode | ToldRelation]) -> None:
         with file.database.read() as connection:
             known = told_changes.origins(connection, names)
         nodes, relations = told_lines.parted(one for one in some if all(name in known for name in one.origins))
-        file.forgetting(lambda one=nodes, other=relations: tell.tell(file.written, one, other, missing_ok=True))  # type: ignore[misc]
+        file.forgetting(lambda _, one=nodes, other=relations: tell.tell(file.written, one, other, missing_ok=True))  # type: ignore[misc]
 
 
 def _batches(items: Iterable[Taken | Problem]) -> Iterator[list[Taken | Problem]]:

@@ -14,6 +14,7 @@ from monograph.store import (
     check_sources,
     check_terms,
     check_told,
+    check_versions,
     dates,
     forgetting,
 )
@@ -41,6 +42,7 @@ def findings(connection: Connection, indexes: Sequence[EcoVectorIndex], chosen: 
         ("chunks", lambda: check.of_tables(connection, derived.made_by(connection).dimension)),
         ("texts", lambda: check.of_texts(connection)),
         ("chunk_graphs", lambda: check_graph.findings(connection)),
+        ("versions", lambda: check_versions.findings(connection, history=chosen.history)),
         ("told_nodes", lambda: check_told.findings(connection)),
         ("clusters", lambda: _in_indexes(connection, indexes)),
         ("nodes", lambda: in_tree(connection, chosen)),

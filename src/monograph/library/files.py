@@ -99,7 +99,9 @@ class Files:
         """
         self._file.only_whole("files.apply")
         pipeline = self._file.describing(self._file.writing_pipeline(), adopt=True)
-        return self._file.forgetting(lambda: apply.apply(pipeline, plan, limits, progress), forget)
+        return self._file.forgetting(
+            lambda forgets: apply.apply(pipeline.forgetting(forgets), plan, limits, progress), forget
+        )
 
     @telemetry.traced("monograph.sync")
     def sync(
@@ -240,7 +242,9 @@ class Files:
         self._file.only_whole("files.remove")
         file, name = self._file, roots.named(self._file.database, root).name
         return file.forgetting(
-            lambda: file.followed(removal.remove_root(file.database, file.indexes, name)), forget, strict=True
+            lambda forgets: file.followed(removal.remove_root(file.database, file.indexes, name, forgets=forgets)),
+            forget,
+            strict=True,
         )
 
     def original(self, name: str) -> Original:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from monograph.explore import lookup
-from monograph.library import contents, ledger
+from monograph.library import contents, ledger, past
 from monograph.library.opened import OpenFile
+from monograph.library.past import Moment
 from monograph.library.searches import allowed
 from monograph.models import Embedder
 from monograph.settings import Settings
@@ -25,6 +26,7 @@ from monograph.values import (
     OnProgress,
     Stats,
     StoredChunk,
+    Version,
     arguments,
 )
 from monograph.write import configuration
@@ -59,10 +61,32 @@ class Lookups:
         """
         return self._file.embedder
 
-    def document(self, name: str) -> Document:
-        """A stored document by id or uri, with its text. Raises NotFound where none, or several, are meant."""
+    def document(self, name: str, *, as_of: Moment | None = None) -> Document:
+        """A stored document by id or uri, with its text; as it stood at a moment, where one is given.
+
+        Raises NotFound where none, or several, are meant; with ``as_of`` also as :meth:`Monograph.as_of`.
+        """
+        if as_of is None:
+            with self._file.database.read() as connection:
+                return lookup.document(connection, name)
+        if self._file.view:
+            with past.as_of(self._file, as_of).database.read() as connection:
+                return lookup.document(connection, name)
+        past.require_history(self._file)
+        second = past.time_of(as_of).last
         with self._file.database.read() as connection:
-            return lookup.document(connection, name)
+            return lookup.document_as_of(connection, name, second)
+
+    def versions(self, name: str) -> list[Version]:
+        """The states that a document had, by its id or uri, oldest first, and last the one that stands.
+
+        Those of a document that is not there any more as well. Raises NotFound if there is none, and InputError if the
+        file keeps no former versions.
+        """
+        self._file.only_whole("versions")
+        past.require_history(self._file)
+        with self._file.database.read() as connection:
+            return lookup.versions_of(connection, name)
 
     def documents(self) -> list[Document]:
         """All stored documents without their texts, in order of uri, then id."""
@@ -101,8 +125,9 @@ class Lookups:
         document; ``where`` as for :meth:`search`; with ``vectors`` their vectors come with them.
         """
         stored = configuration.EMBEDDER.known(self._file.database) if vectors else None
-        with self._file.database.read() as connection:
-            return lookup.fetch(connection, ids, allowed(where), None if stored is None else stored.dimension)
+        file, rest = past.standing(self._file, where)
+        with file.database.read() as connection:
+            return lookup.fetch(connection, ids, allowed(rest), None if stored is None else stored.dimension)
 
     def costs(self) -> list[LedgerEntry]:
         """What models were asked for the file and the tokens it took, by day, model and purpose.

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from monograph import where as filters
 from monograph.errors import InputError
 from monograph.library import backup as backups
+from monograph.library import past
 from monograph.library.files import Files
 from monograph.library.graph import EntityGraph
 from monograph.library.ledger import spends
 from monograph.library.lookups import Lookups
 from monograph.library.opened import Given, OpenFile
+from monograph.library.past import Moment
 from monograph.library.questions import Questions
 from monograph.library.searches import allowed
 from monograph.library.tree import SummaryTree
@@ -57,6 +62,7 @@ class Monograph(Questions, Lookups):
         target_recall: float = DEFAULT_TARGET_RECALL,
         cache_bytes: int = DEFAULT_CACHE_BYTES,
         trusted: Trusted = (),
+        clock: Callable[[], float] = time.time,
     ) -> Monograph:
         """Open the file of this path, or make it.
 
@@ -88,6 +94,8 @@ class Monograph(Questions, Lookups):
         trusted:
             Addresses of servers that the file's own models may ask, or whether they may, by its id and an address. To
             ask another raises ModelUntrusted. Models that are given here ask whom they like.
+        clock:
+            Tells the seconds since 1970 at which documents come, change and go, in a file that keeps their versions.
 
         Raises
         ------
@@ -101,7 +109,7 @@ class Monograph(Questions, Lookups):
         """
         given = Given(
             arguments.path(path, "the file"), embedder, extractor, summarizer, model, settings, create, read_only,
-            target_recall, cache_bytes, trusted, key, on_demand, reranker, describer,
+            target_recall, cache_bytes, trusted, key, on_demand, reranker, describer, clock,
         )  # fmt: skip
         return cls(OpenFile.open(given))
 
@@ -159,7 +167,39 @@ class Monograph(Questions, Lookups):
         InputError
             If the filter is empty, or cannot be understood.
         """
-        return Monograph(within(self._file, where))
+        moment, rest = filters.parted(where)
+        if moment is None:
+            return Monograph(within(self._file, where))
+        stood = past.as_of(self._file, moment)
+        return Monograph(within(stood, rest) if rest else stood)
+
+    def as_of(self, moment: Moment) -> Monograph:
+        """The file as it stood at a moment: a Monograph of the documents that it held then, as they were.
+
+        It is for files that were made with ``Settings(history=True)``. It is a copy in memory, in which the changes
+        since then are undone, and is searched, looked round in and asked as any file; nothing is written to it. Hits,
+        citations and documents say when what they show stood in the file (``valid``). What was told of things, set
+        apart or joined is as it is now; a tree has the summaries that stand over nothing else.
+
+        To make it takes time and memory as a copy of the file does, and for every document that has changed since about
+        as much time as to store it; no model is asked for what the file remembers. Keep it as long as it is of use: it
+        is closed with its file, and once that forgets something it can be read no more. Of a view, it is the same view
+        of the file as it stood.
+
+        Parameters
+        ----------
+        moment:
+            A time as :mod:`monograph.where` has it, a datetime or a date: what stood at its end. What is not over yet
+            is as the file stands now.
+
+        Raises
+        ------
+        InputError
+            If the file keeps no former versions, or the moment is no time.
+        StorageFull
+            If the copy takes more than 1 GiB.
+        """
+        return Monograph(past.as_of(self._file, moment))
 
     def close(self) -> None:
         """Close the file. Closing twice is allowed; any other use afterwards raises ClosedFile."""
@@ -191,7 +231,9 @@ class Monograph(Questions, Lookups):
         if fence is not None:
             documents, look = fence.carried(documents), fence.seen
         pipeline = self._file.adding_pipeline()
-        return self._file.forgetting(lambda: apply.add(pipeline, documents, progress, look=look))
+        return self._file.forgetting(
+            lambda forgets: apply.add(pipeline.forgetting(forgets), documents, progress, look=look)
+        )
 
     @spends
     def put(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> Report:
@@ -209,22 +251,40 @@ class Monograph(Questions, Lookups):
             listed = fence.carried(listed)
         pipeline = self._file.adding_pipeline(listed)
         look = None if fence is None else fence.seen
-        return self._file.forgetting(lambda: single.put(pipeline, listed, progress, look))
+        return self._file.forgetting(lambda forgets: single.put(pipeline.forgetting(forgets), listed, progress, look))
 
     @spends
     def remove(self, ids: Iterable[str], *, forget: bool | None = None) -> Report:
         """Take documents out of every result, all of them or, on an error, none.
 
         They are named by id or uri. One whose file is still in a synced folder comes back with the next sync. With
-        ``forget``, by default what the file is set to, it returns only when no trace of their text is left in the bytes
-        of the file and its write-ahead log. Raises NotFound if an id fits no document, and BusyFile if another process
-        still reads what is to be forgotten: then the next write forgets it.
+        ``forget``, by default what the file is set to, it returns only when no trace of their text, or of what it was
+        before, is left in the bytes of the file and its write-ahead log; documents of which there are only former
+        versions may then be named too. Raises NotFound if an id fits no document, and BusyFile if another process still
+        reads what is to be forgotten: then the next write forgets it.
         """
         file, named = self._file, arguments.names(map(path_to_text, ids), "an id")
         inside = None if file.fence is None else file.fence.inside
         return file.forgetting(
-            lambda: file.followed(removal.remove(file.written, file.indexes, named, inside)), forget, strict=True
+            lambda forgets: file.followed(removal.remove(file.written, file.indexes, named, inside, forgets=forgets)),
+            forget,
+            strict=True,
         )
+
+    def forget_versions(self, names: Iterable[str] | None = None, *, before: Moment | None = None) -> int:
+        """Leave no trace of former versions of documents: of some, of those that ended before a moment, or of both.
+
+        ``names`` are ids or uris; those of documents that have none are passed over. What stands now stays. Returns how
+        many were forgotten. Raises InputError if neither is given, and BusyFile as :meth:`remove` does.
+        """
+        self._file.only_whole("forget_versions")
+        if names is None and before is None:
+            raise InputError("neither names nor a moment says which versions", 'say before="2026-01-01", or name them')
+        named = None if names is None else arguments.names(map(path_to_text, names), "an id")
+        first = None if before is None else past.time_of(before, "before").first
+        past.require_history(self._file)
+        work = partial(removal.drop_versions, self._file.database, named, first)
+        return self._file.forgetting(lambda _: work(), True, strict=True).removed
 
     @spends
     def remove_chunks(self, ids: Iterable[str] | None = None, *, where: Mapping[str, Any] | None = None) -> Report:
@@ -241,7 +301,7 @@ class Monograph(Questions, Lookups):
         pipeline, narrowed = self._file.adding_pipeline(), allowed(where)
         if self._file.fence is not None:
             narrowed = self._file.fence.chunks(narrowed)
-        return self._file.forgetting(lambda: single.remove(pipeline, named, narrowed))
+        return self._file.forgetting(lambda forgets: single.remove(pipeline.forgetting(forgets), named, narrowed))
 
     def compact(self) -> None:
         """Drop remembered values that nothing uses, merge the index and give free space back to the disk."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -55,6 +56,7 @@ class Given:
     on_demand: bool = False
     reranker: Reranker | str | None = None
     describer: Describer | str | None = None
+    clock: Callable[[], float] = time.time
 
 
 class OpenFile:
@@ -95,6 +97,8 @@ class OpenFile:
         """What of a view keeps others' documents from being written over."""
         self.views: weakref.WeakValueDictionary[str, OpenFile] = weakref.WeakValueDictionary()
         """The parts of it that are in use, by what their views are called."""
+        self.lately: OpenFile | None = None
+        """What it was at the moment that a filter asked for last."""
         self.scores = Scores(database)
         self.given_reranker: Reranker | str | None = None
         self.reranker: Reranker | None = None
@@ -108,6 +112,7 @@ class OpenFile:
         database = Database(given.path, create=given.create, read_only=given.read_only, key=given.key)
         try:
             built = configuration.settle(database, given.settings, on_demand=given.on_demand)
+            database.clock = given.clock if built.history else None
             file = cls(database, index, built, given.model, given.trusted)
         except BaseException:
             database.close()
@@ -289,7 +294,12 @@ class OpenFile:
 
     def reading(self) -> AbstractContextManager[Snapshot]:
         """Begin to read a state of it as a search sees it, until the context ends."""
-        return one_file.reader(self.database, self.memory, *self.indexes, view=self.view)()
+        return one_file.reader(self.database, self.memory, *self.indexes, view=self.hidden)()
+
+    @property
+    def hidden(self) -> str:
+        """What a search calls the view that hides something of what it reads in; empty where nothing is hidden."""
+        return self.view
 
     @property
     def written(self) -> Database:
@@ -353,8 +363,9 @@ class OpenFile:
         made, problems = tree.follow(pipeline)
         return replace(report, summarized=made, problems=(*report.problems, *problems))
 
-    def forgetting(self, work: Callable[[], Report], wanted: bool | None = None, *, strict: bool = False) -> Report:
+    def forgetting(self, work: Callable[[bool], Report], wanted: bool | None = None, *, strict: bool = False) -> Report:
         """Do what may take text out, and leave no trace where that is wanted: see :mod:`monograph.write.forget`."""
+        self.lately = None
         return forget.carried_out(self.database, self.indexes, work, wanted, strict=strict)
 
     def close(self) -> None:

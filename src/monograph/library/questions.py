@@ -10,7 +10,7 @@ from monograph.answer.excerpt import Counter
 from monograph.answer.pack import BUDGET, Packing
 from monograph.answer.windows import Windows
 from monograph.derive.tokens import count_tokens
-from monograph.library import answers, searches
+from monograph.library import answers, past, searches
 from monograph.library.ledger import spends
 from monograph.library.opened import OpenFile
 from monograph.models import Reranker
@@ -57,7 +57,8 @@ class Questions:
             what only it understands: ``Hybrid(alpha=0.3)``, ``Graph(faithful=True)``, ``Tree(detail=0.5)``, which may
             be written as ``"tree:detail=0.5"``; or a :class:`~monograph.search.strategy.Strategy` of your own.
         where:
-            Only chunks whose metadata meet this filter: see :mod:`monograph.where`.
+            Only chunks whose metadata meet this filter: see :mod:`monograph.where`. With ``$valid`` the file is
+            searched as it stood at that moment, as by :meth:`Monograph.as_of`.
         vector:
             The query's vector, of the file's dimension, where the caller has it: it is then not made here.
         reranker:
@@ -72,7 +73,8 @@ class Questions:
         ModelError
             If the query's vector is needed, and the file's embedder cannot be made here or is another by now.
         """
-        return searches.search(self._file, query, k, how, where, searches.Brought(vector, reranker))
+        file, rest = past.standing(self._file, where)
+        return searches.search(file, query, k, how, rest, searches.Brought(vector, reranker))
 
     @spends
     def reduce(
@@ -122,9 +124,10 @@ class Questions:
             Confidence below which the context holds nothing, 0 to 1. How sure it is stands in its ``relevance``.
         """
         packing = Packing(budget, cut, order, count)
-        asked = answers.Request(query, (), k, how, where)
-        found = self.search(query, k, how, where, reranker=reranker)
-        return answers.packed(self._file, query, found, packing, asked, threshold)
+        file, rest = past.standing(self._file, where)
+        asked = answers.Request(query, (), k, how, rest)
+        found = searches.search(file, query, k, how, rest, searches.Brought(reranker=reranker))
+        return answers.packed(file, query, found, packing, asked, threshold)
 
     def ask(  # noqa: PLR0913 - each is a choice of its own
         self,
@@ -188,5 +191,6 @@ class Questions:
             Confidence (``answer.confidence``) below which the answer is that the file does not tell, 0 to 1: by default
             0.22 without a model; with one 0.06, as it can say itself that it does not know.
         """
-        asked = answers.Request(question, tuple(history), k, how, where, threshold, reranker)
-        return answers.stream(self._file, asked, Packing(budget), max_tokens, remember=remember)
+        file, rest = past.standing(self._file, where)
+        asked = answers.Request(question, tuple(history), k, how, rest, threshold, reranker)
+        return answers.stream(file, asked, Packing(budget), max_tokens, remember=remember)

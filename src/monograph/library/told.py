@@ -52,7 +52,7 @@ class ToldGraph:
         """
         listed, related = list(nodes), list(relations)
         self._file.forgetting(
-            lambda: telling.tell(self._file.written, listed, related, self._file.fence, missing_ok=missing_ok),
+            lambda _: telling.tell(self._file.written, listed, related, self._file.fence, missing_ok=missing_ok),
             strict=True,
         )
 
@@ -80,7 +80,7 @@ class ToldGraph:
         named = arguments.names(nodes, "an id")
         ends = [Ends(*arguments.names(one, "a relation")) for one in relations]
         report = self._file.forgetting(
-            lambda: telling.untell(self._file.written, named, ends, self._file.fence), forget, strict=True
+            lambda _: telling.untell(self._file.written, named, ends, self._file.fence), forget, strict=True
         )
         return report.removed
 

@@ -31,7 +31,7 @@ class ViewFile(OpenFile):
 
     def __init__(self, whole: OpenFile, condition: Condition) -> None:
         allowed = compile_condition(condition)
-        database = ViewDatabase(whole.database.path, allowed, whole.database.raw_key)
+        database = ViewDatabase(whole.database, allowed)
         super().__init__(database, whole.chunk_index, whole.settings, whole.model, whole.trusted)
         self.whole = whole
         self.condition = condition
@@ -97,7 +97,7 @@ class ViewFile(OpenFile):
         """The whole file's tree follows."""
         return self.whole.followed(report)
 
-    def forgetting(self, work: Callable[[], Report], wanted: bool | None = None, *, strict: bool = False) -> Report:
+    def forgetting(self, work: Callable[[bool], Report], wanted: bool | None = None, *, strict: bool = False) -> Report:
         """As the file. What was remembered is not told: that another had the same text is nobody's business."""
         report = self.whole.forgetting(work, wanted, strict=strict)
         return replace(report, embedded=0, remembered=0, extracted=0, fell_back=0, summarized=0)
@@ -124,6 +124,11 @@ def within(file: OpenFile, where: Mapping[str, Any]) -> ViewFile:
     whole = file
     if isinstance(file, ViewFile):
         whole, condition = file.whole, Combination("and", (file.condition, condition))
+    return narrowed(whole, condition)
+
+
+def narrowed(whole: OpenFile, condition: Condition) -> ViewFile:
+    """The part of a file that meets a condition, made once."""
     whole.database.connection()  # A closed file says so.
     held = whole.views.get(repr(condition))
     if isinstance(held, ViewFile):

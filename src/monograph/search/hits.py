@@ -34,6 +34,7 @@ def of(found: Mapping[int, Found], fused: Sequence[Fused], paths: Mapping[int, P
             paths.get(scored.row),
             relevance=scored.relevance,
             date=one.date,
+            valid=one.valid,
         )
         for rank, (one, scored) in enumerate((found[scored.row], scored) for scored in fused if scored.row in found)
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from monograph.library.opened import Given, OpenFile
@@ -31,7 +32,9 @@ def dealt(
     progress: OnProgress | None,
 ) -> Manifest:
     """Publish shards of all documents of some files, with the settings and models of one that is open."""
-    given = Given(Path(), embedder=like.embedder, extractor=like.extractor, settings=like.settings)
+    given = Given(
+        Path(), embedder=like.embedder, extractor=like.extractor, settings=replace(like.settings, history=False)
+    )
     made = Working(place, before, shards, given, empty=True)
     try:
         made.deal(sources, progress)

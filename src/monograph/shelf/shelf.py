@@ -107,6 +107,8 @@ class Shelf(Questions):
             If another writer is at work.
         """
         working.refuse_count(shards)
+        if settings is not None and settings.history:
+            raise InputError("a shelf keeps no former versions of documents", "leave Settings(history=True) out")
         place = place_of(_address(url), None if home is None else Path(home), create=True)
         if latest(place.objects) is not None:
             raise InputError(f"{place.url} is a shelf already", f"open it: monograph shelf stats {place.url}")

@@ -18,9 +18,10 @@ _STRAYS = "SELECT DISTINCT document FROM chunks WHERE document NOT IN (SELECT do
 
 @dataclass(frozen=True, slots=True)
 class _Mend:
-    """Of which file a document is, and rows of documents that are not there whose chunks are its own."""
+    """Of which file a document is, since when it stands, and rows of documents that are not there with its chunks."""
 
     source: int | None
+    since: int | None
     strays: tuple[int, ...]
 
 
@@ -32,7 +33,7 @@ def findings(connection: Connection) -> Iterator[Finding]:
         if checksums.differ_by_a_byte(stored, checksums.of_document(connection, row)):
             said, mended = "has another checksum than was stored", True
         elif _mend(connection, row, stored) is not None:
-            said, mended = "has lost its file, or chunks", True
+            said, mended = "has lost its file, or chunks, or since when it stands", True
         yield Finding("documents", f"document {name!r} {said}", mended, "" if mended else MEND)
 
 
@@ -55,14 +56,29 @@ def _wrong(connection: Connection) -> Iterator[tuple[int, int]]:
 
 def _mend(connection: Connection, row: int, stored: int) -> _Mend | None:
     """The one change of a reference with which a document is again what was stored; None if there is none such."""
+    own, since = connection.execute("SELECT source, valid_from FROM documents WHERE document = ?", (row,)).fetchone()
     sources = [None, *(one for (one,) in connection.execute("SELECT source FROM sources"))]
     strays = [one for (one,) in connection.execute(_STRAYS)]
     for also in [(), *((one,) for one in strays)]:
         contents = checksums.of_contents(connection, row, also)
         for source in sources:
-            if checksums.checksum(contents, source) == stored:
-                return _Mend(source, also)
+            if checksums.whole(contents, source, since) == stored:
+                return _Mend(source, since, also)
+        if also or not isinstance(since, int):
+            continue
+        for second in _neighbours(since):
+            if checksums.whole(contents, own, second) == stored:
+                return _Mend(own, second, ())
     return None
+
+
+def _neighbours(number: int) -> Iterator[int]:
+    """All numbers that differ from one in a byte of it."""
+    data = number.to_bytes(8, "little", signed=True)
+    for at, byte in enumerate(data):
+        for other in range(256):
+            if other != byte:
+                yield int.from_bytes(data[:at] + bytes((other,)) + data[at + 1 :], "little", signed=True)
 
 
 def bring_back(connection: Connection) -> None:
@@ -75,7 +91,8 @@ def bring_back(connection: Connection) -> None:
         if mend is None:
             _make_readable(connection, row)
             continue
-        connection.execute("UPDATE documents SET source = ? WHERE document = ?", (mend.source, row))
+        found = (mend.source, mend.since, row)
+        connection.execute("UPDATE documents SET source = ?, valid_from = ? WHERE document = ?", found)
         for stray in mend.strays:
             connection.execute("UPDATE chunks SET document = ? WHERE document = ?", (row, stray))
 

@@ -120,8 +120,13 @@ def _chunks(connection: sqlite3.Connection, documents: Sequence[int]) -> Iterato
 
 def of_document(connection: sqlite3.Connection, row: int) -> int:
     """The checksum of a document as it is stored."""
-    (source,) = connection.execute("SELECT source FROM documents WHERE document = ?", (row,)).fetchone()
-    return checksum(of_contents(connection, row), source)
+    source, since = connection.execute("SELECT source, valid_from FROM documents WHERE document = ?", (row,)).fetchone()
+    return whole(of_contents(connection, row), source, since)
+
+
+def whole(contents: int, source: Value, since: Value) -> int:
+    """The checksum of a document by that of its contents, its source and, where that is kept, since when it stands."""
+    return checksum(contents, source) if since is None else checksum(contents, source, since)
 
 
 def seal(connection: sqlite3.Connection, row: int) -> None:

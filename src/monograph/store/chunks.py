@@ -16,7 +16,7 @@ from monograph.store.filters import MERGED, Allowed
 from monograph.store.keyed import select
 from monograph.store.row_numbers import next_row
 from monograph.store.unreadable import UNDECODABLE
-from monograph.values import Chunk, Metadata
+from monograph.values import Chunk, Metadata, Valid
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ class Found:
     uri: str
     metadata: Metadata
     date: Dated | None = None
+    valid: Valid | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,7 @@ def remove_of(connection: Connection, document: documents.Row) -> int:
 _AT_ONCE = 256
 """Chunks that are read by one query."""
 _COLUMNS = f"""c.chunk, c.id, c.ordinal, c.start, c."end", c.metadata, {MERGED}, c.document, d.id, d.title, d.uri,
-    d.dated, d.dated_until, d.dated_by"""
+    d.dated, d.dated_until, d.dated_by, d.valid_from, d.valid_until"""
 _SELECT = f"SELECT {_COLUMNS} FROM chunks AS c JOIN documents AS d USING (document)"  # noqa: S608 - a constant
 
 
@@ -369,12 +370,13 @@ def _found(connection: Connection, row: tuple[Any, ...], *, strict: bool) -> Fou
 
 
 def _read(connection: Connection, row: tuple[Any, ...], text: str, *, strict: bool) -> Found:
-    number, name, ordinal, start, end, metadata, merged, document, document_id, title, uri, *dated = row
+    number, name, ordinal, start, end, metadata, merged, document, document_id, title, uri, *when = row
     try:
         if strict and not (0 <= start < end and len(text) == end - start):
             raise ValueError(f"it reaches from {start} to {end}, beyond its document's text")
         chunk = Chunk(name, document_id, text, start, end, ordinal, documents.loaded_object(metadata))
-        return Found(number, chunk, title, uri, documents.loaded_object(merged), dates.loaded(*dated))
+        date, valid = dates.loaded(*when[:3]), dates.valid(*when[3:])
+        return Found(number, chunk, title, uri, documents.loaded_object(merged), date, valid)
     except UNDECODABLE as error:
         raise documents.damaged(connection, document, f"row {number} of chunks: {error}") from error
 

@@ -4,28 +4,79 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import quote
 
 from monograph.store import encryption, functions
 from monograph.store.encryption import RawKey
+from monograph.store.schema import PAGE_SIZE
 
 BUSY_SECONDS = 30.0
+_PATIENCE, _LONGEST_PATIENCE = 50, 3_200
+"""Milliseconds for which SQLite waits for a moment to empty the write-ahead log before it is asked again: ever more."""
+_PAUSE = 0.005
 
 
 def connect(path: Path, key: RawKey | None, *, read_only: bool = False) -> sqlite3.Connection:
     """A connection as every thread has one. Raises WrongKey if the key does not open the file."""
-    mode = "rw"
-    if read_only:
-        mode = "ro"
-        log = path.with_name(path.name + "-wal")
-        # A file in write-ahead mode needs its index file; where that cannot be made, the file cannot be changing
-        # either.
-        if not os.access(path.parent, os.W_OK) and not log.exists():
-            mode = "ro&immutable=1"
-    uri = f"file:{quote(str(path.absolute()))}?mode={mode}"
-    connection = raw(uri, key, uri=True, timeout=BUSY_SECONDS, check_same_thread=False, cached_statements=256)
+    return _set_up(_uri(path, _reading(path) if read_only else "rw"), path, key, raw)
+
+
+def _reading(path: Path) -> str:
+    """How a file is opened for reading only."""
+    log = path.with_name(path.name + "-wal")
+    # A file in write-ahead mode needs its index file; where that cannot be made, the file cannot be changing either.
+    return "ro&immutable=1" if not os.access(path.parent, os.W_OK) and not log.exists() else "ro"
+
+
+def _uri(path: Path, mode: str) -> str:
+    return f"file:{quote(str(path.absolute()))}?mode={mode}"
+
+
+def connect_memory(name: str, path: Path, *, encrypted: bool) -> sqlite3.Connection:
+    """A connection to a database in memory: a copy of a file, for which it is taken in what is said.
+
+    All of this process share it that are by the same SQLite, which is another where the file is encrypted.
+    """
+    return _set_up(_memory(name), path, None, encryption.connect if encrypted else raw)
+
+
+def _memory(name: str) -> str:
+    return f"file:/{name}?vfs=memdb"
+
+
+@contextmanager
+def copied_to_memory(path: Path, key: RawKey | None, name: str) -> Iterator[None]:
+    """Copy one state of a file into a new database in memory, which is there while this or other connections are."""
+    if key is None:
+        with closing(raw(_memory(name), None, uri=True)), closing(connect(path, None, read_only=True)) as source:
+            source.execute("VACUUM INTO ?", (_memory(name),))
+            yield
+        return
+    # By VACUUM SQLCipher makes pages of another size than it says; and what is attached to what is open for reading
+    # alone cannot be written either. So it asks to write: where it may not, SQLite opens the file for reading.
+    source = encryption.connect(_uri(path, _reading(path).replace("ro", "rw", 1)), key, uri=True, timeout=BUSY_SECONDS)
+    with closing(source):
+        source.execute("ATTACH ? AS made KEY ''", (_memory(name),))
+        source.execute(f"PRAGMA made.page_size = {PAGE_SIZE:d}")
+        source.execute("BEGIN")
+        source.execute("SELECT sqlcipher_export('made')")
+        source.execute("COMMIT")
+        for pragma in ("application_id", "user_version"):
+            (value,) = source.execute(f"PRAGMA main.{pragma}").fetchone()
+            source.execute(f"PRAGMA made.{pragma} = {value:d}")
+        yield
+
+
+_Connect: TypeAlias = Callable[..., sqlite3.Connection]
+
+
+def _set_up(uri: str, path: Path, key: RawKey | None, by: _Connect) -> sqlite3.Connection:
+    connection = by(uri, key, uri=True, timeout=BUSY_SECONDS, check_same_thread=False, cached_statements=256)
     if key is not None:
         encryption.require_opened(path, connection)
     functions.register(connection, path)
@@ -68,5 +119,24 @@ def begin_writing(connection: sqlite3.Connection, *, wait: bool) -> None:
     connection.execute("PRAGMA busy_timeout = 0")
     try:
         connection.execute("BEGIN IMMEDIATE")
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {milliseconds:d}")
+
+
+def empty_log(connection: sqlite3.Connection) -> bool:
+    """Empty the write-ahead log; False where others read what is in it for longer than a lock is waited for."""
+    (milliseconds,) = connection.execute("PRAGMA busy_timeout").fetchone()
+    end = time.monotonic() + milliseconds / 1_000
+    # SQLite does not wait for another checkpoint, as any larger commit may begin one. While it waits for who reads,
+    # nobody writes: so not for long at first, but in the end until the slowest of a crowd is done.
+    patience = _PATIENCE
+    try:
+        while True:
+            connection.execute(f"PRAGMA busy_timeout = {patience:d}")
+            busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if not busy or time.monotonic() > end:
+                return not busy
+            patience = min(2 * patience, _LONGEST_PATIENCE)
+            time.sleep(_PAUSE)
     finally:
         connection.execute(f"PRAGMA busy_timeout = {milliseconds:d}")

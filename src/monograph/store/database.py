@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -30,9 +29,6 @@ from monograph.store.unreadable import UNDECODABLE, damaged, is_own
 
 Connection: TypeAlias = sqlite3.Connection
 
-_PATIENCE, _LONGEST_PATIENCE = 50, 3_200
-"""Milliseconds for which SQLite waits for a moment to empty the write-ahead log before it is asked again: ever more."""
-_PAUSE = 0.005
 _abandoned: list[Connection] = []
 """Connections that a fork copied: closing one would release its parent's locks, so they are kept and never used."""
 _opened: Counter[tuple[int, int]] = Counter()
@@ -131,6 +127,8 @@ class Database:
         """Says what is wrong with the rows, for an error that contradicting rows have led to."""
         self.noted = Noted()
         """What models were asked for the file; every transaction enters it in the ledger."""
+        self.clock: Callable[[], float] | None = None
+        """Tells the seconds since 1970, where the file keeps former versions of documents."""
         made = None
         if state_of(path) is None:
             if not create or read_only:
@@ -213,12 +211,19 @@ class Database:
 
     def _connect(self) -> Connection:
         """A new connection."""
-        return connections.connect(self.path, self.raw_key, read_only=self.read_only)
+        return self.another(read_only=self.read_only)
+
+    def another(self, *, read_only: bool = False) -> Connection:
+        """One more connection to the same, for whoever asked to close."""
+        return connections.connect(self.path, self.raw_key, read_only=read_only)
 
     def connect(self, path: Path) -> Connection:
         """A connection to another file of the same kind, as a copy of this one is."""
         with our_errors(path):
             return connections.connect(path, self.raw_key)
+
+    def require_standing(self) -> None:
+        """Raise ClosedFile where it cannot be read any more, though nobody closed it."""
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -308,6 +313,11 @@ class Database:
         finally:
             self._local.diagnosing = False
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed."""
+        return self._closed
+
     def rewrite(self) -> None:
         """Write the file anew without its free space, and empty the write-ahead log.
 
@@ -327,7 +337,7 @@ class Database:
                 connection.execute("PRAGMA temp_store = FILE")
             connection.execute("VACUUM")
             connection.execute("PRAGMA temp_store = MEMORY")
-            emptied = _empty_log(connection)
+            emptied = connections.empty_log(connection)
         if not emptied:
             raise BusyFile(
                 f"the write-ahead log of {self.path} is still read by another process, and holds old text",
@@ -346,25 +356,6 @@ class Database:
             if not _opened[self._file]:
                 _salts.pop(self._file, None)
             self._file = None
-
-
-def _empty_log(connection: Connection) -> bool:
-    """Empty the write-ahead log; False where others read what is in it for longer than a lock is waited for."""
-    (milliseconds,) = connection.execute("PRAGMA busy_timeout").fetchone()
-    end = time.monotonic() + milliseconds / 1_000
-    # SQLite does not wait for another checkpoint, as any larger commit may begin one. While it waits for who reads,
-    # nobody writes: so not for long at first, but in the end until the slowest of a crowd is done.
-    patience = _PATIENCE
-    try:
-        while True:
-            connection.execute(f"PRAGMA busy_timeout = {patience:d}")
-            busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            if not busy or time.monotonic() > end:
-                return not busy
-            patience = min(2 * patience, _LONGEST_PATIENCE)
-            time.sleep(_PAUSE)
-    finally:
-        connection.execute(f"PRAGMA busy_timeout = {milliseconds:d}")
 
 
 def _identity(path: Path) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from monograph.dates.dating import FILE, HEAD, TOLD_BY, Dated, date_of
 from monograph.dates.span import FIRST, LAST, Span
 from monograph.store.checksums import blocks_of
-from monograph.values import Document, Finding
+from monograph.values import Document, Finding, Valid
 
 Columns: TypeAlias = tuple[int | None, int | None, int | None]
 """dated, dated_until, dated_by."""
@@ -49,6 +49,15 @@ def loaded(first: Any, last: Any, told_by: Any) -> Dated | None:
     if when is None or not isinstance(told_by, int) or not 0 <= told_by < len(TOLD_BY):
         return None
     return Dated(when, TOLD_BY[told_by])
+
+
+def valid(since: Any, until: Any) -> Valid | None:
+    """When a document stood as it is, by what is stored; None where that is not known, or no time."""
+    if not isinstance(since, int) or not FIRST <= since <= LAST:
+        return None
+    if until is not None and not (isinstance(until, int) and since < until <= LAST):
+        return None
+    return Valid(since, until)
 
 
 def newest(connection: sqlite3.Connection) -> int | None:

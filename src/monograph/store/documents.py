@@ -17,7 +17,7 @@ from monograph.store.keyed import select
 from monograph.store.places import owner_of
 from monograph.store.roots import every as every_root
 from monograph.store.unreadable import UNDECODABLE
-from monograph.values import Document, Section
+from monograph.values import Document, Section, Valid
 
 BLOCK_CHARACTERS = 4096
 """A text is cut into blocks of this many characters: a row of them fits a page, and a chunk is read from one or two."""
@@ -39,9 +39,10 @@ class Row:
     sha256: bytes
     characters: int
     date: Dated | None = None
+    valid: Valid | None = None
 
 
-_COLUMNS = "document, id, source, uri, title, sha256, characters, dated, dated_until, dated_by"
+_COLUMNS = "document, id, source, uri, title, sha256, characters, dated, dated_until, dated_by, valid_from, valid_until"
 
 
 def find(connection: Connection, document_id: str) -> Row | None:
@@ -62,6 +63,11 @@ def by_uri(connection: Connection, uri: str) -> list[Row]:
 def of_source(connection: Connection, source: int) -> list[Row]:
     """The documents that one file holds, in order of id."""
     return _rows(connection, "WHERE source = ? ORDER BY id", source)
+
+
+def begun_after(connection: Connection, second: int) -> list[Row]:
+    """The documents that stand as they do since a later second, where that is kept."""
+    return _rows(connection, "WHERE valid_from > ? ORDER BY document", second)
 
 
 def every(connection: Connection) -> list[Row]:
@@ -103,7 +109,7 @@ def _rows(connection: Connection, which: str, *parameters: str | int) -> list[Ro
 
 
 def _row(*stored: Any) -> Row:
-    return Row(*(*stored[:-3], dates.loaded(*stored[-3:])))
+    return Row(*(*stored[:-5], dates.loaded(*stored[-5:-2]), dates.valid(*stored[-2:])))
 
 
 def damaged(connection: Connection, row: int | None, fault: str) -> DamagedDocument:
@@ -140,10 +146,13 @@ class Columns:
     """id, uri, title, metadata, sections, sha256, characters."""
     dated: dates.Columns
     blocks: list[tuple[int, str]]
+    since: int | None = None
 
 
-def columns(row: int, document: Document, sha256: bytes, source: int | None) -> Columns:
+def columns(row: int, document: Document, sha256: bytes, source: int | None, since: int | None = None) -> Columns:
     """What is to be stored of a document under a row number.
+
+    ``since`` is the second from which it stands so, in a file that keeps former versions.
 
     Raises
     ------
@@ -163,7 +172,7 @@ def columns(row: int, document: Document, sha256: bytes, source: int | None) -> 
         len(text),
     )
     pieces = (text[at : at + BLOCK_CHARACTERS] for at in range(0, max(len(text), 1), BLOCK_CHARACTERS))
-    return Columns(row, source, own, dates.columns(document), list(enumerate(pieces, blocks_of(row)[0])))
+    return Columns(row, source, own, dates.columns(document), list(enumerate(pieces, blocks_of(row)[0])), since)
 
 
 def is_too_long(document: Document) -> bool:
@@ -175,8 +184,8 @@ def add(connection: Connection, new: Sequence[tuple[Columns, int]]) -> None:
     """Store documents that are not there, without their chunks: (columns, checksum)."""
     connection.executemany(
         """INSERT INTO documents (id, uri, title, metadata, sections, sha256, characters, document, source, checksum,
-        dated, dated_until, dated_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-        ((*one.own, one.row, one.source, checksum, *one.dated) for one, checksum in new),
+        dated, dated_until, dated_by, valid_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+        ((*one.own, one.row, one.source, checksum, *one.dated, one.since) for one, checksum in new),
     )
     connection.executemany("INSERT INTO texts VALUES (?, ?)", (block for one, _ in new for block in one.blocks))
 
@@ -185,8 +194,9 @@ def update(connection: Connection, new: Columns) -> None:
     """Store another state of a document that is there, without its chunks."""
     connection.execute(
         """UPDATE documents SET uri = ?2, title = ?3, metadata = ?4, sections = ?5, sha256 = ?6, characters = ?7,
-        source = ?9, dated = ?10, dated_until = ?11, dated_by = ?12 WHERE document = ?8 AND id = ?1""",
-        (*new.own, new.row, new.source, *new.dated),
+        source = ?9, dated = ?10, dated_until = ?11, dated_by = ?12, valid_from = ?13
+        WHERE document = ?8 AND id = ?1""",
+        (*new.own, new.row, new.source, *new.dated, new.since),
     )
     connection.execute("DELETE FROM texts WHERE block > ? AND block <= ?", (new.blocks[-1][0], blocks_of(new.row)[1]))
     # An unchanged block is not written again: an edit in a long document writes a few pages.
@@ -273,6 +283,7 @@ def load(connection: Connection, row: Row) -> Document:
             metadata=loaded_object(metadata),
             sections=loaded_sections(sections),
             date=row.date,
+            valid=row.valid,
         )
     except encryption.errors() as error:
         raise undecodable(connection, row.row, error) from error

@@ -38,7 +38,9 @@ KINDS = (VECTOR, EXTRACTION, CODE, SUMMARY, ANSWER, SCORE, DESCRIPTION)
 _WRONG = "(checksum IS NOT NULL AND checksum != checksum(CAST(kind AS BLOB), key, value) OR kind = 'damaged')"
 _UNUSED = """memo NOT IN (SELECT memo FROM vectors) AND memo NOT IN (SELECT memo FROM extractions)
     AND NOT EXISTS (SELECT 1 FROM nodes WHERE gist = memo.memo)
-    AND NOT EXISTS (SELECT 1 FROM nodes WHERE vector = memo.memo)"""
+    AND NOT EXISTS (SELECT 1 FROM nodes WHERE vector = memo.memo)
+    AND NOT EXISTS (SELECT 1 FROM version_chunks WHERE vector = memo.memo)
+    AND NOT EXISTS (SELECT 1 FROM version_chunks WHERE extraction = memo.memo)"""
 
 
 def rows(connection: Connection, kind: str, keys: Sequence[bytes]) -> dict[bytes, int]:
@@ -93,7 +95,9 @@ def keys(connection: Connection, rows: Iterable[int]) -> dict[int, bytes]:
 def drop_failed(connection: Connection) -> int:
     """Forget the extractions that a model failed on, so that they are asked for again; returns how many."""
     failed = "kind = ? AND instr(value, CAST('\"failure\":' AS BLOB)) > 0"
-    connection.execute(f"DELETE FROM extractions WHERE memo IN (SELECT memo FROM memo WHERE {failed})", (EXTRACTION,))  # noqa: S608
+    those = f"(SELECT memo FROM memo WHERE {failed})"  # noqa: S608
+    connection.execute(f"DELETE FROM extractions WHERE memo IN {those}", (EXTRACTION,))  # noqa: S608
+    connection.execute(f"UPDATE version_chunks SET extraction = NULL WHERE extraction IN {those}", (EXTRACTION,))  # noqa: S608
     return connection.execute(f"DELETE FROM memo WHERE {failed}", (EXTRACTION,)).rowcount  # noqa: S608
 
 
@@ -180,6 +184,8 @@ def disown(connection: Connection, rows: Iterable[int]) -> None:
     asked = [(row,) for row in rows]
     connection.executemany("DELETE FROM vectors WHERE memo = ?", asked)
     connection.executemany("DELETE FROM extractions WHERE memo = ?", asked)
+    connection.executemany("UPDATE version_chunks SET vector = NULL WHERE vector = ?", asked)
+    connection.executemany("UPDATE version_chunks SET extraction = NULL WHERE extraction = ?", asked)
     connection.executemany(
         f"UPDATE memo SET kind = '{DAMAGED}', key = randomblob(32) WHERE memo = ?",  # noqa: S608 - a constant
         asked,

@@ -43,8 +43,12 @@ class Rows:
     chunks: Sequence[int]
 
 
-def add(connection: Connection, new: Sequence[NewDocument], index: terms.Changes) -> list[Rows]:
+def add(
+    connection: Connection, new: Sequence[NewDocument], index: terms.Changes, since: int | None = None
+) -> list[Rows]:
     """Store documents with their chunks; what the inverted index gets is collected.
+
+    ``since`` is the second in which they come, in a file that keeps former versions.
 
     Raises
     ------
@@ -53,7 +57,7 @@ def add(connection: Connection, new: Sequence[NewDocument], index: terms.Changes
     """
     numbered = _numbered(connection, new)
     columns = [
-        documents.columns(rows.document, one.document, one.sha256, one.source)
+        documents.columns(rows.document, one.document, one.sha256, one.source, since)
         for rows, one in zip(numbered, new, strict=True)
     ]
     of_chunks = [_chunks(rows, one) for rows, one in zip(numbered, new, strict=True)]
@@ -96,4 +100,4 @@ def _checksum(
             for (row, (name, _, *where, metadata, merged)), key in zip(own, given, strict=True)
         ),
     )
-    return checksums.checksum(found, document.source)
+    return checksums.whole(found, document.source, document.since)

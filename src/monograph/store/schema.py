@@ -257,8 +257,9 @@ def names_and_checksums(connection: sqlite3.Connection) -> None:
     checksums.register(connection)
     connection.execute("UPDATE memo SET checksum = checksum(CAST(kind AS BLOB), key, value)")
     connection.execute("UPDATE names SET checksum = checksum(CAST(key AS BLOB), code) WHERE code IS NOT NULL")
-    for (row,) in connection.execute("SELECT document FROM documents").fetchall():
-        checksums.seal(connection, row)
+    for row, source in connection.execute("SELECT document, source FROM documents").fetchall():
+        sealed = checksums.whole(checksums.of_contents(connection, row), source, None)
+        connection.execute("UPDATE documents SET checksum = ? WHERE document = ?", (sealed, row))
     connection.execute(
         """INSERT INTO checksums SELECT 'settings/' || name, checksum(CAST(value AS BLOB)) FROM settings
         WHERE name IN ('build', 'embedder', 'extractor', 'summarizer', 'summaries', 'failures')"""
@@ -355,4 +356,36 @@ FORMAT_6 = (
     """CREATE TABLE costs (
         day TEXT NOT NULL, model TEXT NOT NULL, purpose TEXT NOT NULL, calls INTEGER NOT NULL,
         tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL, PRIMARY KEY (day, model, purpose)) WITHOUT ROWID""",
+)
+
+
+@migration
+def former_versions(connection: sqlite3.Connection) -> None:
+    """Format 7: documents as they were before they were replaced or removed, in files that keep that."""
+    for statement in FORMAT_7:
+        connection.execute(statement)
+
+
+FORMAT_7 = (
+    # Since when the file has a document as it is, in seconds since 1970; NULL where it keeps no former versions. A copy
+    # that stands for the file as it was has here also until when that held.
+    "ALTER TABLE documents ADD COLUMN valid_from INTEGER",
+    "ALTER TABLE documents ADD COLUMN valid_until INTEGER",
+    "CREATE INDEX documents_by_beginning ON documents(valid_from) WHERE valid_from IS NOT NULL",
+    # A document as it stood from valid_from on, until just before valid_until. Nothing that is searched leads here.
+    """CREATE TABLE versions (
+        version INTEGER PRIMARY KEY, id TEXT NOT NULL, valid_from INTEGER NOT NULL, valid_until INTEGER NOT NULL,
+        uri TEXT NOT NULL, title TEXT NOT NULL, metadata TEXT NOT NULL, sections TEXT NOT NULL, sha256 BLOB NOT NULL,
+        characters INTEGER NOT NULL, dated INTEGER, dated_until INTEGER, dated_by INTEGER, text TEXT NOT NULL,
+        checksum INTEGER)""",
+    "CREATE INDEX versions_by_id ON versions(id, valid_from)",
+    "CREATE INDEX versions_by_uri ON versions(uri)",
+    "CREATE INDEX versions_by_end ON versions(valid_until)",
+    # Its chunks, and the memo rows of what was made of them, which are kept for it.
+    """CREATE TABLE version_chunks (
+        version INTEGER NOT NULL, ordinal INTEGER NOT NULL, id TEXT NOT NULL, start INTEGER NOT NULL,
+        "end" INTEGER NOT NULL, metadata TEXT NOT NULL, vector INTEGER, extraction INTEGER,
+        PRIMARY KEY (version, ordinal)) WITHOUT ROWID""",
+    "CREATE INDEX version_chunks_by_vector ON version_chunks(vector) WHERE vector IS NOT NULL",
+    "CREATE INDEX version_chunks_by_extraction ON version_chunks(extraction) WHERE extraction IS NOT NULL",
 )

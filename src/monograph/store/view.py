@@ -12,16 +12,15 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 
 from monograph.store import membership, settings
 from monograph.store.checksums import BLOCK_BITS
 from monograph.store.database import Connection, Database
-from monograph.store.encryption import RawKey
 from monograph.store.filters import Allowed
 from monograph.store.graphs import NAMED
+from monograph.store.past import PastDatabase
 from monograph.values import ENTITY_KINDS
 
 _TABLES = (
@@ -60,6 +59,8 @@ _SHADOWS = (
         f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE +{row} IN temp.view_{row}s"  # noqa: S608
         for table, row in _SHADOWED
     ),
+    # What was is not in a view of what is: a view of the past sees it.
+    *(f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE 0" for table in ("versions", "version_chunks")),  # noqa: S608
     """CREATE TEMP VIEW apart AS SELECT * FROM main.apart
         WHERE key IN (SELECT key FROM temp.names) AND full IN (SELECT key FROM temp.names)""",
 )
@@ -86,18 +87,28 @@ class ViewDatabase(Database):
 
     Parameters
     ----------
-    path, key:
-        Of the file, which is there.
+    whole:
+        The file, or a copy of it.
     allowed:
         The view's filter; a document is in the view where every chunk of it is allowed.
     """
 
     _end = "COMMIT"  # What was found out of the view is kept.
 
-    def __init__(self, path: Path, allowed: Allowed, key: RawKey | None = None) -> None:
+    def __init__(self, whole: Database, allowed: Allowed) -> None:
+        self._whole = whole
         self._allowed = allowed
         self._found: tuple[int, str] = (-1, "")  # The state of the file, and the documents of the view in it, as JSON.
-        super().__init__(path, create=False, read_only=True, key=key)
+        super().__init__(whole.path, create=False, read_only=True, key=whole.raw_key)
+
+    def another(self, *, read_only: bool = True) -> Connection:
+        """One more connection to the same, of which nothing is hidden."""
+        return self._whole.another(read_only=read_only)
+
+    def _enter(self, salt: bytes | None) -> None:
+        """Look at the file, where it is no copy of one."""
+        if not isinstance(self._whole, PastDatabase):
+            super()._enter(salt)
 
     def _connect(self) -> Connection:
         connection = super()._connect()
@@ -110,6 +121,7 @@ class ViewDatabase(Database):
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """As :meth:`Database.read`; what is in the view is found out anew where the file has changed."""
+        self._whole.require_standing()
         with super().read() as connection:
             generation = settings.generation(connection)
             held = connection.execute("SELECT generation FROM temp.view_state").fetchone()

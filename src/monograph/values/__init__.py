@@ -74,6 +74,10 @@ from monograph.values.tree import (
     Summary,
     SummaryText,
 )
+from monograph.values.versions import (
+    Valid,
+    Version,
+)
 from monograph.values.work import (
     Box,
     Boxes,
@@ -166,6 +170,8 @@ __all__ = [
     "ToldRelation",
     "TreeStats",
     "Turn",
+    "Valid",
+    "Version",
     "WatchEvent",
     "WatchEventKind",
     "check_json",

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from monograph.values.content import content_hash
 from monograph.values.found import Hit
+from monograph.values.versions import Valid
 
 PassageOrder: TypeAlias = Literal["relevance", "edges"]
 """``relevance``: the best first. ``edges``: the best first, the second last, and so on: what stands in the middle of a
@@ -75,6 +76,8 @@ class Citation:
         Whether it is a summary: its words need not stand in any document.
     value:
         What it is worth to the question; only good for comparing within one context.
+    valid:
+        When its document stood so in the file, where that keeps former versions: its spans are of the text as it was.
     """
 
     number: int
@@ -86,6 +89,7 @@ class Citation:
     text: str
     summary: bool
     value: float
+    valid: Valid | None = None
 
     @property
     def name(self) -> str:

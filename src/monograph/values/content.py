@@ -18,6 +18,7 @@ from monograph.text_pass import compiled
 from monograph.values import arguments
 from monograph.values.arguments import shown
 from monograph.values.arrays import Float32
+from monograph.values.versions import Valid
 
 Metadata: TypeAlias = Mapping[str, Any]
 """A JSON object: its values are str, int, float, bool, None, or lists and objects of these."""
@@ -148,6 +149,8 @@ class Document:
     date:
         When it is from, of a document that is read back from a file. It follows from what a document has: its metadata,
         its text, its file; it is not given.
+    valid:
+        When it stood so in the file, of one that is read back from a file that keeps former versions.
 
     Raises
     ------
@@ -165,6 +168,7 @@ class Document:
     passages: tuple[Passage, ...] = ()
     places: tuple[Place, ...] = ()
     date: Dated | None = field(default=None, compare=False)
+    valid: Valid | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         named = f"document {shown(self.id or self.uri or self.title or self.text)}"

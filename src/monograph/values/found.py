@@ -9,6 +9,7 @@ from monograph.values.arrays import Float32
 from monograph.values.content import Chunk, Document, Metadata
 from monograph.values.graph import Path
 from monograph.values.tree import Summary
+from monograph.values.versions import Valid
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +85,9 @@ class Hit:
     ``origins`` has the absolute ones. ``relevance`` lies in [0, 1] and never rises from a hit to the next: see
     :mod:`monograph.search.relevance` for what it means. ``metadata`` is the document's with the chunk's own laid over
     it. Where a ``summary`` was found, ``chunk`` is the one under it that is nearest to it. ``note`` says what of the
-    file the search had to do without. ``date`` is when its document is from, where that is known. Where a reranker put
-    hits in order, ``score`` and ``relevance`` are those of the place, and what it gave stands in ``origins`` (see
-    :mod:`monograph.search.rerank`).
+    file the search had to do without. ``date`` is when its document is from, where that is known; ``valid`` when it
+    stood so in a file that keeps former versions. Where a reranker put hits in order, ``score`` and ``relevance`` are
+    those of the place, and what it gave stands in ``origins`` (see :mod:`monograph.search.rerank`).
     """
 
     chunk: Chunk
@@ -101,6 +102,7 @@ class Hit:
     relevance: float = 0.0
     note: str = ""
     date: Dated | None = None
+    valid: Valid | None = None
 
     @property
     def text(self) -> str:

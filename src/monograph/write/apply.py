@@ -13,7 +13,7 @@ from dataclasses import fields
 
 from monograph import telemetry
 from monograph.read.limits import Limits
-from monograph.store import documents, roots, sources
+from monograph.store import documents, roots, sources, versions
 from monograph.store.database import Connection, Database
 from monograph.sync import rename
 from monograph.sync.follow import remember
@@ -119,12 +119,13 @@ def report(tally: Tally, started: float) -> Report:
 def _apply_gone(pipeline: Pipeline, gone: tuple[Change, ...], tally: Tally) -> None:
     for first in range(0, len(gone), BATCH_DOCUMENTS):
         with write(pipeline.database, pipeline.indexes) as connection:
+            ending = versions.ending(connection, pipeline.database.clock, forgotten=pipeline.forgets)
             for change in gone[first : first + BATCH_DOCUMENTS]:
                 source = sources.row_of(connection, change.uri)
                 if source is None:
                     continue
                 for row in documents.of_source(connection, source):
-                    tally.chunks_removed += remove_row(connection, row)
+                    tally.chunks_removed += remove_row(connection, row, ending)
                     tally.removed += 1
                 sources.remove(connection, source)
 

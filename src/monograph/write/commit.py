@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 
 from monograph import telemetry
 from monograph.errors import BusyFile, InvalidDocument, MonographError
-from monograph.store import checksums, chunks, dates, documents, graph_changes, memo, settings, sources, terms
+from monograph.store import checksums, chunks, dates, documents, graph_changes, memo, settings, sources, terms, versions
 from monograph.store import names as stored_names
 from monograph.store.database import Connection, Database, savepoint
 from monograph.values import Move, Problem
@@ -207,8 +207,9 @@ def _commit(pipeline: Pipeline, ready: Sequence[_Ready], made: _Made, seen: Seen
         held |= memo.put(connection, memo.VECTOR, _lacking(keys, held, made.waiting.vectors))
         wanted = (key for one in related for key in one.keys)
         extracted |= memo.put(connection, memo.EXTRACTION, _lacking(wanted, extracted, made.waiting.extractions))
-        derived = Derived(held, extracted, named.rows, _by_document(work, made.related))
-        _take_out(connection, seen, tally)
+        ending = versions.ending(connection, pipeline.database.clock, forgotten=pipeline.forgets)
+        derived = Derived(held, extracted, named.rows, _by_document(work, made.related), ending)
+        _take_out(connection, seen, ending, tally)
         new = _store_new(connection, ready, derived, tally)
         names.store(connection, named, derived.uses)
         later = replace(derived, uses=graph_changes.Uses())
@@ -260,7 +261,7 @@ def _store_new(connection: Connection, ready: Sequence[_Ready], derived: Derived
     return _New(new, {uri: rows[uri] for uri in added})
 
 
-def _take_out(connection: Connection, seen: Seen, tally: Tally) -> None:
+def _take_out(connection: Connection, seen: Seen, ending: versions.Ending | None, tally: Tally) -> None:
     """Take out what is to go with a batch, if all is still as it was seen."""
     rows = {name: documents.find(connection, name) for name in seen.hashes}
     for name, row in rows.items():
@@ -268,7 +269,7 @@ def _take_out(connection: Connection, seen: Seen, tally: Tally) -> None:
             raise Overtaken(f"document {name!r} is being changed by others as well", "try again")
     for row in (rows[name] for name in seen.gone):
         if row is not None:
-            tally.chunks_removed += remove_row(connection, row)
+            tally.chunks_removed += remove_row(connection, row, ending)
             tally.removed += 1
     if seen.gone:
         sources.remove_empty(connection)
@@ -302,7 +303,7 @@ def _store_parcel(
     if source is not None:
         dates.follow_file(connection, source)
         if parcel.last and not parcel.broken:
-            _remove_left_out(connection, parcel, source, derived.index, tally)
+            _remove_left_out(connection, parcel, source, derived, tally)
         faulty = faulty or bool(problems) or parcel.broken
         if faulty or not parcel.last:
             sources.doubt(connection, source, faulty=faulty)
@@ -314,19 +315,20 @@ def _source(connection: Connection, source: sources.Source, new: _New) -> int:
     return sources.put(connection, source) if row is None else row
 
 
-def _remove_left_out(connection: Connection, parcel: Parcel, source: int, index: terms.Changes, tally: Tally) -> None:
+def _remove_left_out(connection: Connection, parcel: Parcel, source: int, derived: Derived, tally: Tally) -> None:
     """Take out documents that a file held before and holds no more."""
     listed = parcel.before | {document.id for document in parcel.documents}
     gone = [row for row in documents.of_source(connection, source) if row.id not in listed]
     if gone:
-        index.write(connection)  # They may have come with this very batch.
+        derived.index.write(connection)  # They may have come with this very batch.
     for row in gone:
-        tally.chunks_removed += remove_row(connection, row)
+        tally.chunks_removed += remove_row(connection, row, derived.ending)
         tally.removed += 1
 
 
-def remove_row(connection: Connection, row: documents.Row) -> int:
-    """Take a document and its chunks out of every table; returns how many chunks."""
+def remove_row(connection: Connection, row: documents.Row, ending: versions.Ending | None) -> int:
+    """Take a document and its chunks out of every table of the present; returns how many chunks."""
+    versions.end(connection, row, ending)
     removed = chunks.remove_of(connection, row)
     documents.remove(connection, row.row)
     return removed
@@ -361,7 +363,9 @@ def _store_document(
 def _replace(connection: Connection, known: documents.Row, prepared: Prepared, derived: Derived) -> chunks.Swap:
     """Store another state of a document that is there."""
     document = prepared.document
-    columns = documents.columns(known.row, document, prepared.sha256, known.source)
+    versions.end(connection, known, derived.ending)
+    since = versions.moment_of(derived.ending)
+    columns = documents.columns(known.row, document, prepared.sha256, known.source, since)
     owner = chunks.Owner(known.row, document.id, document.title, known.title, document.metadata)
     vectors = [derived.vectors[key] for key in prepared.keys]
     swap = chunks.replace(connection, owner, prepared.chunks, vectors, derived.index)

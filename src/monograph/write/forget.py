@@ -30,7 +30,7 @@ class _State:
 def carried_out(
     database: Database,
     indexes: Sequence[EcoVectorIndex],
-    work: Callable[[], Report],
+    work: Callable[[bool], Report],
     wanted: bool | None = None,
     *,
     strict: bool = False,
@@ -42,17 +42,18 @@ def carried_out(
     database, indexes:
         The file, and its vector indexes.
     work:
-        Takes out, stores, and lets the tree follow.
+        Takes out, stores, and lets the tree follow; told whether what it takes out is to be forgotten.
     wanted:
         Whether what is taken out is to be forgotten; None for what the file is set to.
     strict:
         Raise if what is wanted fails; else that is a problem in the report. Either way the next write does it.
     """
     before = _state(database)
-    token = _owe(database) if (before.always if wanted is None else wanted) else ""
+    forgets = before.always if wanted is None else wanted
+    token = _owe(database) if forgets else ""
     started = _state(database) if token else before
     try:
-        report = work()
+        report = work(forgets)
     except BaseException:
         if token and _state(database) == started:
             _settle(database, [token])  # Nothing was written, so that nothing is to be forgotten.

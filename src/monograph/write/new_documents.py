@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from monograph.store import assigned, chunks, documents, graph_changes, new_documents, terms
+from monograph.store import assigned, chunks, documents, graph_changes, new_documents, terms, versions
 from monograph.store.database import Connection
 from monograph.write.batch import Parcel
 from monograph.write.graph import Related, node_of
@@ -17,14 +17,16 @@ from monograph.write.prepare import Prepared
 class Derived:
     """What documents of a batch count on: memo rows of vectors and extractions, rows of names, and the graph's parts.
 
-    ``parts`` are None where the graph is made on demand: the documents are then stored without. ``uses`` and ``index``
-    collect what the documents change of how often names are used, and in the inverted index.
+    ``parts`` are None where the graph is made on demand: the documents are then stored without. ``ending`` says what
+    becomes of the states that they end, None where the file keeps none. ``uses`` and ``index`` collect what the
+    documents change of how often names are used, and in the inverted index.
     """
 
     vectors: Mapping[bytes, int]
     extractions: Mapping[bytes, int]
     names: Mapping[str, int]
     parts: Mapping[tuple[str, bytes], Related] | None
+    ending: versions.Ending | None = None
     uses: graph_changes.Uses = field(default_factory=graph_changes.Uses)
     index: terms.Changes = field(default_factory=terms.Changes)
 
@@ -65,7 +67,8 @@ def _come_again(parcels: Sequence[Parcel]) -> set[str]:
 
 def store_new(connection: Connection, new: Sequence[tuple[Prepared, int | None]], derived: Derived) -> None:
     """Store documents, each with the row of its source, whose ids and whose chunks' ids are not in the file."""
-    rows = new_documents.add(connection, [_row(one, source, derived) for one, source in new], derived.index)
+    since = versions.moment_of(derived.ending)
+    rows = new_documents.add(connection, [_row(one, source, derived) for one, source in new], derived.index, since)
     if derived.parts is None:
         return
     parts = [derived.parts[one.document.id, one.sha256] for one, _ in new]

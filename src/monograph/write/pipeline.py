@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Concatenate, ParamSpec, TypeVar
 
 from monograph.derive.embed import StaticEmbedder
@@ -25,7 +25,8 @@ class Pipeline:
     """What turns documents into rows: the file, its vector indexes, the models and the settings.
 
     ``summaries`` is the index of the summaries' vectors; ``summarizer`` is None in a file without a tree;
-    ``describer`` where pictures are not described.
+    ``describer`` where pictures are not described. ``forgets`` says whether what is taken out or replaced is to leave
+    no trace, so that no former version is kept of it.
     """
 
     database: Database
@@ -36,11 +37,16 @@ class Pipeline:
     summarizer: Summarizer | None
     settings: Settings
     describer: Describer | None = None
+    forgets: bool = False
 
     @property
     def indexes(self) -> tuple[EcoVectorIndex, EcoVectorIndex]:
         """The vector indexes of chunks and of summaries."""
         return self.index, self.summaries
+
+    def forgetting(self, forgets: bool) -> Pipeline:
+        """The same, of which what is taken out is forgotten, or not."""
+        return replace(self, forgets=forgets)
 
     @property
     def embeds_quickly(self) -> bool:

@@ -95,7 +95,7 @@ def prepare(work: Sequence[tuple[Document, bytes]], embedder: Embedder, settings
         try:
             chunks = tuple(cut(document, settings, blocks))
             given = [passage.vector for passage in document.passages] or [None] * len(chunks)
-            vectors = (_vectored(document, *pair, embedder) for pair in zip(chunks, given, strict=True))
+            vectors = (vectored(document, *pair, embedder) for pair in zip(chunks, given, strict=True))
             result.append(Prepared(document, sha256, chunks, tuple(vectors)))
         except InvalidDocument as error:
             result.append(Problem(document.uri, error.message, error.mend))
@@ -109,7 +109,8 @@ def _counted(documents: Sequence[Document]) -> Sequence[list[Block] | None]:
     return count_blocks(["" if document.passages else document.text for document in documents])
 
 
-def _vectored(document: Document, chunk: Chunk, given: Float32 | None, embedder: Embedder) -> Vectored:
+def vectored(document: Document, chunk: Chunk, given: Float32 | None, embedder: Embedder) -> Vectored:
+    """A chunk's vector to be. Raises InvalidDocument if that which came with it is of no use, or lacks."""
     if given is None:
         if isinstance(embedder, GivenVectors):
             raise InvalidDocument(

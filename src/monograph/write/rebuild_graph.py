@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from monograph.errors import BusyFile
+from monograph.errors import BusyFile, DamagedFile
 from monograph.graph.build import GRAPH
-from monograph.store import chunks, documents, graph_changes, memo, settings
+from monograph.store import chunks, documents, graph_changes, memo, settings, versions
 from monograph.store.database import Connection
 from monograph.store.lacking import BEFORE_ALL, documents_lacking
 from monograph.values import Document, OnProgress, Progress
@@ -91,9 +91,20 @@ def reextract(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Extr
     total = remember(pipeline, rows, on_progress)
     with pipeline.database.write() as connection:
         graph_changes.clear(connection)
+        if _is_other(connection, pipeline):
+            versions.drop_extractions(connection)
         _note(connection, pipeline, UNDER_WAY)
     complete(pipeline, on_progress)
     return total
+
+
+def _is_other(connection: Connection, pipeline: Pipeline) -> bool:
+    """Whether the file has another extractor than the pipeline, or does not tell which."""
+    try:
+        stored = settings.load_model(connection, settings.StoredExtractor)
+    except DamagedFile:
+        return True
+    return stored is None or stored.key != pipeline.extractor.key
 
 
 def remember(pipeline: Pipeline, rows: Sequence[int], on_progress: OnProgress | None = None) -> Extracted:

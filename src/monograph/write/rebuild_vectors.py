@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from monograph.derive.embed.text import embedded_text
 from monograph.errors import BusyFile
-from monograph.store import assigned, checksums, chunks, documents, memo, names, settings, vectors
+from monograph.store import assigned, checksums, chunks, documents, memo, names, settings, vectors, versions
 from monograph.store.database import Connection
 from monograph.tree.build import Overtaken
 from monograph.tree.hash import Planes
@@ -109,6 +109,7 @@ def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None,
     stored = settings.StoredEmbedder(pipeline.embedder.key, pipeline.embedder.spec, pipeline.embedder.dimension)
     settings.save_model(connection, stored)
     if other:
+        versions.drop_vectors(connection)
         rebuild_tree.plant(connection, pipeline, planes, spent)
         for index in pipeline.indexes:
             index.rebuild(connection)

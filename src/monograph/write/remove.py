@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from monograph.errors import NotFound
-from monograph.store import documents, failures, roots, sources
+from monograph.store import documents, failures, roots, sources, versions
 from monograph.store.database import Connection, Database
 from monograph.values import Report
 from monograph.vectors.index import EcoVectorIndex
@@ -20,6 +20,8 @@ def remove(
     indexes: Sequence[EcoVectorIndex],
     names: Sequence[str],
     inside: Callable[[Connection, Sequence[documents.Row]], list[documents.Row]] | None = None,
+    *,
+    forgets: bool = False,
 ) -> Report:
     """Take out documents, all of them or, on an error, none.
 
@@ -31,6 +33,8 @@ def remove(
         Ids, uris or paths of documents; a uri stands for every document that came from it.
     inside:
         Gives those of some documents that may be taken out: for names of others it is as if they were not there.
+    forgets:
+        Whether their former versions go as well, also those of a document that is not there any more.
 
     Raises
     ------
@@ -44,29 +48,61 @@ def remove(
             held = [inside(connection, documents.resolve(connection, [name])[0]) for name in names]
             rows = list({row.row: row for some in held for row in some}.values())
             unknown = [name for name, some in zip(names, held, strict=True) if not some]
+        former = [name for name in unknown if forgets and inside is None and _drop_former(connection, name)]
+        unknown = [name for name in unknown if name not in former]
         if unknown:
             listed = ", ".join(repr(name) for name in unknown)
             raise NotFound(f"{database.path} holds no document {listed}", f"monograph show {database.path}")
-        tally = _take_out(connection, indexes, rows)
+        ending = versions.ending(connection, database.clock, forgotten=forgets)
+        tally = _take_out(connection, indexes, rows, ending)
+        tally.removed += len(former)
     return report(tally, started)
 
 
-def remove_root(database: Database, indexes: Sequence[EcoVectorIndex], name: str) -> Report:
+def _drop_former(connection: Connection, name: str) -> bool:
+    """Drop the former versions of a document that is not there any more; whether there were any."""
+    numbers = versions.numbers_of(connection, name)
+    versions.drop(connection, numbers)
+    return bool(numbers)
+
+
+def drop_versions(database: Database, names: Sequence[str] | None, before: int | None) -> Report:
+    """Take out former versions: see :meth:`monograph.Monograph.forget_versions`; ``removed`` counts them."""
+    started = time.perf_counter()
+    with database.write() as connection:
+        numbers = None if before is None else set(versions.ended_by(connection, before))
+        if names is not None:
+            named = {number for name in names for number in versions.numbers_of(connection, name)}
+            numbers = named if numbers is None else numbers & named
+        versions.drop(connection, sorted(numbers or ()))
+    return report(Tally(removed=len(numbers or ())), started)
+
+
+def remove_root(database: Database, indexes: Sequence[EcoVectorIndex], name: str, *, forgets: bool = False) -> Report:
     """Take out a root and all its documents: see :meth:`monograph.library.files.Files.remove`."""
     started = time.perf_counter()
     with database.write() as connection:
         held = [sources.row_of(connection, uri) for uri in sources.states(connection, name)]
         rows = [row for source in held if source is not None for row in documents.of_source(connection, source)]
-        tally = _take_out(connection, indexes, rows)
+        tally = _take_out(connection, indexes, rows, versions.ending(connection, database.clock, forgotten=forgets))
+        if forgets:
+            former = versions.below(connection, name)
+            versions.drop(connection, list(former))
+            tally.removed += len({*former.values()} - {row.id for row in rows})
         roots.remove(connection, name)
         failures.drop(connection, name)
     return report(tally, started)
 
 
-def _take_out(connection: Connection, indexes: Sequence[EcoVectorIndex], rows: Sequence[documents.Row]) -> Tally:
+def _take_out(
+    connection: Connection,
+    indexes: Sequence[EcoVectorIndex],
+    rows: Sequence[documents.Row],
+    ending: versions.Ending | None,
+) -> Tally:
     tally = Tally()
     for row in rows:
-        tally.chunks_removed += remove_row(connection, row)
+        tally.chunks_removed += remove_row(connection, row, ending)
         tally.removed += 1
     sources.remove_empty(connection)
     settle(connection, indexes)

@@ -18,6 +18,7 @@ from monograph.store import (
     check_sources,
     check_terms,
     check_told,
+    check_versions,
     checksums,
     chunks,
     clusters,
@@ -54,6 +55,7 @@ def repair(pipeline: Pipeline, *, whole_tree: bool) -> None:
         check_documents.bring_back(connection)
         check_sources.mend(connection)
         dates.rebuild(connection)
+        check_versions.mend(connection)
         _part_with_values(connection, pipeline)
         whole_tree = whole_tree and not tree.stands_on_damaged(connection)
         if not whole_tree:

@@ -1,0 +1,80 @@
+"""What it costs to keep former versions, and to see a file as it stood.
+
+``python benchmarks/history.py --passages 5000`` stores passages in a file that keeps former versions and in one that
+keeps none, changes a tenth of them in both, and prints the processor's time of that, the bytes, the time until the file
+is there as it was before, and that of a search in it beside one in the file itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from machine import console
+from monograph import Document, Monograph, Settings
+from search import passages, questions
+
+START = 1_700_000_000
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Of all threads of this process."""
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+def least(archive: Monograph, asked: list[str]) -> float:
+    """Milliseconds a question of the default search: the median of the least of three times."""
+    times = []
+    for question in asked:
+        spent = []
+        for _ in range(3):
+            started = time.thread_time()
+            archive.search(question, 10)
+            spent.append(time.thread_time() - started)
+        times.append(min(spent))
+    return median(times) * 1_000
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--passages", type=int, default=5_000)
+    given = parser.parse_args()
+    documents = list(passages(given.passages))
+    edited = [replace(one, text=f"{one.text} It was gone over once more.", id=one.id) for one in documents[::10]]
+    asked = questions(20)
+    now = [START]
+    with TemporaryDirectory() as folder:
+        for kept in (False, True):
+            path = Path(folder) / f"{kept}.mono"
+            now[0] = START
+            archive = Monograph.open(path, settings=Settings(history=kept), clock=lambda: now[0])
+            stored = seconds(lambda archive=archive: archive.add(documents))  # type: ignore[misc]
+            now[0] += 10
+            changed = seconds(lambda archive=archive: archive.add(edited))  # type: ignore[misc]
+            size = archive.stats().file_bytes / 1e6
+            said = "keeps former versions" if kept else "keeps none"
+            console.print(
+                f"{said}: stored in {stored:.2f} s, {len(edited):,} changed in {changed:.2f} s, {size:.1f} MB"
+            )
+            console.print(f"  a search: {least(archive, asked):.2f} ms")
+        one = Document("One change more.", id="one")
+        now[0] += 10
+        archive.add([one])
+        for what, moment in (("after the changes", START + 15), ("before them", START + 5)):
+            views: list[Monograph] = []
+            spent = seconds(lambda moment=moment, views=views: views.append(archive.as_of(moment)))  # type: ignore[misc]
+            console.print(f"  as it stood {what}: there in {spent:.2f} s; a search: {least(views[0], asked):.2f} ms")
+        spent = seconds(lambda: archive.document(documents[0].id, as_of=START + 5))
+        console.print(f"  one document as it was: {spent * 1_000:.2f} ms")
+
+
+if __name__ == "__main__":
+    main()

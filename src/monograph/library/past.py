@@ -1,0 +1,200 @@
+"""An open file as it stood at a moment: a copy in memory, which is searched as any file and never written."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, date, datetime
+from typing import Any, NoReturn, TypeAlias
+
+from monograph import where as filters
+from monograph.answer.cache import AnswerCache
+from monograph.dates import span
+from monograph.dates.span import Span
+from monograph.errors import InputError, OutsideView
+from monograph.library.opened import OpenFile
+from monograph.library.view import ViewFile, narrowed
+from monograph.models import Embedder, Extractor, Reranker, Summarizer
+from monograph.store import settings, versions
+from monograph.store.database import Database
+from monograph.store.past import PastDatabase
+from monograph.store.settings import OnDemand
+from monograph.values import Document, OnProgress, Report
+from monograph.values.arguments import shown
+from monograph.vectors.index import EcoVectorIndex
+from monograph.write import on_demand
+from monograph.write.past import bring_back, make_up_for
+from monograph.write.pipeline import Pipeline
+
+Moment: TypeAlias = str | int | float | datetime | date
+"""A time as a ``where`` takes it, or as Python has it; what has no zone is taken for UTC."""
+
+
+def time_of(moment: Moment, name: str = "as_of") -> Span:
+    """All seconds that a moment may mean. Raises InputError if it is no time."""
+    when = None
+    if isinstance(moment, datetime):
+        aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+        when = span.parse(aware.astimezone(UTC).isoformat())
+    elif isinstance(moment, date):
+        when = span.of_day(moment)
+    elif isinstance(moment, str):
+        when = span.parse(moment)
+    elif isinstance(moment, int | float) and not isinstance(moment, bool):
+        when = span.of_number(moment)
+    if when is None:
+        raise InputError(
+            f"{name} is {shown(moment)}, which is no time", "write 2026, 2026-03, 2026-03-01 or 2026-03-01T09:30:00Z"
+        )
+    return when
+
+
+def require_history(file: OpenFile) -> None:
+    """Raise InputError where a file keeps no former versions."""
+    if not file.settings.history:
+        raise InputError(
+            f"{file.database.path} keeps no former versions of documents",
+            "make a new file that does: Settings(history=True), or --history of monograph sync and import",
+        )
+
+
+def as_of(file: OpenFile, moment: Moment) -> OpenFile:
+    """A file, or a view of one, as it stood at the end of a moment.
+
+    Raises
+    ------
+    InputError
+        If the file keeps no former versions, or the moment is no time.
+    """
+    if isinstance(file, ViewFile):
+        return narrowed(as_of(file.whole, moment), file.condition)
+    whole = file.whole if isinstance(file, PastFile) else file
+    require_history(whole)
+    second = time_of(moment).last
+    with whole.database.read() as connection:
+        name = f"as of {versions.last_change(connection, second)} in {settings.generation(connection)}"
+    held = whole.views.get(name)
+    if isinstance(held, PastFile) and not held.database.is_closed:
+        return held
+    with whole.spending():
+        make_up_for(_pipeline(whole), second)
+        made = PastFile(whole, second)
+    whole.views[name] = made
+    return made
+
+
+def standing(file: OpenFile, where: Mapping[str, Any] | None) -> tuple[OpenFile, Mapping[str, Any] | None]:
+    """The file, or view, that a ``where`` asks: as it stood at the moment of its ``$valid``; and what else it asks.
+
+    The last one is kept with the file: whoever asks by a filter has no hold on it.
+
+    Raises
+    ------
+    InvalidFilter
+        If it asks for several moments.
+    InputError
+        As :func:`as_of`.
+    """
+    moment, rest = filters.parted(where)
+    if moment is None:
+        return file, where
+    made = as_of(file, moment)
+    past = made.whole if isinstance(made, ViewFile) else made
+    if isinstance(past, PastFile):
+        past.whole.lately = past
+    return made, rest
+
+
+class PastFile(OpenFile):
+    """An open file as it stood at the end of a second.
+
+    It has the file's models, and shares what they were asked. It is closed with the file.
+    """
+
+    def __init__(self, whole: OpenFile, second: int) -> None:
+        index = whole.chunk_index
+        index = EcoVectorIndex(target_recall=index.target_recall, cache_bytes=index.cache_bytes)
+        super().__init__(PastDatabase(whole.database), index, whole.settings, whole.model, whole.trusted)
+        weakref.finalize(self, self.database.close)
+        # Of the file, whose rows it has; and nothing of it leads back here, so that it goes with the last who has it.
+        self.database.diagnose = lambda: None if whole.database.diagnose is None else whole.database.diagnose()
+        self.whole = whole
+        self.second = second
+        self.view = f"as of {Span(second, second)}"
+        self.scores = whole.scores
+        self.reranker = whole.reranker
+        self.given_embedder, self.given_extractor = whole.embedder, whole.extractor
+        bring_back(_pipeline(self), second)
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        return PastFile, (self.whole, self.second)
+
+    @property
+    def hidden(self) -> str:
+        """Nothing: what is not to be seen is not in the copy."""
+        return ""
+
+    @property
+    def summarizer(self) -> Summarizer:
+        """The file's."""
+        return self.whole.summarizer
+
+    @property
+    def written(self) -> Database:
+        """The file's own connections, to which goes what models were asked."""
+        return self.whole.written
+
+    def reranker_of(self, given: Reranker | str | None) -> Reranker | None:
+        """The file's, which is made once."""
+        return self.whole.reranker_of(given)
+
+    def only_whole(self, what: str) -> NoReturn:
+        """Raise OutsideView."""
+        raise OutsideView(
+            f"{self.database.path} as it was at {Span(self.second, self.second)} does no {what}",
+            f"call {what} of the file itself",
+        )
+
+    def pipeline(
+        self, embedder: Embedder | None = None, extractor: Extractor | None = None, summarizer: Summarizer | None = None
+    ) -> NoReturn:
+        """Raise OutsideView: what was is not planned."""
+        self.only_whole("planning")
+
+    def writing_pipeline(self, progress: OnProgress | None = None) -> NoReturn:
+        """Raise OutsideView: what was is not written."""
+        self.only_whole("writing")
+
+    def adding_pipeline(self, passages: Iterable[Document] = ()) -> NoReturn:
+        """Raise OutsideView: what was is not written."""
+        self.only_whole("adding")
+
+    def require(self, *what: OnDemand) -> None:
+        """Make in the copy what is made on demand and is about to be read."""
+        with self.database.read() as connection:
+            lacking = settings.load_on_demand(connection) & set(what)
+        if lacking:
+            with self.spending():
+                on_demand.make(_pipeline(self), lacking)
+
+    def followed(self, report: Report) -> NoReturn:
+        """Raise OutsideView: what was is not written."""
+        self.only_whole("writing")
+
+    def forgetting(
+        self, work: Callable[[bool], Report], wanted: bool | None = None, *, strict: bool = False
+    ) -> NoReturn:
+        """Raise OutsideView: what was is not written."""
+        self.only_whole("writing")
+
+    def answers(self) -> AnswerCache:
+        """The file's: an answer is found by the question and all of its context."""
+        return self.whole.answers()
+
+    def close(self) -> None:
+        """Nothing: it is closed with its file, or when nobody has it any more."""
+
+
+def _pipeline(file: OpenFile) -> Pipeline:
+    """What stores documents in a file, and makes no summaries."""
+    return Pipeline(file.database, *file.indexes, file.embedder, file.extractor, None, file.settings)

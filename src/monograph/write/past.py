@@ -1,0 +1,99 @@
+"""A copy of a file is brought back to what the file was at a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from monograph.store import documents, memo, settings, sources, versions
+from monograph.store.vectors import STORED
+from monograph.store.versions import Former
+from monograph.write.batch import BATCH_DOCUMENTS, Parcel
+from monograph.write.commit import remove_row, store
+from monograph.write.graph import extraction_key, remember_extractions
+from monograph.write.parallel import Precomputed
+from monograph.write.pipeline import Pipeline
+from monograph.write.prepare import Prepared, document_hash, vectored
+from monograph.write.transaction import write
+from monograph.write.vectors import remember_vectors
+
+
+def bring_back(pipeline: Pipeline, second: int) -> None:
+    """Take out what came after a second, and store what stood then and stands no more, as it was stored.
+
+    What a model made of it is remembered still; but where the file has got another model since, that makes it now. The
+    former versions themselves are taken out. What was told of things, set apart or joined is as it is now.
+
+    Parameters
+    ----------
+    pipeline:
+        Of the copy. Without a summarizer: summaries over what is taken out go, and no others come.
+    second:
+        Since 1970: what stood at its end.
+
+    Raises
+    ------
+    DamagedFile
+        If a former version cannot be read.
+    ModelError
+        If a model is needed and does not answer.
+    """
+    database = pipeline.database
+    with database.read() as connection:
+        former = list(versions.load(connection, versions.standing_at(connection, second)))
+    with write(database, pipeline.indexes) as connection:
+        for row in documents.begun_after(connection, second):
+            remove_row(connection, row, None)
+        sources.remove_empty(connection)
+    for first in range(0, len(former), BATCH_DOCUMENTS):
+        _store(pipeline, former[first : first + BATCH_DOCUMENTS])
+    with database.write() as connection:
+        versions.mark(connection, former)
+        versions.clear(connection)
+
+
+def make_up_for(pipeline: Pipeline, second: int) -> None:
+    """Make and remember what former versions that stood at the end of a second lack: another model came since.
+
+    Where the file cannot be written, the copy makes it each time.
+    """
+    database = pipeline.database
+    if database.read_only:
+        return
+    with database.read() as connection:
+        graph = not settings.is_on_demand(connection, "graph")
+        numbers = versions.lacking(connection, second, graph=graph)
+        former = list(versions.load(connection, numbers))
+    if not former:
+        return
+    prepared = [_prepared(pipeline, one) for one in former]
+    remember_vectors(pipeline, prepared)
+    if graph:
+        remember_extractions(pipeline, (chunk for one in former for chunk in one.chunks))
+    with database.write() as connection:
+        for number, one in zip(numbers, prepared, strict=True):
+            wanted = [extraction_key(pipeline.extractor, chunk.text) for chunk in one.chunks]
+            held = memo.rows(connection, memo.VECTOR, one.keys)
+            found = memo.rows(connection, memo.EXTRACTION, wanted) if graph else {}
+            rows = zip(one.chunks, one.keys, wanted, strict=True)
+            made = ((chunk.ordinal, held.get(key), found.get(other)) for chunk, key, other in rows)
+            versions.assign(connection, number, made)
+
+
+def _store(pipeline: Pipeline, former: Sequence[Former]) -> None:
+    prepared = {
+        (one.document.id, document_hash(one.document, pipeline.settings)): _prepared(pipeline, one) for one in former
+    }
+    parcel = Parcel(None, tuple(one.document for one in former))
+    store(pipeline, [parcel], Precomputed(prepared=prepared), strict=True)
+
+
+def _prepared(pipeline: Pipeline, one: Former) -> Prepared:
+    """A former version as it was cut: another version of the package might cut it otherwise."""
+    given = [None if value is None else np.frombuffer(value, dtype=STORED).astype(np.float32) for value in one.given]
+    vectors = [
+        vectored(one.document, chunk, vector, pipeline.embedder)
+        for chunk, vector in zip(one.chunks, given, strict=True)
+    ]
+    return Prepared(one.document, one.sha256, one.chunks, tuple(vectors))
