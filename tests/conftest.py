@@ -13,7 +13,7 @@ from with_key import encrypted_runs
 
 encrypted_runs.begin()
 if encrypted_runs.key() is not None:
-    collect_ignore = [f"test_{name}.py" for name in encrypted_runs.WITHOUT_A_FILE]
+    collect_ignore = [f"test_{name}.py" for name in (*encrypted_runs.WITHOUT_A_FILE, *encrypted_runs.NOT_OF_A_FILE)]
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 

@@ -35,8 +35,6 @@ WITHOUT_A_FILE = (
     "reading",
     "reckoning",
     "resolve",
-    "shelf_objects",
-    "shelf_publish",
     "stop",
     "text_pass_chunks",
     "text_pass_compared",
@@ -48,6 +46,25 @@ WITHOUT_A_FILE = (
     "wheel",
 )
 """Modules of tests that open no file, which a key changes nothing for: they are left out where there is one."""
+
+NOT_OF_A_FILE = (
+    "formats",
+    "page",
+    "page_axe",
+    "page_writing",
+    "pictures",
+    "reader_missing",
+    "shelf",
+    "shelf_building",
+    "shelf_commands",
+    "shelf_files",
+    "shelf_objects",
+    "shelf_publish",
+    "shelf_ray",
+    "shelf_served",
+)
+"""Modules of tests of what stands before a file or beside it: of readers, of the page in a browser, and of shelves, whose
+shards have no key. They are left out as well."""
 _DATABASE = "monograph.store.database"
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from monograph.errors import ObjectMissing
 from monograph.shelf.cache import Cache
-from monograph.shelf.manifest import Manifest
+from monograph.shelf.manifest import Manifest, load
 from monograph.shelf.names import ObjectName
 from monograph.shelf.objects import Objects, objects_at
 from monograph.shelf.part import part_of
@@ -67,6 +68,13 @@ class Place:
         for path in self.home.glob("format-*/*.mono"):
             if path.stem not in digests:
                 path.unlink(missing_ok=True)
+
+    def before(self, version: Manifest) -> Sequence[Manifest]:
+        """The version before one, where it is there."""
+        try:
+            return [load(self.objects, version.version - 1)] if version.version > 1 else []
+        except ObjectMissing:
+            return []
 
     @property
     def work(self) -> Path:

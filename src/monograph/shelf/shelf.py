@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -174,7 +174,7 @@ class Shelf(Questions):
         """Make a shelf of a file: of the same settings and models, which are asked for nothing again.
 
         ``key`` is that of an encrypted file; shards are not encrypted. The file is left as it is; a tree of summaries
-        does not go along. Raises as :meth:`create` and :meth:`monograph.Monograph.open`.
+        and former versions of documents do not go along. Raises as :meth:`create` and :meth:`monograph.Monograph.open`.
         """
         working.refuse_count(shards)
         source = OpenFile.open(Given(arguments.path(file, "the file"), create=False, read_only=True, key=key))
@@ -236,7 +236,7 @@ class Shelf(Questions):
         newest = latest(self._place.objects)
         if newest is not None and newest.version != self.version:
             self._turn_to(newest)
-            self._place.keep([self._version, *_before(self._place, self._version)])
+            self._place.keep([self._version, *self._place.before(self._version)])
         return self.version
 
     # Writing: nothing of it is searched before it is published.
@@ -391,11 +391,3 @@ def _address(url: str | os.PathLike[str]) -> str:
 def _opened_again(url: str, home: Path, version: int, given: Given, engines: Engines) -> Shelf:
     place = place_of(url, home)
     return Shelf(place, load(place.objects, version), given, engines)
-
-
-def _before(place: Place, version: Manifest) -> Sequence[Manifest]:
-    """The version before one, where it is there."""
-    try:
-        return [load(place.objects, version.version - 1)] if version.version > 1 else []
-    except NotFound:
-        return []
