@@ -171,6 +171,7 @@ def test_a_conversation(shelf: str) -> None:
         (("search", "comet", "--html", "x.html"), "monograph shelf join"),
         (("search", "comet", "--within", "a=b"), "--where"),
         (("ask", "comet", "--within", "a=b"), "--where"),
+        (("search", "comet", "--as-of", "2026-01-01"), "leave --as-of out"),
         (("show", "comet"), "monograph shelf --help"),
         (("stats",), "monograph shelf --help"),
         (("sync", "."), "monograph shelf --help"),
