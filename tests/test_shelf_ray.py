@@ -6,13 +6,17 @@ One small Ray of three machines for all, each machine a raylet of this one.
 from __future__ import annotations
 
 import os
+import pickle
 import shutil
 import signal
+import subprocess
 import sys
 import threading
 import time
+import uuid
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -141,19 +145,29 @@ def answers(made: Made) -> dict[int, list[Any]]:
         local.close()
 
 
-def processes(name: str) -> dict[int, int]:
-    """The processes of an actor or a task, by number, with the numbers of what started them."""
+def raylet_of(node: Any) -> int:
+    """The number of the process that is a machine."""
+    (running,) = node.all_processes["raylet"]
+    number: int = running.process.pid
+    return number
+
+
+def processes(cluster: Any, name: str) -> dict[int, int]:
+    """The processes of actors or tasks of this cluster, by number, with the numbers of their machines."""
+    raylets = {raylet_of(node) for node in (cluster.head_node, *cluster.worker_nodes)}
     found = {}
     for folder in Path("/proc").iterdir():
         with suppress(OSError):  # It has just ended.
             if folder.name.isdecimal() and (folder / "cmdline").read_bytes().startswith(f"ray::{name}".encode()):
-                found[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+                parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+                if parent in raylets:
+                    found[int(folder.name)] = parent
     return found
 
 
-def holders() -> dict[int, int]:
+def holders(cluster: Any) -> dict[int, int]:
     """The processes that hold shards."""
-    return processes("Holder")
+    return processes(cluster, "Holder")
 
 
 def test_what_is_found_over_ray_is_what_one_file_finds(shelf: Shelf, made: Made) -> None:
@@ -183,34 +197,35 @@ def test_a_method_that_is_none_is_refused_there_and_here(engine: OnRay, made: Ma
     local.close()
 
 
-def test_a_process_that_is_killed_is_started_again(engine: OnRay, answers: dict[int, list[Any]]) -> None:
-    os.kill(min(holders()), signal.SIGKILL)
+def test_a_process_that_is_killed_is_started_again(cluster: Any, engine: OnRay, answers: dict[int, list[Any]]) -> None:
+    os.kill(min(holders(cluster)), signal.SIGKILL)
     assert engine.ask(ASKED) == answers
 
 
-def test_processes_are_killed_while_they_are_asked(engine: OnRay, answers: dict[int, list[Any]]) -> None:
+def test_processes_are_killed_while_they_are_asked(cluster: Any, engine: OnRay, answers: dict[int, list[Any]]) -> None:
     def kill() -> None:
-        for number in sorted(holders())[:2]:
+        for number in sorted(holders(cluster))[:2]:
             time.sleep(0.2)
-            with suppress(ProcessLookupError):
-                os.kill(number, signal.SIGKILL)
+            os.kill(number, signal.SIGKILL)
 
     killing = threading.Thread(target=kill)
     killing.start()
-    asked = 0
-    while killing.is_alive() or asked < 20:
-        assert engine.ask(ASKED) == answers
-        asked += 1
+    with ThreadPoolExecutor(4) as asking:
+        while True:
+            ended = not killing.is_alive()
+            assert list(asking.map(engine.ask, [ASKED] * 8)) == [answers] * 8
+            if ended:
+                break
     killing.join()
 
 
 def test_where_a_process_hangs_a_replica_answers(cluster: Any, made: Made, answers: dict[int, list[Any]]) -> None:
-    others = set(holders())
+    others = set(holders(cluster))
     engine = OnRay(made.shards, replicas=2, groups=1, deadline=3.0)
     stopped: list[int] = []
 
     def stop() -> None:
-        stopped.append(min(set(holders()) - others - set(stopped)))
+        stopped.append(min(set(holders(cluster)) - others - set(stopped)))
         os.kill(stopped[-1], signal.SIGSTOP)
 
     try:
@@ -307,7 +322,7 @@ def test_a_task_that_is_killed_pays_for_nothing_twice(cluster: Any, tmp_path: Pa
         def kill() -> None:
             while len(server.asked) < 5:
                 time.sleep(0.005)
-            killed.append(min(processes("_task")))
+            killed.append(min(processes(cluster, "_task")))
             os.kill(killed[0], signal.SIGKILL)
 
         killed: list[int] = []
@@ -331,20 +346,66 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, made: M
     assert caught.value.mend == 'pip install "monograph[shelf]"'
 
 
+ALONE = """
+import os, pickle, signal, sys, threading
+from pathlib import Path
+from monograph.shelf.on_ray import OnRay
+
+shards, asked = pickle.loads(bytes.fromhex(sys.argv[1]))
+held = []
+thread = threading.Thread(target=lambda: held.append(OnRay(shards, groups=1)))
+thread.start()
+thread.join()  # What it has started must not end with it.
+(engine,) = held
+first = engine.ask(asked)
+for folder in Path("/proc").glob("[0-9]*"):
+    try:
+        mine = (folder / "cmdline").read_bytes().startswith(b"ray::Holder") and os.environ["MARK"].encode() in (
+            folder / "environ").read_bytes()
+    except OSError:
+        continue
+    if mine:
+        os.kill(int(folder.name), signal.SIGKILL)
+        print("killed")
+print(engine.ask(asked) == first, signal.getsignal(signal.SIGTERM) is signal.SIG_DFL)
+"""
+
+
+@pytest.mark.long
+def test_a_ray_of_its_own_is_quiet_and_leaves_nothing(made: Made) -> None:
+    mark = f"MARK={uuid.uuid4().hex}"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE, pickle.dumps((made.shards, ASKED)).hex()],
+        env={**environment, "MARK": mark.partition("=")[2]},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("killed\nTrue True\n", "")
+    ended = time.monotonic() + 60
+    while left := marked(mark.encode()):
+        assert time.monotonic() < ended, left
+        time.sleep(0.2)
+
+
+def marked(mark: bytes) -> list[str]:
+    """The processes that have something in their environment."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        with suppress(OSError):
+            if folder.name.isdecimal() and mark in (folder / "environ").read_bytes():
+                found.append((folder / "cmdline").read_text())
+    return found
+
+
 def test_a_machine_is_lost(cluster: Any, engine: OnRay, answers: dict[int, list[Any]]) -> None:
     """The last test: it takes one of the three."""
     raylets = {raylet_of(node): node for node in cluster.worker_nodes}
-    held = {number: parent for number, parent in holders().items() if parent in raylets}
-    victim = next(iter(held.values()))
+    held = holders(cluster)
+    victim = next(parent for parent in held.values() if parent in raylets)
     for number in (victim, *(number for number, parent in held.items() if parent == victim)):
         os.kill(number, signal.SIGKILL)
     assert engine.ask(ASKED) == answers
-    assert victim not in holders().values()
+    assert victim not in holders(cluster).values()
     cluster.remove_node(raylets[victim], allow_graceful=False)
-
-
-def raylet_of(node: Any) -> int:
-    """The number of the process that is a machine."""
-    (running,) = node.all_processes["raylet"]
-    number: int = running.process.pid
-    return number

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import pickle
 import threading
 import time
@@ -30,20 +31,28 @@ AT_ONCE = 8
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
 """Seconds before a process that is being started again is asked again."""
 
+PATIENCE = 1.0
+"""Seconds after which a replica is asked as well."""
+
 _AILS = 10.0
 """Seconds for which a process that did not answer is asked only after its replicas."""
 
 
 @dataclass(slots=True, eq=False)
 class _Question:
-    """What is wanted of one group of shards: who was asked, when to ask again, and why it has no answer yet."""
+    """What is wanted of one group of shards.
+
+    ``next`` is the replica to ask next, ``again`` when; ``waiting`` are those that have been asked and have not
+    answered, ``refused`` those that could not open a shard; ``why`` there is no answer yet.
+    """
 
     group: int
     asked: dict[int, Sequence[Asked]]
-    replica: int
+    next: int
     again: float
     pause: float = _FIRST_PAUSE
     tries: int = 0
+    waiting: set[int] = field(default_factory=set)
     refused: dict[int, tuple[int, MonographError]] = field(default_factory=dict)
     why: str = "it has not answered"
 
@@ -99,8 +108,8 @@ class OnRay:
     groups:
         How many groups the shards are dealt into; a process holds one group. 0 for one each.
     deadline:
-        Seconds after which a question has failed. Where there are replicas, another one is asked as well when its
-        share of them has passed.
+        Seconds after which a question has failed. Where there are replicas, the next one is asked as well after a
+        second.
     opening:
         Seconds in which all shards are to be open.
 
@@ -181,10 +190,11 @@ class OnRay:
                     raise self._lost(next(iter(open_.values())), seconds)
                 for question in open_.values():
                     if now >= question.again:
-                        sent[self._send(question, seconds)] = question, question.replica
+                        sent.update(self._send(question, seconds))
                 until = min(begun + seconds, *(question.again for question in open_.values()))
-                for ref in self._ready(list(sent), until - time.monotonic()):
+                for ref in self._ready(list(sent), len(open_), until - time.monotonic()):
                     question, replica = sent.pop(ref)
+                    question.waiting.discard(replica)
                     if question.group in open_ and self._take(question, replica, ref, answers):
                         del open_[question.group]
             return {shard: answers[shard] for shard in wanted}
@@ -208,23 +218,32 @@ class OnRay:
         order = [(turn + step) % self._replicas for step in range(self._replicas)]
         return next((one for one in order if self._ailing.get((group, one), 0.0) <= now), order[0])
 
-    def _send(self, question: _Question, seconds: float) -> Any:
-        """Ask a replica; where it is not the first, the next one."""
-        if question.tries:
-            self._ailing[question.group, question.replica] = time.monotonic() + _AILS
-            question.replica = (question.replica + 1) % self._replicas
+    def _send(self, question: _Question, seconds: float) -> dict[Any, tuple[_Question, int]]:
+        """Ask the next replica, unless all have been asked and are still to answer."""
+        for late in question.waiting:
+            self._ailing[question.group, late] = time.monotonic() + _AILS
+        if len(question.waiting) == self._replicas:
+            question.again = math.inf
+            return {}
+        while question.next in question.waiting:
+            question.next = (question.next + 1) % self._replicas
+        replica = question.next
+        question.next = (replica + 1) % self._replicas
         question.tries += 1
-        question.again = time.monotonic() + seconds / self._replicas
+        question.waiting.add(replica)
+        question.again = time.monotonic() + min(PATIENCE, seconds / self._replicas)
         with self._lock:
             if self._closed or not self._ray.is_initialized():
                 raise ClosedFile("the shelf is closed, or its Ray is", "open it again")
-            return self._holders[question.group, question.replica].answer.remote(question.asked)
+            return {self._holders[question.group, replica].answer.remote(question.asked): (question, replica)}
 
-    def _ready(self, sent: list[Any], seconds: float) -> list[Any]:
+    def _ready(self, sent: list[Any], wanted: int, seconds: float) -> list[Any]:
+        """What has come back by then: all of it, or, where more than one was asked the same, the first."""
         if not sent:
             time.sleep(max(0.0, seconds))
             return []
-        ready: list[Any] = self._ray.wait(sent, num_returns=len(sent), timeout=max(0.0, seconds))[0]
+        number = len(sent) if len(sent) == wanted else 1
+        ready: list[Any] = self._ray.wait(sent, num_returns=number, timeout=max(0.0, seconds))[0]
         return ready
 
     def _take(self, question: _Question, replica: int, ref: Any, answers: dict[int, list[Any]]) -> bool:

@@ -1,0 +1,212 @@
+"""What Ray adds to a shelf: the overhead of a round, and the time to the next right answer when something died.
+
+Three machines, each a raylet of this one; nothing here has a network between. ``python benchmarks/shelf_ray.py`` prints
+what it found.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from monograph.library.opened import Given
+from monograph.shelf import Shelf
+from monograph.shelf.engine import Engine, Local
+from monograph.shelf.holder import Shards
+from monograph.shelf.local_ray import ray_module
+from monograph.shelf.on_ray import OnRay, on_ray
+from monograph.shelf.place import place_of
+from search import passages, questions
+from vector_report import table
+
+SHARDS = 4
+PASSAGES = 2_000
+ROUNDS = 200
+HOW = ("lexical", "hybrid", "graph")
+ASKED: dict[int, list[tuple[str, tuple[Any, ...]]]] = {shard: [("facts", ())] for shard in range(SHARDS)}
+DEADLINE = 120.0
+Results = dict[str, Any]
+
+
+@contextmanager
+def three_machines() -> Iterator[Any]:
+    os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # All on 127.0.0.1.
+    ray = ray_module()
+    from ray.cluster_utils import Cluster
+
+    small = {"num_cpus": 1, "object_store_memory": 150 << 20, "include_dashboard": False}
+    running = Cluster(initialize_head=True, head_node_args=small)
+    try:
+        for _ in range(2):
+            running.add_node(**small)
+        ray.init(address=running.address, log_to_driver=False, logging_level="ERROR")
+        ray._private.worker._worker_logs_enabled = False
+        yield running
+    finally:
+        ray.shutdown()
+        running.shutdown()
+
+
+def holders(cluster: Any) -> dict[int, int]:
+    """The processes of this cluster that hold shards, by number, with the numbers of their machines."""
+    raylets = {raylet_of(node) for node in (cluster.head_node, *cluster.worker_nodes)}
+    found = {}
+    for folder in Path("/proc").iterdir():
+        with suppress(OSError):
+            if folder.name.isdecimal() and (folder / "cmdline").read_bytes().startswith(b"ray::Holder"):
+                parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+                if parent in raylets:
+                    found[int(folder.name)] = parent
+    return found
+
+
+def raylet_of(node: Any) -> int:
+    """The number of the process that is a machine."""
+    number: int = node.all_processes["raylet"][0].process.pid
+    return number
+
+
+def timed(work: Callable[..., object], given: Sequence[object]) -> float:
+    """Milliseconds that something takes with each of some arguments, the median."""
+    found = []
+    for one in given:
+        begun = time.perf_counter()
+        work(one)
+        found.append((time.perf_counter() - begun) * 1e3)
+    return statistics.median(found)
+
+
+def ray_section(_: object = None) -> Results:
+    """The overhead of Ray, and what deaths cost."""
+    with tempfile.TemporaryDirectory(prefix="monograph-ray-") as folder:
+        home, address = Path(folder) / "home", str(Path(folder) / "shelf")
+        with Shelf.create(address, SHARDS, home=home) as made:
+            made.add(passages(PASSAGES))
+            made.publish()
+            names = made._version.shards
+        place = place_of(address, home)
+        files = [place.cache.path(place.objects, name) for name in names]
+        local = Local([Given(path, read_only=True) for path in files])
+        shards = Shards(address, names, Path(folder) / "cache")
+        found: Results = {"shards": SHARDS, "passages": PASSAGES}
+        begun = time.perf_counter()
+        with three_machines() as cluster:
+            found["cluster"] = time.perf_counter() - begun
+            found["search"] = searched(address, home)
+            begun = time.perf_counter()
+            alone = OnRay(shards, deadline=DEADLINE)
+            found["opened"] = time.perf_counter() - begun
+            found["memory"] = memory(cluster)
+            found["rounds"] = rounds(alone, local)
+            right = local.ask(ASKED)
+            found["process, alone"] = died(alone, right, lambda: a_process(cluster))
+            found["while asked"] = while_asked(alone, right, cluster)
+            twice = OnRay(shards, replicas=2, deadline=DEADLINE)
+            found["process, of two"] = died(twice, right, lambda: a_process(cluster))
+            time.sleep(20)  # What was killed is there again.
+            found["machine, of two"] = died(twice, right, lambda: a_machine(cluster))
+            twice.close()
+            alone.ask(ASKED)
+            found["machine, alone"] = died(alone, right, lambda: a_machine(cluster))
+            alone.close()
+        local.close()
+    return found
+
+
+def searched(address: str, home: Path) -> Results:
+    """Milliseconds of a question, the median, over threads and over Ray."""
+    found: Results = {}
+    for name, engines in (("threads", None), ("Ray", on_ray)):
+        with Shelf.open(address, home=home, **({"engines": engines} if engines else {})) as shelf:
+            for text in questions(begin=40):
+                shelf.search(text, 10)
+            for how in HOW:
+                found[f"{name}, {how}"] = timed(lambda text, by=how, of=shelf: of.search(text, 10, by), questions())
+    return found
+
+
+def rounds(alone: Engine, local: Engine) -> Results:
+    """Milliseconds of a round that asks nothing, the median."""
+    found: Results = {}
+    for name, engine in (("threads", local), ("Ray", alone)):
+        for shards in (1, SHARDS):
+            nothing: dict[int, list[Any]] = {shard: [] for shard in range(shards)}
+            found[f"{name}, {shards}"] = timed(engine.ask, [nothing] * ROUNDS)
+    return found
+
+
+def memory(cluster: Any) -> float:
+    """MB of a process that holds a shard, its own and what it shares."""
+    sizes = [(Path("/proc") / str(number) / "statm").read_text().split()[1] for number in holders(cluster)]
+    return statistics.mean(int(pages) * os.sysconf("SC_PAGE_SIZE") / 1e6 for pages in sizes)
+
+
+def died(engine: Engine, right: Results | dict[int, Any], kill: Callable[[], None]) -> float:
+    """Seconds from a death to the next right answer."""
+    engine.ask(ASKED)
+    kill()
+    begun = time.perf_counter()
+    if engine.ask(ASKED) != right:
+        raise AssertionError("a wrong answer")
+    return time.perf_counter() - begun
+
+
+def a_process(cluster: Any) -> None:
+    os.kill(min(holders(cluster)), signal.SIGKILL)
+
+
+def a_machine(cluster: Any) -> None:
+    """One that holds shards, with all of its processes at once."""
+    raylets = {raylet_of(node) for node in cluster.worker_nodes}
+    held = holders(cluster)
+    victim = next(parent for parent in held.values() if parent in raylets)
+    for number in (victim, *(number for number, parent in held.items() if parent == victim)):
+        os.kill(number, signal.SIGKILL)
+
+
+def while_asked(engine: Engine, right: dict[int, Any], cluster: Any) -> Results:
+    """200 rounds, in the midst of which three processes are killed."""
+    longest, same = 0.0, 0
+    for number in range(ROUNDS):
+        if number in (20, 80, 140):
+            with suppress(ProcessLookupError, ValueError):
+                os.kill(max(holders(cluster)), signal.SIGKILL)
+        begun = time.perf_counter()
+        same += engine.ask(ASKED) == right
+        longest = max(longest, time.perf_counter() - begun)
+    return {"right": same, "asked": ROUNDS, "longest": longest}
+
+
+def told_ray(found: Results) -> list[str]:
+    """The section of the page."""
+    calls = [[name, f"{value:.2f}"] for name, value in found["rounds"].items()]
+    waits = [[how, *(f"{found['search'][f'{name}, {how}']:.1f}" for name in ("threads", "Ray"))] for how in HOW]
+    deaths = [
+        [what, *(f"{found[f'{what}, {who}']:.2f}" for who in ("alone", "of two"))] for what in ("process", "machine")
+    ]
+    while_asked = found["while asked"]
+    return [
+        f"{found['passages']:,} passages in {found['shards']} shards, each in a process of its own "
+        f"({found['memory']:.0f} MB), on three machines that are processes of this one: no network lies between. They "
+        f"were there after {found['cluster']:.1f} s, the shards open after {found['opened']:.1f} s more.",
+        "A round that asks nothing, and a question, milliseconds, the median:",
+        table(["engine, shards asked", "ms"], calls),
+        table(["way", "threads, ms", "Ray, ms"], waits),
+        "From the death of a process, or of a machine with all its processes, to the next right answer, in seconds; with "
+        "a replica the other one answers. That a machine is dead Ray knows after some fifteen seconds.",
+        table(["what died", "no replica, s", "two replicas, s"], deaths),
+        f"While three processes were killed, {while_asked['right']} of {while_asked['asked']} rounds were right; the "
+        f"longest took {while_asked['longest']:.1f} s.",
+    ]
+
+
+if __name__ == "__main__":
+    print(json.dumps(ray_section(), indent=1))
