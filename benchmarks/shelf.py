@@ -18,6 +18,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from machine import console, run_sections
 from monograph import Monograph
 from monograph.library.opened import Given
