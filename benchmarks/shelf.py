@@ -25,9 +25,9 @@ from monograph import Monograph
 from monograph.library.opened import Given
 from monograph.shelf import Shelf
 from monograph.shelf.engine import Engine, Local
-from monograph.shelf.manifest import Manifest
 from monograph.shelf.place import Place
 from monograph.shelf.shard import Asked
+from monograph.shelf.versions.manifest import Manifest
 from page import NOISE, write_page
 from search import AT_ONCE, passages, questions
 from shelf_ray import SHARDS as RAY_SHARDS
