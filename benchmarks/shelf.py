@@ -8,6 +8,7 @@ the rest.
 from __future__ import annotations
 
 import argparse
+import json
 import pickle
 import shutil
 import statistics
@@ -17,16 +18,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from machine import console, run_sections
 from monograph import Monograph
 from monograph.library.opened import Given
 from monograph.shelf import Shelf
 from monograph.shelf.engine import Engine, Local
-from monograph.shelf.manifest import Manifest
 from monograph.shelf.place import Place
 from monograph.shelf.shard import Asked
+from monograph.shelf.versions.manifest import Manifest
 from page import NOISE, write_page
 from search import AT_ONCE, passages, questions
+from shelf_ray import SHARDS as RAY_SHARDS
+from shelf_ray import ray_section, told_ray
 from vector_report import table
 
 HERE = Path(__file__).resolve().parent
@@ -37,6 +42,7 @@ PASSAGES = 10_000
 SHARDS = (1, 4, 16)
 MILLION = 1_000_000
 MILLION_SHARDS = 8
+MACHINES = 100
 HOW = ("lexical", "hybrid", "graph")
 Results = dict[str, Any]
 
@@ -259,10 +265,62 @@ def told_million(found: Results) -> list[str]:
     ]  # fmt: skip
 
 
-SECTIONS = {"work": work, "million": million}
+def model(_: argparse.Namespace) -> Results:
+    """What a question would take over a hundred machines, from what the other sections measured."""
+    held = json.loads((CACHE / "results.json").read_text())
+    one = json.loads((PAGE.parent / "search.json").read_text())["1000000"]["found"]["ways"]
+    rows = {(row["shards"], row["how"]): row for row in held["work"]["found"]["rows"] if row["shards"]}
+    calls = held["ray"]["found"]["rounds"]
+    each_more = (calls[f"Ray, {RAY_SHARDS}"] - calls["Ray, 1"]) / (RAY_SHARDS - 1)
+    a_round = calls["Ray, 1"] + each_more * (MACHINES - 1)
+    found = {}
+    for how in HOW:
+        # A straight line through the coordinator's time with 1, 4 and 16 shards.
+        slope, begin = np.polyfit(SHARDS, [rows[shards, how]["coordinator"] for shards in SHARDS], 1)
+        last = rows[SHARDS[-1], how]
+        found[how] = {
+            "coordinator": float(begin + slope * MACHINES),
+            "rounds": last["rounds"],
+            "waiting": last["rounds"] * a_round,
+            "shard": one[how]["p50"],
+            "back": last["back"] / SHARDS[-1] * MACHINES,
+        }
+    return {"found": found, "a_round": a_round, "machines": MACHINES}
+
+
+def told_model(found: Results) -> list[str]:
+    rows = [
+        [
+            how, f"{one['coordinator']:.1f}", f"{one['rounds']:.1f}", f"{one['waiting']:.0f}", f"{one['shard']:.1f}",
+            f"{one['coordinator'] + one['waiting'] + one['shard']:.0f}", f"{one['back'] / 1e6:.1f}",
+        ]
+        for how, one in found["found"].items()
+    ]  # fmt: skip
+    return [
+        f"Reckoned, not measured: 100 million passages, a million on each of {found['machines']} machines.",
+        table(
+            [
+                "way", "coordinator, ms", "rounds", "waiting for rounds, ms", "slowest shard, ms", "together, ms",
+                "back, MB",
+            ],
+            rows,
+        ),
+        "It assumes that the coordinator's time grows with the number of shards as from 1 to 16 (a straight line); that "
+        f"a round costs what it costs Ray on one machine, and as much more for each further shard ({found['a_round']:.0f} "
+        "ms for all); that no shard takes longer than one file of a million passages does for the whole question "
+        "(docs/benchmarks/search.md); that the shards wait for nothing but their own processor; and that the network is "
+        "never the bound: at the bytes of the last column a gigabit a second would add 8 ms a megabyte. The catalogue "
+        "grows with the names of all shards: some 100 million of them, 20 GB on the disk of whoever asks, which is what "
+        "ends this design first. It was never tried.",
+    ]  # fmt: skip
+
+
+SECTIONS = {"work": work, "ray": ray_section, "million": million, "model": model}
 TOLD = {
     "work": ("Work and rounds", told_work),
-    "million": (f"A million passages in {MILLION_SHARDS} shards", told_million),
+    "ray": ("Over Ray", told_ray),
+    "million": (f"Many passages in {MILLION_SHARDS} shards", told_million),
+    "model": ("A model of a hundred machines", told_model),
 }
 
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from forks import Forks
-from monograph.shelf.names import Listed
-from monograph.shelf.objects import Objects
+from monograph.shelf.versions.names import Listed
+from monograph.shelf.versions.objects import Objects
 
 PREPARED = f"""
 import contextlib, sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
-import places, monograph.shelf.cache, monograph.shelf.sweep, monograph.shelf.writer
+import places, monograph.shelf.versions.cache, monograph.shelf.versions.sweep, monograph.shelf.versions.writer
 with contextlib.suppress(ImportError):
     import obstore.store
 """

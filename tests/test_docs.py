@@ -70,13 +70,20 @@ def is_component(page: Path) -> bool:
 
 
 OF_ITS_OWN = pytest.mark.plain("the client starts the server with an environment of its own")
+NO_KEY = pytest.mark.plain("a shelf's shards have no key")
 OF_A_SERVER = ("http.md",)
 """Their examples ask a server: see test_serve_docs.py."""
 SINGLE = [one for one in pages_with("python") if not is_component(one) and one.name not in OF_A_SERVER]
 
 
 @pytest.mark.parametrize(
-    "page", [pytest.param(one, id=one.name, marks=[OF_ITS_OWN] * (one.name == "mcp.md")) for one in SINGLE]
+    "page",
+    [
+        pytest.param(
+            one, id=one.name, marks=[OF_ITS_OWN] * (one.name == "mcp.md") + [NO_KEY] * (one.name == "shelf.md")
+        )
+        for one in SINGLE
+    ],
 )
 def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
     """One after the other in one namespace, in a folder that holds nothing but examples/texts."""
@@ -163,6 +170,8 @@ def typed(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def keys_of(page: Path) -> list[pytest.MarkDecorator]:
+    if page.name == "shelf.md":
+        return [NO_KEY]
     return [pytest.mark.own_keys] if any("MONOGRAPH_KEY=" in block for block in blocks(page, "console")) else []
 
 

@@ -20,9 +20,9 @@ from monograph.library.questions import Questions
 from monograph.models import Embedder
 from monograph.shelf import Shelf, catalogue
 from monograph.shelf.engine import Local
-from monograph.shelf.objects import objects_at
 from monograph.shelf.opened import OpenShelf
-from monograph.shelf.publish import publish
+from monograph.shelf.versions.objects import objects_at
+from monograph.shelf.versions.publish import publish
 from monograph.store.catalogue import share
 from monograph.values import ToldNode, ToldRelation
 from test_order import QUERIES, SENTENCES, TITLES, BagEmbedder, Formulas, bounds, corpora

@@ -15,11 +15,11 @@ from killing import killed
 from monograph import Document, Monograph, Passage, Settings
 from monograph.errors import InputError, InvalidDocument, ObjectMissing, SourceMissing
 from monograph.shelf import Shelf
-from monograph.shelf.building import make_shards, make_shards_of_folders, publish_shards
-from monograph.shelf.dealt import dealt, shard_of
-from monograph.shelf.names import ObjectName
+from monograph.shelf.fill.building import make_shards, make_shards_of_folders, publish_shards
+from monograph.shelf.fill.dealt import dealt, shard_of
+from monograph.shelf.fill.recipe import Made, Recipe
 from monograph.shelf.place import Place, place_of
-from monograph.shelf.recipe import Made, Recipe
+from monograph.shelf.versions.names import ObjectName
 from monograph.values import Report
 from vector_server import VectorServer
 
@@ -93,8 +93,8 @@ def test_a_folder_is_dealt_out_by_its_files(place: Place, recipe: Recipe, folder
 
 PROGRAM = """
 from pathlib import Path
-from monograph.shelf.building import make_shards
-from monograph.shelf.recipe import Recipe
+from monograph.shelf.fill.building import make_shards
+from monograph.shelf.fill.recipe import Recipe
 from test_shelf_building import DOCUMENTS
 make_shards(DOCUMENTS, 2, Recipe({address!r}, Path({work!r}), embedder={embedder!r}))
 """

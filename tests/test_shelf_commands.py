@@ -171,6 +171,7 @@ def test_a_conversation(shelf: str) -> None:
         (("search", "comet", "--html", "x.html"), "monograph shelf join"),
         (("search", "comet", "--within", "a=b"), "--where"),
         (("ask", "comet", "--within", "a=b"), "--where"),
+        (("search", "comet", "--as-of", "2026-01-01"), "leave --as-of out"),
         (("show", "comet"), "monograph shelf --help"),
         (("stats",), "monograph shelf --help"),
         (("sync", "."), "monograph shelf --help"),
@@ -196,7 +197,7 @@ def test_addresses_that_lead_nowhere(tmp_path: Path) -> None:
     assert "is a folder" in run("search", tmp_path, "comet", code=1)
 
 
-def test_a_file_becomes_a_shelf_and_a_file_again(file: Path, tmp_path: Path) -> None:
+def test_a_file_becomes_a_shelf_and_a_file_again(file: Path, texts: Path, tmp_path: Path) -> None:
     url, joined = tmp_path / "shelf", tmp_path / "joined.mono"
     assert "published as version 1; 5 documents, 5 chunks in 2 shards" in run(
         "shelf", "split", file, url, "--shards", 2
@@ -204,8 +205,15 @@ def test_a_file_becomes_a_shelf_and_a_file_again(file: Path, tmp_path: Path) -> 
     assert asked("shelf", "reshard", url, 3)["shards"] == 3
     assert f"{joined.name}: 5 documents of version 2" in run("shelf", "join", url, joined)
     hits = [asked("search", one, "who found the comet?") for one in (file, url, joined)]
-    first, *others = [[(one["chunk"], one["score"], one["uri"], one["path"]) for one in found] for found in hits]
+    first, *others = map(without_effort, hits)
     assert others == [first, first]
+    assert {one["date"]["told_by"] for one in first} == {"file"}
+    assert "0 added, 0 changed, 0 removed, 5 the same" in run("sync", joined, texts)
+    again = asked("shelf", "sync", url, texts, "--publish")
+    assert (again["added"], again["changed"], again["removed"], again["same"]) == (0, 0, 0, 5)
+    assert asked("shelf", "stats", url)["documents"] == 5
+    assert "all is well" in run("check", joined)
+    assert "all is well" in run("shelf", "check", url)
     assert "is there already" in run("shelf", "join", url, joined, code=1)
     assert "is a shelf already" in run("shelf", "split", file, url, code=1)
 

@@ -8,10 +8,10 @@ import pytest
 
 from monograph import Monograph
 from monograph.errors import InputError
-from monograph.shelf.cache import Cache
-from monograph.shelf.objects import objects_at
-from monograph.shelf.pieces import name_of
-from monograph.shelf.publish import publish
+from monograph.shelf.versions.cache import Cache
+from monograph.shelf.versions.objects import objects_at
+from monograph.shelf.versions.pieces import name_of
+from monograph.shelf.versions.publish import publish
 from monograph.values import Document
 
 

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monograph.errors import InputError, MissingExtra, ObjectDamaged, ObjectMissing, ShelfUnreachable, StorageFull
-from monograph.shelf.cache import Cache
-from monograph.shelf.names import ObjectName, checked, digest_in, version_in, version_name
-from monograph.shelf.objects import Objects, objects_at
-from monograph.shelf.part import part_of
-from monograph.shelf.pieces import PIECE, name_of
+from monograph.shelf.versions.cache import Cache
+from monograph.shelf.versions.names import ObjectName, checked, digest_in, version_in, version_name
+from monograph.shelf.versions.objects import Objects, objects_at
+from monograph.shelf.versions.part import part_of
+from monograph.shelf.versions.pieces import PIECE, name_of
 from places import NOT_THERE, PROCESSES, bucket_server, shard
 
 
@@ -208,7 +208,7 @@ def test_a_bucket_that_is_not_there_or_does_not_answer_is_told(
         with pytest.raises(ShelfUnreachable, match="s3://no-such-bucket/x does not answer as it should"):
             step()
     monkeypatch.setenv("AWS_ENDPOINT", "http://127.0.0.1:9")
-    monkeypatch.setattr("monograph.shelf.bucket._RETRIES", 1)
+    monkeypatch.setattr("monograph.shelf.versions.bucket._RETRIES", 1)
     silent = objects_at(f"{bucket}/x")
     for step in (
         lambda: silent.put_new("a", b""),
@@ -235,9 +235,9 @@ FULL = """
 import resource
 from pathlib import Path
 from monograph.errors import StorageFull
-from monograph.shelf.cache import Cache
-from monograph.shelf.objects import objects_at
-from monograph.shelf.pieces import name_of
+from monograph.shelf.versions.cache import Cache
+from monograph.shelf.versions.objects import objects_at
+from monograph.shelf.versions.pieces import name_of
 resource.setrlimit(resource.RLIMIT_FSIZE, (999, 999))
 objects, cache, path = objects_at(sys.argv[1]), Cache(Path(sys.argv[2])), Path(sys.argv[3])
 for step in (lambda: objects.put_new(name_of(path).name, path), lambda: cache.path(objects, name_of(Path(sys.argv[4])))):
@@ -307,9 +307,9 @@ def test_the_cache_keeps_what_it_is_told_to(tmp_path: Path) -> None:
 FETCH = """
 import os
 from pathlib import Path
-from monograph.shelf.cache import Cache
-from monograph.shelf.names import ObjectName
-from monograph.shelf.objects import objects_at
+from monograph.shelf.versions.cache import Cache
+from monograph.shelf.versions.names import ObjectName
+from monograph.shelf.versions.objects import objects_at
 waiting, go = os.pipe()
 children = []
 for _ in range(4):
@@ -343,7 +343,7 @@ def test_many_processes_fetch_an_object_once(tmp_path: Path) -> None:
 DIE = """
 import os, signal
 from pathlib import Path
-from monograph.shelf.part import part_of
+from monograph.shelf.versions.part import part_of
 with part_of(Path(sys.argv[1])) as part:
     part.file.write(b"half")
     part.sync()

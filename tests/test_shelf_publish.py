@@ -27,15 +27,15 @@ from monograph.errors import (
     ShelfUnreachable,
     StorageFull,
 )
-from monograph.shelf.cache import Cache
-from monograph.shelf.folder import Folder
-from monograph.shelf.manifest import MOST_BYTES, Manifest, latest, load, versions
-from monograph.shelf.names import ObjectName
-from monograph.shelf.objects import Objects, objects_at
-from monograph.shelf.pieces import name_of
-from monograph.shelf.publish import publish
-from monograph.shelf.sweep import Forgotten, forget, sweep
-from monograph.shelf.writer import release, writing
+from monograph.shelf.versions.cache import Cache
+from monograph.shelf.versions.folder import Folder
+from monograph.shelf.versions.manifest import MOST_BYTES, Manifest, latest, load, versions
+from monograph.shelf.versions.names import ObjectName
+from monograph.shelf.versions.objects import Objects, objects_at
+from monograph.shelf.versions.pieces import name_of
+from monograph.shelf.versions.publish import publish
+from monograph.shelf.versions.sweep import Forgotten, forget, sweep
+from monograph.shelf.versions.writer import release, writing
 from places import PROCESSES, Between, bucket_server, shard
 
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
@@ -210,10 +210,10 @@ def test_a_reader_at_any_step_sees_one_version(in_memory: Path) -> None:
 DIE = """
 import os, signal
 from pathlib import Path
-from monograph.shelf.manifest import latest
-from monograph.shelf.objects import objects_at
-from monograph.shelf.publish import publish
-from monograph.shelf.writer import writing
+from monograph.shelf.versions.manifest import latest
+from monograph.shelf.versions.objects import objects_at
+from monograph.shelf.versions.publish import publish
+from monograph.shelf.versions.writer import writing
 
 def die():
     os.kill(os.getpid(), signal.SIGKILL)
@@ -288,9 +288,9 @@ RACE = """
 import os
 from pathlib import Path
 from monograph.errors import ShelfConflict
-from monograph.shelf.manifest import latest
-from monograph.shelf.objects import objects_at
-from monograph.shelf.publish import publish
+from monograph.shelf.versions.manifest import latest
+from monograph.shelf.versions.objects import objects_at
+from monograph.shelf.versions.publish import publish
 from places import shard
 objects, waiting = objects_at(sys.argv[1]), os.pipe()
 children = []
@@ -512,8 +512,8 @@ def test_what_a_writer_left_may_be_anything(folder: Folder) -> None:
 TAKE = """
 import os, time
 from monograph.errors import ShelfConflict
-from monograph.shelf.objects import objects_at
-from monograph.shelf.writer import writing
+from monograph.shelf.versions.objects import objects_at
+from monograph.shelf.versions.writer import writing
 objects, waiting = objects_at(sys.argv[1]), os.pipe()
 children = []
 for _ in range(6):

@@ -41,18 +41,18 @@ from monograph.errors import (
 )
 from monograph.library.opened import Given
 from monograph.shelf import Shelf
-from monograph.shelf.building import make_shards, publish_shards
 from monograph.shelf.caches import keep_everywhere
-from monograph.shelf.dataset import documents_in
 from monograph.shelf.engine import Local
+from monograph.shelf.fill.building import make_shards, publish_shards
+from monograph.shelf.fill.dataset import documents_in
+from monograph.shelf.fill.makers import Tasks
+from monograph.shelf.fill.recipe import Recipe
 from monograph.shelf.holder import Shards
-from monograph.shelf.makers import Tasks
-from monograph.shelf.names import ObjectName
-from monograph.shelf.objects import objects_at
 from monograph.shelf.on_ray import OnRay, on_ray
-from monograph.shelf.pieces import name_of
 from monograph.shelf.place import place_of
-from monograph.shelf.recipe import Recipe
+from monograph.shelf.versions.names import ObjectName
+from monograph.shelf.versions.objects import objects_at
+from monograph.shelf.versions.pieces import name_of
 from vector_server import VectorServer
 
 SHARDS = 3

@@ -236,7 +236,7 @@ def discard(url: UrlArgument, json_output: JsonOption = False) -> None:
     with outcome(as_json=json_output):
         from monograph.shelf import working
         from monograph.shelf.place import place_of
-        from monograph.shelf.writer import writing
+        from monograph.shelf.versions.writer import writing
 
         place = place_of(url)
         base = working.base_of(place.work)
@@ -260,7 +260,7 @@ def release(url: UrlArgument, json_output: JsonOption = False) -> None:
     """
     with outcome(as_json=json_output):
         from monograph.shelf.place import place_of
-        from monograph.shelf.writer import release as release_writer
+        from monograph.shelf.versions.writer import release as release_writer
 
         gone = release_writer(place_of(url).objects)
         if json_output:

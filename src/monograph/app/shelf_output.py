@@ -9,7 +9,7 @@ from monograph.values import Report
 
 if TYPE_CHECKING:
     from monograph.shelf import ShelfStats
-    from monograph.shelf.sweep import Forgotten
+    from monograph.shelf.versions.sweep import Forgotten
 
 
 def print_created(stats: ShelfStats) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Collection
 from pathlib import Path
 
 from monograph.errors import MonographError, ShelfUnreachable
-from monograph.shelf.cache import Cache
 from monograph.shelf.local_ray import ray_module, start
 from monograph.shelf.on_ray import cache_of
 from monograph.shelf.place import Place
+from monograph.shelf.versions.cache import Cache
 
 
 def keep_everywhere(place: Place, digests: Collection[str], seconds: float = 60.0) -> frozenset[str]:

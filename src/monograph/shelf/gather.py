@@ -21,9 +21,9 @@ from monograph.search.one_file.snapshot import FileSnapshot
 from monograph.search.snapshot import NO_DOCUMENT, Nearest, NearName, Walking
 from monograph.search.start_texts import StartText
 from monograph.shelf.asking import Asking
+from monograph.shelf.remembered import Memory
 from monograph.shelf.rows import Rows
 from monograph.shelf.shard import Beside, Facts, Pools, Subject
-from monograph.shelf.version import Memory
 from monograph.store import terms
 from monograph.store.chunks import Found
 from monograph.store.counts import Counts

@@ -12,10 +12,10 @@ from typing import Any
 from monograph.errors import MonographError
 from monograph.library.opened import Given
 from monograph.shelf import heard
-from monograph.shelf.cache import Cache
-from monograph.shelf.names import ObjectName
-from monograph.shelf.objects import objects_at
 from monograph.shelf.shard import Asked, Shard
+from monograph.shelf.versions.cache import Cache
+from monograph.shelf.versions.names import ObjectName
+from monograph.shelf.versions.objects import objects_at
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
 
 

@@ -17,9 +17,9 @@ from monograph.errors import ClosedFile, DamageWarning, InputError, MonographErr
 from monograph.library.opened import Given
 from monograph.shelf.holder import Holder, Shards, Told
 from monograph.shelf.local_ray import ray_module, start
-from monograph.shelf.manifest import Manifest
 from monograph.shelf.place import Place
 from monograph.shelf.shard import Asked
+from monograph.shelf.versions.manifest import Manifest
 from monograph.values import arguments
 
 DEADLINE, OPENING = 30.0, 600.0

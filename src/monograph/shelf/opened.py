@@ -13,9 +13,9 @@ from monograph.shelf import catalogue
 from monograph.shelf.asking import Asking
 from monograph.shelf.engine import Engine
 from monograph.shelf.gather import Gathered
+from monograph.shelf.remembered import Memory
 from monograph.shelf.rows import Rows
 from monograph.shelf.shard import Facts
-from monograph.shelf.version import Memory
 from monograph.store.settings import OnDemand
 from monograph.values import Document, Finding
 

@@ -9,11 +9,11 @@ from hashlib import sha256
 from pathlib import Path
 
 from monograph.errors import ObjectMissing
-from monograph.shelf.cache import Cache
-from monograph.shelf.manifest import Manifest, load
-from monograph.shelf.names import ObjectName
-from monograph.shelf.objects import Objects, objects_at
-from monograph.shelf.part import part_of
+from monograph.shelf.versions.cache import Cache
+from monograph.shelf.versions.manifest import Manifest, load
+from monograph.shelf.versions.names import ObjectName
+from monograph.shelf.versions.objects import Objects, objects_at
+from monograph.shelf.versions.part import part_of
 from monograph.store.database import Database
 from monograph.store.header import read_header
 from monograph.store.schema import newest_format
@@ -46,7 +46,7 @@ class Place:
         """Where a file of the shelf lies here, of the format that this version of Monograph reads.
 
         What an earlier version published stays as it is; a copy here is brought over. Raises as
-        :meth:`monograph.shelf.cache.Cache.path`.
+        :meth:`monograph.shelf.versions.cache.Cache.path`.
         """
         path = self.cache.path(self.objects, name)
         newest = newest_format()
@@ -85,7 +85,7 @@ class Place:
 def place_of(url: str | Path, home: str | Path | None = None, *, create: bool = False) -> Place:
     """The place of a shelf by its address; ``home`` is by default a folder of its own in ``~/.cache/monograph``.
 
-    Raises as :func:`monograph.shelf.objects.objects_at`.
+    Raises as :func:`monograph.shelf.versions.objects.objects_at`.
     """
     objects = objects_at(url, create=create)
     name = sha256(objects.address.encode()).hexdigest()[:16]

@@ -15,17 +15,17 @@ from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Trust
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.settings import Settings
 from monograph.shelf import working
-from monograph.shelf.dealing import deal
 from monograph.shelf.engine import Engine, Local
-from monograph.shelf.manifest import Manifest, latest, load
+from monograph.shelf.fill.dealing import deal
+from monograph.shelf.fill.recut import databases, dealt
 from monograph.shelf.opened import OpenShelf
 from monograph.shelf.place import Place, place_of
-from monograph.shelf.recut import databases, dealt
 from monograph.shelf.stats import ShelfStats
-from monograph.shelf.sweep import Forgotten
-from monograph.shelf.sweep import forget as forget_objects
+from monograph.shelf.versions.manifest import Manifest, latest, load
+from monograph.shelf.versions.sweep import Forgotten
+from monograph.shelf.versions.sweep import forget as forget_objects
+from monograph.shelf.versions.writer import writing
 from monograph.shelf.working import Working
-from monograph.shelf.writer import writing
 from monograph.store import names
 from monograph.values import Document, Finding, OnProgress, Report, arguments
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
@@ -297,7 +297,7 @@ class Shelf(Questions):
     def forget(self) -> Forgotten:
         """Remove every version but the newest, and all objects that only they named, here and where the shelf lies.
 
-        It is complete when no other machine's cache holds any: :class:`~monograph.shelf.sweep.Forgotten` names them.
+        It is complete when no other machine's cache holds any: what is returned names them.
         """
         written = working.base_of(self._place.work)
         if self._working is not None or (written is not None and written.written):

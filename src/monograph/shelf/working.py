@@ -14,14 +14,14 @@ from monograph.errors import InputError, NotFound, ShelfConflict
 from monograph.library.monograph import Monograph
 from monograph.library.opened import Given, OpenFile
 from monograph.shelf import catalogue
-from monograph.shelf.dealing import deal
-from monograph.shelf.dealt import shard_of
-from monograph.shelf.manifest import Manifest
-from monograph.shelf.part import sync_folder
+from monograph.shelf.fill.dealing import deal
+from monograph.shelf.fill.dealt import shard_of
 from monograph.shelf.place import Place
-from monograph.shelf.publish import publish
-from monograph.shelf.sweep import sweep
-from monograph.shelf.writer import writing
+from monograph.shelf.versions.manifest import Manifest
+from monograph.shelf.versions.part import sync_folder
+from monograph.shelf.versions.publish import publish
+from monograph.shelf.versions.sweep import sweep
+from monograph.shelf.versions.writer import writing
 from monograph.store import documents, settings
 from monograph.store.catalogue import Share, share
 from monograph.store.database import Database

@@ -12,14 +12,14 @@ from monograph.library.monograph import Monograph
 from monograph.settings import Settings
 from monograph.shelf import catalogue
 from monograph.shelf.catalogue import Origin
-from monograph.shelf.dataset import Dataset, documents_in
-from monograph.shelf.dealt import dealt, dealt_plan
-from monograph.shelf.makers import HERE, Makers
-from monograph.shelf.manifest import MOST_SHARDS, Manifest, latest
+from monograph.shelf.fill.dataset import Dataset, documents_in
+from monograph.shelf.fill.dealt import dealt, dealt_plan
+from monograph.shelf.fill.makers import HERE, Makers
+from monograph.shelf.fill.recipe import Made, Recipe
 from monograph.shelf.place import Place
-from monograph.shelf.publish import publish
-from monograph.shelf.recipe import Made, Recipe
-from monograph.shelf.writer import writing
+from monograph.shelf.versions.manifest import MOST_SHARDS, Manifest, latest
+from monograph.shelf.versions.publish import publish
+from monograph.shelf.versions.writer import writing
 from monograph.values import Document, arguments
 
 

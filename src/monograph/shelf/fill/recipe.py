@@ -13,11 +13,11 @@ from monograph.derive.extract import load_extractor
 from monograph.errors import InputError
 from monograph.library.monograph import Monograph
 from monograph.settings import Settings
-from monograph.shelf.faults import told
-from monograph.shelf.names import OBJECTS, ObjectName
-from monograph.shelf.objects import Objects, objects_at
-from monograph.shelf.part import part_of, sync_folder
-from monograph.shelf.pieces import name_of
+from monograph.shelf.versions.faults import told
+from monograph.shelf.versions.names import OBJECTS, ObjectName
+from monograph.shelf.versions.objects import Objects, objects_at
+from monograph.shelf.versions.part import part_of, sync_folder
+from monograph.shelf.versions.pieces import name_of
 from monograph.values import Document, Plan, Report, together
 from monograph.write.prepare import document_hash
 

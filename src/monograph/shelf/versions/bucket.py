@@ -9,10 +9,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from monograph.errors import InputError, MissingExtra, ShelfUnreachable
-from monograph.shelf.faults import told
-from monograph.shelf.folder import missing, too_long
-from monograph.shelf.names import Listed, checked
-from monograph.shelf.pieces import PIECE, pieces
+from monograph.shelf.versions.faults import told
+from monograph.shelf.versions.folder import missing, too_long
+from monograph.shelf.versions.names import Listed, checked
+from monograph.shelf.versions.pieces import PIECE, pieces
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -57,7 +57,7 @@ class Bucket:
         return self._url
 
     def put_new(self, name: str, source: Path | bytes) -> bool:
-        """Put an object; see :class:`~monograph.shelf.objects.Objects`."""
+        """Put an object; see :class:`~monograph.shelf.versions.objects.Objects`."""
         checked(name)
         if isinstance(source, Path):
             with told(source):
@@ -85,7 +85,7 @@ class Bucket:
         return False
 
     def get(self, name: str, target: Path) -> None:
-        """Fetch an object; see :class:`~monograph.shelf.objects.Objects`."""
+        """Fetch an object; see :class:`~monograph.shelf.versions.objects.Objects`."""
         checked(name)
         with told(target), target.open("wb") as file:
             for piece in self._fetched(name):
@@ -101,7 +101,7 @@ class Bucket:
             yield bytes(piece)
 
     def read(self, name: str, most: int) -> bytes:
-        """The bytes of a small object; see :class:`~monograph.shelf.objects.Objects`."""
+        """The bytes of a small object; see :class:`~monograph.shelf.versions.objects.Objects`."""
         checked(name)
         with self._found(name):
             answer = self._client.get(self._store, name)
@@ -110,7 +110,7 @@ class Bucket:
             return bytes(answer.bytes())
 
     def listed(self, folder: str) -> list[Listed]:
-        """What lies in a folder of the shelf; see :class:`~monograph.shelf.objects.Objects`."""
+        """What lies in a folder of the shelf; see :class:`~monograph.shelf.versions.objects.Objects`."""
         checked(folder)
         with self._told("what is there cannot be listed"):
             found = self._client.list_with_delimiter(self._store, folder)["objects"]
@@ -120,7 +120,7 @@ class Bucket:
             )
 
     def remove(self, names: Iterable[str]) -> None:
-        """Remove objects; see :class:`~monograph.shelf.objects.Objects`."""
+        """Remove objects; see :class:`~monograph.shelf.versions.objects.Objects`."""
         for name in map(checked, names):
             with self._told(f"{name} cannot be removed"):
                 try:

@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from monograph.errors import ObjectDamaged, ObjectMissing, ShelfConflict
-from monograph.shelf.names import WRITERS
-from monograph.shelf.objects import Objects, put_alone
+from monograph.shelf.versions.names import WRITERS
+from monograph.shelf.versions.objects import Objects, put_alone
 
 _NAME = re.compile(rf"{WRITERS}/([0-9]{{8}})\.(json|free)", re.ASCII)
 _MOST_BYTES = 10_000
@@ -60,7 +60,7 @@ def writing(objects: Objects) -> Iterator[Writer]:
     a number below the highest sees that when it looks again. It needs no more of a place than to put only if absent.
 
     That versions stay whole does not hang on it: a writer that was declared gone and is not is refused by
-    :func:`monograph.shelf.publish.publish`, as any other that comes too late.
+    :func:`monograph.shelf.versions.publish.publish`, as any other that comes too late.
 
     A writer that was killed is known to be gone by the next on the same machine; on another, :func:`release` says so.
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from monograph.errors import InputError, ObjectMissing, ShelfConflict, ShelfUnreachable
-from monograph.shelf.manifest import MOST_BYTES, Manifest, versions
-from monograph.shelf.names import OBJECTS, ObjectName
-from monograph.shelf.objects import Objects, put_alone
-from monograph.shelf.pieces import name_of
+from monograph.shelf.versions.manifest import MOST_BYTES, Manifest, versions
+from monograph.shelf.versions.names import OBJECTS, ObjectName
+from monograph.shelf.versions.objects import Objects, put_alone
+from monograph.shelf.versions.pieces import name_of
 
 
 def publish(
@@ -24,7 +24,7 @@ def publish(
 
     First the objects are put that are not there yet, then the manifest, only if there is none of its version: it is the
     manifest alone that makes a version, so that a reader sees the old one or the new one. At last the objects are
-    looked for once more, and put again if a sweep took them meanwhile (:mod:`monograph.shelf.sweep`).
+    looked for once more, and put again if a sweep took them meanwhile (:mod:`monograph.shelf.versions.sweep`).
 
     Parameters
     ----------

@@ -8,9 +8,9 @@ from typing import Protocol
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from monograph.errors import InputError, ObjectDamaged, ObjectMissing
-from monograph.shelf.bucket import SCHEMES, Bucket
-from monograph.shelf.folder import Folder
-from monograph.shelf.names import Listed
+from monograph.shelf.versions.bucket import SCHEMES, Bucket
+from monograph.shelf.versions.folder import Folder
+from monograph.shelf.versions.names import Listed
 
 _NAMED_BEFORE_AT = ("abfs", "abfss")
 """Where what stands before an @ is a container."""

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from monograph.library.opened import Given, OpenFile
-from monograph.shelf.manifest import Manifest
 from monograph.shelf.place import Place
+from monograph.shelf.versions.manifest import Manifest
 from monograph.shelf.working import Working
 from monograph.store.database import Database
 from monograph.values import OnProgress

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from monograph.errors import InputError, ObjectDamaged, ObjectMissing, ShelfUnreachable
-from monograph.shelf.faults import told
-from monograph.shelf.names import OBJECTS, VERSIONS, WRITERS, Listed, checked
-from monograph.shelf.part import clear, part_of, sync_folder
-from monograph.shelf.pieces import pieces
+from monograph.shelf.versions.faults import told
+from monograph.shelf.versions.names import OBJECTS, VERSIONS, WRITERS, Listed, checked
+from monograph.shelf.versions.part import clear, part_of, sync_folder
+from monograph.shelf.versions.pieces import pieces
 
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.EXDEV)
 
@@ -46,7 +46,7 @@ class Folder:
         return str(self._path)
 
     def put_new(self, name: str, source: Path | bytes) -> bool:
-        """Put an object; see :class:`~monograph.shelf.objects.Objects`."""
+        """Put an object; see :class:`~monograph.shelf.versions.objects.Objects`."""
         target = self._target(name)
         contents: Iterable[bytes] = (source,) if isinstance(source, bytes) else pieces(source, name)
         with told(target):
@@ -70,7 +70,7 @@ class Folder:
         return True
 
     def get(self, name: str, target: Path) -> None:
-        """Copy an object; see :class:`~monograph.shelf.objects.Objects`."""
+        """Copy an object; see :class:`~monograph.shelf.versions.objects.Objects`."""
         source = self._target(name)
         with told(target):
             try:
@@ -81,7 +81,7 @@ class Folder:
                 raise
 
     def read(self, name: str, most: int) -> bytes:
-        """The bytes of a small object; see :class:`~monograph.shelf.objects.Objects`."""
+        """The bytes of a small object; see :class:`~monograph.shelf.versions.objects.Objects`."""
         source = self._target(name)
         with told(source):
             try:
@@ -94,13 +94,13 @@ class Folder:
         return data
 
     def listed(self, folder: str) -> list[Listed]:
-        """What lies in a folder of the shelf; see :class:`~monograph.shelf.objects.Objects`."""
+        """What lies in a folder of the shelf; see :class:`~monograph.shelf.versions.objects.Objects`."""
         place = self._target(folder)
         with told(place):
             return sorted(_files(place, folder), key=lambda one: one.name)
 
     def remove(self, names: Iterable[str]) -> None:
-        """Remove objects; see :class:`~monograph.shelf.objects.Objects`."""
+        """Remove objects; see :class:`~monograph.shelf.versions.objects.Objects`."""
         with told(self._path):
             changed = {self._path}
             for name in names:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from monograph.errors import InputError, ObjectDamaged
-from monograph.shelf.faults import told
-from monograph.shelf.names import ObjectName, digest_in
+from monograph.shelf.versions.faults import told
+from monograph.shelf.versions.names import ObjectName, digest_in
 
 PIECE = 8 << 20
 """Bytes read, sent and fetched at a time: by one request, which may take 30 seconds; S3 takes 10,000."""

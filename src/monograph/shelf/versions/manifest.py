@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from monograph.errors import InputError, NewerFormat, ObjectDamaged, ObjectMissing
-from monograph.shelf.names import LAST_VERSION, VERSIONS, ObjectName, version_in, version_name
-from monograph.shelf.objects import Objects
+from monograph.shelf.versions.names import LAST_VERSION, VERSIONS, ObjectName, version_in, version_name
+from monograph.shelf.versions.objects import Objects
 
 FORMAT = 1
 MOST_SHARDS = 10_000

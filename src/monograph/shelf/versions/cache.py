@@ -7,11 +7,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from monograph.errors import InputError
-from monograph.shelf.faults import told
-from monograph.shelf.names import ObjectName, digest_in
-from monograph.shelf.objects import Objects
-from monograph.shelf.part import clear, part_of, sync_folder
-from monograph.shelf.pieces import verify
+from monograph.shelf.versions.faults import told
+from monograph.shelf.versions.names import ObjectName, digest_in
+from monograph.shelf.versions.objects import Objects
+from monograph.shelf.versions.part import clear, part_of, sync_folder
+from monograph.shelf.versions.pieces import verify
 
 _BESIDE = ("", "-wal", "-shm", "-journal")
 """What SQLite sets beside a file."""

@@ -7,9 +7,9 @@ import time
 from dataclasses import dataclass
 
 from monograph.errors import InputError
-from monograph.shelf.manifest import Manifest, load, versions
-from monograph.shelf.names import OBJECTS, digest_in, version_name
-from monograph.shelf.objects import Objects
+from monograph.shelf.versions.manifest import Manifest, load, versions
+from monograph.shelf.versions.names import OBJECTS, digest_in, version_name
+from monograph.shelf.versions.objects import Objects
 
 DAY = 24 * 60 * 60
 """Seconds. It covers a long publication, and clocks that do not agree."""
@@ -43,8 +43,8 @@ def sweep(objects: Objects, keep: int = 2, age: float = DAY) -> tuple[str, ...]:
     not put because it was there: what a failed publication left, or a swept version. The last look puts it again.
     Between that and the manifest, readers of the new version get ObjectMissing, and never other bytes. Only if the
     publisher is killed in that moment does the version stay incomplete; readers are told so, and publishing once more
-    makes a version that is whole. A writer that holds :func:`monograph.shelf.writer.writing` meets no sweep at all, if
-    what sweeps holds it too.
+    makes a version that is whole. A writer that holds :func:`monograph.shelf.versions.writer.writing` meets no sweep
+    at all, if what sweeps holds it too.
 
     Parameters
     ----------
@@ -75,8 +75,8 @@ def sweep(objects: Objects, keep: int = 2, age: float = DAY) -> tuple[str, ...]:
 def forget(objects: Objects) -> Forgotten:
     """Remove everything but the newest version, however young, and what killed writers left half-written.
 
-    Hold :func:`monograph.shelf.writer.writing` meanwhile: else a publication under way, made from what is to be
-    forgotten, may put it again.
+    Hold :func:`monograph.shelf.versions.writer.writing` meanwhile: else a publication under way, made from what is to
+    be forgotten, may put it again.
 
     What buckets keep of removed objects (versioning, locks) and of uploads that were not ended is their owner's to
     remove, by their rules.

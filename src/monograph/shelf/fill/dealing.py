@@ -12,9 +12,10 @@ from monograph.carry import told_lines
 from monograph.carry.taken import Taken
 from monograph.library.carrying import stored
 from monograph.library.opened import OpenFile
-from monograph.store import chunks, documents, graphs, memo, names, roots, told, told_changes, vectors
+from monograph.store import chunks, documents, graphs, memo, names, roots, sources, told, told_changes, vectors
 from monograph.store.checksums import given_key
 from monograph.store.database import Connection, Database
+from monograph.store.sources import Source
 from monograph.values import OnProgress, Passage, Progress, Report, ToldNode, ToldRelation, together
 from monograph.write import tell
 from monograph.write.remember import remember
@@ -24,7 +25,7 @@ _AT_ONCE = 512
 
 
 def deal(
-    sources: Sequence[Database],
+    files: Sequence[Database],
     targets: Sequence[OpenFile],
     target_of: Callable[[str], int],
     progress: OnProgress | None = None,
@@ -36,17 +37,17 @@ def deal(
 
     Parameters
     ----------
-    sources:
+    files:
         Files that do not change meanwhile.
     targets:
-        Files with the settings and models of the sources.
+        Files with their settings and models.
     target_of:
-        The place among the targets of a document, by its id.
+        The place among the targets of a document, by its id, or by the uri of the file that it was read from.
     """
     reports: list[Report] = []
     done = 0
-    for source in sources:
-        with source.read() as connection:
+    for file in files:
+        with file.read() as connection:
             _share_out(connection, targets)
             rows = iter(documents.numbers(connection))
             while some := list(islice(rows, _AT_ONCE)):
@@ -72,15 +73,24 @@ def _dealt(
     connection: Connection, some: Sequence[int], targets: Sequence[OpenFile], target_of: Callable[[str], int]
 ) -> list[Report]:
     held: dict[int, list[tuple[int, Taken]]] = {}
+    files: dict[int, dict[Source, list[str]]] = {}
     for row in some:
         one = _taken(connection, row)
-        held.setdefault(target_of(one.document.id), []).append((row, one))
+        # All documents of a file stay together, where a sync seeks them.
+        source, _ = sources.of_document(connection, row) or (None, 0)
+        place = target_of(one.document.id if source is None else source.uri)
+        held.setdefault(place, []).append((row, one))
+        if source is not None:
+            files.setdefault(place, {}).setdefault(source, []).append(one.document.id)
     reports = []
     for place, mine in held.items():
         target = targets[place]
         found = graphs.extractions_of_documents(connection, [row for row, _ in mine])
         remember(target.database, memo.EXTRACTION, found, None)
         reports.append(stored(target.writing_pipeline(), [one for _, one in mine]))
+        with target.database.write() as written:
+            for source, names_of_documents in files.get(place, {}).items():
+                sources.take(written, source, names_of_documents)
     return reports
 
 

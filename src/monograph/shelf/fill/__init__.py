@@ -1,0 +1,1 @@
+"""Documents are dealt out over shards, which are made of them."""
