@@ -69,7 +69,7 @@ class Counting(Local):
             self.busy[shard] += times[-1]
             self.out += len(pickle.dumps(asked))
             self.back += len(pickle.dumps(answers[shard]))
-        self.longest += max(times)
+        self.longest += max(times, default=0.0)
         return answers
 
 

@@ -337,12 +337,11 @@ class Gathered:
         wanted: dict[int, list[int]] = {}
         for name, chunk in where.items():
             wanted.setdefault(chunk % self.rows.shards, []).append(name)
-        answers = self.shards.engine.ask(
-            {
-                shard: [("written", ([(keys.get(name, ""), where[name] // self.rows.shards) for name in some],))]
-                for shard, some in wanted.items()
-            }
-        )
+        asked = {
+            shard: [("written", ([(keys.get(name, ""), where[name] // self.rows.shards) for name in some],))]
+            for shard, some in wanted.items()
+        }
+        answers = self.shards.engine.ask(asked) if asked else {}
         found = {
             name: text for shard, some in wanted.items() for name, text in zip(some, answers[shard][0], strict=True)
         }
