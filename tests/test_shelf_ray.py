@@ -250,7 +250,7 @@ def test_a_shard_that_is_nowhere_is_named(cluster: Any, made: Made, tmp_path: Pa
     lost = ObjectName("0" * 64, 1_000)
     names = (made.shards.names[0], lost)
     with pytest.raises(ShardLost, match=r"shard 1 of 2 \(000000000000\)") as caught:
-        OnRay(replace(made.shards, names=names, cache=tmp_path), groups=1)
+        OnRay(replace(made.shards, names=names, home=tmp_path), groups=1)
     assert isinstance(caught.value.__cause__, ObjectMissing)
     assert caught.value.mend
 
@@ -269,7 +269,7 @@ def test_what_a_shard_leaves_out_is_warned_of_here(cluster: Any, made: Made, tmp
             expected = local.ask(asked)
         with pytest.warns(DamageWarning) as there:
             assert engine.ask(asked) == expected
-        cached = str(made.shards.cache / f"{name.digest}.mono")
+        cached = str(made.shards.home / "objects" / f"{name.digest}.mono")
         assert {str(one.message).replace(cached, str(damaged)) for one in there} == {str(one.message) for one in here}
     finally:
         engine.close()

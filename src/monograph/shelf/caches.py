@@ -8,9 +8,8 @@ from pathlib import Path
 
 from monograph.errors import MonographError, ShelfUnreachable
 from monograph.shelf.local_ray import ray_module, start
-from monograph.shelf.on_ray import cache_of
-from monograph.shelf.place import Place
-from monograph.shelf.versions.cache import Cache
+from monograph.shelf.on_ray import home_of
+from monograph.shelf.place import Place, keep
 
 
 def keep_everywhere(place: Place, digests: Collection[str], seconds: float = 60.0) -> frozenset[str]:
@@ -41,10 +40,10 @@ def keep_everywhere(place: Place, digests: Collection[str], seconds: float = 60.
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     task = ray.remote(_keep)
-    cache, kept = cache_of(place), frozenset(digests)
+    home, kept = home_of(place), frozenset(digests)
     asked = {
         task.options(num_cpus=0, scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)).remote(
-            cache, kept
+            home, kept
         ): node["NodeID"]
         for node in ray.nodes()
         if node["Alive"]
@@ -66,9 +65,9 @@ def keep_everywhere(place: Place, digests: Collection[str], seconds: float = 60.
     return frozenset(dropped)
 
 
-def _keep(cache: Path, digests: frozenset[str]) -> bytes:
-    folder = cache.expanduser()
+def _keep(home: Path, digests: frozenset[str]) -> bytes:
+    folder = home.expanduser()
     try:
-        return pickle.dumps(Cache(folder).keep(digests) if folder.is_dir() else frozenset())
+        return pickle.dumps(keep(folder, digests) if folder.is_dir() else frozenset())
     except MonographError as error:
         return pickle.dumps(str(error))

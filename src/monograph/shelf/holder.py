@@ -12,8 +12,8 @@ from typing import Any
 from monograph.errors import MonographError
 from monograph.library.opened import Given
 from monograph.shelf import heard
+from monograph.shelf.place import Place
 from monograph.shelf.shard import Asked, Shard
-from monograph.shelf.versions.cache import Cache
 from monograph.shelf.versions.names import ObjectName
 from monograph.shelf.versions.objects import objects_at
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
@@ -29,7 +29,7 @@ class Shards:
         Where the shelf lies, as every machine can reach it.
     names:
         Of the shards, in their order.
-    cache:
+    home:
         The folder on every machine that what is fetched is kept in; ``~`` is the home of whoever runs Ray there.
     target_recall, cache_bytes:
         As for :meth:`monograph.Monograph.open`, for each shard.
@@ -37,7 +37,7 @@ class Shards:
 
     address: str
     names: tuple[ObjectName, ...]
-    cache: Path
+    home: Path
     target_recall: float = DEFAULT_TARGET_RECALL
     cache_bytes: int = DEFAULT_CACHE_BYTES
 
@@ -51,7 +51,7 @@ class Shards:
         FileError
             If it is no monograph that this version of Monograph can read.
         """
-        path = Cache(self.cache.expanduser()).path(objects_at(self.address), self.names[shard])
+        path = Place(self.address, objects_at(self.address), self.home.expanduser()).file_of(self.names[shard])
         return Shard(Given(path, read_only=True, target_recall=self.target_recall, cache_bytes=self.cache_bytes))
 
 

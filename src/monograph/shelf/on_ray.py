@@ -82,14 +82,14 @@ def on_ray(
     """
     if given.key is not None:
         raise InputError("an encrypted shard is not opened on other machines: its key would go with it", "open it here")
-    shards = Shards(place.objects.address, version.shards, cache_of(place), given.target_recall, given.cache_bytes)
+    shards = Shards(place.objects.address, version.shards, home_of(place), given.target_recall, given.cache_bytes)
     return OnRay(shards, replicas, groups, deadline)
 
 
-def cache_of(place: Place) -> Path:
+def home_of(place: Place) -> Path:
     """The folder on every machine that what is fetched is kept in: where it is in a home here, it is so there."""
-    cache = place.home.absolute() / "objects"
-    return Path("~") / cache.relative_to(Path.home()) if cache.is_relative_to(Path.home()) else cache
+    home = place.home.absolute()
+    return Path("~") / home.relative_to(Path.home()) if home.is_relative_to(Path.home()) else home
 
 
 class OnRay:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -63,11 +63,7 @@ class Place:
 
     def keep(self, versions: Iterable[Manifest]) -> None:
         """Drop what is not of some versions."""
-        digests = {name.digest for one in versions for name in one.objects}
-        self.cache.keep(digests)
-        for path in self.home.glob("format-*/*.mono"):
-            if path.stem not in digests:
-                path.unlink(missing_ok=True)
+        keep(self.home, {name.digest for one in versions for name in one.objects})
 
     def before(self, version: Manifest) -> Sequence[Manifest]:
         """The version before one, where it is there."""
@@ -80,6 +76,14 @@ class Place:
     def work(self) -> Path:
         """The folder of what is written here and not published yet."""
         return self.home / "work"
+
+
+def keep(home: Path, digests: Collection[str]) -> frozenset[str]:
+    """Drop from the folder of a shelf what is not named, also of what was brought over; the digests of what was."""
+    for path in home.glob("format-*/*.mono"):
+        if path.stem not in digests:
+            path.unlink(missing_ok=True)
+    return Cache(home / "objects").keep(digests)
 
 
 def place_of(url: str | Path, home: str | Path | None = None, *, create: bool = False) -> Place:

@@ -145,9 +145,9 @@ class Shelf(Questions):
         Raises
         ------
         NotFound
-            If there is no shelf, or no such version.
+            If there is no shelf.
         ShelfUnreachable, ObjectMissing, ObjectDamaged
-            If it cannot be read.
+            If it cannot be read, or there is no such version.
         """
         place = place_of(_address(url), None if home is None else Path(home))
         given = Given(
@@ -232,7 +232,7 @@ class Shelf(Questions):
         self._file.close()
 
     def refresh(self) -> int:
-        """Search the newest version from now on; returns it."""
+        """Search the newest version from now on; returns it. A search that is under way in a thread may break off."""
         newest = latest(self._place.objects)
         if newest is not None and newest.version != self.version:
             self._turn_to(newest)

@@ -170,7 +170,9 @@ class Working:
         for name in dict.fromkeys(names):
             shards = [shard for shard, archive in enumerate(self._archives) if _has(archive, name)]
             if not shards:
-                raise NotFound(f"{self._place.url} has no document {name!r}", "look it up: shelf.documents()")
+                raise NotFound(
+                    f"{self._place.url} has no document {name!r}", "give the id or the uri of one that is there"
+                )
             for shard in shards:
                 wanted.setdefault(shard, []).append(name)
         self._begin()

@@ -12,7 +12,7 @@ from monograph.shelf.engine import Engine, Local
 from monograph.shelf.fill.recipe import Made, Recipe, make_of_documents, make_of_files
 from monograph.shelf.holder import Shards
 from monograph.shelf.local_ray import ray_module, start
-from monograph.shelf.on_ray import OnRay, cache_of
+from monograph.shelf.on_ray import OnRay, home_of
 from monograph.shelf.place import Place
 from monograph.shelf.versions.names import ObjectName
 from monograph.values import Document, Plan
@@ -101,7 +101,7 @@ class Tasks:
 
     def engine(self, place: Place, shards: tuple[ObjectName, ...]) -> Engine:
         """See :class:`Makers`."""
-        return OnRay(Shards(place.objects.address, shards, cache_of(place)))
+        return OnRay(Shards(place.objects.address, shards, home_of(place)))
 
     def _make(self, function: Callable[..., Made], work: Sequence[tuple[Any, ...]]) -> list[Made]:
         task = self._ray.remote(_task).options(
