@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -119,8 +120,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 @pytest.fixture(scope="module")
 def shelf(cluster: Any, made: Made) -> Iterator[Shelf]:
-    """Each shard once."""
-    with Shelf.open(made.address, home=made.home, engines=on_ray) as opened:
+    """Each shard once. How long a busy machine takes to start a process is not what is tested."""
+    with Shelf.open(made.address, home=made.home, engines=partial(on_ray, deadline=180.0)) as opened:
         yield opened
 
 
@@ -222,7 +223,7 @@ def test_processes_are_killed_while_they_are_asked(cluster: Any, engine: OnRay, 
 
 def test_where_a_process_hangs_a_replica_answers(cluster: Any, made: Made, answers: dict[int, list[Any]]) -> None:
     others = set(holders(cluster))
-    engine = OnRay(made.shards, replicas=2, groups=1, deadline=3.0)
+    engine = OnRay(made.shards, replicas=2, groups=1, deadline=10.0)
     stopped: list[int] = []
 
     def stop() -> None:
@@ -235,7 +236,7 @@ def test_where_a_process_hangs_a_replica_answers(cluster: Any, made: Made, answe
         stop()
         assert [engine.ask(ASKED) for _ in range(2)] == [answers] * 2
         stop()
-        with pytest.raises(ShardLost, match=r"shard 0 of 3 \([0-9a-f]{12}\) of .* cannot be had: after 3 seconds"):
+        with pytest.raises(ShardLost, match=r"shard 0 of 3 \([0-9a-f]{12}\) of .* cannot be had: after 10 seconds"):
             engine.ask(ASKED)
         for number in stopped:
             os.kill(number, signal.SIGCONT)
