@@ -18,7 +18,8 @@ Archive: TypeAlias = Monograph | Shelf
 def is_shelf(address: str | os.PathLike[str]) -> bool:
     """Whether an address is that of a shelf: one with ``://`` in it, or a folder that holds versions."""
     text = os.fspath(address)
-    return "://" in text or (Path(text) / VERSIONS).is_dir()
+    # Of a path that the system does not take, Path.is_dir raises.
+    return "://" in text or os.path.isdir(os.path.join(text, VERSIONS))  # noqa: PTH112, PTH118
 
 
 def place_of(archive: Archive) -> str:
