@@ -42,7 +42,7 @@ def opened(file: Path, *, trust: bool = False, named: Iterable[str] = (), **opti
     options:
         As for :meth:`monograph.Monograph.open`.
     """
-    if file.is_dir():
+    if os.path.isdir(file):  # noqa: PTH112 - of a path that the system does not take, Path.is_dir raises
         from monograph.shelf import is_shelf
 
         if is_shelf(file):
