@@ -56,7 +56,7 @@ PYTEST := $(BIN)/python -m pytest -q -n 2 --dist worksteal
 test: $(VENV)/test ## Run the tests but the long ones (eight minutes on two cores)
 	$(PYTEST) -m "not long"
 
-test-all: $(VENV)/test-all ## Run all tests, those of words in images of buckets and of shelves on Ray as well (twenty minutes)
+test-all: $(VENV)/test-all ## Run all tests, those of words in images, of buckets and of shelves on Ray as well (twenty minutes)
 	$(PYTEST)
 
 test-page: $(VENV)/test ## Run the tests of the page, in chromium (a minute or two)
