@@ -206,6 +206,7 @@ def test_a_short_form_that_stands_nowhere_else_stays_with_its_document(monograph
     assert b"iffhs" not in monograph.path.read_bytes().lower()
 
 
+@pytest.mark.plain("its text is looked for in the bytes")
 def test_names_that_were_set_apart_are_forgotten_with_their_documents(tmp_path: Path) -> None:
     path = tmp_path / "notes.mono"
     with Monograph.open(path, HashEmbedder()) as monograph:

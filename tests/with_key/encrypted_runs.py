@@ -48,7 +48,12 @@ WITHOUT_A_FILE = (
 """Modules of tests that open no file, which a key changes nothing for: they are left out where there is one."""
 
 NOT_OF_A_FILE = (
+    "compact_index",
+    "evaluate",
+    "evidence",
+    "examples",
     "formats",
+    "minirag",
     "page",
     "page_axe",
     "page_writing",
@@ -62,9 +67,11 @@ NOT_OF_A_FILE = (
     "shelf_publish",
     "shelf_ray",
     "shelf_served",
+    "vector_batches",
 )
-"""Modules of tests of what stands before a file or beside it: of readers, of the page in a browser, and of shelves, whose
-shards have no key. They are left out as well."""
+"""Modules of tests of what stands before a file or beside it, or is reckoned of what was read out of it: of readers, of
+codes of vectors, of measures, of the page in a browser, and of shelves, whose shards have no key. They are left out as
+well."""
 _DATABASE = "monograph.store.database"
 
 
