@@ -250,11 +250,16 @@ def told_million(found: Results) -> list[str]:
         ]
         for how, one in found["found"].items()
     ]  # fmt: skip
-    built = f"{found['seconds'] / 60:.0f} minutes" if found["written"] else "an earlier run"
+    built = "They were built by an earlier run."
+    if found["written"]:
+        built = (
+            f"Built in {found['seconds'] / 60:.0f} minutes: {found['written']:,.0f} CPU seconds to write, "
+            f"{found['published']:,.0f} to publish."
+        )
+    fewer = "" if found["documents"] == MILLION else f", of the {MILLION:,} there were to be"
     return [
-        f"{found['documents']:,} documents in {found['chunks']:,} chunks with {found['entities']:,} entities, "
-        f"{found['bytes'] / 1e9:.1f} GB in {MILLION_SHARDS} shards and their catalogue. Built in {built}: "
-        f"{found['written']:,.0f} CPU seconds to write, {found['published']:,.0f} to publish.",
+        f"{found['documents']:,} documents{fewer}, in {found['chunks']:,} chunks with {found['entities']:,} entities, "
+        f"{found['bytes'] / 1e9:.1f} GB in {MILLION_SHARDS} shards and their catalogue. {built}",
         table(
             [
                 "way", "rounds", "out, kB", "back, kB", "coordinator, ms", "shard, ms", "longest, ms",
