@@ -18,7 +18,7 @@ from monograph import Document, Monograph
 from monograph.search import words
 from monograph.search.one_file.memory import Remembered
 from monograph.search.one_file.snapshot import FileSnapshot
-from monograph.store import lengths, postings, schema, terms
+from monograph.store import counts, lengths, postings, schema, terms
 from monograph.store.filters import EVERYTHING
 from monograph.store.inverted import compiled
 from monograph.vectors.index import EcoVectorIndex
@@ -290,3 +290,41 @@ def test_a_chunk_without_a_length_is_left_to_fts5() -> None:
         snapshot = FileSnapshot(connection, Remembered(), EcoVectorIndex(), EcoVectorIndex())
         ranking = words.bm25(snapshot, "alpha", 5, EVERYTHING, words.of_question(snapshot, "alpha"))
         assert set(ranking.rows) == {1, 2, 5_000}
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    rows=st.lists(st.tuples(texts, texts, st.booleans()), min_size=1, max_size=12),
+    asked=st.lists(st.sampled_from([*VOCABULARY, "東"]), min_size=1, max_size=4, unique=True),
+    k=st.sampled_from([1, 3, 1_000]),
+)
+def test_with_the_counts_of_all_files_each_gives_the_scores_of_one(
+    rows: list[tuple[str, str, bool]], asked: list[str], k: int
+) -> None:
+    entries = [terms.Entry(row, title, text) for row, (title, text, _) in enumerate(rows, 1)]
+    words = list(dict.fromkeys(word for one in asked for word in terms.words_of(one)))
+    with index(4_050, 4) as whole, index(4_050, 4) as first, index(4_050, 4) as second:
+        terms.add(whole, entries, trigrams=False)
+        for part, wanted in ((first, True), (second, False)):
+            mine = [one for one, (*_, dealt) in zip(entries, rows, strict=True) if dealt is wanted]
+            terms.add(part, mine, trigrams=False)
+        each = [counts.having(part, words) for part in (first, second)]
+        having = {word: sum(one.get(word, 0) for one in each) for word in words}
+        every = [counts.totals(part) for part in (first, second)]
+        of_all = counts.Counts(sum(one for one, _ in every), sum(one for _, one in every), having)
+        assert (of_all.chunks, of_all.words) == counts.totals(whole)
+        expected = dict(terms.bm25(whole, words, ALL, WEIGHTS[0], EVERYTHING))
+        found: dict[int, float] = {}
+        for part in (first, second):
+            told = counts.bm25(part, words, k, of_all, EVERYTHING)
+            found.update(counts.bm25(part, words, ALL, of_all, EVERYTHING))
+            known = postings.read(part, words, (), ALL)
+            if known is None:
+                assert counts.totals(part)[0] == 0
+                continue
+            held = [word for word in words if word in known.chunks]
+            if len(held) == len([word for word in words if having[word]]) and known.can_rank(held):
+                native = known.bm25(part, held, k, WEIGHTS[0], EVERYTHING, of_all)
+                assert native is not None
+                assert sorted(native) == sorted(told)
+        assert found == expected
