@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime
 from typing import Any, NoReturn, TypeAlias
 
 from monograph import where as filters
-from monograph.answer.cache import AnswerCache
 from monograph.dates import span
 from monograph.dates.span import Span
 from monograph.errors import InputError, OutsideView
+from monograph.library.leaning import LeaningFile
 from monograph.library.opened import OpenFile
 from monograph.library.view import ViewFile, narrowed
-from monograph.models import Embedder, Extractor, Reranker, Summarizer
+from monograph.models import Embedder, Extractor, Summarizer
 from monograph.store import settings, versions
-from monograph.store.database import Database
 from monograph.store.past import PastDatabase
 from monograph.store.settings import OnDemand
 from monograph.values import Document, OnProgress, Report
@@ -105,7 +103,7 @@ def standing(file: OpenFile, where: Mapping[str, Any] | None) -> tuple[OpenFile,
     return made, rest
 
 
-class PastFile(OpenFile):
+class PastFile(LeaningFile):
     """An open file as it stood at the end of a second.
 
     It has the file's models, and shares what they were asked. It is closed with the file.
@@ -115,14 +113,11 @@ class PastFile(OpenFile):
         index = whole.chunk_index
         index = EcoVectorIndex(target_recall=index.target_recall, cache_bytes=index.cache_bytes)
         super().__init__(PastDatabase(whole.database), index, whole.settings, whole.model, whole.trusted)
-        weakref.finalize(self, self.database.close)
         # Of the file, whose rows it has; and nothing of it leads back here, so that it goes with the last who has it.
         self.database.diagnose = lambda: None if whole.database.diagnose is None else whole.database.diagnose()
-        self.whole = whole
+        self.lean_on(whole)
         self.second = second
         self.view = f"as of {Span(second, second)}"
-        self.scores = whole.scores
-        self.reranker = whole.reranker
         self.given_embedder, self.given_extractor = whole.embedder, whole.extractor
         bring_back(_pipeline(self), second)
 
@@ -133,20 +128,6 @@ class PastFile(OpenFile):
     def hidden(self) -> str:
         """Nothing: what is not to be seen is not in the copy."""
         return ""
-
-    @property
-    def summarizer(self) -> Summarizer:
-        """The file's."""
-        return self.whole.summarizer
-
-    @property
-    def written(self) -> Database:
-        """The file's own connections, to which goes what models were asked."""
-        return self.whole.written
-
-    def reranker_of(self, given: Reranker | str | None) -> Reranker | None:
-        """The file's, which is made once."""
-        return self.whole.reranker_of(given)
 
     def only_whole(self, what: str) -> NoReturn:
         """Raise OutsideView."""
@@ -186,13 +167,6 @@ class PastFile(OpenFile):
     ) -> NoReturn:
         """Raise OutsideView: what was is not written."""
         self.only_whole("writing")
-
-    def answers(self) -> AnswerCache:
-        """The file's: an answer is found by the question and all of its context."""
-        return self.whole.answers()
-
-    def close(self) -> None:
-        """Nothing: it is closed with its file, or when nobody has it any more."""
 
 
 def _pipeline(file: OpenFile) -> Pipeline:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NoReturn
 
 from monograph import where as filters
-from monograph.answer.cache import AnswerCache
 from monograph.errors import InputError, OutsideView
+from monograph.library.leaning import LeaningFile
 from monograph.library.opened import OpenFile
-from monograph.models import Embedder, Extractor, Reranker, Summarizer
-from monograph.store.database import Database
+from monograph.models import Embedder, Extractor, Summarizer
 from monograph.store.filters import compile_condition
 from monograph.store.settings import OnDemand
 from monograph.store.view import ViewDatabase
@@ -22,7 +20,7 @@ from monograph.write.fence import Fence
 from monograph.write.pipeline import Pipeline
 
 
-class ViewFile(OpenFile):
+class ViewFile(LeaningFile):
     """A part of an open file: that of the documents of which every chunk meets a condition.
 
     It shares the file's models and vector indexes, and has connections of its own through which nothing else can be
@@ -33,16 +31,13 @@ class ViewFile(OpenFile):
         allowed = compile_condition(condition)
         database = ViewDatabase(whole.database, allowed)
         super().__init__(database, whole.chunk_index, whole.settings, whole.model, whole.trusted)
-        self.whole = whole
+        self.lean_on(whole)
         self.condition = condition
         self.fence = Fence(condition, allowed)
         self.view = repr(condition)
         self.summary_index = whole.summary_index
-        self.scores = whole.scores
-        self.reranker = whole.reranker
         # Which rows contradict each other is for who may read them all.
         database.diagnose = lambda: None if whole.database.diagnose is None else "rows of it contradict each other"
-        weakref.finalize(self, database.close)
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         return ViewFile, (self.whole, self.condition)
@@ -56,20 +51,6 @@ class ViewFile(OpenFile):
     def extractor(self) -> Extractor:
         """The file's."""
         return self.whole.extractor
-
-    @property
-    def summarizer(self) -> Summarizer:
-        """The file's."""
-        return self.whole.summarizer
-
-    @property
-    def written(self) -> Database:
-        """The file's own connections, which the fence stands before."""
-        return self.whole.written
-
-    def reranker_of(self, given: Reranker | str | None) -> Reranker | None:
-        """The file's, which is made once."""
-        return self.whole.reranker_of(given)
 
     def only_whole(self, what: str) -> NoReturn:
         """Raise OutsideView."""
@@ -101,13 +82,6 @@ class ViewFile(OpenFile):
         """As the file. What was remembered is not told: that another had the same text is nobody's business."""
         report = self.whole.forgetting(work, wanted, strict=strict)
         return replace(report, embedded=0, remembered=0, extracted=0, fell_back=0, summarized=0)
-
-    def answers(self) -> AnswerCache:
-        """The file's: an answer is found by the question and all of its context, which is of the view."""
-        return self.whole.answers()
-
-    def close(self) -> None:
-        """Nothing: a view is closed with its file."""
 
 
 def within(file: OpenFile, where: Mapping[str, Any]) -> ViewFile:
