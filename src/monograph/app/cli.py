@@ -84,12 +84,8 @@ def sync(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done and what it would cost; write nothing.")
     ] = False,
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Compare contents even where size and time are unchanged.")
-    ] = False,
-    prune: Annotated[
-        bool, typer.Option("--prune", help="Remove documents even if a whole folder is empty now.")
-    ] = False,
+    verify: source_commands.VerifyOption = False,
+    prune: source_commands.PruneOption = False,
     forget: source_commands.ForgetOption = None,
     max_bytes: source_commands.BytesOption = DEFAULT_LIMITS.max_bytes,
     max_seconds: source_commands.SecondsOption = DEFAULT_LIMITS.max_seconds,

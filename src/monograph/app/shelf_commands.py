@@ -78,12 +78,8 @@ def sync(  # noqa: PLR0913, PLR0917 - options are arguments
         list[Path], typer.Argument(metavar="FOLDER", help="Folders and files to follow.", show_default=False)
     ],
     publish: PublishOption = False,
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Compare contents even where size and time are unchanged.")
-    ] = False,
-    prune: Annotated[
-        bool, typer.Option("--prune", help="Remove documents even if a whole folder is empty now.")
-    ] = False,
+    verify: source_commands.VerifyOption = False,
+    prune: source_commands.PruneOption = False,
     forget: source_commands.ForgetOption = None,
     max_bytes: source_commands.BytesOption = DEFAULT_LIMITS.max_bytes,
     max_seconds: source_commands.SecondsOption = DEFAULT_LIMITS.max_seconds,

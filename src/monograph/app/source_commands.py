@@ -26,6 +26,10 @@ ForgetOption = Annotated[
         show_default=False,
     ),
 ]
+VerifyOption = Annotated[
+    bool, typer.Option("--verify", help="Compare contents even where size and time are unchanged.")
+]
+PruneOption = Annotated[bool, typer.Option("--prune", help="Remove documents even if a whole folder is empty now.")]
 BytesOption = Annotated[int, typer.Option("--max-bytes", help="Pass over files larger than this.")]
 SummarizerOption = Annotated[
     str,
