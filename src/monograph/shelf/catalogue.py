@@ -25,6 +25,16 @@ class Origin:
     embedder: StoredEmbedder | None
     extractor: StoredExtractor | None
 
+    def said(self) -> dict[str, str]:
+        """The same for people to read in a manifest."""
+        built = self.settings or Settings()
+        return {
+            "chunk_overlap": str(built.chunk_overlap),
+            "chunk_tokens": str(built.chunk_tokens),
+            "embedder": self.embedder.key if self.embedder else "",
+            "extractor": self.extractor.key if self.extractor else "",
+        }
+
 
 def origin(connection: Connection) -> Origin:
     """What a file was made with."""

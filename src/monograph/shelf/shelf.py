@@ -17,6 +17,7 @@ from monograph.settings import Settings
 from monograph.shelf import working
 from monograph.shelf.engine import Engine, Local
 from monograph.shelf.fill.dealing import deal
+from monograph.shelf.fill.dealt import shard_count
 from monograph.shelf.fill.recut import databases, dealt
 from monograph.shelf.opened import OpenShelf
 from monograph.shelf.place import Place, place_of
@@ -106,7 +107,7 @@ class Shelf(Questions):
         ShelfConflict
             If another writer is at work.
         """
-        working.refuse_count(shards)
+        shards = shard_count(shards)
         if settings is not None and settings.history:
             raise InputError("a shelf keeps no former versions of documents", "leave Settings(history=True) out")
         place = place_of(_address(url), None if home is None else Path(home), create=True)
@@ -176,7 +177,7 @@ class Shelf(Questions):
         ``key`` is that of an encrypted file; shards are not encrypted. The file is left as it is; a tree of summaries
         and former versions of documents do not go along. Raises as :meth:`create` and :meth:`monograph.Monograph.open`.
         """
-        working.refuse_count(shards)
+        shards = shard_count(shards)
         source = OpenFile.open(Given(arguments.path(file, "the file"), create=False, read_only=True, key=key))
         try:
             place = place_of(_address(url), None if home is None else Path(home), create=True)
@@ -318,7 +319,7 @@ class Shelf(Questions):
 
         No answer changes by it, and no model is asked. Raises InputError if something is written and not published.
         """
-        working.refuse_count(shards)
+        shards = shard_count(shards)
         self._let_writer_go()
         with databases(self._place, self._version) as sources:
             version = dealt(self._place, self._version, shards, self._file, sources, progress)

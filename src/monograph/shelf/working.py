@@ -186,10 +186,10 @@ class Working:
             archive._file.require(*sorted(owed))
         made = self._place.work / "catalogue.mono"
         made.unlink(missing_ok=True)
-        catalogue.make(made, self._origin(), self._shares(), self._shards)
-        said = _said(self._archives[0])
+        origin = self._origin()
+        catalogue.make(made, origin, self._shares(), self._shards)
         self._close_files()
-        manifest = publish(self._place.objects, self._paths, made, self._before, said)
+        manifest = publish(self._place.objects, self._paths, made, self._before, origin.said())
         self._before = manifest
         self._note(Base(manifest.version, self._shards))
         sweep(self._place.objects)
@@ -235,20 +235,3 @@ def _has(archive: Monograph, name: str) -> bool:
     with archive._file.database.read() as connection:
         found, _ = documents.resolve(connection, [name])
     return bool(found)
-
-
-def _said(archive: Monograph) -> dict[str, str]:
-    """What all shards share, for people to read in a manifest."""
-    built = archive.settings
-    return {
-        "chunk_overlap": str(built.chunk_overlap),
-        "chunk_tokens": str(built.chunk_tokens),
-        "embedder": archive.stats().embedder,
-        "extractor": archive.stats().extractor,
-    }
-
-
-def refuse_count(shards: int) -> None:
-    """Raise InputError where that is no number of shards."""
-    if not 1 <= shards <= 10_000:
-        raise InputError(f"{shards} is no number of shards", "give one from 1 to 10,000")

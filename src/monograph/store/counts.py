@@ -33,8 +33,13 @@ class Counts:
 def totals(connection: Connection) -> tuple[int, int]:
     """(chunks, words of all of them) in one file, in a read transaction."""
     row = connection.execute("SELECT block FROM words_data WHERE id = 1").fetchone()
-    numbers = list(varints(row[0])) if row is not None else []
-    return (numbers[0], sum(numbers[1:])) if numbers else (0, 0)
+    return (0, 0) if row is None else totals_of(row[0])
+
+
+def totals_of(record: bytes) -> tuple[int, int]:
+    """The same, of FTS5's record of averages."""
+    chunks, *words = [*varints(record)] or [0]
+    return chunks, sum(words)
 
 
 def having(connection: Connection, words: Iterable[str]) -> dict[str, int]:

@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING
 
 from monograph.store import lengths
 from monograph.store.allowed_rows import AllowedRows
-from monograph.store.counts import Counts
+from monograph.store.counts import Counts, totals_of
 from monograph.store.database import Connection
 from monograph.store.filters import EVERYTHING, Allowed
 from monograph.store.inverted import compiled
 from monograph.store.prefetch import Prefetcher
 from monograph.store.terms import Weights, is_half
-from monograph.store.varints import varints
 
 if TYPE_CHECKING:
     from monograph.store.inverted._inverted import Words
@@ -196,5 +195,5 @@ def read(
 
 def _totals(record: bytes) -> tuple[int, int] | None:
     """(chunks, words of all of them), of FTS5's record of averages."""
-    chunks, *columns = *varints(record), 0
-    return (chunks, sum(columns)) if chunks > 0 else None
+    found = totals_of(record)
+    return found if found[0] > 0 else None

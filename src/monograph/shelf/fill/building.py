@@ -9,18 +9,17 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from monograph.library.monograph import Monograph
-from monograph.settings import Settings
 from monograph.shelf import catalogue
 from monograph.shelf.catalogue import Origin
 from monograph.shelf.fill.dataset import Dataset, documents_in
-from monograph.shelf.fill.dealt import dealt, dealt_plan
+from monograph.shelf.fill.dealt import dealt, dealt_plan, shard_count
 from monograph.shelf.fill.makers import HERE, Makers
 from monograph.shelf.fill.recipe import Made, Recipe
 from monograph.shelf.place import Place
-from monograph.shelf.versions.manifest import MOST_SHARDS, Manifest, latest
+from monograph.shelf.versions.manifest import Manifest, latest
 from monograph.shelf.versions.publish import publish
 from monograph.shelf.versions.writer import writing
-from monograph.values import Document, arguments
+from monograph.values import Document
 
 
 def make_shards(
@@ -48,7 +47,7 @@ def make_shards(
     MonographError
         Whatever :meth:`monograph.Monograph.open` and ``add`` raise, and ShelfError if it cannot be put.
     """
-    count = arguments.whole_number(shards, "shards", 1, MOST_SHARDS)
+    count = shard_count(shards)
     kept: list[list[Any]] = [[] for _ in range(count)]
     content: list[list[bytes]] = [[] for _ in range(count)]
     documents = documents_in(given) if isinstance(given, Dataset) else given
@@ -72,7 +71,7 @@ def make_shards_of_folders(
     SourceMissing
         If a source does not exist.
     """
-    count = arguments.whole_number(shards, "shards", 1, MOST_SHARDS)
+    count = shard_count(shards)
     with TemporaryDirectory(prefix="monograph-") as folder, Monograph.open(Path(folder) / "plan.mono") as empty:
         plan = empty.files.plan(*sources, price=False)
     plans = dealt_plan(plan, count)
@@ -113,17 +112,6 @@ def publish_shards(place: Place, made: Sequence[Made], makers: Makers = HERE) ->
             with TemporaryDirectory(prefix="monograph-") as folder:
                 path = Path(folder) / "catalogue.mono"
                 catalogue.make(path, of, shares, len(names))
-                return publish(place.objects, names, path, latest(place.objects), _said(of))
+                return publish(place.objects, names, path, latest(place.objects), of.said())
         finally:
             engine.close()
-
-
-def _said(of: Origin) -> dict[str, str]:
-    """What all shards share, for people to read in a manifest."""
-    built = of.settings or Settings()
-    return {
-        "chunk_overlap": str(built.chunk_overlap),
-        "chunk_tokens": str(built.chunk_tokens),
-        "embedder": of.embedder.key if of.embedder else "",
-        "extractor": of.extractor.key if of.extractor else "",
-    }

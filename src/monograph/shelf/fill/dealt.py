@@ -7,7 +7,9 @@ from dataclasses import replace
 from hashlib import sha256
 from itertools import islice
 
-from monograph.values import Change, Document, Plan
+from monograph.errors import InputError
+from monograph.shelf.versions.manifest import MOST_SHARDS
+from monograph.values import Change, Document, Plan, arguments
 
 LEAST, MOST = 4_096, 262_144
 """Bounds on how many documents are dealt out together."""
@@ -19,6 +21,14 @@ _OF_EACH = 256
 def shard_of(name: str, shards: int) -> int:
     """The shard of a document by its id, or of a file by its uri: the same for ever, on every machine."""
     return int.from_bytes(sha256(name.encode("utf-8", "surrogatepass")).digest()[:8], "big") % shards
+
+
+def shard_count(given: int) -> int:
+    """A number of shards, 1 to MOST_SHARDS. Raises InputError if it is none."""
+    count = arguments.whole_number(given, "shards")
+    if not 1 <= count <= MOST_SHARDS:
+        raise InputError(f"{count:,} is no number of shards", f"give one from 1 to {MOST_SHARDS:,}")
+    return count
 
 
 def dealt(documents: Iterable[Document], shards: int) -> Iterator[dict[int, list[Document]]]:
