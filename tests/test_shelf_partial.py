@@ -18,12 +18,12 @@ from monograph import Document
 from monograph.errors import ClosedFile, InputError, ObjectMissing, PartialAnswer, ShardLost
 from monograph.library.opened import Given
 from monograph.shelf import Shelf
-from monograph.shelf.engine import Engine
+from monograph.shelf.engine import Engine, Engines
 from monograph.shelf.fill.dealt import shard_of
 from monograph.shelf.partial import Partial, partially
 from monograph.shelf.place import Place
 from monograph.shelf.shard import Asked
-from monograph.shelf.shelf import Engines, local
+from monograph.shelf.shelf import local
 from monograph.shelf.versions.manifest import Manifest
 
 pytestmark = pytest.mark.plain("a shelf's shards are plain files")

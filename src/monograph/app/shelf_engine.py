@@ -12,7 +12,7 @@ from monograph.errors import InputError
 from monograph.values.arguments import shown
 
 if TYPE_CHECKING:
-    from monograph.shelf.shelf import Engines
+    from monograph.shelf.engine import Engines
 
 VARIABLE = "MONOGRAPH_ENGINE"
 LOCAL = "local"

@@ -12,18 +12,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from monograph.errors import ClosedFile, FileError, ShardLost, ShelfError
 from monograph.library.opened import Given
-from monograph.shelf.engine import MOST_THREADS, Engine
+from monograph.shelf.engine import MOST_THREADS, Engine, Engines
 from monograph.shelf.place import Place
 from monograph.shelf.shard import Asked, Shard
 from monograph.shelf.versions.manifest import Manifest
 from monograph.store.database import Database
-
-if TYPE_CHECKING:
-    from monograph.shelf.shelf import Engines
 
 AGAIN = 30.0
 

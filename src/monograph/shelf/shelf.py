@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from monograph.errors import InputError, NotFound
 from monograph.library.opened import Given, OpenFile
@@ -15,7 +15,7 @@ from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Trust
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.settings import Settings
 from monograph.shelf import working
-from monograph.shelf.engine import Engine, Local
+from monograph.shelf.engine import Engine, Engines, Local
 from monograph.shelf.fill.dealing import deal
 from monograph.shelf.fill.dealt import shard_count
 from monograph.shelf.fill.recut import databases, dealt
@@ -30,9 +30,6 @@ from monograph.shelf.working import Working
 from monograph.store import names
 from monograph.values import Document, Finding, LedgerEntry, OnProgress, Report, arguments
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
-
-Engines: TypeAlias = Callable[[Place, Manifest, Given], Engine]
-"""What makes the engine of a version: where the shelf lies, which version, and how its files are opened."""
 
 
 def local(place: Place, version: Manifest, given: Given) -> Engine:
