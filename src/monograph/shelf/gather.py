@@ -170,7 +170,7 @@ class Gathered:
             return dict(zip(wanted, told, strict=True))
         missing = [row for row in wanted if row not in held]
         if missing:
-            held.update(self.shards.by_row("ids", missing))
+            held.update({**dict.fromkeys(missing, ""), **self.shards.by_row("ids", missing)})
         return held
 
     def newest(self) -> int | None:
