@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -13,17 +13,17 @@ from pathlib import Path
 from monograph.errors import InputError, NotFound, ShelfConflict
 from monograph.library.monograph import Monograph
 from monograph.library.opened import Given, OpenFile
-from monograph.shelf import catalogue
+from monograph.shelf import in_step
 from monograph.shelf.fill.dealing import deal
 from monograph.shelf.fill.dealt import shard_of
 from monograph.shelf.place import Place
 from monograph.shelf.versions.manifest import Manifest
 from monograph.shelf.versions.part import sync_folder
+from monograph.shelf.versions.pieces import Named, name_of
 from monograph.shelf.versions.publish import publish
 from monograph.shelf.versions.sweep import sweep
 from monograph.shelf.versions.writer import writing
 from monograph.store import documents, settings
-from monograph.store.catalogue import Share, share
 from monograph.store.database import Database
 from monograph.values import Document, OnProgress, Plan, Report, together
 
@@ -69,6 +69,7 @@ class Working:
         self, place: Place, before: Manifest | None, shards: int, given: Given, *, empty: bool = False
     ) -> None:
         self._place, self._before, self._shards = place, before, shards
+        self._copied = None if empty else before
         self._given = replace(given, read_only=False, create=True, model=None, reranker=None)
         self._archives: list[Monograph] = []
         place.work.mkdir(parents=True, exist_ok=True)
@@ -184,25 +185,17 @@ class Working:
             with archive._file.database.read() as connection:
                 owed = settings.load_on_demand(connection)
             archive._file.require(*sorted(owed))
+        self._close_files()
         made = self._place.work / "catalogue.mono"
         made.unlink(missing_ok=True)
-        origin = self._origin()
-        catalogue.make(made, origin, self._shares(), self._shards)
-        self._close_files()
-        manifest = publish(self._place.objects, self._paths, made, self._before, origin.said())
-        self._before = manifest
+        files = {path: name_of(path) for path in self._paths}
+        origin = in_step.make(made, self._place, files, self._copied)
+        named = [Named(*one) for one in files.items()]
+        manifest = publish(self._place.objects, named, made, self._before, origin.said())
+        self._before = self._copied = manifest
         self._note(Base(manifest.version, self._shards))
         sweep(self._place.objects)
         return manifest
-
-    def _origin(self) -> catalogue.Origin:
-        with self._archives[0]._file.database.read() as connection:
-            return catalogue.origin(connection)
-
-    def _shares(self) -> Iterator[Share]:
-        for archive in self._archives:
-            with archive._file.database.read() as connection:
-                yield share(connection)
 
     def _close_files(self) -> None:
         for archive in self._archives:

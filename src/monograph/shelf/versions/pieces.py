@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from monograph.errors import InputError, ObjectDamaged
@@ -12,6 +13,14 @@ from monograph.shelf.versions.names import ObjectName, digest_in
 
 PIECE = 8 << 20
 """Bytes read, sent and fetched at a time: by one request, which may take 30 seconds; S3 takes 10,000."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A closed file, and what its bytes are called."""
+
+    path: Path
+    name: ObjectName
 
 
 def name_of(path: Path) -> ObjectName:
