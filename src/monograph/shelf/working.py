@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 
 from monograph.errors import InputError, NotFound, ShelfConflict
@@ -15,11 +16,12 @@ from monograph.library.monograph import Monograph
 from monograph.library.opened import Given, OpenFile
 from monograph.shelf import in_step
 from monograph.shelf.fill.dealing import deal
-from monograph.shelf.fill.dealt import shard_of
+from monograph.shelf.fill.dealt import blocks, shard_of
 from monograph.shelf.place import Place
 from monograph.shelf.versions.manifest import Manifest
+from monograph.shelf.versions.names import ObjectName
 from monograph.shelf.versions.part import sync_folder
-from monograph.shelf.versions.pieces import Named, name_of
+from monograph.shelf.versions.pieces import Named, name_of, require_closed
 from monograph.shelf.versions.publish import publish
 from monograph.shelf.versions.sweep import sweep
 from monograph.shelf.versions.writer import writing
@@ -28,8 +30,8 @@ from monograph.store.database import Database
 from monograph.values import Document, OnProgress, Plan, Report, together
 
 _BASE = "base.json"
-_AT_ONCE = 1_024
-"""Documents that are dealt out together."""
+_UNTOUCHED = 0
+"""Time of change, in nanoseconds since 1970, of a copy that nobody has written to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,7 @@ class Working:
             return
         for path, name in zip(self._paths, () if self._before is None else self._before.shards, strict=False):
             shutil.copyfile(self._place.cache.path(self._place.objects, name), path)
+            _stamp(path)
         self._note(Base(version, self._shards))
 
     def _note(self, base: Base) -> None:
@@ -117,6 +120,13 @@ class Working:
         part.write_text(json.dumps([base.version, base.shards, base.written]))
         part.replace(self._place.work / _BASE)
         sync_folder(self._place.work)
+
+    def _name_of(self, path: Path, copied: ObjectName | None) -> ObjectName:
+        """What the bytes of a closed file are called; those of a file that nobody has written to are not read."""
+        require_closed(path)
+        state = path.stat()
+        is_copy = copied is not None and (state.st_mtime_ns, state.st_size) == (_UNTOUCHED, copied.bytes)
+        return copied if copied is not None and is_copy else name_of(path)
 
     def _begin(self) -> None:
         """Say that the files are about to be written to."""
@@ -137,8 +147,7 @@ class Working:
         """Store documents, each in the shard that holds its id, or that it is dealt to."""
         self._begin()
         reports = []
-        waiting = iter(given)
-        while some := list(islice(waiting, _AT_ONCE)):
+        for some in blocks(given, self._shards):
             dealt: dict[int, list[Document]] = {}
             held = self._holders([one.id for one in some])
             for one in some:
@@ -188,12 +197,15 @@ class Working:
         self._close_files()
         made = self._place.work / "catalogue.mono"
         made.unlink(missing_ok=True)
-        files = {path: name_of(path) for path in self._paths}
+        copied = self._copied.shards if self._copied is not None else [None] * self._shards
+        files = {path: self._name_of(path, one) for path, one in zip(self._paths, copied, strict=False)}
         origin = in_step.make(made, self._place, files, self._copied)
         named = [Named(*one) for one in files.items()]
         manifest = publish(self._place.objects, named, made, self._before, origin.said())
         self._before = self._copied = manifest
         self._note(Base(manifest.version, self._shards))
+        for path in self._paths:
+            _stamp(path)
         sweep(self._place.objects)
         return manifest
 
@@ -206,6 +218,11 @@ class Working:
         """Close the files, and let another write."""
         self._close_files()
         self._lease.close()
+
+
+def _stamp(path: Path) -> None:
+    """Have a file tell that nobody has written to it since: who does gives it another time of change."""
+    os.utime(path, ns=(time.time_ns(), _UNTOUCHED))
 
 
 def base_of(work: Path) -> Base | None:

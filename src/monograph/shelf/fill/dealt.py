@@ -31,10 +31,16 @@ def shard_count(given: int) -> int:
     return count
 
 
-def dealt(documents: Iterable[Document], shards: int) -> Iterator[dict[int, list[Document]]]:
-    """Documents by shard, block by block: in a block those of a shard are in their order, and none is empty."""
+def blocks(documents: Iterable[Document], shards: int) -> Iterator[list[Document]]:
+    """Documents, as many together as are dealt out over so many shards at a time: a few write little to each."""
     waiting, block = iter(documents), min(max(LEAST, _OF_EACH * shards), MOST)
     while some := list(islice(waiting, block)):
+        yield some
+
+
+def dealt(documents: Iterable[Document], shards: int) -> Iterator[dict[int, list[Document]]]:
+    """Documents by shard, block by block: in a block those of a shard are in their order, and none is empty."""
+    for some in blocks(documents, shards):
         found: dict[int, list[Document]] = {}
         for one in some:
             found.setdefault(shard_of(one.id, shards), []).append(one)

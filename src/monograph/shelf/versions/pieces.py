@@ -31,17 +31,20 @@ def name_of(path: Path) -> ObjectName:
     InputError
         If it cannot be read, or is open: what was written last stands beside it then.
     """
-    beside = Path(f"{path}-wal")
+    require_closed(path)
     try:
-        if beside.exists() and beside.stat().st_size:
-            raise InputError(
-                f"{path} is still open, or was not closed: {beside.name} stands beside it", "close it first"
-            )
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             return ObjectName(digest, file.tell())
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}", "give a file that is there") from error
+
+
+def require_closed(path: Path) -> None:
+    """Raise InputError where what was written to a file last stands beside it."""
+    beside = Path(f"{path}-wal")
+    if beside.exists() and beside.stat().st_size:
+        raise InputError(f"{path} is still open, or was not closed: {beside.name} stands beside it", "close it first")
 
 
 def pieces(source: Path, name: str) -> Iterator[bytes]:
