@@ -18,6 +18,7 @@ from monograph.shelf import working
 from monograph.shelf.engine import Engine, Local
 from monograph.shelf.fill.dealing import deal
 from monograph.shelf.fill.dealt import shard_count
+from monograph.shelf.fill.looking import plans
 from monograph.shelf.fill.recut import databases, dealt
 from monograph.shelf.opened import OpenShelf
 from monograph.shelf.place import Place, place_of
@@ -267,12 +268,10 @@ class Shelf(Questions):
     ) -> Report:
         """Bring the next version up to date with files and folders: parameters as for :meth:`monograph.Monograph.sync`.
 
-        Each shard takes the files that are dealt to it. Raises as :meth:`add`.
+        Files stay in the shards that hold them; a new one is dealt out. Raises as :meth:`add`.
         """
         return self._writer.sync(
-            lambda archive: archive.files.plan(
-                *sources, verify=verify, prune=prune, follow_links=follow_links, price=False
-            ),
+            lambda known: plans(sources, len(known), known, verify=verify, prune=prune, follow_links=follow_links),
             lambda archive, plan: archive.files.apply(plan, forget=forget, limits=limits, progress=progress),
         )
 

@@ -17,6 +17,7 @@ from monograph.library.opened import Given, OpenFile
 from monograph.shelf import in_step
 from monograph.shelf.fill.dealing import deal
 from monograph.shelf.fill.dealt import blocks, shard_of
+from monograph.shelf.fill.looking import is_done
 from monograph.shelf.place import Place
 from monograph.shelf.versions.manifest import Manifest
 from monograph.shelf.versions.names import ObjectName
@@ -163,14 +164,18 @@ class Working:
                 held.update(dict.fromkeys(documents.known_ids(connection, ids), shard))
         return held
 
-    def sync(self, plan: Callable[[Monograph], Plan], apply: Callable[[Monograph, Plan], Report]) -> Report:
-        """Bring every shard up to date with its part of what a plan finds: a new file is dealt by its uri."""
+    def sync(
+        self, plans: Callable[[Sequence[Database]], Sequence[Plan]], apply: Callable[[Monograph, Plan], Report]
+    ) -> Report:
+        """Bring every shard up to date by its plan; one that is so already is not written to."""
+        made = plans([archive._file.database for archive in self._archives])
         self._begin()
         reports = []
-        for shard, archive in enumerate(self._archives):
-            made = plan(archive)
-            mine = [one for one in made.changes if one.kind != "new" or shard_of(one.uri, self._shards) == shard]
-            reports.append(apply(archive, replace(made, changes=tuple(mine))))
+        for archive, plan in zip(self._archives, made, strict=True):
+            if archive._file.describer is None and is_done(archive._file.database, plan):
+                reports.append(Report(same=len(plan.changes), moved=plan.moved))
+            else:
+                reports.append(apply(archive, plan))
         found = together(reports)
         return replace(found, problems=tuple(dict.fromkeys(found.problems)), moved=tuple(dict.fromkeys(found.moved)))
 
