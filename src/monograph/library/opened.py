@@ -21,13 +21,13 @@ from monograph.search.one_file.memory import Memory
 from monograph.search.one_file.scores import Scores
 from monograph.search.snapshot import Snapshot
 from monograph.settings import Settings
-from monograph.spending import noting
+from monograph.spending import Noted, noting
 from monograph.store import settings
 from monograph.store.clusters import SUMMARIES
 from monograph.store.database import Database
 from monograph.store.encryption import RawKey
 from monograph.store.settings import OnDemand
-from monograph.values import Document, OnProgress, Report
+from monograph.values import Document, Hit, OnProgress, Report
 from monograph.values.arguments import shown
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL, EcoVectorIndex
 from monograph.write import configuration, forget, on_demand, rebuild_graph, tree
@@ -296,6 +296,10 @@ class OpenFile:
         """Begin to read a state of it as a search sees it, until the context ends."""
         return one_file.reader(self.database, self.memory, *self.indexes, view=self.hidden)()
 
+    def found(self, search: Callable[[], list[Hit]]) -> list[Hit]:
+        """What a search of it finds; the hits say what of it could not be searched, where that was allowed."""
+        return search()
+
     @property
     def hidden(self) -> str:
         """What a search calls the view that hides something of what it reads in; empty where nothing is hidden."""
@@ -305,6 +309,15 @@ class OpenFile:
     def written(self) -> Database:
         """Where what changes is written."""
         return self.database
+
+    @property
+    def noted(self) -> Noted:
+        """What models were asked, and the ledger lacks as yet."""
+        return self.written.noted
+
+    def enter(self) -> None:
+        """Enter in the ledger what models were asked, where that can be done just now."""
+        self.written.enter()
 
     def adding_pipeline(self, passages: Iterable[Document] = ()) -> Pipeline:
         """What stores documents. A file that holds none yet may take the vectors of passages for those of a model."""
@@ -347,10 +360,10 @@ class OpenFile:
     def spending(self) -> Iterator[None]:
         """Enter in the file's ledger what models are asked meanwhile, also where it fails."""
         try:
-            with noting(self.written.noted):
+            with noting(self.noted):
                 yield
         finally:
-            self.written.enter()
+            self.enter()
 
     def followed(self, report: Report) -> Report:
         """A report of a change that the tree has followed, where the file has one and that could be done."""

@@ -191,7 +191,7 @@ class Gathered:
     def ids(self, rows: Iterable[int]) -> Mapping[int, str]:
         missing = [row for row in dict.fromkeys(rows) if row not in self.memory.ids]
         if missing:
-            self.memory.ids.update(self.shards.by_row("ids", missing))
+            self.memory.ids.update({**dict.fromkeys(missing, ""), **self.shards.by_row("ids", missing)})
         return self.memory.ids
 
     def newest(self) -> int | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from monograph.errors import InputError, NotFound
 from monograph.library.opened import Given, OpenFile
@@ -15,7 +15,7 @@ from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Trust
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.settings import Settings
 from monograph.shelf import working
-from monograph.shelf.engine import Engine, Local
+from monograph.shelf.engine import Engine, Engines, Local
 from monograph.shelf.fill.dealing import deal
 from monograph.shelf.fill.dealt import shard_count
 from monograph.shelf.fill.looking import plans
@@ -29,11 +29,8 @@ from monograph.shelf.versions.sweep import forget as forget_objects
 from monograph.shelf.versions.writer import writing
 from monograph.shelf.working import Working
 from monograph.store import names
-from monograph.values import Document, Finding, OnProgress, Report, arguments
+from monograph.values import Document, Finding, LedgerEntry, OnProgress, Report, arguments
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
-
-Engines: TypeAlias = Callable[[Place, Manifest, Given], Engine]
-"""What makes the engine of a version: where the shelf lies, which version, and how its files are opened."""
 
 
 def local(place: Place, version: Manifest, given: Given) -> Engine:
@@ -64,7 +61,7 @@ class Shelf(Questions):
         file = OpenShelf.open(replace(given, path=path))
         try:
             asked = replace(given, embedder=None, extractor=None, model=None, reranker=None)
-            file.begin(self._engines(self._place, version, asked), len(version.shards))
+            file.begin(self._engines(self._place, version, asked), len(version.shards), self._place.home)
         except BaseException:
             file.database.close()
             raise
@@ -297,7 +294,8 @@ class Shelf(Questions):
     def forget(self) -> Forgotten:
         """Remove every version but the newest, and all objects that only they named, here and where the shelf lies.
 
-        It is complete when no other machine's cache holds any: what is returned names them.
+        What models answered is forgotten here too. It is complete when no other machine's cache holds any of the
+        objects, which what is returned names.
         """
         written = working.base_of(self._place.work)
         if self._working is not None or (written is not None and written.written):
@@ -307,6 +305,7 @@ class Shelf(Questions):
             )
         with writing(self._place.objects):
             made = forget_objects(self._place.objects)
+        self._file.forget_paid()
         self.refresh()
         if made.kept is not None:
             self._place.keep([made.kept])
@@ -378,6 +377,10 @@ class Shelf(Questions):
             embedder=self._version.settings.get("embedder", ""),
             extractor=self._version.settings.get("extractor", ""),
         )
+
+    def costs(self) -> list[LedgerEntry]:
+        """What models were asked to make the shards, and through this machine, as :meth:`monograph.Monograph.costs`."""
+        return self._file.costs()
 
     def check(self) -> list[Finding]:
         """Every fault in the shards of the version, and whether its catalogue is what their names make."""
