@@ -19,7 +19,7 @@ from monograph.shelf.engine import Engine, Engines, Local
 from monograph.shelf.fill.dealing import deal
 from monograph.shelf.fill.dealt import shard_count
 from monograph.shelf.fill.looking import plans
-from monograph.shelf.fill.recut import databases, dealt
+from monograph.shelf.fill.recut import databases, dealt, source_of
 from monograph.shelf.opened import OpenShelf
 from monograph.shelf.place import Place, place_of
 from monograph.shelf.stats import ShelfStats
@@ -176,14 +176,11 @@ class Shelf(Questions):
         and former versions of documents do not go along. Raises as :meth:`create` and :meth:`monograph.Monograph.open`.
         """
         shards = shard_count(shards)
-        source = OpenFile.open(Given(arguments.path(file, "the file"), create=False, read_only=True, key=key))
-        try:
+        with source_of(arguments.path(file, "the file"), key) as source:
             place = place_of(_address(url), None if home is None else Path(home), create=True)
             if latest(place.objects) is not None:
                 raise InputError(f"{place.url} is a shelf already", "give another address")
             version = dealt(place, None, shards, source, [source.database], progress)
-        finally:
-            source.close()
         return cls(place, version, Given(Path()), engines)
 
     def __enter__(self) -> Shelf:
