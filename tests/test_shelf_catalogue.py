@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from killing import killed
 from monograph import Document, Monograph, Settings
 from monograph.errors import InputError, NotFound
 from monograph.models import TextKind
@@ -224,3 +225,34 @@ def test_a_catalogue_of_other_shards_is_of_no_use(made: Shelf, tmp_path: Path) -
         assert not in_step.bring(Path(shutil.copy(path, tmp_path / "two")), of, {1: found}, shards)
         assert in_step.bring(path, of, {0: found}, shards)
         assert not in_step.bring(path, of, {0: found}, shards)
+
+
+PROGRAM = """
+from monograph.shelf import Shelf
+from test_shelf_catalogue import DOCUMENTS, MORE
+from monograph import Document
+with Shelf.open({url!r}, home={home!r}) as shelf:
+    if {adds}:
+        shelf.add(Document(text, id=f"more{{number}}") for number, text in enumerate(MORE))
+        shelf.remove(["d7"])
+    shelf.publish()
+"""
+
+
+def test_killed_over_and_over_nothing_is_lost(made: Shelf, tmp_path: Path) -> None:
+    home, before = str(made._place.home), made.version
+    made.close()
+    for adds, commit, moment in ((True, 1, "after"), (True, 1, "after"), (True, 2, "before")):
+        assert killed(PROGRAM.format(url=made.url, home=home, adds=adds), commit, moment)
+    with Shelf.open(made.url, home=home) as shelf:
+        assert shelf.version == before
+        shelf.add(Document(text, id=f"more{number}") for number, text in enumerate(MORE))
+        shelf.remove(["d7"])
+    # What is written first now is the catalogue.
+    for moment in ("before", "after"):
+        assert killed(PROGRAM.format(url=made.url, home=home, adds=False), 1, moment)
+    with Shelf.open(made.url, home=home) as shelf:
+        assert shelf.publish() == before + 1
+        assert shelf.check() == []
+        assert shelf.stats().documents == len(DOCUMENTS) + len(MORE) - 1
+        assert "Hammersmith" in shelf.search("Hammersmith", 1, "lexical")[0].text
