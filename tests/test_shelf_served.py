@@ -74,6 +74,19 @@ def client(shelf: Shelf, file: Monograph) -> Iterator[Client]:
 DIFFERENT = ("effort", "seconds", "file")
 
 
+def test_a_view_of_it_is_served(shelf: Shelf, file: Monograph) -> None:
+    pytest.importorskip("starlette", reason="the extra serve is not installed")
+    where = {"number": {"!=": 1}}
+    with serving({"letters": shelf.within(where), "file": file.within(where)}) as client:
+        for path, given in (("/search", {"q": QUESTION}), ("/context", {"q": QUESTION}), ("/ask", {"q": QUESTION})):
+            found, wanted = (client.get(path, file=name, **given) for name in ("letters", "file"))
+            assert without(found.json, *DIFFERENT) == without(wanted.json, *DIFFERENT)
+            assert "letters/2" not in found.body.decode()
+        assert client.get("/document", id="letters/2", file="letters").status == 404
+        assert client.get("/document", id="letters/3", file="letters").json["text"] == TEXTS["letters/3"]
+        assert client.get("/stats", file="letters").json["documents"] == 3
+
+
 def test_it_is_searched_and_asked_over_http(client: Client, shelf: Shelf) -> None:
     for path, given in (("/search", {"q": QUESTION}), ("/context", {"q": QUESTION}), ("/ask", {"q": QUESTION})):
         found, wanted = (client.get(path, file=name, **given) for name in ("letters", "file"))
@@ -195,8 +208,11 @@ def test_langchains_components(url: str, shelf: Shelf, file: Monograph) -> None:
             retriever.close()
     with pytest.raises(InputError, match="no tree"):
         TreeRetriever(monograph=shelf).invoke(QUESTION)
-    with pytest.raises(InputError, match="no collections"):
-        HybridRetriever(monograph=shelf, collection="ann").invoke(QUESTION)
+    assert HybridRetriever(monograph=shelf, collection="nobody").invoke(QUESTION) == []
+    mine, its = (MiniRAGRetriever(monograph=one.within({"number": {">=": 2}})) for one in (shelf, file))
+    assert [one.id for one in mine.invoke(QUESTION)] == [one.id for one in its.invoke(QUESTION)] != []
+    with pytest.raises(InputError, match="a view cannot be written down"):
+        dumps(mine)
     with pytest.raises(InputError, match=r"shelf\.add"):
         EraRAGRetriever(monograph=shelf).add_documents([Passage("text")])
     assert [one.name for one in MonographToolkit(monograph=shelf).get_tools()] == ["search", "read", "stats"]
@@ -249,6 +265,7 @@ def test_llama_indexs_components(url: str, shelf: Shelf, file: Monograph, tmp_pa
         TreeRetriever(shelf).retrieve(QUESTION)
     with pytest.raises(InputError, match="has no key"):
         HybridRetriever(url, key="secret")
+    assert EcoVectorStore(shelf, collection="nobody").query(VectorStoreQuery(query_str=QUESTION)).ids == []
     assert str(CitingQueryEngine(shelf).query(QUESTION)) == str(CitingQueryEngine(file).query(QUESTION))
     nodes = [NodeWithScore(node=TextNode(text=text), score=1.0) for text in TEXTS.values()]
     cut, other = (SCRPostprocessor(one).postprocess_nodes(nodes, QueryBundle(QUESTION)) for one in (shelf, file))
@@ -270,7 +287,6 @@ def test_llama_indexs_components(url: str, shelf: Shelf, file: Monograph, tmp_pa
         lambda: store.query(VectorStoreQuery(query_str=QUESTION, mode=VectorStoreQueryMode.MMR)),
         lambda: EraRAGIndex([], monograph=shelf),
         lambda: MonographPropertyGraphStore(url),
-        lambda: EcoVectorStore(shelf, collection="ann"),
     ]
     for work in refused:
         with pytest.raises(InputError, match="is a shelf"):

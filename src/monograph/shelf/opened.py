@@ -24,6 +24,8 @@ class OpenShelf(OpenFile):
     """One version of a shelf. Its models are those that its catalogue names, or that were given with that."""
 
     shards: Asking
+    url: str = ""
+    """Where the shelf lies."""
 
     def begin(self, engine: Engine, shards: int) -> None:
         """Ask these shards from now on."""
