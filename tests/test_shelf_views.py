@@ -139,7 +139,7 @@ def test_what_is_done_to_the_whole_shelf_is_refused(both: tuple[Monograph, Shelf
     view = both[1].within(ANN)
     for method, arguments in {
         "add": ([Document("A note.")],), "sync": (tmp_path,), "remove": (["ann-1"],), "publish": (), "forget": (),
-        "reshard": (2,), "join": (tmp_path / "x.mono",), "refresh": (), "check": (),
+        "reshard": (2,), "join": (tmp_path / "x.mono",), "refresh": (), "check": (), "costs": (),
     }.items():  # fmt: skip
         with pytest.raises(OutsideView, match=f"a view of {both[1].url} does no"):
             getattr(view, method)(*arguments)

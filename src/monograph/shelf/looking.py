@@ -13,7 +13,7 @@ from monograph.shelf.stats import ShelfStats
 from monograph.shelf.versions.manifest import Manifest
 from monograph.shelf.view import OpenView
 from monograph.store import names
-from monograph.values import Document, Finding
+from monograph.values import Document, Finding, LedgerEntry
 
 
 class Looking(Questions):
@@ -74,6 +74,11 @@ class Looking(Questions):
             # What words are counted in is the whole shelf.
             found = replace(found, chunks=sum(one.chunks for one in self._file.parts()), bytes=0)
         return found
+
+    def costs(self) -> list[LedgerEntry]:
+        """What models were asked to make the shards, and through this machine, as :meth:`monograph.Monograph.costs`."""
+        self._file.only_whole("costs")
+        return self._file.costs()
 
     def check(self) -> list[Finding]:
         """Every fault in the shards of the version, and whether its catalogue is what their names make."""

@@ -19,13 +19,13 @@ from monograph.search.one_file.written_names import written
 from monograph.search.snapshot import Nearest, Walking
 from monograph.shelf.catalogue import Origin, origin
 from monograph.shelf.shard_views import Views
-from monograph.store import catalogue, chunks, counts, documents, graphs, names, postings, readable, terms
+from monograph.store import catalogue, chunks, costs, counts, documents, graphs, names, postings, readable, terms
 from monograph.store.catalogue_view import Part, part
 from monograph.store.chunks import Found
 from monograph.store.counts import Counts
 from monograph.store.filters import Allowed
 from monograph.store.graphs import Records
-from monograph.values import Document, Finding, Float32, Mention
+from monograph.values import Document, Finding, Float32, LedgerEntry, Mention
 from monograph.where import Condition
 
 Asked: TypeAlias = tuple[str, tuple[Any, ...]]
@@ -165,6 +165,10 @@ class Reading:
     def findings(self) -> list[Finding]:
         """Every fault in it: see :meth:`monograph.Monograph.check`."""
         return contents.findings(self.file, repair=False)
+
+    def costs(self) -> list[LedgerEntry]:
+        """What models were asked to make it."""
+        return costs.every(self.snapshot.connection)
 
     def documents(self, name: str) -> list[Document]:
         """The documents that an id, a uri or a path means, with their texts."""

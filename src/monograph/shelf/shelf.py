@@ -60,7 +60,7 @@ class Shelf(Looking):
         file.url = self.url
         try:
             asked = replace(given, embedder=None, extractor=None, model=None, reranker=None)
-            file.begin(self._engines(self._place, version, asked), len(version.shards))
+            file.begin(self._engines(self._place, version, asked), len(version.shards), self._place.home)
         except BaseException:
             file.database.close()
             raise
@@ -297,7 +297,8 @@ class Shelf(Looking):
     def forget(self) -> Forgotten:
         """Remove every version but the newest, and all objects that only they named, here and where the shelf lies.
 
-        It is complete when no other machine's cache holds any: what is returned names them.
+        What models answered is forgotten here too. It is complete when no other machine's cache holds any of the
+        objects, which what is returned names.
         """
         self._file.only_whole("forget")
         written = working.base_of(self._place.work)
@@ -308,6 +309,7 @@ class Shelf(Looking):
             )
         with writing(self._place.objects):
             made = forget_objects(self._place.objects)
+        self._file.forget_paid()
         self.refresh()
         if made.kept is not None:
             self._place.keep([made.kept])

@@ -9,11 +9,13 @@ from typing import Any, NoReturn
 from monograph.errors import OutsideView
 from monograph.library.opened import OpenFile
 from monograph.library.view import ViewFile
+from monograph.search.one_file.scores import Scores
 from monograph.shelf.asking import Asking
 from monograph.shelf.engine import Engine
 from monograph.shelf.opened import OpenShelf
 from monograph.shelf.remembered import Memory
 from monograph.shelf.shard import Asked
+from monograph.spending import Noted
 from monograph.store.catalogue_view import CatalogueView, Part
 from monograph.store.filters import Allowed
 from monograph.where import Condition
@@ -50,6 +52,24 @@ class OpenView(ViewFile, OpenShelf):
         self.read_before = Memory()
         self.url = whole.url
         return CatalogueView(whole.database, allowed, lambda: asking.all("part"))
+
+    @property
+    def scores(self) -> Scores:
+        """The shelf's, which it may open anew."""
+        return self.whole.scores
+
+    @scores.setter
+    def scores(self, given: Scores) -> None:
+        """Nothing: a view has none of its own."""
+
+    @property
+    def noted(self) -> Noted:
+        """The shelf's."""
+        return self.whole.noted
+
+    def enter(self) -> None:
+        """In the shelf's ledger."""
+        self.whole.enter()
 
     def parts(self) -> Sequence[Part]:
         """What of each shard is in it."""
