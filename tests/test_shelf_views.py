@@ -20,9 +20,10 @@ from monograph.library.questions import Questions
 from monograph.library.view import within
 from monograph.shelf import Shelf, shard_views
 from monograph.shelf.view import OpenView
+from monograph.values import ToldNode, ToldRelation
 from test_order import QUERIES, BagEmbedder, Formulas, bounds, corpora
 from test_shelf import FILTERS, WAYS, hits_of, shelf_of
-from test_views import ANN, QUESTIONS, people, texts_in
+from test_views import ANN, QUESTIONS, people, texts_in, told_by
 
 VIEWS = (
     {"kind": "a"}, {"kind": {"in": ["a", "b"]}}, {"kind": {"!=": "a"}}, {"number": {">=": 3}}, {"kind": "nobody"},
@@ -92,6 +93,13 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Monograph, 
     folder = tmp_path_factory.mktemp("views")
     with Monograph.open(folder / "one.mono") as one:
         one.add(people())
+        one.graph.tell(*told_by("ann-1", "Ada Lovelace"))
+        one.graph.tell(*told_by("bob-1", "Zorblax"))
+        one.graph.tell(*told_by("", "Qwertium"))
+        one.graph.tell(
+            [ToldNode("v", "Vienna", origins=("ann-2",)), ToldNode("b", "Charles Babbage", origins=("ann-3",))],
+            [ToldRelation("v", "pleased", "b", origins=("ann-3",)), ToldRelation("v", "bored", "z", origins=("bob-2",))],
+        )
         with Shelf.split(folder / "one.mono", folder / "there", 3, home=folder / "here") as shelf:
             yield one, shelf
 

@@ -87,14 +87,19 @@ def put(connection: Connection, part: Share, number: int, count: int) -> None:
         ((key, full, row * count + number) for key, full, row in part.aliases),
     )
     connection.executemany("INSERT OR IGNORE INTO apart VALUES (?, ?)", part.apart)
+    put_told(connection, part.nodes, part.relations)
+
+
+def put_told(connection: Connection, nodes: Rows, relations: Rows) -> None:
+    """Lay what callers told in a file over what they told in others: see :class:`Share`."""
     connection.executemany(
         """INSERT INTO told_nodes (id, label, name, key, implied, properties, checksum)
         VALUES (?, ?, ?, ?, ?, '{}', 0)""",
-        part.nodes,
+        nodes,
     )
     connection.executemany(
         "INSERT INTO told_relations (source, label, target, properties, checksum) VALUES (?, ?, ?, '{}', 0)",
-        part.relations,
+        relations,
     )
 
 
