@@ -98,7 +98,10 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Monograph, 
         one.graph.tell(*told_by("", "Qwertium"))
         one.graph.tell(
             [ToldNode("v", "Vienna", origins=("ann-2",)), ToldNode("b", "Charles Babbage", origins=("ann-3",))],
-            [ToldRelation("v", "pleased", "b", origins=("ann-3",)), ToldRelation("v", "bored", "z", origins=("bob-2",))],
+            [
+                ToldRelation("v", "pleased", "b", origins=("ann-3",)),
+                ToldRelation("v", "bored", "z", origins=("bob-2",)),
+            ],
         )
         with Shelf.split(folder / "one.mono", folder / "there", 3, home=folder / "here") as shelf:
             yield one, shelf

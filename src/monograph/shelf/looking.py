@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from monograph.library.graph_reading import GraphReading
 from monograph.library.questions import Questions
 from monograph.models import Embedder
 from monograph.settings import Settings
@@ -47,6 +48,11 @@ class Looking(Questions):
     def settings(self) -> Settings:
         """The numbers that all shards are built with."""
         return self._file.settings
+
+    @property
+    def graph(self) -> GraphReading:
+        """The named things, and how they hang together: looked at, and not written."""
+        return GraphReading(self._file)
 
     def document(self, name: str) -> Document:
         """A document by id or uri, with its text. Raises NotFound where none, or several, are meant."""

@@ -20,6 +20,7 @@ from monograph.shelf.paid import Paid
 from monograph.shelf.remembered import Memory
 from monograph.shelf.rows import Rows
 from monograph.shelf.shard import Facts
+from monograph.shelf.surroundings import ManyFiles
 from monograph.spending import Noted
 from monograph.store.costs import together
 from monograph.store.settings import OnDemand
@@ -48,6 +49,12 @@ class OpenShelf(OpenFile):
         with super().reading() as catalogue:
             assert isinstance(catalogue, FileSnapshot)  # noqa: S101 - what a file gives
             yield Gathered(self.shards, catalogue, memory)
+
+    @contextmanager
+    def around(self) -> Iterator[ManyFiles]:
+        """Begin to look round in the graph of all shards."""
+        with self.reading() as gathered:
+            yield ManyFiles(gathered, self.url)
 
     def reranker_of(self, given: Reranker | str | None) -> Reranker | None:
         """See :meth:`monograph.library.opened.OpenFile.reranker_of`: from then on its scores are remembered."""
