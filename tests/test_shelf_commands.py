@@ -166,6 +166,16 @@ def test_a_view_answers_as_that_of_a_file(shelf: str, file: Path) -> None:
         assert asked("ask", shelf, query, *within)["text"] == asked("ask", file, query, *within)["text"]
 
 
+def test_one_looks_round_in_it_as_in_a_file(shelf: str, file: Path) -> None:
+    within = ("--within", '{"$title": {"!=": "comet.txt"}}')
+    for given in (("entities",), ("entities", "Ines Calder", "--why"), ("graph", "Ines Calder", "--hops", 2)):
+        command, *rest = given
+        for narrowed in ((), within):
+            if command == "graph" and narrowed:
+                continue
+            assert asked(command, shelf, *rest, *narrowed) == asked(command, file, *rest, *narrowed)
+
+
 def test_a_conversation(shelf: str) -> None:
     said = run("chat", shelf, said="who found the comet?\n/sources\n/open 1\n/open 99\n/why\n")
     assert "Ines Calder found the comet" in said
@@ -179,6 +189,8 @@ def test_a_conversation(shelf: str) -> None:
         (("search", "comet", "--how", "tree"), "--how auto"),
         (("search", "comet", "--html", "x.html"), "monograph shelf join"),
         (("search", "comet", "--as-of", "2026-01-01"), "leave --as-of out"),
+        (("entities", "Ines Calder", "--apart", "Calder"), "monograph shelf join"),
+        (("graph", "Ines Calder", "--graphml", "x.graphml"), "monograph shelf join"),
         (("show", "comet"), "monograph shelf --help"),
         (("stats",), "monograph shelf --help"),
         (("sync", "."), "monograph shelf --help"),

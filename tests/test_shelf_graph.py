@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -114,6 +113,14 @@ def test_what_callers_told_is_shown(both: tuple[Monograph, Shelf]) -> None:
         same(mine.graph, its.graph, ["ann-1", "letters/3", "bob-1", "nothing"])
         for name in ("Charles Babbage", "Oslo", "Ada Lovelace", "Zorblax"):
             assert outcome(mine.graph.neighbourhood, name, 2) == outcome(its.graph.neighbourhood, name, 2)
+        assert mine.documents() == its.documents()
+        for listing in (("letter", 1, 3), ("", 4, 5), ("nothing", 0, 9)):
+            assert mine.listed(*listing) == its.listed(*listing)
+        for name in ("ann-3", "letters/4", "bob-2", "nothing"):
+            assert outcome(mine.chunks, name) == outcome(its.chunks, name)
+        ids = [chunk.id for name in ("ann-5", "bob-1") for chunk in one.chunks(name)]
+        assert list(map(repr, mine.fetch([*ids, "nothing"]))) == list(map(repr, its.fetch([*ids, "nothing"]))) != []
+        assert list(map(repr, mine.fetch(ids, where={"day": 5}))) == list(map(repr, its.fetch(ids, where={"day": 5})))
         hits = mine.search("Charles Babbage in Oslo", 20, "graph")
         assert mine.graph.on_paths(hit.path for hit in hits if hit.path) == its.graph.on_paths(
             hit.path for hit in hits if hit.path

@@ -105,19 +105,32 @@ def test_it_is_searched_and_asked_over_http(client: Client, shelf: Shelf) -> Non
     assert client.get("/document", id="letters/9").status == 404
 
 
+LOOKED_AT: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("/documents", {}),
+    ("/documents", {"like": "3", "limit": 1}),
+    ("/documents", {"start": 1, "limit": 2}),
+    ("/document/chunks", {"id": "letters/1"}),
+    ("/document/names", {"id": "letters/1"}),
+    ("/entities", {"why": True}),
+    ("/neighbourhood", {"name": "Anna Calder", "hops": 2}),
+    ("/routes", {"name": "Anna Calder", "other": "Tobias Renk"}),
+)
+
+
+@pytest.mark.parametrize(("path", "given"), LOOKED_AT)
+def test_one_looks_round_in_it_over_http(client: Client, path: str, given: dict[str, Any]) -> None:
+    found, wanted = (client.get(path, file=name, **given) for name in ("letters", "file"))
+    assert (found.status, wanted.status) == (200, 200), found.body
+    assert found.json == wanted.json
+
+
 NOT_A_SHELFS = {
-    "/documents": {},
-    "/document/chunks": {"id": "letters/1"},
     "/document/source": {"id": "letters/1"},
     "/document/original": {"id": "letters/1"},
     "/document/page": {"id": "letters/1"},
     "/document/boxes": {"id": "letters/1", "start": 0, "end": 1},
-    "/document/names": {"id": "letters/1"},
     "/document/summaries": {"id": "letters/1"},
     "/chunk": {"id": "0"},
-    "/entities": {},
-    "/neighbourhood": {"name": "Anna Calder"},
-    "/routes": {"name": "Anna Calder", "other": "Tobias Renk"},
     "/picture": {"q": QUESTION},
     "/picture/data": {"name": "Anna Calder"},
     "/outline": {},
@@ -167,16 +180,19 @@ def test_agents_search_and_read(shelf: Shelf, file: Monograph) -> None:
             resources = list((await agent.list_resources()).resources)
             return names, [await agent.call_tool(name, given) for name, given in calls], resources
 
-    calls = (("search", {"query": QUESTION}), ("read", {"document": "letters/2"}), ("read", {"document": "nothing"}))
+    calls = (
+        ("search", {"query": QUESTION}), ("read", {"document": "letters/2"}), ("entity", {"name": "Anna Calder"}),
+        ("paths", {"name": "Anna Calder", "other": "Tobias Renk"}), ("read", {"document": "nothing"}),
+    )  # fmt: skip
     names, replies, resources = asyncio.run(asked(make_server(shelf), *calls, ("stats", {})))
-    _, wanted, _ = asyncio.run(asked(make_server(file), *calls))
-    assert names == ["search", "read", "stats"]
-    assert resources == []
-    assert [one.is_error for one in replies] == [False, False, True, False]
-    for reply, same in zip(replies[:2], wanted[:2], strict=True):
+    _, wanted, listed = asyncio.run(asked(make_server(file), *calls))
+    assert names == ["search", "read", "entity", "paths", "stats"]
+    assert resources == listed != []
+    assert [one.is_error for one in replies] == [False, False, False, False, True, False]
+    for reply, same in zip(replies[:4], wanted[:4], strict=True):
         assert reply.structured_content == same.structured_content
-    assert shelf.url not in replies[2].content[0].text
-    told = replies[3].structured_content
+    assert shelf.url not in replies[4].content[0].text
+    told = replies[5].structured_content
     assert (told["documents"], told["characters"], told["has_tree"]) == (4, None, False)
     with pytest.raises(InputError, match="which agents only read"):
         make_server(shelf, notes=True)
@@ -219,7 +235,9 @@ def test_langchains_components(url: str, shelf: Shelf, file: Monograph) -> None:
         dumps(mine)
     with pytest.raises(InputError, match=r"shelf\.add"):
         EraRAGRetriever(monograph=shelf).add_documents([Passage("text")])
-    assert [one.name for one in MonographToolkit(monograph=shelf).get_tools()] == ["search", "read", "stats"]
+    assert [one.name for one in MonographToolkit(monograph=shelf).get_tools()] == [
+        "search", "read", "entity", "paths", "stats",
+    ]  # fmt: skip
     assert [one.id for one in MonographLoader(url, ["/letters/3"]).load()] == ["letters/3"]
     with pytest.raises(InputError, match="no list of documents"):
         MonographLoader(shelf).load()
@@ -274,7 +292,7 @@ def test_llama_indexs_components(url: str, shelf: Shelf, file: Monograph, tmp_pa
     nodes = [NodeWithScore(node=TextNode(text=text), score=1.0) for text in TEXTS.values()]
     cut, other = (SCRPostprocessor(one).postprocess_nodes(nodes, QueryBundle(QUESTION)) for one in (shelf, file))
     assert [one.node.get_content() for one in cut] == [one.node.get_content() for one in other] != []
-    assert MonographToolSpec(shelf).spec_functions == ["search", "read", "stats"]
+    assert MonographToolSpec(shelf).spec_functions == ["search", "read", "entity", "paths", "stats"]
     assert [one.id_ for one in MonographReader(shelf).load_data(["letters/3"])] == ["letters/3"]
     store, same = EcoVectorStore(url), EcoVectorStore(file)
     for mode in (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.TEXT_SEARCH, VectorStoreQueryMode.HYBRID):

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
+from monograph.library import past
 from monograph.library.graph_reading import GraphReading
 from monograph.library.questions import Questions
+from monograph.library.searches import allowed
 from monograph.models import Embedder
 from monograph.settings import Settings
+from monograph.shelf import listing
 from monograph.shelf.opened import OpenShelf
 from monograph.shelf.place import Place
 from monograph.shelf.stats import ShelfStats
 from monograph.shelf.versions.manifest import Manifest
 from monograph.shelf.view import OpenView
 from monograph.store import names
-from monograph.values import Document, Finding, LedgerEntry
+from monograph.values import Chunk, Document, Finding, LedgerEntry, Listed, StoredChunk
 
 
 class Looking(Questions):
@@ -57,6 +63,23 @@ class Looking(Questions):
     def document(self, name: str) -> Document:
         """A document by id or uri, with its text. Raises NotFound where none, or several, are meant."""
         return self._file.document(name)
+
+    def documents(self) -> list[Document]:
+        """All documents without their texts, in order of uri, then id."""
+        return list(self.listed("", 0, sys.maxsize).documents)
+
+    def listed(self, like: str = "", start: int = 0, limit: int = 100) -> Listed:
+        """A part of :meth:`documents`: parameters and errors as for :meth:`monograph.Monograph.listed`."""
+        return listing.listed(self._file.shards, like, start, limit)
+
+    def chunks(self, name: str) -> list[Chunk]:
+        """The chunks of a document, by its id or uri, in reading order. Raises as :meth:`document`."""
+        return listing.chunks_of(self._file.shards, self.url, name)
+
+    def fetch(self, ids: Sequence[str], *, where: Mapping[str, Any] | None = None) -> list[StoredChunk]:
+        """Stored chunks by id, in the order of the ids; what is not there, or does not meet a filter, is left out."""
+        _, rest = past.standing(self._file, where)
+        return listing.fetched(self._file.shards, ids, allowed(rest))
 
     def stats(self) -> ShelfStats:
         """What the version holds and weighs; of a view what is in it, and 0 for what it weighs."""

@@ -8,14 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from monograph.answer.cache import AnswerCache
-from monograph.errors import NotFound
 from monograph.library.opened import OpenFile
 from monograph.models import Reranker
+from monograph.read import path_to_text
 from monograph.search.one_file.snapshot import FileSnapshot
 from monograph.shelf import catalogue
 from monograph.shelf.asking import Asking
 from monograph.shelf.engine import Engine
 from monograph.shelf.gather import Gathered
+from monograph.shelf.listing import the_one
 from monograph.shelf.paid import Paid
 from monograph.shelf.remembered import Memory
 from monograph.shelf.rows import Rows
@@ -99,12 +100,8 @@ class OpenShelf(OpenFile):
 
     def document(self, name: str) -> Document:
         """See :meth:`monograph.shelf.Shelf.document`."""
-        found = [one for answer in self.shards.all("documents", name) for one in answer]
-        if len(found) != 1:
-            told = "has no document" if not found else f"has {len(found)} documents called"
-            raise NotFound(f"the shelf {told} {name!r}", "give the id of one")
-        document: Document = found[0]
-        return document
+        found: Document = the_one(self.shards.all("documents", path_to_text(name)), self.url, name)
+        return found
 
     def findings(self) -> list[Finding]:
         """See :meth:`monograph.shelf.Shelf.check`."""

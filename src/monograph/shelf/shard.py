@@ -18,6 +18,7 @@ from monograph.search.one_file.snapshot import FileSnapshot
 from monograph.search.one_file.written_names import written
 from monograph.search.snapshot import Nearest, Walking
 from monograph.shelf.catalogue import Origin, origin
+from monograph.shelf.shard_documents import DocumentsOfShard
 from monograph.shelf.shard_graph import GraphOfShard
 from monograph.shelf.shard_views import Views
 from monograph.store import catalogue, chunks, costs, counts, documents, graphs, names, postings, readable, terms
@@ -124,7 +125,7 @@ class Shard:
 
 
 @dataclass(slots=True, eq=False)
-class Reading(GraphOfShard):
+class Reading(GraphOfShard, DocumentsOfShard):
     """What is read of one state of a shard's file."""
 
     snapshot: FileSnapshot
@@ -339,7 +340,8 @@ class Reading(GraphOfShard):
 
 METHODS = frozenset(
     name
-    for name, one in (*vars(GraphOfShard).items(), *vars(Reading).items())
+    for kind in (GraphOfShard, DocumentsOfShard, Reading)
+    for name, one in vars(kind).items()
     if isfunction(one) and not name.startswith("_") and name != "answers"
 )
 """What a shard can be asked. Requests come from elsewhere: nothing else is looked up by their names."""

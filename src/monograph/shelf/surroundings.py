@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from heapq import merge
 
 from monograph.dates.span import Span
-from monograph.errors import NotFound
 from monograph.explore.surroundings import ToldRelations
 from monograph.read import path_to_text
 from monograph.shelf.gather import Gathered
+from monograph.shelf.listing import the_one
 from monograph.store import neighbours
 from monograph.store.chunks import Found
 from monograph.store.database import Connection
@@ -123,12 +123,12 @@ class ManyFiles:
         return self.gathered.chunks(rows)
 
     def chunks_of(self, name: str) -> list[int]:
-        answers = enumerate(self.gathered.shards.all("chunks_of", path_to_text(name)))
-        found = [self.gathered.shards.whole(shard, rows) for shard, some in answers for rows in some]
-        if len(found) != 1:
-            told = "holds no document" if not found else f"holds {len(found)} documents called"
-            raise NotFound(f"{self.place} {told} {name!r}", "give the id of one")
-        return found[0]
+        shards = self.gathered.shards
+        found = [
+            [shards.whole(shard, rows) for rows in some]
+            for shard, some in enumerate(shards.all("chunks_of", path_to_text(name)))
+        ]
+        return the_one(found, self.place, name)
 
     def documents(self, ids: Collection[str]) -> dict[str, Document]:
         asked = list(ids)

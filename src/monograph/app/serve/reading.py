@@ -42,7 +42,7 @@ class Listing:
 
 def documents(served: Served, asked: Listing) -> Listed:
     """List documents, in order of uri."""
-    return served.file(asked.file).listed(asked.like, asked.start, min(asked.limit, MOST_LISTED))
+    return served.archive(asked.file).listed(asked.like, asked.start, min(asked.limit, MOST_LISTED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def document(served: Served, asked: OneDocument) -> Document:
 
 def chunks(served: Served, asked: OneDocument) -> list[Chunk]:
     """The passages of a document, in reading order."""
-    return served.file(asked.file).chunks(asked.id)
+    return served.archive(asked.file).chunks(asked.id)
 
 
 @dataclass(frozen=True, slots=True)
