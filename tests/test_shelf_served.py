@@ -124,15 +124,23 @@ def test_one_looks_round_in_it_over_http(client: Client, path: str, given: dict[
     assert found.json == wanted.json
 
 
+def test_what_it_names_is_drawn_over_http(client: Client, file: Monograph) -> None:
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("/picture", {"q": QUESTION}), ("/picture/data", {"name": "Anna Calder"}),
+        ("/chunk", {"id": file.chunks("letters/2")[0].id}),
+    ]  # fmt: skip
+    for path, given in asked:
+        found, wanted = (client.get(path, file=name, **given) for name in ("letters", "file"))
+        assert (found.status, found.body) == (200, wanted.body)
+    assert client.get("/chunk", id="0", file="letters").status == 404
+
+
 NOT_A_SHELFS = {
     "/document/source": {"id": "letters/1"},
     "/document/original": {"id": "letters/1"},
     "/document/page": {"id": "letters/1"},
     "/document/boxes": {"id": "letters/1", "start": 0, "end": 1},
     "/document/summaries": {"id": "letters/1"},
-    "/chunk": {"id": "0"},
-    "/picture": {"q": QUESTION},
-    "/picture/data": {"name": "Anna Calder"},
     "/outline": {},
     "/summary": {"id": "0"},
     "/sources": {},

@@ -174,10 +174,10 @@ def _build(monograph: Monograph, on_progress: OnProgress | None) -> Report:
 
 
 def draw_answers(archive: Archive, query: str, hits: Sequence[Hit], path: Path, *, quiet: bool) -> None:
-    """Draw the ways from a question to its hits, with the chunks on them. Raises InputError for a shelf."""
+    """Draw the ways from a question to its hits, with the chunks on them."""
     from monograph.app.picture.ways import ways_to
 
-    found, ways = ways_to(_file(archive, "pictures of its graph"), query, hits)
+    found, ways = ways_to(archive, query, hits)
     _write_page(found, ways, query, path, quiet=quiet)
 
 

@@ -161,7 +161,7 @@ def picture_data(served: Served, asked: Drawn) -> Bytes:
 def _drawn(served: Served, asked: Drawn) -> tuple[Neighbourhood, list[Path]]:
     if bool(asked.name) == bool(asked.q):
         raise InputError("a name or a question says what is drawn", "give name or q")
-    file = served.file(asked.file)
+    file = served.archive(asked.file)
     if asked.name:
         return file.graph.neighbourhood(asked.name, asked.hops, min(asked.limit, MOST_ENTITIES)), []
     return ways_to(file, asked.q, file.search(asked.q, min(asked.k, MOST_HITS), asked.how, where_of(list(asked.where))))
