@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any, Protocol, TypeAlias
 
 from monograph.library.opened import Given
+from monograph.shelf.place import Place
 from monograph.shelf.shard import Asked, Shard
+from monograph.shelf.versions.manifest import Manifest
 
 MOST_THREADS = 16
 
@@ -25,6 +28,10 @@ class Engine(Protocol):
     def close(self) -> None:
         """Let the shards go. What is asked for after that raises ClosedFile."""
         ...
+
+
+Engines: TypeAlias = Callable[[Place, Manifest, Given], Engine]
+"""What makes the engine of a version: where the shelf lies, which version, and how its files are opened."""
 
 
 class Local:
@@ -57,3 +64,9 @@ class Local:
             self._threads.shutdown()
         for one in self._shards:
             one.close()
+
+
+def local(place: Place, version: Manifest, given: Given) -> Local:
+    """Threads of this process over files of this machine."""
+    files = [place.file_of(name) for name in version.shards]
+    return Local([replace(given, path=path) for path in files])

@@ -17,7 +17,7 @@ from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Trust
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.settings import Settings
 from monograph.shelf import working
-from monograph.shelf.engines import Engines, local
+from monograph.shelf.engine import Engines, local
 from monograph.shelf.fill.dealing import deal
 from monograph.shelf.fill.dealt import shard_count
 from monograph.shelf.fill.recut import databases, dealt

@@ -139,7 +139,8 @@ class ManyFiles:
         return neighbours.stating(sorted(one for some in self.gathered.shards.all("stated", keys) for one in some))
 
     def written(self, where: Mapping[int, int]) -> dict[int, tuple[str, str]]:
-        return self.gathered.written_names(where, {}, {})
+        _, found = self.gathered.shown((), where, {}, {})
+        return found
 
     def told(self, keys: Collection[str]) -> ToldRelations:
         shards = self.gathered.shards

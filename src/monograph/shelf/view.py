@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from monograph.errors import OutsideView
+from monograph.errors import OutsideView, ShardLost
 from monograph.library.opened import OpenFile
 from monograph.library.view import ViewFile
 from monograph.search.one_file.scores import Scores
@@ -51,7 +52,22 @@ class OpenView(ViewFile, OpenShelf):
         self.shards = asking = Asking(Narrowed(whole.shards.engine, condition), whole.shards.rows)
         self.read_before = Memory()
         self.url = whole.url
-        return CatalogueView(whole.database, allowed, lambda: asking.all("part"))
+
+        def parts() -> Sequence[Part]:
+            with whole._lenient() as lacking:
+                found = asking.all("part")
+            if lacking:  # What is found out now is true of the view as long as it is open.
+                raise next(iter(lacking.values()))
+            return found
+
+        return CatalogueView(whole.database, allowed, parts)
+
+    @contextmanager
+    def _lenient(self) -> Iterator[dict[int, ShardLost] | None]:
+        """As the shelf."""
+        assert isinstance(self.whole, OpenShelf)  # noqa: S101 - see above
+        with self.whole._lenient() as lacking:
+            yield lacking
 
     @property
     def scores(self) -> Scores:
