@@ -49,7 +49,7 @@ def same(mine: GraphReading, its: GraphReading, documents: list[str]) -> None:
         assert outcome(mine.of_document, one) == outcome(its.of_document, one)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(
     corpus=corpora(),
     shards=st.integers(1, 4),

@@ -37,7 +37,7 @@ def view_of(shelf: Questions, where: dict[str, object]) -> Questions:
     return asked
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     corpus=corpora(),
     shards=st.integers(1, 4),
