@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from inspect import isfunction
 from itertools import chain
-from typing import Any, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -48,8 +48,7 @@ class Facts:
     has_graph: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NamedText:
+class NamedText(NamedTuple):
     """A text and its title, with the names in it, and those that its document is about.
 
     ``names`` are records of :data:`monograph.store.graphs.NAMED` whose names are places among ``keys``.
