@@ -23,6 +23,7 @@ from monograph.shelf.engine import Local
 from monograph.shelf.opened import OpenShelf
 from monograph.shelf.versions.objects import objects_at
 from monograph.shelf.versions.publish import publish
+from monograph.shelf.versions.writer import release
 from monograph.store.catalogue import share
 from monograph.store.schema import newest_format
 from monograph.values import ToldNode, ToldRelation
@@ -239,6 +240,18 @@ def test_what_is_not_published_stays_here(tmp_path: Path) -> None:
         assert second.publish() == 3
     with Shelf.open(there, home=home) as shelf, pytest.raises(ShelfConflict, match="monograph shelf discard"):
         shelf.publish()
+
+
+def test_whoever_comes_too_late_is_told_so_each_time(made: Shelf, tmp_path: Path) -> None:
+    made.add(DOCUMENTS[:3])
+    release(made._place.objects)
+    with Shelf.open(made.url, home=tmp_path / "other") as other:
+        other.add(DOCUMENTS[3:6])
+        other.publish()
+    for document in DOCUMENTS[6:8]:
+        with pytest.raises(ShelfConflict, match="published by another writer"):
+            made.publish()
+        assert made.add([document]).added == 1
 
 
 def test_nothing_of_what_is_forgotten_is_left(made: Shelf, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from monograph.shelf.place import Place
 from monograph.shelf.versions.manifest import Manifest
 from monograph.shelf.versions.names import ObjectName
 from monograph.shelf.versions.pieces import verify
-from monograph.store import catalogue_changes, names
+from monograph.store import catalogue_changes, names, replacing
 from monograph.store.catalogue import Share, share
 from monograph.store.catalogue_changes import Difference
 from monograph.store.database import Connection, Database
@@ -22,7 +22,7 @@ from monograph.write.resolve import resolve
 
 
 def make(path: Path, place: Place, files: Mapping[Path, ObjectName], before: Manifest | None) -> Origin:
-    """Write the catalogue of closed shards to a new file.
+    """Write the catalogue of closed shards to a file, in place of what lies there.
 
     It is a copy of that of the version before, brought up to date, where that has as many shards, made alike; else it
     is made anew. Both have the same rows, but for their numbers.
@@ -42,12 +42,13 @@ def make(path: Path, place: Place, files: Mapping[Path, ObjectName], before: Man
     -------
     What the shards were made with.
     """
+    replacing.drop(path)
     with ExitStack() as opened:
         shards = [opened.enter_context(closing(Database(one, read_only=True))) for one in files]
         with shards[0].read() as connection:
             of = catalogue.origin(connection)
         if before is None or not _followed(path, place, of, dict(zip(shards, files.values(), strict=True)), before):
-            path.unlink(missing_ok=True)
+            replacing.drop(path)
             catalogue.make(path, of, (_share(one) for one in shards), len(shards))
     return of
 

@@ -74,14 +74,13 @@ class Working:
         self._place, self._before, self._shards = place, before, shards
         self._copied = None if empty else before
         self._given = replace(given, read_only=False, create=True, model=None, reranker=None)
-        self._archives: list[Monograph] = []
+        self._opened: list[Monograph] = []
         place.work.mkdir(parents=True, exist_ok=True)
         self._lease = ExitStack()
         self._lease.enter_context(writing(place.objects))
         try:
             self._copy(empty=empty)
-            for path in self._paths:
-                self._archives.append(Monograph(OpenFile.open(replace(self._given, path=path))))
+            self._open()
         except BaseException:
             self.close()
             raise
@@ -89,6 +88,21 @@ class Working:
     @property
     def _paths(self) -> list[Path]:
         return [self._place.work / f"{number:04d}.mono" for number in range(self._shards)]
+
+    def _open(self) -> None:
+        try:
+            for path in self._paths:
+                self._opened.append(Monograph(OpenFile.open(replace(self._given, path=path))))
+        except BaseException:
+            self._close_files()
+            raise
+
+    @property
+    def _archives(self) -> list[Monograph]:
+        """The files, open; also again where they could not be published."""
+        if not self._opened:
+            self._open()
+        return self._opened
 
     def _copy(self, *, empty: bool) -> None:
         """Have the files of the version, or those that were written to since."""
@@ -201,7 +215,6 @@ class Working:
             archive._file.require(*sorted(owed))
         self._close_files()
         made = self._place.work / "catalogue.mono"
-        made.unlink(missing_ok=True)
         copied = self._copied.shards if self._copied is not None else [None] * self._shards
         files = {path: self._name_of(path, one) for path, one in zip(self._paths, copied, strict=False)}
         origin = in_step.make(made, self._place, files, self._copied)
@@ -215,9 +228,9 @@ class Working:
         return manifest
 
     def _close_files(self) -> None:
-        for archive in self._archives:
+        for archive in self._opened:
             archive.close()
-        self._archives = []
+        self._opened = []
 
     def close(self) -> None:
         """Close the files, and let another write."""

@@ -30,8 +30,13 @@ def beside(path: Path) -> Iterator[Path]:
     try:
         yield made
     finally:
-        for suffix in _BESIDE:
-            made.with_name(made.name + suffix).unlink(missing_ok=True)
+        drop(made)
+
+
+def drop(path: Path) -> None:
+    """Remove a file that nobody has open, if it is there, with what a program that was killed left beside it."""
+    for suffix in _BESIDE:
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
 def link(made: Path, path: Path) -> bool:
