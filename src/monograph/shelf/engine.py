@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
-from monograph.library.opened import Given
-from monograph.shelf.shard import Asked, Shard
+from monograph.library.opened import Given, OpenFile
+from monograph.shelf.shard import Asked, Shard, answers
 
 MOST_THREADS = 16
 
@@ -57,3 +57,23 @@ class Local:
             self._threads.shutdown()
         for one in self._shards:
             one.close()
+
+
+class Written:
+    """Shards that whoever writes them holds open, asked one after the other.
+
+    Parameters
+    ----------
+    files:
+        Of the shards, in their order; they stay open.
+    """
+
+    def __init__(self, files: Sequence[OpenFile]) -> None:
+        self._files = files
+
+    def ask(self, wanted: Mapping[int, Sequence[Asked]]) -> dict[int, list[Any]]:
+        """See :class:`Engine`."""
+        return {shard: answers(self._files[shard], asked) for shard, asked in wanted.items()}
+
+    def close(self) -> None:
+        """See :class:`Engine`."""

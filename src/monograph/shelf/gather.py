@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import NoReturn
+from itertools import chain
 
 import numpy as np
 
@@ -24,10 +24,11 @@ from monograph.shelf.asking import Asking
 from monograph.shelf.remembered import Memory
 from monograph.shelf.rows import Rows
 from monograph.shelf.shard import Beside, Facts, Pools, Subject
-from monograph.store import terms
+from monograph.store import terms, tree_leaves
+from monograph.store import tree as stored_tree
 from monograph.store.chunks import Found
 from monograph.store.counts import Counts
-from monograph.store.filters import Allowed
+from monograph.store.filters import EVERYTHING, Allowed
 from monograph.store.graphs import Records, SubjectChunk
 from monograph.store.names import NameRow
 from monograph.values import Effort, Float32, Mention, Summary
@@ -353,16 +354,26 @@ class Gathered:
 
     # The tree of summaries.
 
-    def require_tree(self) -> NoReturn:
-        raise InputError(
-            "a shelf has no tree of summaries over all its shards", "search it another way: --how auto, graph or hybrid"
-        )
+    def require_tree(self) -> None:
+        if not stored_tree.exists(self.catalogue.connection):
+            raise InputError(
+                "the shelf has no tree of summaries", "monograph shelf resummarize URL, or search it another way"
+            )
 
     def nearest_summaries(self, vector: Float32, k: int, allowed: Allowed) -> Nearest:
-        self.require_tree()
+        return self.catalogue.nearest_summaries_but(vector, k, self.barred(allowed))
+
+    def barred(self, allowed: Allowed) -> set[int] | None:
+        """The summaries over at least one chunk that is not allowed; None where all are."""
+        if allowed == EVERYTHING:
+            return None
+        shut = [
+            self.shards.whole(shard, rows.tolist()) for shard, rows in enumerate(self.shards.all("shut_out", allowed))
+        ]
+        return tree_leaves.over_any(self.catalogue.connection, chain.from_iterable(shut))
 
     def summaries(self, nodes: Sequence[int]) -> dict[int, tuple[Summary, int]]:
-        self.require_tree()
+        return self.catalogue.summaries(nodes, self)
 
 
 def _summed(answers: Iterable[Mapping[str, int]]) -> dict[str, int]:

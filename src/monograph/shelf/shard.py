@@ -18,7 +18,8 @@ from monograph.search.one_file.snapshot import FileSnapshot
 from monograph.search.one_file.written_names import written
 from monograph.search.snapshot import Nearest, Walking
 from monograph.shelf.catalogue import Origin, origin
-from monograph.store import catalogue, chunks, counts, documents, graphs, names, postings, readable, terms
+from monograph.shelf.tree import leaves
+from monograph.store import catalogue, chunks, counts, documents, graphs, names, postings, readable, terms, vectors
 from monograph.store.chunks import Found
 from monograph.store.counts import Counts
 from monograph.store.filters import Allowed
@@ -113,14 +114,17 @@ class Shard:
         InputError
             If a method is none of :class:`Reading`'s.
         """
-        for method, _ in asked:
-            if method not in METHODS:
-                raise InputError(
-                    f"{method!r} is nothing that a shard can be asked", f"ask {', '.join(sorted(METHODS))}"
-                )
-        with self._file.reading() as snapshot:
-            reading = Reading(cast(FileSnapshot, snapshot), self._file)
-            return [getattr(reading, method)(*arguments) for method, arguments in asked]
+        return answers(self._file, asked)
+
+
+def answers(file: OpenFile, asked: Sequence[Asked]) -> list[Any]:
+    """See :meth:`Shard.answer`."""
+    for method, _ in asked:
+        if method not in METHODS:
+            raise InputError(f"{method!r} is nothing that a shard can be asked", f"ask {', '.join(sorted(METHODS))}")
+    with file.reading() as snapshot:
+        reading = Reading(cast(FileSnapshot, snapshot), file)
+        return [getattr(reading, method)(*arguments) for method, arguments in asked]
 
 
 @dataclass(slots=True, eq=False)
@@ -312,6 +316,28 @@ class Reading:
     def named_in(self, texts: Mapping[str, str], kinds: Collection[str]) -> dict[str, list[Mention]]:
         """See :meth:`monograph.search.snapshot.Snapshot.named_in`."""
         return self.snapshot.named_in(texts, kinds)
+
+    # What a tree over all shards is made from: see monograph.shelf.tree.leaves.
+
+    def first_vectors(self, most: int, dimension: int) -> tuple[int, list[str], Float32]:
+        """(how many chunks have a vector, ids of the first by id, their vectors)."""
+        return leaves.first_vectors(self.snapshot.connection, most, dimension)
+
+    def leaves(self, planes: bytes) -> leaves.Leaves:
+        """Where its chunks stand by some planes."""
+        return leaves.of(self.snapshot.connection, planes)
+
+    def texts(self, rows: Sequence[int]) -> list[str]:
+        """The texts of chunks, in order; fewer where one is not there. Raises DamagedDocument."""
+        return [text for _, text in chunks.titled_texts(self.snapshot.connection, rows)]
+
+    def vectors(self, rows: Sequence[int], dimension: int) -> tuple[Int64, Float32]:
+        """(rows of those that have one, vectors) of chunks."""
+        return vectors.of_chunks(self.snapshot.connection, rows, dimension)
+
+    def shut_out(self, allowed: Allowed) -> Int64:
+        """The chunks that are not allowed, ascending."""
+        return leaves.shut_out(self.snapshot.connection, allowed)
 
 
 METHODS = frozenset(name for name, one in vars(Reading).items() if isfunction(one) and not name.startswith("_"))

@@ -62,7 +62,7 @@ class Shelf(Questions):
         path = self._place.file_of(version.catalogue)
         file = OpenShelf.open(replace(given, path=path))
         try:
-            asked = replace(given, embedder=None, extractor=None, model=None, reranker=None)
+            asked = replace(given, embedder=None, extractor=None, summarizer=None, model=None, reranker=None)
             file.begin(self._engines(self._place, version, asked), len(version.shards))
         except BaseException:
             file.database.close()

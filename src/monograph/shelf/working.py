@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -14,9 +14,13 @@ from monograph.errors import InputError, NotFound, ShelfConflict
 from monograph.library.monograph import Monograph
 from monograph.library.opened import Given, OpenFile
 from monograph.shelf import catalogue
+from monograph.shelf.asking import Asking
+from monograph.shelf.engine import Written
 from monograph.shelf.fill.dealing import deal
 from monograph.shelf.fill.dealt import shard_of
 from monograph.shelf.place import Place
+from monograph.shelf.rows import Rows
+from monograph.shelf.tree import grow
 from monograph.shelf.versions.manifest import Manifest
 from monograph.shelf.versions.part import sync_folder
 from monograph.shelf.versions.publish import publish
@@ -69,7 +73,8 @@ class Working:
         self, place: Place, before: Manifest | None, shards: int, given: Given, *, empty: bool = False
     ) -> None:
         self._place, self._before, self._shards = place, before, shards
-        self._given = replace(given, read_only=False, create=True, model=None, reranker=None)
+        self._models = given
+        self._given = replace(given, read_only=False, create=True, summarizer=None, model=None, reranker=None)
         self._archives: list[Monograph] = []
         place.work.mkdir(parents=True, exist_ok=True)
         self._lease = ExitStack()
@@ -178,22 +183,38 @@ class Working:
         self._begin()
         return together([self._archives[shard].remove(some, forget=forget) for shard, some in wanted.items()])
 
-    def publish(self) -> Manifest:
-        """Close the files, and publish them as the next version with the catalogue of their names."""
+    def publish(self, tree_of: Database | None = None, *, anew: bool = False) -> Manifest:
+        """Close the files, and publish them as the next version with the catalogue of their names.
+
+        If they are to have a tree, it goes on from that of the version before, or of the file ``tree_of``; ``anew``
+        makes it with the given summarizer. See :func:`monograph.shelf.tree.grow.follow`.
+        """
         for archive in self._archives:
             with archive._file.database.read() as connection:
                 owed = settings.load_on_demand(connection)
             archive._file.require(*sorted(owed))
         made = self._place.work / "catalogue.mono"
-        made.unlink(missing_ok=True)
+        grow.put_aside(made)
         origin = self._origin()
         catalogue.make(made, origin, self._shares(), self._shards)
+        self._grow(made, tree_of, anew=anew)
         self._close_files()
         manifest = publish(self._place.objects, self._paths, made, self._before, origin.said())
         self._before = manifest
         self._note(Base(manifest.version, self._shards))
+        made.with_name(grow.KEPT).unlink(missing_ok=True)
         sweep(self._place.objects)
         return manifest
+
+    def _grow(self, made: Path, tree_of: Database | None, *, anew: bool) -> None:
+        files = [archive._file for archive in self._archives]
+        models = replace(self._models, embedder=files[0].embedder, extractor=files[0].extractor)
+        shards = Asking(Written(files), Rows(self._shards))
+        if tree_of is not None or self._before is None:
+            grow.follow(made, shards, models, tree_of, anew=anew)
+            return
+        with closing(Database(self._place.file_of(self._before.catalogue), read_only=True)) as before:
+            grow.follow(made, shards, models, before, anew=anew)
 
     def _origin(self) -> catalogue.Origin:
         with self._archives[0]._file.database.read() as connection:
