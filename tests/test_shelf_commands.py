@@ -90,6 +90,7 @@ def test_nothing_is_searched_before_it_is_published(texts: Path, tmp_path: Path)
     assert "monograph shelf publish" in run("shelf", "forget", url, code=1)
     assert "published as version 2; 5 documents" in run("shelf", "publish", url)
     assert "Mrs Grubb" in run("search", url, "boiler")
+    assert "no model was asked" in run("costs", url)
     assert "5 the same" in run("shelf", "sync", url, texts)
     assert "is dropped" in run("shelf", "discard", url)
     assert asked("shelf", "discard", url) == {"discarded": False}

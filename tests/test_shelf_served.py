@@ -111,8 +111,12 @@ NOT_A_SHELFS = {
     "/summary": {"id": "0"},
     "/sources": {},
     "/failures": {},
-    "/costs": {},
 }
+
+
+def test_its_ledger_is_served(client: Client) -> None:
+    reply = client.get("/costs", file="letters")
+    assert (reply.status, reply.json) == (200, [])
 
 
 @pytest.mark.parametrize("path", NOT_A_SHELFS)

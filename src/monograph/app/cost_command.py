@@ -9,14 +9,14 @@ from typing import Annotated
 import typer
 
 from monograph.app import output
-from monograph.app.command import FileArgument, JsonOption, outcome
-from monograph.app.trust import opened
+from monograph.app.archives import ArchiveArgument, opened_archive
+from monograph.app.command import JsonOption, outcome
 from monograph.errors import InputError
 from monograph.values import LedgerEntry
 
 
 def costs(
-    file: FileArgument,
+    file: ArchiveArgument,
     since: Annotated[
         str, typer.Option("--since", metavar="DAY", help="From this day on: 2026-11-01.", show_default=False)
     ] = "",
@@ -40,8 +40,8 @@ def costs(
     """
     with outcome(as_json=json_output):
         prices = [_price(one) for one in price or ()]
-        with opened(file, create=False) as monograph:
-            found = [one for one in monograph.costs() if one.day >= since]
+        with opened_archive(file, create=False) as archive:
+            found = [one for one in archive.costs() if one.day >= since]
         if json_output:
             priced = [output.as_json(one) | {"price": _of(one, prices)} for one in found]
             output.print_json(priced if prices else found)

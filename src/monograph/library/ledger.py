@@ -18,9 +18,9 @@ T = TypeVar("T")
 def spending_pieces(file: OpenFile, pieces: Iterator[T]) -> Iterator[T]:
     """Enter in a file's ledger what models are asked for what comes piece by piece, also where it breaks off."""
     try:
-        yield from noting_pieces(file.written.noted, pieces)
+        yield from noting_pieces(file.noted, pieces)
     finally:
-        file.written.enter()
+        file.enter()
 
 
 def spends(work: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
@@ -37,6 +37,6 @@ def spends(work: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, 
 def every(file: OpenFile) -> list[LedgerEntry]:
     """See :meth:`monograph.Monograph.costs`."""
     file.only_whole("costs")
-    file.written.enter()
+    file.enter()
     with file.database.read() as connection:
         return costs.every(connection)

@@ -21,7 +21,7 @@ from monograph.search.one_file.memory import Memory
 from monograph.search.one_file.scores import Scores
 from monograph.search.snapshot import Snapshot
 from monograph.settings import Settings
-from monograph.spending import noting
+from monograph.spending import Noted, noting
 from monograph.store import settings
 from monograph.store.clusters import SUMMARIES
 from monograph.store.database import Database
@@ -306,6 +306,15 @@ class OpenFile:
         """Where what changes is written."""
         return self.database
 
+    @property
+    def noted(self) -> Noted:
+        """What models were asked, and the ledger lacks as yet."""
+        return self.written.noted
+
+    def enter(self) -> None:
+        """Enter in the ledger what models were asked, where that can be done just now."""
+        self.written.enter()
+
     def adding_pipeline(self, passages: Iterable[Document] = ()) -> Pipeline:
         """What stores documents. A file that holds none yet may take the vectors of passages for those of a model."""
         listed = list(passages)
@@ -347,10 +356,10 @@ class OpenFile:
     def spending(self) -> Iterator[None]:
         """Enter in the file's ledger what models are asked meanwhile, also where it fails."""
         try:
-            with noting(self.written.noted):
+            with noting(self.noted):
                 yield
         finally:
-            self.written.enter()
+            self.enter()
 
     def followed(self, report: Report) -> Report:
         """A report of a change that the tree has followed, where the file has one and that could be done."""

@@ -5,30 +5,39 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
+from monograph.answer.cache import AnswerCache
 from monograph.errors import NotFound
 from monograph.library.opened import OpenFile
+from monograph.models import Reranker
 from monograph.search.one_file.snapshot import FileSnapshot
 from monograph.shelf import catalogue
 from monograph.shelf.asking import Asking
 from monograph.shelf.engine import Engine
 from monograph.shelf.gather import Gathered
+from monograph.shelf.paid import Paid
 from monograph.shelf.remembered import Memory
 from monograph.shelf.rows import Rows
 from monograph.shelf.shard import Facts
+from monograph.spending import Noted
+from monograph.store.costs import together
 from monograph.store.settings import OnDemand
-from monograph.values import Document, Finding
+from monograph.values import Document, Finding, LedgerEntry
 
 
 class OpenShelf(OpenFile):
     """One version of a shelf. Its models are those that its catalogue names, or that were given with that."""
 
     shards: Asking
+    paid: Paid | None = None
 
-    def begin(self, engine: Engine, shards: int) -> None:
-        """Ask these shards from now on."""
+    def begin(self, engine: Engine, shards: int, home: Path) -> None:
+        """Ask these shards from now on, and remember in a folder what models answer."""
         self.shards = Asking(engine, Rows(shards))
         self.read_before = Memory()
+        self.paid, self._noted = Paid(home, self.database), Noted()
+        self.reranker_of(self.reranker)
 
     @contextmanager
     def reading(self) -> Iterator[Gathered]:
@@ -37,6 +46,39 @@ class OpenShelf(OpenFile):
         with super().reading() as catalogue:
             assert isinstance(catalogue, FileSnapshot)  # noqa: S101 - what a file gives
             yield Gathered(self.shards, catalogue, memory)
+
+    def reranker_of(self, given: Reranker | str | None) -> Reranker | None:
+        """See :meth:`monograph.library.opened.OpenFile.reranker_of`: from then on its scores are remembered."""
+        found = super().reranker_of(given)
+        if found is not None and self.paid is not None:
+            self.scores = self.paid.scores
+        return found
+
+    def answers(self) -> AnswerCache:
+        """What models answered before."""
+        return super().answers() if self.paid is None else self.paid.answers
+
+    @property
+    def noted(self) -> Noted:
+        """What models were asked, and the ledger lacks as yet."""
+        return super().noted if self.paid is None else self._noted
+
+    def enter(self) -> None:
+        """Enter in the ledger what models were asked, where that can be done just now."""
+        if self.paid is not None:
+            self.paid.enter(self._noted)
+
+    def costs(self) -> list[LedgerEntry]:
+        """See :meth:`monograph.shelf.Shelf.costs`."""
+        self.enter()
+        here = [] if self.paid is None else self.paid.costs()
+        return together([here, *self.shards.all("costs")])
+
+    def forget_paid(self) -> None:
+        """Forget on this machine what models answered."""
+        if self.paid is not None:
+            self.paid.forget()
+            self.reranker_of(self.reranker)
 
     def require(self, *what: OnDemand) -> None:
         """Nothing is made on demand: whatever is published is whole."""
@@ -68,4 +110,6 @@ class OpenShelf(OpenFile):
     def close(self) -> None:
         """Let the shards go, and the catalogue."""
         self.shards.engine.close()
+        if self.paid is not None:
+            self.paid.close()
         super().close()

@@ -18,13 +18,17 @@ from monograph.search.one_file.snapshot import FileSnapshot
 from monograph.search.one_file.written_names import written
 from monograph.search.snapshot import Nearest, Walking
 from monograph.shelf.catalogue import Origin, origin
+<<<<<<< HEAD
 from monograph.shelf.tree import leaves
 from monograph.store import catalogue, chunks, counts, documents, graphs, names, postings, readable, terms, vectors
+=======
+from monograph.store import catalogue, chunks, costs, counts, documents, graphs, names, postings, readable, terms
+>>>>>>> main
 from monograph.store.chunks import Found
 from monograph.store.counts import Counts
 from monograph.store.filters import Allowed
 from monograph.store.graphs import Records
-from monograph.values import Document, Finding, Float32, Mention
+from monograph.values import Document, Finding, Float32, LedgerEntry, Mention
 
 Asked: TypeAlias = tuple[str, tuple[Any, ...]]
 """What is asked of a shard: the name of one of its methods, and what it takes."""
@@ -151,6 +155,10 @@ class Reading:
     def findings(self) -> list[Finding]:
         """Every fault in it: see :meth:`monograph.Monograph.check`."""
         return contents.findings(self.file, repair=False)
+
+    def costs(self) -> list[LedgerEntry]:
+        """What models were asked to make it."""
+        return costs.every(self.snapshot.connection)
 
     def documents(self, name: str) -> list[Document]:
         """The documents that an id, a uri or a path means, with their texts."""

@@ -28,7 +28,7 @@ from monograph.shelf.versions.sweep import forget as forget_objects
 from monograph.shelf.versions.writer import writing
 from monograph.shelf.working import Working
 from monograph.store import names
-from monograph.values import Document, Finding, OnProgress, Report, arguments
+from monograph.values import Document, Finding, LedgerEntry, OnProgress, Report, arguments
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
 
 Engines: TypeAlias = Callable[[Place, Manifest, Given], Engine]
@@ -63,7 +63,7 @@ class Shelf(Questions):
         file = OpenShelf.open(replace(given, path=path))
         try:
             asked = replace(given, embedder=None, extractor=None, summarizer=None, model=None, reranker=None)
-            file.begin(self._engines(self._place, version, asked), len(version.shards))
+            file.begin(self._engines(self._place, version, asked), len(version.shards), self._place.home)
         except BaseException:
             file.database.close()
             raise
@@ -298,7 +298,8 @@ class Shelf(Questions):
     def forget(self) -> Forgotten:
         """Remove every version but the newest, and all objects that only they named, here and where the shelf lies.
 
-        It is complete when no other machine's cache holds any: what is returned names them.
+        What models answered is forgotten here too. It is complete when no other machine's cache holds any of the
+        objects, which what is returned names.
         """
         written = working.base_of(self._place.work)
         if self._working is not None or (written is not None and written.written):
@@ -308,6 +309,7 @@ class Shelf(Questions):
             )
         with writing(self._place.objects):
             made = forget_objects(self._place.objects)
+        self._file.forget_paid()
         self.refresh()
         if made.kept is not None:
             self._place.keep([made.kept])
@@ -379,6 +381,10 @@ class Shelf(Questions):
             embedder=self._version.settings.get("embedder", ""),
             extractor=self._version.settings.get("extractor", ""),
         )
+
+    def costs(self) -> list[LedgerEntry]:
+        """What models were asked to make the shards, and through this machine, as :meth:`monograph.Monograph.costs`."""
+        return self._file.costs()
 
     def check(self) -> list[Finding]:
         """Every fault in the shards of the version, and whether its catalogue is what their names make."""

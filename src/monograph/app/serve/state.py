@@ -122,7 +122,7 @@ def _served_file(name: str, file: Archive) -> ServedFile:
 
 def costs(served: Served, asked: OneFile) -> list[LedgerEntry]:
     """What models were asked for a file, and the tokens it took, as ``monograph costs --json`` prints it."""
-    return served.file(asked.file).costs()
+    return served.archive(asked.file).costs()
 
 
 def stats(served: Served, asked: OneFile) -> Stats | ShelfStats:
