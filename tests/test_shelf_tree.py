@@ -48,7 +48,7 @@ def shelf_of(
     models = Given(names, embedder=embedder, summarizer=summarizer)
     grow.follow(names, Asking(engine, Rows(len(files))), models, None)
     held = OpenShelf.open(Given(names, embedder=embedder, read_only=True))
-    held.begin(engine, len(files))
+    held.begin(engine, len(files), folder / "home")
     asked = Questions()
     asked._file = held
     try:

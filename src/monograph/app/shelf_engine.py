@@ -11,7 +11,7 @@ from monograph.errors import InputError
 from monograph.values.arguments import shown
 
 if TYPE_CHECKING:
-    from monograph.shelf.shelf import Engines
+    from monograph.shelf.engines import Engines
 
 VARIABLE = "MONOGRAPH_ENGINE"
 LOCAL = "local"
@@ -35,8 +35,8 @@ def engines_of(written: str) -> Engines:
     InputError
         If it cannot be understood.
     """
+    from monograph.shelf.engines import local
     from monograph.shelf.on_ray import on_ray
-    from monograph.shelf.shelf import local
 
     name, _, rest = written.partition(":")
     kinds = {"replicas": int, "groups": int, "deadline": float}

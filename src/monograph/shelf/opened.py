@@ -20,6 +20,7 @@ from monograph.shelf.paid import Paid
 from monograph.shelf.remembered import Memory
 from monograph.shelf.rows import Rows
 from monograph.shelf.shard import Facts
+from monograph.shelf.tree.check import faults as tree_faults
 from monograph.spending import Noted
 from monograph.store.costs import together
 from monograph.store.settings import OnDemand
@@ -105,7 +106,8 @@ class OpenShelf(OpenFile):
             for one in answer
         ]
         with self.database.read() as connection:
-            return found + catalogue.faults(connection, self.shards.all("share"))
+            found += catalogue.faults(connection, self.shards.all("share"))
+            return found + tree_faults(connection, self.shards)
 
     def close(self) -> None:
         """Let the shards go, and the catalogue."""

@@ -18,12 +18,20 @@ from monograph.search.one_file.snapshot import FileSnapshot
 from monograph.search.one_file.written_names import written
 from monograph.search.snapshot import Nearest, Walking
 from monograph.shelf.catalogue import Origin, origin
-<<<<<<< HEAD
 from monograph.shelf.tree import leaves
-from monograph.store import catalogue, chunks, counts, documents, graphs, names, postings, readable, terms, vectors
-=======
-from monograph.store import catalogue, chunks, costs, counts, documents, graphs, names, postings, readable, terms
->>>>>>> main
+from monograph.store import (
+    catalogue,
+    chunks,
+    costs,
+    counts,
+    documents,
+    graphs,
+    names,
+    postings,
+    readable,
+    terms,
+    vectors,
+)
 from monograph.store.chunks import Found
 from monograph.store.counts import Counts
 from monograph.store.filters import Allowed

@@ -3,50 +3,40 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from monograph.errors import InputError, NotFound
 from monograph.library.opened import Given, OpenFile
 from monograph.library.questions import Questions
-from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Trusted
+from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.settings import Settings
 from monograph.shelf import working
-from monograph.shelf.engine import Engine, Local
-from monograph.shelf.fill.dealing import deal
+from monograph.shelf.engines import Engines, local
 from monograph.shelf.fill.dealt import shard_count
-from monograph.shelf.fill.recut import databases, dealt
+from monograph.shelf.fill.recut import databases, dealt, joined
 from monograph.shelf.opened import OpenShelf
 from monograph.shelf.place import Place, place_of
-from monograph.shelf.stats import ShelfStats
+from monograph.shelf.stats import ShelfStats, measure
+from monograph.shelf.tree.part import ShelfTree, resummarized
 from monograph.shelf.versions.manifest import Manifest, latest, load
 from monograph.shelf.versions.sweep import Forgotten
 from monograph.shelf.versions.sweep import forget as forget_objects
 from monograph.shelf.versions.writer import writing
 from monograph.shelf.working import Working
-from monograph.store import names
 from monograph.values import Document, Finding, LedgerEntry, OnProgress, Report, arguments
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
-
-Engines: TypeAlias = Callable[[Place, Manifest, Given], Engine]
-"""What makes the engine of a version: where the shelf lies, which version, and how its files are opened."""
-
-
-def local(place: Place, version: Manifest, given: Given) -> Engine:
-    """Threads of this process over files of this machine."""
-    files = [place.file_of(name) for name in version.shards]
-    return Local([replace(given, path=path) for path in files])
+from monograph.write.tree import TreeUpdate
 
 
 class Shelf(Questions):
     """Many files that answer as one: a version of them is searched, and the next one is written and published.
 
     Made by :meth:`create` or :meth:`open`; a context manager. What it finds is what one file of the same documents
-    would find, but for a search by meaning in many clusters, of which each shard looks through its own. It has no tree
-    of summaries.
+    would find, but for a search by meaning in many clusters, of which each shard looks through its own.
     """
 
     _file: OpenShelf
@@ -77,6 +67,7 @@ class Shelf(Questions):
         *,
         embedder: Embedder | None = None,
         extractor: Extractor | None = None,
+        summarizer: Summarizer | None = None,
         model: LanguageModel | None = None,
         reranker: Reranker | str | None = None,
         settings: Settings | None = None,
@@ -92,7 +83,7 @@ class Shelf(Questions):
             A folder, which is made, or a bucket: ``s3://bucket/path``, ``gs://``, ``az://``.
         shards:
             How many files, 1 to 10,000; about one for each million chunks.
-        embedder, extractor, model, reranker, settings, trusted:
+        embedder, extractor, summarizer, model, reranker, settings, trusted:
             As for :meth:`monograph.Monograph.open`; they are those of all shards.
         home:
             The folder of this machine that holds what is read and written here; one in ``~/.cache/monograph`` if none
@@ -114,8 +105,8 @@ class Shelf(Questions):
         if latest(place.objects) is not None:
             raise InputError(f"{place.url} is a shelf already", f"open it: monograph shelf stats {place.url}")
         given = Given(
-            Path(), embedder=embedder, extractor=extractor, model=model, reranker=reranker, settings=settings,
-            trusted=trusted,
+            Path(), embedder=embedder, extractor=extractor, summarizer=summarizer, model=model, reranker=reranker,
+            settings=settings, trusted=trusted,
         )  # fmt: skip
         begun = Working(place, None, shards, given)
         try:
@@ -133,6 +124,7 @@ class Shelf(Questions):
         version: int | None = None,
         embedder: Embedder | None = None,
         extractor: Extractor | None = None,
+        summarizer: Summarizer | None = None,
         model: LanguageModel | None = None,
         reranker: Reranker | str | None = None,
         home: str | os.PathLike[str] | None = None,
@@ -152,7 +144,7 @@ class Shelf(Questions):
         """
         place = place_of(_address(url), None if home is None else Path(home))
         given = Given(
-            Path(), embedder=embedder, extractor=extractor, model=model, reranker=reranker,
+            Path(), embedder=embedder, extractor=extractor, summarizer=summarizer, model=model, reranker=reranker,
             target_recall=target_recall, cache_bytes=cache_bytes, trusted=trusted,
         )  # fmt: skip
         found = latest(place.objects) if version is None else load(place.objects, version)
@@ -174,8 +166,8 @@ class Shelf(Questions):
     ) -> Shelf:
         """Make a shelf of a file: of the same settings and models, which are asked for nothing again.
 
-        ``key`` is that of an encrypted file; shards are not encrypted. The file is left as it is; a tree of summaries
-        and former versions of documents do not go along. Raises as :meth:`create` and :meth:`monograph.Monograph.open`.
+        ``key`` is that of an encrypted file; shards are not encrypted. The file is left as it is; former versions of
+        documents do not go along. Raises as :meth:`create` and :meth:`monograph.Monograph.open`.
         """
         shards = shard_count(shards)
         source = OpenFile.open(Given(arguments.path(file, "the file"), create=False, read_only=True, key=key))
@@ -290,7 +282,8 @@ class Shelf(Questions):
         Readers see one version or the next. The last two versions are kept. Raises ShelfConflict if another writer has
         published meanwhile.
         """
-        published = self._writer.publish()
+        with self._file.spending():
+            published = self._writer.publish()
         self._let_writer_go()
         self._turn_to(published)
         return self.version
@@ -301,12 +294,7 @@ class Shelf(Questions):
         What models answered is forgotten here too. It is complete when no other machine's cache holds any of the
         objects, which what is returned names.
         """
-        written = working.base_of(self._place.work)
-        if self._working is not None or (written is not None and written.written):
-            raise InputError(
-                "what was written here is not published",
-                f"monograph shelf publish {self.url}, or monograph shelf discard {self.url}",
-            )
+        working.refuse_unpublished(self._place, at_work=self._working is not None)
         with writing(self._place.objects):
             made = forget_objects(self._place.objects)
         self._file.forget_paid()
@@ -336,14 +324,23 @@ class Shelf(Questions):
         made = arguments.path(path, "the file")
         if made.exists():
             raise InputError(f"{made} is there already", "give another path")
-        target = OpenFile.open(Given(made, settings=self._file.settings))
-        try:
-            target.plug_in(self._file.embedder, self._file.extractor)
-            target.adding_pipeline()
-            with databases(self._place, self._version) as sources:
-                deal(sources, [target], lambda _: 0, progress)
-        finally:
-            target.close()
+        with databases(self._place, self._version) as sources:
+            joined(made, self._file, sources, progress)
+        return made
+
+    @property
+    def tree(self) -> ShelfTree:
+        """The summaries over the chunks of all shards."""
+        return ShelfTree(self._file, self._resummarize)
+
+    def _resummarize(self, summarizer: Summarizer | None, progress: OnProgress | None) -> TreeUpdate:
+        working.refuse_unpublished(self._place, at_work=self._working is not None)
+        file, chosen = self._file, summarizer or self._given.summarizer
+        given = replace(self._given, embedder=file.embedder, extractor=file.extractor, summarizer=chosen)
+        with file.spending():
+            version, made = resummarized(self._place, self._version, file.shards, given, progress)
+        self._given = replace(self._given, summarizer=chosen)
+        self._turn_to(version)
         return made
 
     def _let_writer_go(self) -> None:
@@ -365,22 +362,7 @@ class Shelf(Questions):
 
     def stats(self) -> ShelfStats:
         """What the version holds and weighs."""
-        facts = self._file.facts()
-        with self._file.database.read() as connection:
-            entities, merged = names.count(connection)
-        return ShelfStats(
-            url=self.url,
-            version=self.version,
-            shards=len(self._version.shards),
-            documents=sum(one.documents for one in facts),
-            chunks=sum(one.chunks for one in facts),
-            entities=entities,
-            merged=merged,
-            bytes=sum(name.bytes for name in (*self._version.shards, self._version.catalogue)),
-            documents_by_shard=tuple(one.documents for one in facts),
-            embedder=self._version.settings.get("embedder", ""),
-            extractor=self._version.settings.get("extractor", ""),
-        )
+        return measure(self.url, self._version, self._file)
 
     def costs(self) -> list[LedgerEntry]:
         """What models were asked to make the shards, and through this machine, as :meth:`monograph.Monograph.costs`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -183,11 +183,11 @@ class Working:
         self._begin()
         return together([self._archives[shard].remove(some, forget=forget) for shard, some in wanted.items()])
 
-    def publish(self, tree_of: Database | None = None, *, anew: bool = False) -> Manifest:
+    def publish(self, tree_of: Database | None = None) -> Manifest:
         """Close the files, and publish them as the next version with the catalogue of their names.
 
-        If they are to have a tree, it goes on from that of the version before, or of the file ``tree_of``; ``anew``
-        makes it with the given summarizer. See :func:`monograph.shelf.tree.grow.follow`.
+        If they are to have a tree, it goes on from that of the version before, or of the file ``tree_of``: see
+        :func:`monograph.shelf.tree.grow.follow`.
         """
         for archive in self._archives:
             with archive._file.database.read() as connection:
@@ -197,7 +197,7 @@ class Working:
         grow.put_aside(made)
         origin = self._origin()
         catalogue.make(made, origin, self._shares(), self._shards)
-        self._grow(made, tree_of, anew=anew)
+        self._grow(made, tree_of)
         self._close_files()
         manifest = publish(self._place.objects, self._paths, made, self._before, origin.said())
         self._before = manifest
@@ -206,15 +206,14 @@ class Working:
         sweep(self._place.objects)
         return manifest
 
-    def _grow(self, made: Path, tree_of: Database | None, *, anew: bool) -> None:
+    def _grow(self, made: Path, tree_of: Database | None) -> None:
         files = [archive._file for archive in self._archives]
         models = replace(self._models, embedder=files[0].embedder, extractor=files[0].extractor)
         shards = Asking(Written(files), Rows(self._shards))
-        if tree_of is not None or self._before is None:
-            grow.follow(made, shards, models, tree_of, anew=anew)
-            return
-        with closing(Database(self._place.file_of(self._before.catalogue), read_only=True)) as before:
-            grow.follow(made, shards, models, before, anew=anew)
+        if tree_of is not None:
+            grow.follow(made, shards, models, tree_of)
+        else:
+            grow.follow_version(made, shards, models, self._place, self._before)
 
     def _origin(self) -> catalogue.Origin:
         with self._archives[0]._file.database.read() as connection:
@@ -243,6 +242,16 @@ def base_of(work: Path) -> Base | None:
         return Base(int(version), int(shards), bool(written))
     except (FileNotFoundError, ValueError, TypeError):
         return None
+
+
+def refuse_unpublished(place: Place, *, at_work: bool = False) -> None:
+    """Raise InputError where something was written here and not published, or is being written."""
+    base = base_of(place.work)
+    if at_work or (base is not None and base.written):
+        raise InputError(
+            "what was written here is not published",
+            f"monograph shelf publish {place.url}, or monograph shelf discard {place.url}",
+        )
 
 
 def discard(work: Path) -> None:

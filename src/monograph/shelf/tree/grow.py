@@ -13,7 +13,9 @@ from monograph.errors import MonographError
 from monograph.graph.evidence import Int64
 from monograph.library.opened import Given, OpenFile
 from monograph.shelf.asking import Asking
+from monograph.shelf.place import Place
 from monograph.shelf.tree.leaves import Leaves
+from monograph.shelf.versions.manifest import Manifest
 from monograph.store import memo, tree_carry, tree_leaves
 from monograph.store import tree as store
 from monograph.store.database import Connection, Database
@@ -125,6 +127,14 @@ def follow(
         file.close()
 
 
+def follow_version(catalogue: Path, shards: Asking, given: Given, place: Place, before: Manifest | None) -> TreeUpdate:
+    """As :func:`follow`, after a version; None for the first."""
+    if before is None:
+        return follow(catalogue, shards, given, None)
+    with closing(Database(place.file_of(before.catalogue), read_only=True)) as former:
+        return follow(catalogue, shards, given, former)
+
+
 def _carry(database: Database, former: Database | None) -> None:
     """Take over what the former version has, and what was made since for one that was never published."""
     with database.write() as target:
@@ -152,7 +162,7 @@ def _lay(pipeline: Pipeline, shards: Asking) -> Planes:
     with write(pipeline.database, pipeline.indexes) as connection:
         if planes is not held:
             store.begin(connection, body)
-        tree_leaves.lay(connection, _leaves(shards, body))
+        tree_leaves.lay(connection, leaves_of_all(shards, body))
     return planes
 
 
@@ -166,7 +176,7 @@ def _sample(shards: Asking, dimension: int) -> Float32:
     return np.stack(rows) if rows else np.empty((0, dimension), dtype=np.float32)
 
 
-def _leaves(shards: Asking, planes: bytes) -> Iterator[tuple[int, bytes, int]]:
+def leaves_of_all(shards: Asking, planes: bytes) -> Iterator[tuple[int, bytes, int]]:
     """(rank, key, row of the chunk over all) of all chunks, shard by shard."""
     for shard in range(shards.rows.shards):
         leaves: Leaves = shards.engine.ask({shard: [("leaves", (planes,))]})[shard][0]
