@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from monograph.answer.cache import AnswerCache
+from monograph.answer.ground import FileGround, Ground
 from monograph.derive.describe import load_describer
 from monograph.derive.rerank import load_reranker
 from monograph.errors import InputError, ModelError, ReadOnlyFile
@@ -295,6 +296,12 @@ class OpenFile:
     def reading(self) -> AbstractContextManager[Snapshot]:
         """Begin to read a state of it as a search sees it, until the context ends."""
         return one_file.reader(self.database, self.memory, *self.indexes, view=self.hidden)()
+
+    @contextmanager
+    def ground(self) -> Iterator[Ground]:
+        """Begin to read a state of it for the summaries that go with what is found, until the context ends."""
+        with self.database.read() as connection:
+            yield FileGround(connection)
 
     @property
     def hidden(self) -> str:

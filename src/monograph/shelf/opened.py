@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from monograph.answer.cache import AnswerCache
+from monograph.answer.ground import Ground
 from monograph.errors import NotFound
 from monograph.library.opened import OpenFile
 from monograph.models import Reranker
@@ -21,6 +22,7 @@ from monograph.shelf.remembered import Memory
 from monograph.shelf.rows import Rows
 from monograph.shelf.shard import Facts
 from monograph.shelf.tree.check import faults as tree_faults
+from monograph.shelf.tree.ground import ShelfGround
 from monograph.spending import Noted
 from monograph.store.costs import together
 from monograph.store.settings import OnDemand
@@ -47,6 +49,12 @@ class OpenShelf(OpenFile):
         with super().reading() as catalogue:
             assert isinstance(catalogue, FileSnapshot)  # noqa: S101 - what a file gives
             yield Gathered(self.shards, catalogue, memory)
+
+    @contextmanager
+    def ground(self) -> Iterator[Ground]:
+        """See :meth:`monograph.library.opened.OpenFile.ground`."""
+        with self.reading() as gathered:
+            yield ShelfGround(gathered)
 
     def reranker_of(self, given: Reranker | str | None) -> Reranker | None:
         """See :meth:`monograph.library.opened.OpenFile.reranker_of`: from then on its scores are remembered."""

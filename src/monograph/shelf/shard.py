@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
+from monograph.answer import ground
 from monograph.errors import InputError
 from monograph.graph.evidence import Int64
 from monograph.library import contents
@@ -351,9 +352,35 @@ class Reading:
         """(rows of those that have one, vectors) of chunks."""
         return vectors.of_chunks(self.snapshot.connection, rows, dimension)
 
-    def shut_out(self, allowed: Allowed) -> Int64:
-        """The chunks that are not allowed, ascending."""
-        return leaves.shut_out(self.snapshot.connection, allowed)
+    def shut_out(self, allowed: Allowed, among: Sequence[int] | None = None) -> Int64:
+        """The chunks that are not allowed, or not of some documents, ascending."""
+        return leaves.shut_out(self.snapshot.connection, ground.scope(allowed, among))
+
+    # Which summaries go with what was found: see monograph.answer.ground.Ground.
+
+    def named_in_question(self, question: str) -> dict[str, list[int]]:
+        """The documents that a question names, by name."""
+        return ground.named_in(self.snapshot.connection, question)
+
+    def of_which_documents(self, allowed: Allowed, most: int) -> list[int]:
+        """At most so many documents of which a chunk is allowed."""
+        return chunks.of_which_documents(self.snapshot.connection, allowed, most)
+
+    def rows_of_documents(self, rows: Sequence[int]) -> list[int]:
+        """All chunks of some documents."""
+        return ground.FileGround(self.snapshot.connection).rows_of_documents(rows)
+
+    def rows_of(self, ids: Sequence[str]) -> dict[str, int]:
+        """Chunks by id."""
+        return chunks.rows_of(self.snapshot.connection, ids)
+
+    def openings(self, rows: Sequence[int], allowed: Allowed, most: int) -> list[tuple[int, int, int]]:
+        """(ordinal, document, row) of the first chunks of some documents."""
+        return chunks.openings(self.snapshot.connection, rows, allowed, most)
+
+    def allowed_ids(self, ids: Sequence[str], allowed: Allowed, among: Sequence[int] | None) -> set[str]:
+        """Those of some chunks that are allowed, and of some documents."""
+        return ground.allowed_ids(self.snapshot.connection, ids, ground.scope(allowed, among))
 
 
 METHODS = frozenset(name for name, one in vars(Reading).items() if isfunction(one) and not name.startswith("_"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 from monograph.errors import InputError
@@ -11,7 +11,6 @@ from monograph.store import chunks, memo, readable
 from monograph.store import tree as store
 from monograph.store.chunks import Found
 from monograph.store.database import Connection, path_of
-from monograph.store.filters import EVERYTHING, Allowed
 from monograph.values import Quote, Source, Summary, SummaryText
 
 
@@ -134,48 +133,3 @@ def _carried(quote: Quote, under: Sequence[Source]) -> list[Source]:
             at = one.document_start - one.start
             carried.append(Source(first + moved, last + moved, one.chunk_id, one.document_id, first + at, last + at))
     return carried
-
-
-def quotable(connection: Connection, nodes: Sequence[int], allowed: Allowed = EVERYTHING) -> dict[int, Summary]:
-    """Summaries by node, of each what may be said: the sentences that repeat a chunk which is allowed.
-
-    One that repeats nothing word for word is there whole, where all chunks under it are allowed, and not at all else.
-    ``chunks`` are those that are repeated, or all under it.
-    """
-    rows = store.load(connection, nodes)
-    gists = texts_of(connection, rows.values())
-    passages = OwnPassages(connection)
-    sources = sources_of(connection, {node: gist for node, gist in gists.items() if gist.quotes}, passages)
-    if allowed != EVERYTHING:
-        sources = _let_through(connection, sources, allowed)
-    own_words = gists.keys() - sources.keys()
-    if own_words and allowed != EVERYTHING:
-        own_words -= store.barred(connection, allowed)
-    under = ids_under(connection, sorted(own_words), passages)
-    made: dict[int, Summary] = {}
-    for node in dict.fromkeys(nodes):
-        row = rows.get(node)
-        if row is not None and sources.get(node):
-            made[node] = _quoting(row, gists[node], sources[node])
-        elif row is not None and node in own_words:
-            made[node] = Summary(row.key.hex(), row.layer, gists[node].text, under[node])
-    return made
-
-
-def _let_through(
-    connection: Connection, sources: Mapping[int, Sequence[Source]], allowed: Allowed
-) -> dict[int, list[Source]]:
-    """Sources by node, without those in chunks that are not allowed."""
-    named = list(dict.fromkeys(one.chunk_id for some in sources.values() for one in some))
-    held = set(chunks.ids(connection, chunks.asked(connection, named, allowed)).values())
-    return {node: [one for one in some if one.chunk_id in held] for node, some in sources.items()}
-
-
-def _quoting(row: store.Row, gist: SummaryText, sources: Sequence[Source]) -> Summary:
-    """The sentences of a summary that have these places, each on a line."""
-    text, moved = "", []
-    for one in sorted(sources, key=lambda one: (one.start, one.end)):
-        text += "\n" if text else ""
-        moved.append(replace(one, start=len(text), end=len(text) + one.end - one.start))
-        text += gist.text[one.start : one.end]
-    return Summary(row.key.hex(), row.layer, text, tuple(dict.fromkeys(one.chunk_id for one in moved)), tuple(moved))
