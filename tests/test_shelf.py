@@ -47,7 +47,7 @@ def shelf_of(files: Sequence[Path], folder: Path, embedder: Embedder | None = No
     names = folder / "catalogue.mono"
     catalogue.make(names, made_with, shares, len(files))
     held = OpenShelf.open(Given(names, embedder=embedder, read_only=True))
-    held.begin(Local([Given(path) for path in files]), len(files), folder / "home")
+    held.begin(Local([Given(path) for path in files]), len(files), folder)
     asked = Questions()
     asked._file = held
     try:

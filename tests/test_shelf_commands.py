@@ -17,8 +17,8 @@ from monograph.app.cli import app
 from monograph.app.shelf_engine import engines_of
 from monograph.errors import InputError
 from monograph.shelf import Shelf
-from monograph.shelf.engines import local
 from monograph.shelf.on_ray import on_ray
+from monograph.shelf.shelf import local
 from places import bucket_server
 from vector_server import VectorServer
 

@@ -100,6 +100,10 @@ class DamageWarning(UserWarning):
     """What a search left out because it cannot be read: the warning names the document, the row and the mend."""
 
 
+class PartialAnswer(DamageWarning):
+    """A search went without shards of a shelf that could not be had, as it was asked to: the warning names them."""
+
+
 class ReadOnlyFile(FileError):
     """A write was asked of a file that cannot be written."""
 

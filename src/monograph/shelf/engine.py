@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from monograph.library.opened import Given, OpenFile
+from monograph.shelf.place import Place
 from monograph.shelf.shard import Asked, Shard, answers
+from monograph.shelf.versions.manifest import Manifest
 
 MOST_THREADS = 16
 
@@ -25,6 +27,10 @@ class Engine(Protocol):
     def close(self) -> None:
         """Let the shards go. What is asked for after that raises ClosedFile."""
         ...
+
+
+Engines: TypeAlias = Callable[[Place, Manifest, Given], Engine]
+"""What makes the engine of a version: where the shelf lies, which version, and how its files are opened."""
 
 
 class Local:

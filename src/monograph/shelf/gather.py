@@ -192,7 +192,7 @@ class Gathered:
     def ids(self, rows: Iterable[int]) -> Mapping[int, str]:
         missing = [row for row in dict.fromkeys(rows) if row not in self.memory.ids]
         if missing:
-            self.memory.ids.update(self.shards.by_row("ids", missing))
+            self.memory.ids.update({**dict.fromkeys(missing, ""), **self.shards.by_row("ids", missing)})
         return self.memory.ids
 
     def newest(self) -> int | None:
@@ -361,16 +361,12 @@ class Gathered:
             )
 
     def nearest_summaries(self, vector: Float32, k: int, allowed: Allowed) -> Nearest:
-        return self.catalogue.nearest_summaries_but(vector, k, self.barred(allowed))
-
-    def barred(self, allowed: Allowed) -> set[int] | None:
-        """The summaries over at least one chunk that is not allowed; None where all are."""
         if allowed == EVERYTHING:
-            return None
-        shut = [
-            self.shards.whole(shard, rows.tolist()) for shard, rows in enumerate(self.shards.all("shut_out", allowed))
-        ]
-        return tree_leaves.over_any(self.catalogue.connection, chain.from_iterable(shut))
+            return self.catalogue.nearest_summaries_but(vector, k, None)
+        # Those that are allowed are told: of a shard that is lacking none is.
+        told = enumerate(self.shards.all("let_in", allowed))
+        rows = chain.from_iterable(self.shards.whole(shard, some.tolist()) for shard, some in told)
+        return self.catalogue.nearest_summaries_but(vector, k, tree_leaves.over_others(self.catalogue.connection, rows))
 
     def summaries(self, nodes: Sequence[int]) -> dict[int, tuple[Summary, int]]:
         return self.catalogue.summaries(nodes, self)

@@ -24,6 +24,9 @@ _ALONE = {
 }
 
 
+_starting = threading.Lock()
+
+
 def ray_module() -> Any:
     """The package.
 
@@ -59,7 +62,11 @@ def start(address: str = "", cpus: int | None = None) -> None:
     ShelfUnreachable
         If it cannot be reached, or does not start.
     """
-    cluster = address or os.environ.get("RAY_ADDRESS", "")
+    with _starting:
+        _start(address or os.environ.get("RAY_ADDRESS", ""), cpus)
+
+
+def _start(cluster: str, cpus: int | None) -> None:
     if not cluster:
         for name, value in _ALONE.items():
             os.environ.setdefault(name, value)

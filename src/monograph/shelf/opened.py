@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from monograph.answer.cache import AnswerCache
 from monograph.answer.ground import Ground
-from monograph.errors import NotFound
+from monograph.errors import NotFound, PartialAnswer, ShardLost
 from monograph.library.opened import OpenFile
 from monograph.models import Reranker
 from monograph.search.one_file.snapshot import FileSnapshot
@@ -18,6 +19,7 @@ from monograph.shelf.asking import Asking
 from monograph.shelf.engine import Engine
 from monograph.shelf.gather import Gathered
 from monograph.shelf.paid import Paid
+from monograph.shelf.partial import Partial
 from monograph.shelf.remembered import Memory
 from monograph.shelf.rows import Rows
 from monograph.shelf.shard import Facts
@@ -26,7 +28,7 @@ from monograph.shelf.tree.ground import ShelfGround
 from monograph.spending import Noted
 from monograph.store.costs import together
 from monograph.store.settings import OnDemand
-from monograph.values import Document, Finding, LedgerEntry
+from monograph.values import Document, Finding, Hit, LedgerEntry
 
 
 class OpenShelf(OpenFile):
@@ -46,7 +48,9 @@ class OpenShelf(OpenFile):
     def reading(self) -> Iterator[Gathered]:
         """Begin a search of all shards: nothing of a version changes."""
         self.read_before = memory = self.read_before.for_search()
-        with super().reading() as catalogue:
+        with super().reading() as catalogue, self._lenient() as lacking:
+            if lacking is not None:  # What is lacking now may be there next time.
+                memory = Memory()
             assert isinstance(catalogue, FileSnapshot)  # noqa: S101 - what a file gives
             yield Gathered(self.shards, catalogue, memory)
 
@@ -55,6 +59,33 @@ class OpenShelf(OpenFile):
         """See :meth:`monograph.library.opened.OpenFile.ground`."""
         with self.reading() as gathered:
             yield ShelfGround(gathered)
+
+    def found(self, search: Callable[[], list[Hit]]) -> list[Hit]:
+        """What a search finds, marked where it went without shards.
+
+        Raises ShardLost where nothing is found, since what was to be found may be in these.
+        """
+        with self._lenient() as lacking:
+            hits = search()
+        if not lacking:
+            return hits
+        if not hits:
+            raise next(iter(lacking.values()))
+        numbers = ", ".join(map(str, sorted(lacking)))
+        note = f"without shard{'s' if len(lacking) > 1 else ''} {numbers} of {self.shards.rows.shards}"
+        why = "; ".join(str(lacking[shard]) for shard in sorted(lacking))
+        warnings.warn(PartialAnswer(f"answered {note}: {why}"), stacklevel=4)
+        return [replace(one, note="; ".join(filter(None, (one.note, note)))) for one in hits]
+
+    @contextmanager
+    def _lenient(self) -> Iterator[dict[int, ShardLost] | None]:
+        """Let shards be lacking where that is allowed; gives those that are, or None where it is not."""
+        engine = self.shards.engine
+        if isinstance(engine, Partial):
+            with engine.lenient() as lacking:
+                yield lacking
+        else:
+            yield None
 
     def reranker_of(self, given: Reranker | str | None) -> Reranker | None:
         """See :meth:`monograph.library.opened.OpenFile.reranker_of`: from then on its scores are remembered."""
@@ -94,8 +125,8 @@ class OpenShelf(OpenFile):
 
     def facts(self) -> Sequence[Facts]:
         """What stays the same of each shard while the version does."""
-        with self.reading() as gathered:
-            return gathered.facts()
+        facts: Sequence[Facts] = self.shards.all("facts")
+        return facts
 
     def document(self, name: str) -> Document:
         """See :meth:`monograph.shelf.Shelf.document`."""

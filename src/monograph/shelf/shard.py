@@ -26,6 +26,7 @@ from monograph.store import (
     costs,
     counts,
     documents,
+    filters,
     graphs,
     names,
     postings,
@@ -352,9 +353,9 @@ class Reading:
         """(rows of those that have one, vectors) of chunks."""
         return vectors.of_chunks(self.snapshot.connection, rows, dimension)
 
-    def shut_out(self, allowed: Allowed, among: Sequence[int] | None = None) -> Int64:
-        """The chunks that are not allowed, or not of some documents, ascending."""
-        return leaves.shut_out(self.snapshot.connection, ground.scope(allowed, among))
+    def let_in(self, allowed: Allowed, among: Sequence[int] | None = None) -> Int64:
+        """The chunks that are allowed, of some documents alone where these are given, ascending."""
+        return filters.rows(self.snapshot.connection, ground.scope(allowed, among))
 
     # Which summaries go with what was found: see monograph.answer.ground.Ground.
 

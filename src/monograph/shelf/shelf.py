@@ -15,7 +15,7 @@ from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Summa
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.settings import Settings
 from monograph.shelf import working
-from monograph.shelf.engines import Engines, local
+from monograph.shelf.engine import Engine, Engines, Local
 from monograph.shelf.fill.dealt import shard_count
 from monograph.shelf.fill.recut import databases, dealt, joined
 from monograph.shelf.opened import OpenShelf
@@ -30,6 +30,12 @@ from monograph.shelf.working import Working
 from monograph.values import Document, Finding, LedgerEntry, OnProgress, Report, arguments
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
 from monograph.write.tree import TreeUpdate
+
+
+def local(place: Place, version: Manifest, given: Given) -> Engine:
+    """Threads of this process over files of this machine."""
+    files = [place.file_of(name) for name in version.shards]
+    return Local([replace(given, path=path) for path in files])
 
 
 class Shelf(Questions):

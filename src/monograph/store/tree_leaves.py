@@ -65,12 +65,12 @@ def leaves(connection: Connection) -> Iterator[tuple[int, bytes, int]]:
     yield from connection.execute("SELECT rank, key, chunk FROM nodes WHERE layer = 0 ORDER BY rank, key")
 
 
-def over_any(connection: Connection, chunks: Iterable[int]) -> set[int]:
-    """The summaries over at least one of some chunks."""
+def over_others(connection: Connection, chunks: Iterable[int]) -> set[int]:
+    """The summaries over at least one chunk that is none of these."""
     found = connection.execute(
         """WITH RECURSIVE barred(node) AS (
-            SELECT n.parent FROM json_each(?) AS w CROSS JOIN nodes AS n
-            WHERE n.chunk = w.value AND n.parent IS NOT NULL
+            SELECT parent FROM nodes
+            WHERE layer = 0 AND parent IS NOT NULL AND chunk NOT IN (SELECT value FROM json_each(?))
             UNION SELECT n.parent FROM barred AS b CROSS JOIN nodes AS n WHERE n.node = b.node AND n.parent IS NOT NULL)
         SELECT node FROM barred""",
         (json.dumps(list(chunks)),),

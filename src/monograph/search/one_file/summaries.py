@@ -72,7 +72,7 @@ def ids_under(connection: Connection, nodes: Sequence[int], passages: Passages) 
     """The ids of the chunks under summaries, by node, in the order of the tree."""
     rows = {node: store.chunks_under(connection, node) for node in nodes}
     ids = passages.ids(dict.fromkeys(row for some in rows.values() for row in some))
-    return {node: tuple(ids[row] for row in some if row in ids) for node, some in rows.items()}
+    return {node: tuple(ids[row] for row in some if ids.get(row)) for node, some in rows.items()}
 
 
 def texts_of(connection: Connection, rows: Iterable[store.Row]) -> dict[int, SummaryText]:

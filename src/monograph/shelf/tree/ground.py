@@ -75,9 +75,9 @@ class ShelfGround:
 
     def barred(self, allowed: Allowed, documents: Sequence[int] | None) -> set[int]:
         """See :class:`monograph.answer.ground.Ground`."""
-        answers = self._within("shut_out", documents, allowed)
-        shut = (row for shard, rows in answers.items() for row in self.gathered.shards.whole(shard, rows.tolist()))
-        return tree_leaves.over_any(self.connection, shut)
+        answers = self._within("let_in", documents, allowed)
+        found = (row for shard, rows in answers.items() for row in self.gathered.shards.whole(shard, rows.tolist()))
+        return tree_leaves.over_others(self.connection, found)
 
     def _within(self, method: str, documents: Sequence[int] | None, *arguments: Any) -> dict[int, Any]:
         """What each shard answers, by shard; each is told of its own documents."""

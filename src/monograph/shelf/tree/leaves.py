@@ -1,4 +1,4 @@
-"""What a shard tells of its chunks for the tree over all shards: where they stand, and how they lie."""
+"""What a shard tells of its chunks for the tree over all shards: where they stand, and what planes are learned from."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from monograph.graph.evidence import Int64
-from monograph.store import filters, vectors
 from monograph.store import tree as stored_tree
+from monograph.store import vectors
 from monograph.store.database import Connection
-from monograph.store.filters import EVERYTHING, Allowed
 from monograph.tree.hash import Planes
 from monograph.tree.leaves import KEY_BYTES, LEAVES_AT_ONCE, leaves_of
 from monograph.values import Float32
@@ -45,8 +44,3 @@ def of(connection: Connection, planes: bytes) -> Leaves:
         found.append((numbers, b"".join(one.key for one in some)))
     numbers = np.concatenate([one for one, _ in found] or [np.empty((0, 2), dtype=np.int64)])
     return Leaves(numbers[:, 0], numbers[:, 1], b"".join(keys for _, keys in found))
-
-
-def shut_out(connection: Connection, allowed: Allowed) -> Int64:
-    """The chunks that are not allowed, ascending."""
-    return np.setdiff1d(filters.rows(connection, EVERYTHING), filters.rows(connection, allowed), assume_unique=True)
