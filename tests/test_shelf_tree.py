@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,10 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monograph import Document, Monograph, Settings
+from monograph.derive.summarize.extractive import ExtractiveSummarizer
+from monograph.errors import InputError, ModelMismatch, ModelUnavailable
 from monograph.library.opened import Given
 from monograph.library.questions import Questions
 from monograph.models import Embedder, Summarizer
-from monograph.shelf import catalogue
+from monograph.shelf import Shelf, catalogue
 from monograph.shelf.asking import Asking
 from monograph.shelf.engine import Local
 from monograph.shelf.opened import OpenShelf
@@ -25,7 +28,7 @@ from monograph.shelf.tree import grow
 from monograph.store import tree as store
 from monograph.store.catalogue import share
 from monograph.store.database import Connection
-from test_order import QUERIES, BagEmbedder, corpora
+from test_order import QUERIES, SENTENCES, BagEmbedder, corpora
 from test_shelf import FILTERS, hits_of
 from test_tree import Counting
 
@@ -116,3 +119,129 @@ def test_a_shelf_has_the_tree_of_one_file(
                 assert store.planes(held) == store.planes(mine)
             for how in WAYS:
                 assert hits_of(shelf, query, how, k, where) == hits_of(one, query, how, k, where), how
+
+
+CHOSEN = Settings(segment_least=2, segment_most=4)
+NOTES = [
+    Document(f"{SENTENCES[number % len(SENTENCES)]} It was note {number}.", id=f"d{number}", title=f"Note {number}")
+    for number in range(36)
+]
+WHOLES = ("What is this about?", "What is Note 3 about?", "Summarise Note 7.")
+
+
+def same_as_one(shelf: Shelf, one: Monograph) -> None:
+    with one._file.database.read() as mine, shelf._file.database.read() as held:
+        assert nodes_of(held) == nodes_of(mine)
+    for query in (QUERIES[0], *WHOLES):
+        assert hits_of(shelf, query, "tree", 5) == hits_of(one, query, "tree", 5), query
+        for where in (None, {"$document": "d7"}):
+            ours, its = shelf.context(query, 300, where=where), one.context(query, 300, where=where)
+            assert (ours.text, ours.citations) == (its.text, its.citations), (query, where)
+    assert shelf.tree.outline("", 2) == one.tree.outline("", 2)
+    assert shelf.check() == []
+
+
+def test_a_tree_goes_from_version_to_version(tmp_path: Path) -> None:
+    counting = Counting()
+    with (
+        Monograph.open(tmp_path / "one.mono", settings=CHOSEN, summarizer=Counting()) as one,
+        Shelf.create(tmp_path / "there", 3, home=tmp_path / "here", settings=CHOSEN, summarizer=counting) as shelf,
+    ):
+        for archive in (one, shelf):
+            archive.add(NOTES)
+        shelf.publish()
+        same_as_one(shelf, one)
+        assert any(citation.summary for citation in shelf.context(WHOLES[0], 300).citations)
+        made = len(counting.asked)
+        for archive in (one, shelf):
+            archive.remove(["d5"])
+            archive.add([Document("Anna Calder sold the lamp oil.", id="d3")])
+        shelf.publish()
+        same_as_one(shelf, one)
+        assert 0 < len(counting.asked) - made < made
+        assert not any("note 5." in text for text in texts_in(shelf))
+        made = len(counting.asked)
+        shelf.reshard(5)
+        same_as_one(shelf, one)
+        shelf.publish()
+        same_as_one(shelf, one)
+        assert len(counting.asked) == made
+        one.tree.rebuild(ExtractiveSummarizer())
+        with Shelf.split(tmp_path / "one.mono", tmp_path / "split", 2, home=tmp_path / "else") as split:
+            same_as_one(split, one)
+            with Monograph.open(split.join(tmp_path / "joined.mono")) as joined:
+                same_as_one(split, joined)
+                assert joined.check() == []
+                assert joined.tree.rebuild().summarized == 0
+            assert split.stats().summarizer == one.stats().summarizer
+
+
+def texts_in(shelf: Shelf) -> list[str]:
+    """What the summaries of the newest version's catalogue say, used or not."""
+    with shelf._file.database.read() as connection:
+        return [str(value) for (value,) in connection.execute("SELECT value FROM memo WHERE kind = 'summary'")]
+
+
+def test_forgotten_text_is_in_no_byte_of_the_catalogue(tmp_path: Path) -> None:
+    with Shelf.create(tmp_path / "there", 2, home=tmp_path / "here", settings=CHOSEN, summarizer=Counting()) as shelf:
+        shelf.add([*NOTES, Document("Xylophone. It was a secret.", id="secret")])
+        shelf.publish()
+        catalogue = tmp_path / "there" / shelf._version.catalogue.name
+        assert b"Xylophone" in catalogue.read_bytes()
+        shelf.remove(["secret"], forget=True)
+        shelf.publish()
+        shelf.forget()
+        assert not [path for path in tmp_path.rglob("*") if path.is_file() and b"Xylophone" in path.read_bytes()]
+
+
+def test_a_failed_summary_leaves_the_shelf_as_it_was(tmp_path: Path) -> None:
+    counting = Counting()
+    with Shelf.create(tmp_path / "there", 2, home=tmp_path / "here", settings=CHOSEN, summarizer=counting) as shelf:
+        shelf.add(NOTES)
+        counting.fail_at = 5
+        with pytest.raises(ModelUnavailable, match="the model is down"):
+            shelf.publish()
+        assert shelf.version == 1
+    with Shelf.open(tmp_path / "there", home=tmp_path / "here", summarizer=counting) as shelf:
+        counting.fail_at = float("inf")
+        assert shelf.publish() == 2
+        assert len(counting.asked) == len(set(counting.asked)) == sum(shelf.stats().summaries_by_layer)
+
+
+def test_a_tree_is_made_where_it_is_asked_for(tmp_path: Path) -> None:
+    with (
+        Monograph.open(tmp_path / "one.mono", settings=CHOSEN) as one,
+        Shelf.create(tmp_path / "there", 3, home=tmp_path / "here", settings=CHOSEN) as shelf,
+    ):
+        one.add(NOTES)
+        shelf.add(NOTES)
+        with pytest.raises(InputError, match="not published"):
+            shelf.tree.rebuild()
+        shelf.publish()
+        with pytest.raises(InputError, match="no tree of summaries"):
+            shelf.search("comet", how="tree")
+        assert shelf.tree.rebuild().summarized == one.tree.rebuild().summarized
+        assert shelf.version == 3
+        same_as_one(shelf, one)
+        assert (
+            shelf.search("comet", 3, "tree:detail=0")[0].summary == one.search("comet", 3, "tree:detail=0")[0].summary
+        )
+        other = Counting("another")
+        shelf.tree.rebuild(other)
+        one.tree.rebuild(Counting("another"))
+        same_as_one(shelf, one)
+        asked = len(other.asked)
+        shelf.tree.rebuild()
+        assert len(other.asked) == asked
+    with pytest.raises(ModelMismatch, match="is made with 'another'"):
+        Shelf.open(tmp_path / "there", home=tmp_path / "here", summarizer=Counting())
+
+
+def test_damage_to_the_tree_is_found(tmp_path: Path) -> None:
+    with Shelf.create(tmp_path / "there", 2, home=tmp_path / "here", settings=CHOSEN, summarizer=Counting()) as shelf:
+        shelf.add(NOTES)
+        shelf.publish()
+        catalogue = shelf._file.database.path
+        with closing(sqlite3.connect(catalogue)) as connection, connection:
+            connection.execute("DELETE FROM nodes WHERE node = (SELECT min(node) FROM nodes WHERE layer = 0)")
+        assert [one.table for one in shelf.check()] == ["catalogue"]

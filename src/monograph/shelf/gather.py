@@ -357,7 +357,8 @@ class Gathered:
     def require_tree(self) -> None:
         if not stored_tree.exists(self.catalogue.connection):
             raise InputError(
-                "the shelf has no tree of summaries", "monograph shelf resummarize URL, or search it another way"
+                "the shelf has no tree of summaries",
+                "monograph shelf resummarize URL, or search it another way: --how auto",
             )
 
     def nearest_summaries(self, vector: Float32, k: int, allowed: Allowed) -> Nearest:

@@ -150,7 +150,8 @@ class OpenShelf(OpenFile):
 
     def close(self) -> None:
         """Let the shards go, and the catalogue."""
-        self.shards.engine.close()
+        if hasattr(self, "shards"):  # Else it could not be opened.
+            self.shards.engine.close()
         if self.paid is not None:
             self.paid.close()
         super().close()

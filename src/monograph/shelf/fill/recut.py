@@ -10,6 +10,7 @@ from pathlib import Path
 from monograph.library.opened import Given, OpenFile
 from monograph.shelf.fill.dealing import deal
 from monograph.shelf.place import Place
+from monograph.shelf.tree import grow
 from monograph.shelf.versions.manifest import Manifest
 from monograph.shelf.working import Working
 from monograph.store.database import Database
@@ -23,6 +24,7 @@ def joined(path: Path, like: OpenFile, sources: Sequence[Database], progress: On
         target.plug_in(like.embedder, like.extractor)
         target.adding_pipeline()
         deal(sources, [target], lambda _: 0, progress)
+        grow.settle_in(target, like.database)
     finally:
         target.close()
 

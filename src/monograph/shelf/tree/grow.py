@@ -21,7 +21,7 @@ from monograph.store import tree as store
 from monograph.store.database import Connection, Database
 from monograph.tree import build
 from monograph.tree.hash import Planes
-from monograph.tree.leaves import planes_of
+from monograph.tree.leaves import leaves_of, planes_of
 from monograph.values import Float32, OnProgress
 from monograph.write import configuration, tree
 from monograph.write.pipeline import Pipeline
@@ -125,6 +125,17 @@ def follow(
         return TreeUpdate(spent.made, spent.tokens)
     finally:
         file.close()
+
+
+def settle_in(file: OpenFile, former: Database) -> None:
+    """Give a file the tree that a shelf of the same documents has in its catalogue, if it has one."""
+    with former.read() as source, write(file.database, file.indexes) as target:
+        tree_carry.carry(source, target)
+        planes = planes_of(target)
+        if planes is not None:
+            found = leaves_of(target, planes, store.chunk_rows(target))
+            tree_leaves.lay(target, ((one.rank, one.key, one.chunk) for one in found))
+            store.clear_stale_leaves(target)
 
 
 def follow_version(catalogue: Path, shards: Asking, given: Given, place: Place, before: Manifest | None) -> TreeUpdate:
