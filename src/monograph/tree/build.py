@@ -88,11 +88,10 @@ def summary_key(summarizer: str, max_tokens: int, texts: Sequence[str]) -> bytes
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A segment that has no summary yet: its nodes, the key of the summary to be, and the texts it is made from."""
+    """A segment that has no summary yet: its nodes, and the key of the summary to be."""
 
     nodes: Segment
     key: bytes
-    texts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +177,7 @@ def lay_leaves(draft: Draft, gone: Mapping[int, int], coming: Sequence[LeafToBe]
     """Lay chunks over those that are stored in the tree; ``gone`` has the rank, by node, of those that go."""
     draft.gone[0] = dict(gone)
     for number, one in enumerate(coming, start=1):
-        made = Made(Cut((), one.key, ()), one.text, Remembered(0), Remembered(one.vector))
+        made = Made(Cut((), one.key), one.text, Remembered(0), Remembered(one.vector))
         draft.fresh[0].append(_Fresh(Node(one.rank, one.key, -number), made, one.chunk))
 
 
@@ -237,8 +236,20 @@ def cut(connection: Connection, recipe: Recipe, draft: Draft) -> list[Cut] | Non
     # What stood over nodes that are gone goes too.
     gone = {row for row, _ in (over | store.parents(connection, list(draft.gone[layer]))).values()} - kept
     draft.gone.append({row: one.rank for row, one in store.load(connection, gone).items()})
-    texts = _texts(connection, draft, [node for segment, _ in wanted for node in segment])
-    return [Cut(segment, key, tuple(texts[node.row] for node in segment)) for segment, key in wanted]
+    return [Cut(segment, key) for segment, key in wanted]
+
+
+def texts(connection: Connection, draft: Draft, cuts: Sequence[Cut]) -> list[tuple[str, ...]]:
+    """The texts that each of some summaries of the draft's layer is to be made from.
+
+    Raises
+    ------
+    Overtaken
+        If the tree is not as it was when the draft was begun.
+    """
+    _see_same(connection, draft)
+    found = _texts(connection, draft, [node for one in cuts for node in one.nodes])
+    return [tuple(found[node.row] for node in one.nodes) for one in cuts]
 
 
 def order_of(
@@ -256,12 +267,12 @@ def _texts(connection: Connection, draft: Draft, nodes: Sequence[Node]) -> dict[
     found = {one.node.row: one.made.text for one in draft.fresh[draft.layer]}
     rows = store.load(connection, [node.row for node in nodes if node.row > 0])
     over_chunks = {row.chunk: row.node for row in rows.values() if row.chunk is not None}
-    texts = draft.passages.texts(connection, list(over_chunks)) if over_chunks else ()
+    told = draft.passages.texts(connection, list(over_chunks)) if over_chunks else ()
     gists = {row.gist for row in rows.values() if row.gist is not None}
     values = memo.values(connection, gists)
-    if len(values) < len(gists) or len(texts) < len(over_chunks):
+    if len(values) < len(gists) or len(told) < len(over_chunks):
         raise damaged(connection, "a node has no text")
-    found.update(zip(over_chunks.values(), texts, strict=True))
+    found.update(zip(over_chunks.values(), told, strict=True))
     found.update(
         (row.node, summary_texts.unpack(values[row.gist]).text) for row in rows.values() if row.gist is not None
     )
