@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -266,3 +267,24 @@ def test_it_asks_only_servers_that_it_may(texts: Path, tmp_path: Path, configura
         places = {one["file"]: one["address"] for one in listed if one["file"].startswith(str(tmp_path))}
         assert places == {str(tmp_path / name): server.url for name in ("trusted", "strange")}
         assert len(listed) == len({tuple(one.values()) for one in listed})
+
+
+@pytest.mark.plain("its objects are looked at")
+def test_it_answers_without_a_shard_where_it_is_asked_to(
+    texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    url = tmp_path / "new"
+    run("shelf", "create", url, "--shards", 2)
+    run("shelf", "sync", url, texts, "--publish")
+    with Shelf.open(url) as shelf:
+        held = shelf.stats().documents_by_shard
+        shard = held.index(min(held))
+        lost = shelf._version.shards[shard]
+    shutil.rmtree(tmp_path / "home")
+    (url / lost.name).unlink()
+    assert lost.name in run("search", url, "boiler", code=1)
+    monkeypatch.setenv("MONOGRAPH_ENGINE", "local:partial=yes")
+    said = f"warning: left out: shard {shard} of 2 cannot be had: {lost.name}"
+    assert said in run("search", url, "who", "--how", "dense")
+    assert {hit["note"] for hit in asked("search", url, "who", "--how", "dense")} == {f"without shard {shard} of 2"}

@@ -26,9 +26,8 @@ def to_chunks(found: Walk, best: Sequence[int]) -> tuple[dict[int, Found], dict[
     where = {name: chunk for way in ways.values() for name, chunk in way.links}
     where.update({found.asked[way.head]: way.head for way in ways.values() if way.head in found.asked})
     texts = {row: (one.start.title, one.start.text) for row, one in found.texts.items() if one.start.text}
-    shown = found.snapshot.written_names(where, found.names, texts)
     seen = set(best) | {way.head for way in ways.values()}
-    loaded = found.snapshot.chunks(sorted(seen))
+    loaded, shown = found.snapshot.shown(sorted(seen), where, found.names, texts)
     return loaded, {
         row: Path(_nodes(row, way, found.asked.get(way.head), shown, loaded), way.chance)
         for row, way in ways.items()

@@ -104,11 +104,8 @@ def take_apart(snapshot: Snapshot, text: str) -> Question:
     """Take a question apart."""
     tokens = _tokens(text)
     small = FUNCTION_WORDS[language_of(text)] | ASKING_WORDS
-    # A word of Latin writing is one of the index; a run of Chinese is several pairs.
-    telling = [word for token in tokens if token.key not in small for word in words_of(token.key)]
-    others = words_of(text)
-    named = [word for word in others if word not in small]
-    known = snapshot.frequencies({*telling, *named}, [word for word in others if word in small])
+    telling = _telling(tokens, small)
+    known = snapshot.frequencies(*_counted(text, telling, small))
     weights = _weights(known, telling)
     hashes = {word_hash(key): 0.0 for key in weights}
     for key, weight in weights.items():
@@ -133,6 +130,22 @@ def take_apart(snapshot: Snapshot, text: str) -> Question:
         clauses=clauses(text),
         frequencies=known,
     )
+
+
+def counted(text: str) -> tuple[set[str], list[str]]:
+    """(the words of a question, those that name nothing), which :func:`take_apart` has counted."""
+    small = FUNCTION_WORDS[language_of(text)] | ASKING_WORDS
+    return _counted(text, _telling(_tokens(text), small), small)
+
+
+def _counted(text: str, telling: list[str], small: Collection[str]) -> tuple[set[str], list[str]]:
+    words = words_of(text)
+    return {*telling, *(word for word in words if word not in small)}, [word for word in words if word in small]
+
+
+def _telling(tokens: list[_Token], small: Collection[str]) -> list[str]:
+    # A word of Latin writing is one of the index; a run of Chinese is several pairs.
+    return [word for token in tokens if token.key not in small for word in words_of(token.key)]
 
 
 def _tokens(text: str) -> list[_Token]:

@@ -6,11 +6,12 @@ numbers that the snapshot gives. What it reads ahead or remembers is its own aff
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from monograph.graph.evidence import Int64
+from monograph.graph.text import Words
 from monograph.search.frequencies import Frequencies
 from monograph.search.leads import Leads
 from monograph.search.start_texts import StartText
@@ -32,19 +33,48 @@ class Nearest:
     effort: Effort | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Walking:
-    """What a search along the graph begins with.
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What a search for a text begins with.
 
-    It will ask for the ``k`` best chunks by words, the k nearest to ``vector`` (dimension,), and the documents about
-    entities, by the rows of their ``heads``; of all these for the cosines to ``clauses`` (clauses, dimension).
+    It will count the words that ``counted`` gives of the text, as :meth:`Snapshot.frequencies` takes them, and look for
+    the codes and phrases in it word for word.
     """
 
-    vector: Float32
-    clauses: Float32
-    k: int
-    heads: Collection[int]
+    text: str
     allowed: Allowed
+    counted: Callable[[str], tuple[Collection[str], Collection[str]]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Walking:
+    """What a search along the graph asks of the chunks that it begins with.
+
+    It will ask for the documents about entities, by the rows of their ``heads``; and of these and all other chunks that
+    it begins with for the cosines to ``clauses`` (clauses, dimension), for which of ``words`` they have, and for which
+    of the entities they name.
+    """
+
+    clauses: Float32
+    heads: Collection[int]
+    words: Words
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pooling:
+    """What a search goes on with: the ``k`` best chunks by words, and the k nearest to ``vector`` (dimension,).
+
+    No vector where meaning does not count; ``walking`` where it follows the graph from there.
+    """
+
+    k: int
+    allowed: Allowed
+    vector: Float32 | None = None
+    walking: Walking | None = None
+
+
+Shown: TypeAlias = tuple[dict[int, Found], dict[int, tuple[str, str]]]
+"""(chunks by row, (entity id, name as it is written) of names by row)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +91,7 @@ class Snapshot(Protocol):
     ``allowed`` tells which chunks may be found, or be passed on the way.
     """
 
-    def expect(self, walking: Walking) -> None:
+    def expect(self, coming: Opening | Pooling) -> None:
         """Hear what is about to be asked, so that it can be asked for together; nothing hangs on it."""
         ...
 
@@ -86,8 +116,12 @@ class Snapshot(Protocol):
         """
         ...
 
-    def with_phrase(self, text: str, k: int, allowed: Allowed) -> list[int]:
-        """At most k chunks that have the words of a text one after the other."""
+    def holding(self, text: str, allowed: Allowed) -> list[tuple[int, float]]:
+        """(row, worth) of the chunks that hold a code or phrase: see :func:`monograph.search.words.worth`.
+
+        Of the chunks that have its words one after the other so many are read as
+        :data:`monograph.search.words.CANDIDATES` tells.
+        """
         ...
 
     def containing(self, text: str, k: int, allowed: Allowed) -> list[int]:
@@ -118,7 +152,7 @@ class Snapshot(Protocol):
         ...
 
     def ids(self, rows: Iterable[int]) -> Mapping[int, str]:
-        """The ids of chunks by row, and maybe of others."""
+        """What puts chunks in the order of their ids, by row: these, or what tells them apart; and maybe of others."""
         ...
 
     def newest(self) -> int | None:
@@ -164,8 +198,14 @@ class Snapshot(Protocol):
         """Whether there is a graph to walk along."""
         ...
 
-    def words_in(self, chunks: Sequence[int]) -> tuple[Int64, list[bytes]]:
-        """(the document of each of some chunks, NO_DOCUMENT where it is not there; hashes of its words, packed)."""
+    def words_in(self, chunks: Sequence[int], asked: Words) -> tuple[Int64, list[bytes], Sequence[Hashable]]:
+        """What words tell of chunks.
+
+        Returns
+        -------
+        (the document of each, NO_DOCUMENT where it is not there; hashes of those of its words that are asked for, and
+        maybe of others, packed; what is the same for chunks of the same words, and seldom for others).
+        """
         ...
 
     def titled_extractions(self, chunks: Collection[int]) -> dict[int, tuple[int, str]]:
@@ -207,10 +247,14 @@ class Snapshot(Protocol):
         """What a model wrote of what it found in chunks, by row, in the order asked; nothing of those without any."""
         ...
 
-    def written_names(
-        self, where: Mapping[int, int], known: Mapping[int, NameRow], texts: Mapping[int, tuple[str, str]]
-    ) -> dict[int, tuple[str, str]]:
-        """(entity id, name as it is written) of names, each looked for in one chunk, by row.
+    def shown(
+        self,
+        rows: Collection[int],
+        where: Mapping[int, int],
+        known: Mapping[int, NameRow],
+        texts: Mapping[int, tuple[str, str]],
+    ) -> Shown:
+        """:meth:`chunks` by row, and names as they are written, each looked for in the chunk that ``where`` gives it.
 
         ``known`` are names, and ``texts`` titles and texts of chunks, that were read before.
         """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 from monograph.search.question import Question
@@ -31,7 +31,7 @@ class Walk:
     texts: dict[int, StartText] = field(default_factory=dict)
     reckoning: Reckoning = field(init=False)
     entities: dict[int, list[NameRow]] = field(init=False)
-    _words: dict[int, bytes] = field(default_factory=dict)
+    _words: dict[int, Hashable] = field(default_factory=dict)
     _told: dict[int, tuple[int, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -47,8 +47,8 @@ class Walk:
     def learn(self, missing: Sequence[int]) -> None:
         """The same of different chunks that are not known."""
         if missing:
-            documents, packed = self.snapshot.words_in(missing)
-            self._words.update(zip(missing, packed, strict=True))
+            documents, packed, alike = self.snapshot.words_in(missing, self.question.words)
+            self._words.update(zip(missing, alike, strict=True))
             self.reckoning.learn(missing, documents, packed)
 
     def highest(self, most: int | None = None) -> list[int]:

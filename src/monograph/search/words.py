@@ -29,10 +29,15 @@ _CODE = re.compile(rf"\w+(?:{_JOINED}\w+)*")
 _YEARS = re.compile(r"\d{4}[-/]\d{4}")
 
 
+def counted(query: str) -> tuple[set[str], set[str]]:
+    """(the words of a question, those that name nothing)."""
+    words, small = set(terms.words_of(query)), FUNCTION_WORDS[language_of(query)]
+    return words - small, words & small
+
+
 def of_question(snapshot: Snapshot, query: str) -> Frequencies:
     """Of the words of a question."""
-    words, small = set(terms.words_of(query)), FUNCTION_WORDS[language_of(query)]
-    return snapshot.frequencies(words - small, words & small)
+    return snapshot.frequencies(*counted(query))
 
 
 @telemetry.traced("monograph.search.words")
@@ -78,11 +83,9 @@ def word_for_word(snapshot: Snapshot, retriever: str, wanted: Sequence[str], k: 
     """
     found: dict[int, float] = {}
     for text in wanted:
-        rows = snapshot.with_phrase(text, CANDIDATES, allowed)
-        for row, titled in zip(rows, snapshot.titled_texts(rows), strict=True):
-            worth = _worth(text, "\n".join(titled))
-            if worth > 0:
-                found[row] = found.get(row, 0.0) + worth / len(wanted)
+        for row, value in snapshot.holding(text, allowed):
+            if value > 0:
+                found[row] = found.get(row, 0.0) + value / len(wanted)
     return ranking(snapshot, retriever, found.items(), k)
 
 
@@ -127,7 +130,7 @@ def phrases(query: str) -> list[str]:
     return [next(part for part in groups if part) for groups in _QUOTED.findall(query)]
 
 
-def _worth(code: str, text: str) -> float:
+def worth(code: str, text: str) -> float:
     """1 where the code stands alone, LOOSE where it is a whole word of a longer code, else 0."""
     folded, pattern = terms.fold(text), re.escape(terms.fold(code.strip()))
     if re.search(rf"(?<!\w)(?<!\w{_JOINED}){pattern}(?!\w)(?!{_JOINED}\w)", folded):

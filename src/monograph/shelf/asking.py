@@ -8,6 +8,7 @@ from typing import Any
 
 from monograph.shelf.engine import Engine
 from monograph.shelf.rows import Rows
+from monograph.shelf.shard import Asked
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,6 +22,16 @@ class Asking:
         """What each shard answers, in their order."""
         answers = self.engine.ask({shard: [(method, arguments)] for shard in range(self.rows.shards)})
         return [answers[shard][0] for shard in range(self.rows.shards)]
+
+    def each(self, asked: Sequence[Asked]) -> list[list[Any]]:
+        """What each shard answers to several things that are asked together: for each of these, in their order."""
+        answers = self.engine.ask(dict.fromkeys(range(self.rows.shards), asked))
+        return [[answers[shard][place] for shard in range(self.rows.shards)] for place in range(len(asked))]
+
+    def some(self, shards: Iterable[int], method: str, *arguments: Any) -> dict[int, Any]:
+        """What each of some shards answers."""
+        answers = self.engine.ask({shard: [(method, arguments)] for shard in shards})
+        return {shard: answer for shard, (answer,) in answers.items()}
 
     def of(self, method: str, rows: Iterable[int], *arguments: Any) -> Iterator[tuple[int, list[int], Any]]:
         """(shard, rows of it, what it answers) of those of its own among some rows; nobody is asked of none."""

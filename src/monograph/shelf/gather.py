@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import chain
@@ -14,24 +13,29 @@ import numpy as np
 from monograph.errors import InputError
 from monograph.graph.evidence import Int64
 from monograph.graph.names import entity_id
-from monograph.search.frequencies import Frequencies, most
+from monograph.graph.text import Words
+from monograph.search.frequencies import Frequencies
 from monograph.search.leads import Leads
 from monograph.search.one_file import leads, start_texts
 from monograph.search.one_file.snapshot import FileSnapshot
-from monograph.search.snapshot import NO_DOCUMENT, Nearest, NearName, Walking
+from monograph.search.snapshot import Nearest, NearName, Opening, Pooling, Shown
 from monograph.search.start_texts import StartText
 from monograph.shelf.asking import Asking
+from monograph.shelf.beside import NO_WORDS, Known
+from monograph.shelf.led import Led, Subject, mentioned, subject_chunks
+from monograph.shelf.opening import Opened, parts, summed
+from monograph.shelf.pools import Merged, effort_of, lacking, laid_together, merged, share
 from monograph.shelf.remembered import Memory
 from monograph.shelf.rows import Rows
-from monograph.shelf.shard import Beside, Facts, Pools, Subject
-from monograph.store import terms, tree_leaves
+from monograph.shelf.shard import Asked, Facts
 from monograph.store import tree as stored_tree
+from monograph.store import tree_leaves
 from monograph.store.chunks import Found
 from monograph.store.counts import Counts
 from monograph.store.filters import EVERYTHING, Allowed
 from monograph.store.graphs import Records, SubjectChunk
 from monograph.store.names import NameRow
-from monograph.values import Effort, Float32, Mention, Summary
+from monograph.values import Float32, Mention, Summary
 
 
 @dataclass(slots=True, eq=False)
@@ -53,97 +57,72 @@ class Gathered:
     shards: Asking
     catalogue: FileSnapshot
     memory: Memory
-    _expected: Walking | None = field(default=None, init=False)
-    _found: Sequence[Pools] = field(default=(), init=False)
-    _about: frozenset[int] = field(default=frozenset(), init=False)
-    _cosines: dict[int, Float32] = field(default_factory=dict, init=False)
+    _opened: Opened = field(init=False)
+    _pools: Merged | None = field(default=None, init=False)
+    _expected: Pooling | None = field(default=None, init=False)
+    _known: Known = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._opened = Opened(self.shards, self.memory)
+        self._known = Known(self.rows)
 
     @property
     def rows(self) -> Rows:
         """Row numbers over all shards."""
         return self.shards.rows
 
+    def expect(self, coming: Opening | Pooling) -> None:
+        if isinstance(coming, Opening):
+            self._opened.expect(coming)
+        else:
+            self._expected, self._pools = coming, None
+
     # Words.
 
     def facts(self) -> Sequence[Facts]:
         """What stays the same of each shard while the version does."""
-        if not self.memory.facts:
-            self.memory.facts = self.shards.all("facts")
-        return self.memory.facts
+        return self._opened.facts()
 
     def total(self) -> int:
-        return sum(one.chunks for one in self.facts())
-
-    def expect(self, walking: Walking) -> None:
-        self._expected = walking
+        return self._opened.total()
 
     def frequencies(self, words: Collection[str], small: Collection[str] = ()) -> Frequencies:
-        total = self.total()
-        few = {word for word in small if word not in words and word.isascii()}
-        whole = {*words, *small} - few
-        above = int(most(total)) + 1
-        counted = self._counted(whole, few, above)
-        return Frequencies(
-            total,
-            {word: number for word in whole if (number := counted[word])}
-            | {word: min(above, number) for word in few if (number := counted[word])},
-        )
-
-    def _counted(self, words: Collection[str], few: Collection[str] = (), above: int = 0) -> Mapping[str, int]:
-        """In how many chunks words stand; ``few`` are counted no further than ``above``."""
-        known = self.memory.counted
-        missing, little = [word for word in words if word not in known], [word for word in few if word not in known]
-        made: dict[str, int] = {}
-        if missing or little:
-            found = _summed(self.shards.all("count", missing, little, above))
-            made = {word: found.get(word, 0) for word in (*missing, *little)}
-            known.update((word, number) for word, number in made.items() if word in missing or number < above)
-        return {word: known[word] if word in known else made[word] for word in (*words, *few)}
+        counted = self._opened.counted(*parts(words, small))
+        return Frequencies(self.total(), {word: number for word, number in counted.items() if number})
 
     def document_frequency(self, words: Collection[str]) -> dict[str, int]:
         if all(word in self.memory.counted for word in words):
             return {word: number for word in words if (number := self.memory.counted[word])}
-        return _summed(self.shards.all("document_frequency", words))
+        return summed(self.shards.all("document_frequency", words))
 
     def bm25(self, words: Sequence[str], k: int, allowed: Allowed) -> list[tuple[int, float]]:
-        having = dict(self._counted(words))
-        halves = [word for word in words if terms.is_half(word)]
-        if halves:
-            having |= _summed(self.shards.all("having", halves))
-        counts = Counts(self.total(), sum(one.words for one in self.facts()), having)
+        counts = Counts(self.total(), sum(one.words for one in self.facts()), self._opened.having(words))
         expected = self._expected
         if expected is not None and (expected.k, expected.allowed) == (k, allowed):
-            answers = self._pools(words, counts, expected)
-        else:
-            answers = self.shards.all("bm25", words, k, counts, allowed)
-        return _best(
-            [(self.rows.whole(shard, row), score) for shard, some in enumerate(answers) for row, score in some],
-            k,
-        )
+            self._pools = self._pooled(words, counts, expected)
+            return self._pools.best
+        answers = self.shards.all("bm25", words, k, counts, allowed)
+        return merged(answers, k, self.rows)
 
-    def _pools(self, words: Sequence[str], counts: Counts, walking: Walking) -> list[Sequence[tuple[int, float]]]:
+    def _pooled(self, words: Sequence[str], counts: Counts, pooling: Pooling) -> Merged:
         """What shards find by words; what they find by meaning and by names is kept until it is asked for."""
-        members = self.catalogue.members(walking.heads)
-        names = {one.row: one.key for some in members.values() for one in some}
-        found: list[Pools] = self.shards.all("pools", words, counts, walking, list(names.values()))
-        for shard, one in enumerate(found):
-            self._learn(shard, one.beside)
-        self._found = found
-        self._about = frozenset(names)
-        return [one.best for one in found]
+        names: dict[str, int] = {}
+        walking = pooling.walking
+        self._known = Known(self.rows)
+        if walking is not None:
+            self._known = Known(self.rows, walking.words, walking.clauses)
+            names = {one.key: one.row for some in self.catalogue.members(walking.heads).values() for one in some}
+        asked = words, counts, pooling, list(names)
+        k = pooling.k
+        found = dict(enumerate(self.shards.all("pools", *asked, share(k, self.rows.shards))))
+        if short := lacking(found, k, self.rows):
+            found.update(self.shards.some(short, "pools", *asked, k))
+        for shard, one in found.items():
+            self._known.learn(shard, one.beside)
+        return laid_together(found, pooling, self.rows, names)
 
-    def _learn(self, shard: int, beside: Beside) -> None:
-        """Take in what is known of chunks of a shard."""
-        rows = self.shards.whole(shard, beside.rows)
-        documents = [one if one == NO_DOCUMENT else self.rows.whole(shard, one) for one in beside.documents]
-        self.memory.ids.update(zip(rows, beside.ids, strict=True))
-        self.memory.words.update(zip(rows, zip(documents, beside.words, strict=True), strict=True))
-        if beside.cosines is not None:
-            held, cosines = beside.cosines
-            self._cosines.update(zip(self.shards.whole(shard, held.tolist()), cosines.T, strict=True))
-
-    def with_phrase(self, text: str, k: int, allowed: Allowed) -> list[int]:
-        return self._first(self.shards.all("with_phrase", text, k, allowed), k)
+    def holding(self, text: str, allowed: Allowed) -> list[tuple[int, float]]:
+        return self._opened.holding(text, allowed)
 
     def containing(self, text: str, k: int, allowed: Allowed) -> list[int]:
         return self._first(self.shards.all("containing", text, k, allowed), k)
@@ -156,28 +135,25 @@ class Gathered:
     # Meaning.
 
     def nearest(self, vector: Float32, k: int, allowed: Allowed, stretch: float = 1.0) -> Nearest:
-        answers = self._near(vector, k, allowed, stretch)
-        scored = [
-            (self.rows.whole(shard, row), score) for shard, near in enumerate(answers) for row, score in near.scored
-        ]
-        return Nearest(_best(scored, k), _together([near.effort for near in answers if near.effort is not None]))
-
-    def _near(self, vector: Float32, k: int, allowed: Allowed, stretch: float) -> list[Nearest]:
-        expected = self._expected
-        if self._found and expected is not None and (k, allowed, stretch) == (expected.k, expected.allowed, 1.0):
-            near = [one.near for one in self._found if one.near is not None]
-            if len(near) == len(self._found) and np.array_equal(vector, expected.vector):
-                return near
-        return self.shards.all("nearest", vector, k, allowed, stretch)
+        pools, expected = self._pools, self._expected
+        if pools is not None and pools.near is not None and expected is not None and expected.vector is not None:
+            same = (k, allowed, stretch) == (expected.k, expected.allowed, 1.0)
+            if same and np.array_equal(vector, expected.vector):
+                return pools.near
+        answers: list[Nearest] = self.shards.all("nearest", vector, k, allowed, stretch)
+        efforts = [near.effort for near in answers if near.effort is not None]
+        return Nearest(merged([near.scored for near in answers], k, self.rows), effort_of(efforts))
 
     def cosines(self, chunks: Sequence[int], vectors: Float32) -> tuple[Int64, Float32]:
-        expected = self._expected
-        known = self._cosines if expected is not None and np.array_equal(expected.clauses, vectors) else {}
-        held = {row: known[row] for row in chunks if row in known}
-        for shard, _, (rows, values) in self.shards.of("cosines", [row for row in chunks if row not in known], vectors):
-            held.update(zip(self.shards.whole(shard, rows.tolist()), values.T, strict=True))
-        found = np.array(list(held.values()), dtype=np.float32).reshape(len(held), len(vectors)).T
-        return np.array(list(held), dtype=np.int64), np.ascontiguousarray(found)
+        if self._known.clauses is not None and np.array_equal(self._known.clauses, vectors):
+            told = self._known.cosines(chunks)
+            if told is not None:
+                return told
+        rows, made = [np.empty(0, dtype=np.int64)], [np.empty((len(vectors), 0), dtype=np.float32)]
+        for shard, _, (some, values) in self.shards.of("cosines", chunks, vectors):
+            rows.append(some * self.rows.shards + shard)
+            made.append(values)
+        return np.concatenate(rows), np.concatenate(made, axis=1)
 
     # Texts.
 
@@ -190,10 +166,14 @@ class Gathered:
         return self.shards.in_order("titled_texts", list(rows))
 
     def ids(self, rows: Iterable[int]) -> Mapping[int, str]:
-        missing = [row for row in dict.fromkeys(rows) if row not in self.memory.ids]
+        wanted, held = list(dict.fromkeys(rows)), self.memory.ids
+        told = self._known.firsts(wanted)
+        if told is not None and len(set(told)) == len(wanted):
+            return dict(zip(wanted, told, strict=True))
+        missing = [row for row in wanted if row not in held]
         if missing:
-            self.memory.ids.update({**dict.fromkeys(missing, ""), **self.shards.by_row("ids", missing)})
-        return self.memory.ids
+            held.update({**dict.fromkeys(missing, ""), **self.shards.by_row("ids", missing)})
+        return held
 
     def newest(self) -> int | None:
         return max((one.newest for one in self.facts() if one.newest is not None), default=None)
@@ -236,13 +216,14 @@ class Gathered:
     def has_graph(self) -> bool:
         return all(one.has_graph for one in self.facts() if one.chunks)
 
-    def words_in(self, chunks: Sequence[int]) -> tuple[Int64, list[bytes]]:
-        missing = [row for row in dict.fromkeys(chunks) if row not in self.memory.words]
-        for shard, some, (documents, packed) in self.shards.of("words_in", missing):
-            whole = [one if one == NO_DOCUMENT else self.rows.whole(shard, one) for one in documents]
-            self.memory.words.update(zip(self.shards.whole(shard, some), zip(whole, packed, strict=True), strict=True))
-        found = [self.memory.words[row] for row in chunks]
-        return np.array([document for document, _ in found], dtype=np.int64), [packed for _, packed in found]
+    def words_in(self, chunks: Sequence[int], asked: Words) -> tuple[Int64, list[bytes], Sequence[Hashable]]:
+        if self._known.asked is None or not np.array_equal(self._known.asked, asked):
+            self._known = Known(self.rows, asked)
+        known = self._known
+        for shard, _, beside in self.shards.of("words_in", known.unknown(chunks), asked):
+            known.learn(shard, beside)
+        found, _ = known.records(chunks)
+        return np.ascontiguousarray(found["document"]), known.packed(found), found["alike"].tolist()
 
     def titled_extractions(self, chunks: Collection[int]) -> dict[int, tuple[int, str]]:
         missing = [row for row in dict.fromkeys(chunks) if row not in self.memory.told]
@@ -267,36 +248,33 @@ class Gathered:
 
     def leads(self, heads: Sequence[int], known: Mapping[int, NameRow], allowed: Allowed) -> list[Leads]:
         asked = leads.ask(self.catalogue.connection, heads, known)
-        keys, rare = self._keys(asked.names), self._keys(asked.rare)
+        rare = self._keys(asked.rare)
+        keys = {**rare, **self._keys(asked.names)}
+        words = NO_WORDS if self._known.asked is None else self._known.asked
         about: list[tuple[int, Subject]] = []
-        naming: dict[int, list[int]] = {}
-        for shard, (subjects, mentions, beside) in enumerate(self.shards.all("leads", list(keys), list(rare), allowed)):
-            self._learn(shard, beside)
-            about += [(shard, one) for one in subjects]
-            for key, rows in mentions.items():
-                naming.setdefault(keys[key], []).extend(self.shards.whole(shard, rows))
-        return list(leads.found(asked, self._subject_chunks(about, keys), naming).values())
+        mentions = []
+        answers: list[Led] = self.shards.all("leads", list(keys), len(rare), allowed, words)
+        for shard, one in enumerate(answers):
+            if self._known.asked is not None:
+                self._known.learn(shard, one.beside)
+            about += [(shard, some) for some in one.subjects]
+            mentions.append(one.mentions)
+        naming = mentioned(mentions, list(keys.values()), self.rows)
+        return list(leads.found(asked, subject_chunks(about, keys, self.rows), naming).values())
 
     def subject_chunks(self, names: Collection[int], allowed: Allowed) -> list[SubjectChunk]:
+        pools = self._pools
+        if pools is not None and pools.allowed == allowed and pools.names.keys() == set(names):
+            return pools.subjects
         keys = self._keys(names)
-        expected = self._expected
-        if self._found and expected is not None and expected.allowed == allowed and self._about == frozenset(names):
-            answers = [one.subjects for one in self._found]
-        else:
-            answers = self.shards.all("subject_chunks", list(keys), allowed)
-        return self._subject_chunks([(shard, one) for shard, some in enumerate(answers) for one in some], keys)
-
-    def _subject_chunks(self, found: Sequence[tuple[int, Subject]], names: Mapping[str, int]) -> list[SubjectChunk]:
-        """As :func:`monograph.store.graphs.subject_chunks` has them."""
-        documents = {(key, by_title, shard, document) for shard, (_, _, key, _, by_title, _, document) in found}
-        counts = Counter((key, by_title) for key, by_title, *_ in documents)
-        return [
-            SubjectChunk(names[key], self.rows.whole(shard, row), bool(by_title), qualifier, counts[key, by_title])
-            for (_, _, key, row, by_title, qualifier, _), shard in sorted((one, shard) for shard, one in found)
-            if row
-        ]
+        answers = self.shards.all("subject_chunks", list(keys), allowed)
+        return subject_chunks([(shard, one) for shard, some in enumerate(answers) for one in some], keys, self.rows)
 
     def naming(self, chunks: Sequence[int], names: Collection[int]) -> list[tuple[int, int]]:
+        pools = self._pools
+        if pools is not None and pools.names.keys() == set(names) and pools.has(chunks):
+            wanted = set(chunks)
+            return [(name, chunk) for name, chunk in pools.naming if chunk in wanted]
         keys = self._keys(names)
         found = self.shards.of("naming", chunks, list(keys))
         return [(keys[key], self.rows.whole(shard, row)) for shard, _, some in found for key, row in some]
@@ -331,26 +309,36 @@ class Gathered:
         found = self.shards.by_row("descriptions", asked)
         return {row: found[row] for row in asked if row in found}
 
-    def written_names(
-        self, where: Mapping[int, int], known: Mapping[int, NameRow], texts: Mapping[int, tuple[str, str]]
-    ) -> dict[int, tuple[str, str]]:
+    def shown(
+        self,
+        rows: Collection[int],
+        where: Mapping[int, int],
+        known: Mapping[int, NameRow],
+        texts: Mapping[int, tuple[str, str]],
+    ) -> Shown:
         heads, keys = self.catalogue.entities(where)
-        wanted: dict[int, list[int]] = {}
+        named: dict[int, list[int]] = {}
         for name, chunk in where.items():
-            wanted.setdefault(chunk % self.rows.shards, []).append(name)
-        asked = {
-            shard: [("written", ([(keys.get(name, ""), where[name] // self.rows.shards) for name in some],))]
-            for shard, some in wanted.items()
+            named.setdefault(chunk % self.rows.shards, []).append(name)
+        wanted = self.rows.split(rows)
+        asked: dict[int, list[Asked]] = {
+            shard: [
+                ("chunks", (wanted.get(shard, ()),)),
+                ("written", ([(keys.get(one, ""), where[one] // self.rows.shards) for one in named.get(shard, ())],)),
+            ]
+            for shard in wanted.keys() | named.keys()
         }
         answers = self.shards.engine.ask(asked) if asked else {}
+        loaded = {self.rows.whole(shard, row): one for shard, (some, _) in answers.items() for row, one in some.items()}
         found = {
-            name: text for shard, some in wanted.items() for name, text in zip(some, answers[shard][0], strict=True)
+            name: text for shard, some in named.items() for name, text in zip(some, answers[shard][1], strict=True)
         }
-        return {
+        written = {
             name: (entity_id(keys.get(heads.get(name, name), key)), found[name] or key)
             for name in where
             for key in (keys.get(name, ""),)
         }
+        return {row: replace(loaded[row], row=row) for row in rows if row in loaded}, written
 
     # The tree of summaries.
 
@@ -371,27 +359,3 @@ class Gathered:
 
     def summaries(self, nodes: Sequence[int]) -> dict[int, tuple[Summary, int]]:
         return self.catalogue.summaries(nodes, self)
-
-
-def _summed(answers: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    found: Counter[str] = Counter()
-    for one in answers:
-        found.update(one)
-    return dict(found)
-
-
-def _best(scored: list[tuple[int, float]], k: int) -> list[tuple[int, float]]:
-    """The k best, and all that tie with the last of them, highest first."""
-    best = sorted(scored, key=lambda pair: (-pair[1], pair[0]))
-    return best if len(best) <= k or k <= 0 else [pair for pair in best if pair[1] >= best[k - 1][1]]
-
-
-_SUREST = ("exact", "all", "enough", "short")
-"""Why searches end, the surest first."""
-
-
-def _together(efforts: Sequence[Effort]) -> Effort | None:
-    if not efforts:
-        return None
-    stopped = max((one.stopped for one in efforts), key=_SUREST.index)
-    return Effort(sum(one.loads for one in efforts), sum(one.compared for one in efforts), stopped)

@@ -74,7 +74,7 @@ class OpenShelf(OpenFile):
         numbers = ", ".join(map(str, sorted(lacking)))
         note = f"without shard{'s' if len(lacking) > 1 else ''} {numbers} of {self.shards.rows.shards}"
         why = "; ".join(str(lacking[shard]) for shard in sorted(lacking))
-        warnings.warn(PartialAnswer(f"answered {note}: {why}"), stacklevel=4)
+        warnings.warn(PartialAnswer(f"left out: {why}"), stacklevel=4)
         return [replace(one, note="; ".join(filter(None, (one.note, note)))) for one in hits]
 
     @contextmanager

@@ -124,7 +124,10 @@ class Partial:
         except ClosedFile:
             raise
         except (ShelfError, FileError) as error:
-            lost = ShardLost(f"shard {shard} of {len(self._locks)} cannot be had: {error.message}", error.mend)
+            why = error.message.rpartition("cannot be had: ")[
+                2
+            ]  # Where it is another's of the same, that counts from 0.
+            lost = ShardLost(f"shard {shard} of {len(self._locks)} cannot be had: {why}", error.mend)
             now = time.monotonic()
             self._aside[shard] = now + max(self._again, 10 * (now - begun)), lost
             self._drop(shard)

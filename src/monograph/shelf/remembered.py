@@ -20,14 +20,16 @@ MOST_STARTS = 4_096
 class Memory:
     """By row over all shards.
 
-    ``counted`` are the chunks that have each word; ``words`` (document, hashes of words) and ``told`` (what was
-    extracted, title) of chunks; ``names`` rows of the catalogue by key.
+    ``counted`` are the chunks that have each word, ``common`` words that are known to be common, ``having`` the chunks
+    that half pairs are found in; ``told`` (what was extracted, title) of chunks; ``names`` rows in the catalogue by
+    key.
     """
 
     facts: Sequence[Facts] = ()
     counted: dict[str, int] = field(default_factory=dict)
+    common: set[str] = field(default_factory=set)
+    having: dict[str, int] = field(default_factory=dict)
     ids: dict[int, str] = field(default_factory=dict)
-    words: dict[int, tuple[int, bytes]] = field(default_factory=dict)
     told: dict[int, tuple[int, str]] = field(default_factory=dict)
     starts: dict[int, StartText] = field(default_factory=dict)
     names: dict[str, int] = field(default_factory=dict)
@@ -41,5 +43,5 @@ class Memory:
 
     def for_search(self) -> Memory:
         """The same memory, or an empty one where it is full: whoever is still reading this one keeps it."""
-        held = max(len(self.counted), len(self.ids), len(self.words), len(self.told), len(self.names))
+        held = max(len(self.counted), len(self.ids), len(self.told), len(self.names))
         return Memory(self.facts) if held > MOST or len(self.starts) > MOST_STARTS else self

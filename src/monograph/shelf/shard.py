@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from inspect import isfunction
+from itertools import chain
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -13,12 +14,17 @@ import numpy as np
 from monograph.answer import ground
 from monograph.errors import InputError
 from monograph.graph.evidence import Int64
+from monograph.graph.text import Words
 from monograph.library import contents
 from monograph.library.opened import Given, OpenFile
 from monograph.search.one_file.snapshot import FileSnapshot
 from monograph.search.one_file.written_names import written
-from monograph.search.snapshot import Nearest, Walking
+from monograph.search.snapshot import Nearest, Pooling
+from monograph.shelf import pools
+from monograph.shelf.beside import Beside, told
 from monograph.shelf.catalogue import Origin, origin
+from monograph.shelf.led import Led, Subject, mentions_of
+from monograph.shelf.pools import Pools
 from monograph.shelf.tree import leaves
 from monograph.store import (
     catalogue,
@@ -76,35 +82,6 @@ class Links:
 
     keys: tuple[str, ...]
     links: Mapping[int, tuple[Records, Records]]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Beside:
-    """What is known of chunks that others lead to, which will be asked next: it goes along.
-
-    By place: rows, ids, documents, and hashes of the words, packed; ``cosines`` as
-    :meth:`monograph.search.snapshot.Snapshot.cosines` has them, None where they are not wanted.
-    """
-
-    rows: Sequence[int]
-    ids: Sequence[str]
-    documents: Sequence[int]
-    words: Sequence[bytes]
-    cosines: tuple[Int64, Float32] | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Pools:
-    """What a search along the graph begins with: the best by words and by meaning, and what is about its names."""
-
-    best: Sequence[tuple[int, float]]
-    near: Nearest | None
-    subjects: Sequence[Subject]
-    beside: Beside
-
-
-Subject: TypeAlias = tuple[int, str, str, int, int, str, int]
-"""(ordinal, chunk id, key, chunk, by title, qualifier, document); the chunk is 0 where none may be found."""
 
 
 class Shard:
@@ -206,25 +183,46 @@ class Reading:
                     return scored
         return counts.bm25(connection, words, k, of_all, allowed)
 
-    def pools(self, words: Sequence[str], of_all: Counts, walking: Walking, keys: Sequence[str]) -> Pools:
-        """:meth:`bm25`, :meth:`nearest` and :meth:`subject_chunks` together, with what is known of all these chunks."""
-        k, allowed = walking.k, walking.allowed
-        best = self.bm25(words, k, of_all, allowed)
-        near = self.nearest(walking.vector, k, allowed, 1.0) if walking.vector.any() else None
-        subjects = self.subject_chunks(keys, allowed)
-        rows = [row for row, _ in (*best, *(() if near is None else near.scored))] + [one[3] for one in subjects]
-        return Pools(best, near, subjects, self._beside(filter(None, rows), walking.clauses))
+    def pools(self, words: Sequence[str], of_all: Counts, pooling: Pooling, keys: Sequence[str], most: int) -> Pools:
+        """:meth:`bm25`, :meth:`nearest` and :meth:`subject_chunks` together, with what is known of all these chunks.
 
-    def _beside(self, rows: Iterable[int], clauses: Float32 | None = None) -> Beside:
-        wanted = list(dict.fromkeys(rows))
-        ids = self._with_ids(wanted)
-        documents, words = self.words_in(wanted)
-        cosines = None if clauses is None else self.cosines(wanted, clauses)
-        return Beside(wanted, [ids.get(row, "") for row in wanted], documents, words, cosines)
+        Of the first two not the k best but so many; ``keys`` are those of the question's names.
+        """
+        k, allowed = pooling.k, pooling.allowed
+        best, near = pools.cut(self.bm25(words, min(most, k), of_all, allowed), most, k), None
+        if pooling.vector is not None and pooling.vector.any():
+            found = self.nearest(pooling.vector, k, allowed, 1.0)
+            near = pools.cut(found.scored, most, k, found.effort)
+        about = self.subject_chunks(keys, allowed) if keys else []
+        found_rows = (one.records["row"].tolist() for one in (best, near) if one is not None)
+        rows = list(dict.fromkeys([*chain.from_iterable(found_rows), *(one[3] for one in about if one[3])]))
+        naming = self.naming(rows, keys) if keys else []
+        walking = pooling.walking
+        beside = self._beside(rows) if walking is None else self._beside(rows, walking.words, walking.clauses)
+        return Pools(best, near, about, naming, beside)
 
-    def with_phrase(self, text: str, k: int, allowed: Allowed) -> dict[int, str]:
-        """At most k chunks that have the words of a text one after the other, with their ids."""
-        return self._with_ids(self.snapshot.with_phrase(text, k, allowed))
+    def _beside(self, rows: Sequence[int], asked: Words | None = None, clauses: Float32 | None = None) -> Beside:
+        """What is known of different chunks; of words and cosines nothing where none are given."""
+        ids = self.snapshot.ids(rows)
+        names = [ids.get(row, "") for row in rows]
+        if asked is None:
+            return Beside(told(rows, names).tobytes())
+        documents, packed, _ = self.snapshot.words_in(rows, asked)
+        made = told(rows, names, (documents, packed), asked)
+        if clauses is None or not len(clauses):
+            return Beside(made.tobytes())
+        held, cosines = self.cosines(rows, clauses)
+        each = np.zeros((len(rows), len(clauses)), dtype=np.float32)
+        place = {row: at for at, row in enumerate(rows)}
+        at = [place[row] for row in held.tolist()]
+        each[at] = cosines.T
+        made["vector"][at] = True
+        return Beside(made.tobytes(), each.tobytes())
+
+    def holding(self, text: str, allowed: Allowed) -> dict[int, tuple[str, float]]:
+        """(id, worth) of chunks that may hold a code or phrase, by row: see :class:`Snapshot`."""
+        held = dict(self.snapshot.holding(text, allowed))
+        return {row: (name, held[row]) for row, name in self._with_ids(list(held)).items()}
 
     def containing(self, text: str, k: int, allowed: Allowed) -> dict[int, str]:
         """At most k chunks that may have a folded text somewhere within, with their ids."""
@@ -259,10 +257,9 @@ class Reading:
 
     # The graph.
 
-    def words_in(self, rows: Sequence[int]) -> tuple[list[int], list[bytes]]:
-        """(the document of each of some chunks, hashes of its words, packed)."""
-        documents, packed = self.snapshot.words_in(rows)
-        return documents.tolist(), packed
+    def words_in(self, rows: Sequence[int], asked: Words) -> Beside:
+        """What is known of different chunks; ``asked`` are the question's words."""
+        return self._beside(rows, asked)
 
     def titled_extractions(self, rows: Sequence[int]) -> dict[int, tuple[bytes, str]]:
         """(the key of what was extracted, title) of chunks by row."""
@@ -305,13 +302,14 @@ class Reading:
         found = graphs.mentions(self.snapshot.connection, rows.values(), allowed)
         return {key: found[row] for key, row in rows.items() if row in found}
 
-    def leads(
-        self, keys: Sequence[str], rare: Sequence[str], allowed: Allowed
-    ) -> tuple[list[Subject], dict[str, list[int]], Beside]:
-        """:meth:`subject_chunks` of some names, :meth:`mentions` of some of them, and what is known of these chunks."""
-        subjects, mentions = self.subject_chunks(keys, allowed), self.mentions(rare, allowed)
-        rows = [*(one[3] for one in subjects), *(row for some in mentions.values() for row in some)]
-        return subjects, mentions, self._beside(filter(None, rows))
+    def leads(self, keys: Sequence[str], rare: int, allowed: Allowed, asked: Words) -> Led:
+        """:meth:`subject_chunks` of some names, :meth:`mentions` of the first of them, and what is known of the chunks.
+
+        ``asked`` are the question's words.
+        """
+        subjects, mentions = self.subject_chunks(keys, allowed), self.mentions(keys[:rare], allowed)
+        rows = dict.fromkeys([*(one[3] for one in subjects if one[3]), *chain.from_iterable(mentions.values())])
+        return Led(subjects, mentions_of(mentions, keys), self._beside(list(rows), asked))
 
     def naming(self, rows: Sequence[int], keys: Sequence[str]) -> list[tuple[str, int]]:
         """(key, row) for those of some chunks that name any of some names."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from monograph.search import times
 from monograph.search.how.graph import by_walk
 from monograph.search.how.hybrid import Hybrid, by_both
-from monograph.search.question import take_apart
-from monograph.search.snapshot import Snapshot
+from monograph.search.question import counted, take_apart
+from monograph.search.snapshot import Opening, Snapshot
 from monograph.search.strategy import Corpus, Named, Query
 from monograph.values import Hit
 
@@ -28,6 +28,7 @@ class Auto(Named):
         A hit of a file whose graph is not made yet says so.
         """
         with corpus.read() as snapshot:
+            snapshot.expect(Opening(query.text, query.allowed, counted))
             asked = times.asked(corpus, snapshot, query)
             return times.lifted(_found(corpus, snapshot, times.widened(query, asked)), asked, query.k)
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from monograph.search import feedback, fusion, hits, minirag, nearest, paths, rerank, walk, words
-from monograph.search.question import Question, take_apart
+from monograph.search.question import Question, counted, take_apart
 from monograph.search.ranking import Ranking, pool_size
 from monograph.search.relevance import share
-from monograph.search.snapshot import Snapshot, Walking
+from monograph.search.snapshot import Opening, Pooling, Snapshot, Walking
 from monograph.search.strategy import Corpus, Named, Query
 from monograph.search.walked import Walk
 from monograph.store.settings import OnDemand
@@ -38,6 +38,7 @@ class Graph(Named):
         if self.faithful:
             return by_formulas(corpus, query)
         with corpus.read() as snapshot:
+            snapshot.expect(Opening(query.text, query.allowed, counted))
             return by_walk(corpus, snapshot, query, take_apart(snapshot, query.text))
 
 
@@ -50,7 +51,7 @@ def by_walk(corpus: Corpus, snapshot: Snapshot, query: Query, question: Question
     else:
         vector, clause_vectors = query.vector, corpus.embed(question.clauses)
     heads = [one.name.head for one in question.names]
-    snapshot.expect(Walking(vector, clause_vectors, pool, heads, query.allowed))
+    snapshot.expect(Pooling(pool, query.allowed, vector, Walking(clause_vectors, heads, question.words)))
     rankings = [
         words.bm25(snapshot, query.text, pool, query.allowed, question.frequencies),
         nearest.search(snapshot, vector, pool, query.allowed),

@@ -9,7 +9,7 @@ from monograph.search.frequencies import Frequencies
 from monograph.search.how.dense import Dense
 from monograph.search.how.lexical import Lexical
 from monograph.search.ranking import pool_size
-from monograph.search.snapshot import Snapshot
+from monograph.search.snapshot import Opening, Pooling, Snapshot
 from monograph.search.strategy import Corpus, Named, Query
 from monograph.values import Hit, arguments
 
@@ -47,6 +47,7 @@ class Hybrid(Named):
         if self.alpha == 1:
             return Dense().search(corpus, query)
         with corpus.read() as snapshot:
+            snapshot.expect(Opening(query.text, query.allowed, words.counted))
             known = words.of_question(snapshot, query.text)
             return by_both(corpus, snapshot, query, known, self.alpha)
 
@@ -59,6 +60,7 @@ def by_both(
     pool = pool_size(query.k)
     weights = fusion.WEIGHTS if alpha is None else {"lexical": 1 - alpha, "dense": alpha}
     vector = corpus.vector_of(query)
+    snapshot.expect(Pooling(pool, query.allowed, vector))
     rankings = [
         words.bm25(snapshot, query.text, pool, query.allowed, known),
         nearest.search(snapshot, vector, pool, query.allowed),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from monograph.search import fusion, hits, rerank, words
 from monograph.search.ranking import pool_size
+from monograph.search.snapshot import Opening, Pooling
 from monograph.search.strategy import Corpus, Named, Query
 from monograph.values import Hit
 
@@ -19,6 +20,8 @@ class Lexical(Named):
         asked_for, query = query, rerank.widened(corpus, query)
         pool = pool_size(query.k)
         with corpus.read() as snapshot:
+            snapshot.expect(Opening(query.text, query.allowed, words.counted))
+            snapshot.expect(Pooling(pool, query.allowed))
             known = words.of_question(snapshot, query.text)
             found = words.bm25(snapshot, query.text, pool, query.allowed, known)
             matches = words.matches(snapshot, query.text, pool, query.allowed)

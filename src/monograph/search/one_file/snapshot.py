@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 
@@ -10,13 +10,15 @@ import numpy as np
 
 from monograph.graph.build import SEARCHED
 from monograph.graph.evidence import Int64
+from monograph.graph.text import Words
 from monograph.search.frequencies import Frequencies, most
 from monograph.search.leads import Leads
 from monograph.search.one_file import leads, start_texts, summaries
 from monograph.search.one_file.memory import Memory, Remembered
 from monograph.search.one_file.written_names import written_names
-from monograph.search.snapshot import Nearest, NearName, Walking
+from monograph.search.snapshot import Nearest, NearName, Opening, Pooling, Shown
 from monograph.search.start_texts import StartText
+from monograph.search.words import CANDIDATES, worth
 from monograph.store import chunks, dates, graphs, names, postings, readable, settings, terms, tree_leaves, vectors
 from monograph.store import tree as stored_tree
 from monograph.store.chunks import Found, titled_extractions
@@ -57,7 +59,7 @@ class FileSnapshot:
     _postings: Postings | None = field(default=None, init=False)
     _near: tuple[Mapping[int, list[int]], Read | None] = field(default=({}, None), init=False)
 
-    def expect(self, walking: Walking) -> None:
+    def expect(self, coming: Opening | Pooling) -> None:
         pass
 
     def frequencies(self, words: Collection[str], small: Collection[str] = ()) -> Frequencies:
@@ -87,8 +89,9 @@ class FileSnapshot:
             scored = self._postings.bm25(self.connection, words, k, _WEIGHTS, allowed)
         return terms.bm25(self.connection, words, k, _WEIGHTS, allowed) if scored is None else scored
 
-    def with_phrase(self, text: str, k: int, allowed: Allowed) -> list[int]:
-        return terms.phrase(self.connection, text, k, allowed.within(self.view))
+    def holding(self, text: str, allowed: Allowed) -> list[tuple[int, float]]:
+        rows = terms.phrase(self.connection, text, CANDIDATES, allowed.within(self.view))
+        return [(row, worth(text, "\n".join(one))) for row, one in zip(rows, self.titled_texts(rows), strict=True)]
 
     def containing(self, text: str, k: int, allowed: Allowed) -> list[int]:
         return terms.containing(self.connection, text, k, allowed.within(self.view))
@@ -173,10 +176,11 @@ class FileSnapshot:
         stored = settings.load_model(self.connection, settings.StoredExtractor)
         return stored is not None and stored.graph in SEARCHED
 
-    def words_in(self, chunks: Sequence[int]) -> tuple[Int64, list[bytes]]:
+    def words_in(self, chunks: Sequence[int], asked: Words) -> tuple[Int64, list[bytes], Sequence[Hashable]]:
         self.remembered.ahead.graphs(self.connection, chunks)
         documents = self.remembered.documents.of(self.connection, chunks)
-        return documents, self.remembered.words.get(chunks, lambda rows: graphs.words(self.connection, rows))
+        packed = self.remembered.words.get(chunks, lambda rows: graphs.words(self.connection, rows))
+        return documents, packed, packed
 
     def titled_extractions(self, chunks: Collection[int]) -> dict[int, tuple[int, str]]:
         def read(rows: list[int]) -> dict[int, tuple[int, int, str]]:
@@ -221,10 +225,15 @@ class FileSnapshot:
         values = graphs.extraction_values(self.connection, chunks)
         return {row: readable.descriptions(self.connection, row, value) for row, value in values.items()}
 
-    def written_names(
-        self, where: Mapping[int, int], known: Mapping[int, NameRow], texts: Mapping[int, tuple[str, str]]
-    ) -> dict[int, tuple[str, str]]:
-        return written_names(self.connection, where, known, texts)
+    def shown(
+        self,
+        rows: Collection[int],
+        where: Mapping[int, int],
+        known: Mapping[int, NameRow],
+        texts: Mapping[int, tuple[str, str]],
+    ) -> Shown:
+        written = written_names(self.connection, where, known, texts)
+        return self.chunks(rows), written
 
     def require_tree(self) -> None:
         summaries.need_tree(self.connection)
