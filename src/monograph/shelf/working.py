@@ -202,7 +202,8 @@ class Working:
         manifest = publish(self._place.objects, self._paths, made, self._before, origin.said())
         self._before = manifest
         self._note(Base(manifest.version, self._shards))
-        made.with_name(grow.KEPT).unlink(missing_ok=True)
+        for left in (made, made.with_name(grow.KEPT)):
+            left.unlink(missing_ok=True)
         sweep(self._place.objects)
         return manifest
 
