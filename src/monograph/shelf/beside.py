@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 from zlib import crc32
 
 import numpy as np
@@ -14,7 +13,7 @@ from monograph.graph.text import Words
 from monograph.search.reckoning.words_held import words_held
 from monograph.search.snapshot import NO_DOCUMENT
 from monograph.shelf.rows import Rows
-from monograph.store.graphs import Records
+from monograph.store.graphs import WORDS, Records
 from monograph.values import Float32
 
 BESIDE = np.dtype(
@@ -22,6 +21,9 @@ BESIDE = np.dtype(
 )
 """What is told of a chunk: its row and its document, the beginning of its id, which of the question's words it has, a
 checksum of all its words, and whether it has a vector."""
+
+FIRSTS = np.dtype([("row", "<i8"), ("first", "<u8")])
+"""What is told of a chunk where nobody walks on from it."""
 
 FIRST = 8
 """Bytes of an id: so many put nearly all chunks in order."""
@@ -31,9 +33,11 @@ NO_WORDS: Words = np.empty(0, dtype=np.uint32)
 Numbers: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.uint64]]"
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """``records`` are bytes of BESIDE, ``cosines`` bytes of float32, those of each chunk to some clauses."""
+class Beside(NamedTuple):
+    """``records`` are bytes of BESIDE or FIRSTS, ``cosines`` bytes of float32, those of each chunk to some clauses.
+
+    It travels: tuples and bytes are unpickled many times faster than dataclasses and arrays.
+    """
 
     records: bytes = b""
     cosines: bytes = b""
@@ -48,13 +52,12 @@ def firsts(ids: Iterable[str]) -> Numbers:
 def told(
     rows: Sequence[int], ids: Sequence[str], words: tuple[Int64, Sequence[bytes]] | None = None, asked: Words = NO_WORDS
 ) -> Records:
-    """Records of chunks of one shard; of vectors nothing is told.
+    """Records of chunks of one shard: BESIDE, where of vectors nothing is told, or without words FIRSTS.
 
     ``words`` are (documents (n,), hashes of all words, packed) of each; ``asked`` those of the question.
     """
-    made = np.zeros(len(rows), dtype=BESIDE)
+    made = np.zeros(len(rows), dtype=FIRSTS if words is None else BESIDE)
     made["row"] = rows
-    made["document"] = NO_DOCUMENT
     made["first"] = firsts(ids)
     if words is not None:
         made["document"], packed = words
@@ -86,6 +89,7 @@ class Known:
         self._new: list[tuple[int, bytes]] = []
         self._near: list[tuple[int, Beside]] = []
         self._held: Records = np.empty(0, dtype=BESIDE)
+        self._packed: dict[int, bytes] = {}
 
     def learn(self, shard: int, beside: Beside) -> None:
         """Take in what a shard told."""
@@ -100,13 +104,6 @@ class Known:
             return np.zeros(len(wanted), dtype=BESIDE), np.zeros(len(wanted), dtype=bool)
         found = held[np.minimum(np.searchsorted(held["row"], wanted), len(held) - 1)]
         return found, found["row"] == wanted
-
-    def unknown(self, rows: Sequence[int]) -> list[int]:
-        """Those of some chunks that nothing is known of, once each."""
-        _, known = self.records(rows)
-        if known.all():
-            return []
-        return list(dict.fromkeys(row for row, is_known in zip(rows, known.tolist(), strict=True) if not is_known))
 
     def firsts(self, rows: Sequence[int]) -> list[str] | None:
         """What ids of chunks begin with, as texts that stand in their order; None if one was not told."""
@@ -131,11 +128,12 @@ class Known:
 
     def packed(self, records: Records) -> list[bytes]:
         """Hashes of those of the question's words that chunks have, ascending, as bytes."""
-        asked = NO_WORDS if self.asked is None else self.asked
-        kinds, places = np.unique(records["words"], return_inverse=True)
-        bits = np.unpackbits(kinds.astype("<u8").view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
-        made = [asked[some[: len(asked)].astype(bool)].astype("<u4").tobytes() for some in bits]
-        return list(map(made.__getitem__, places.tolist()))
+        made, bits = self._packed, records["words"].tolist()
+        if missing := set(bits).difference(made):
+            asked = np.empty(0, dtype=WORDS) if self.asked is None else self.asked.astype(WORDS)
+            places = range(len(asked))
+            made.update((one, asked[[place for place in places if one >> place & 1]].tobytes()) for one in missing)
+        return list(map(made.__getitem__, bits))
 
     def _every(self) -> Records:
         """All records, by row, each once."""
@@ -151,8 +149,11 @@ class Known:
 
     def _whole(self, parts: Sequence[tuple[int, bytes]]) -> Records:
         """Records of shards, rows over all."""
-        made: Records = np.frombuffer(b"".join(some for _, some in parts), dtype=BESIDE).copy()
-        shards = np.repeat([shard for shard, _ in parts], [len(some) // BESIDE.itemsize for _, some in parts])
+        kind = FIRSTS if self.asked is None else BESIDE
+        told = np.frombuffer(b"".join(some for _, some in parts), dtype=kind)
+        shards = np.repeat([shard for shard, _ in parts], [len(some) // kind.itemsize for _, some in parts])
+        made: Records = np.zeros(len(told), dtype=BESIDE)
+        made[list(kind.names or ())] = told
         made["row"] = made["row"] * self._rows.shards + shards
         there = made["document"] != NO_DOCUMENT
         made["document"] = np.where(there, made["document"] * self._rows.shards + shards, NO_DOCUMENT)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-from monograph.library.opened import Given, OpenFile
+from monograph.library.opened import Given
 from monograph.shelf.place import Place
-from monograph.shelf.shard import Asked, Shard, answers
+from monograph.shelf.shard import Asked, Shard
 from monograph.shelf.versions.manifest import Manifest
 
 MOST_THREADS = 16
@@ -66,20 +67,27 @@ class Local:
 
 
 class Written:
-    """Shards that whoever writes them holds open, asked one after the other.
+    """Shards in closed files that are about to be published, each opened when it is first asked.
 
     Parameters
     ----------
     files:
-        Of the shards, in their order; they stay open.
+        Of the shards, in their order.
     """
 
-    def __init__(self, files: Sequence[OpenFile]) -> None:
+    def __init__(self, files: Sequence[Path]) -> None:
         self._files = files
+        self._open: dict[int, Shard] = {}
 
     def ask(self, wanted: Mapping[int, Sequence[Asked]]) -> dict[int, list[Any]]:
         """See :class:`Engine`."""
-        return {shard: answers(self._files[shard], asked) for shard, asked in wanted.items()}
+        for shard in wanted:
+            if shard not in self._open:
+                self._open[shard] = Shard(Given(self._files[shard]))
+        return {shard: self._open[shard].answer(asked) for shard, asked in wanted.items()}
 
     def close(self) -> None:
         """See :class:`Engine`."""
+        for one in self._open.values():
+            one.close()
+        self._open.clear()

@@ -220,9 +220,12 @@ class Gathered:
         if self._known.asked is None or not np.array_equal(self._known.asked, asked):
             self._known = Known(self.rows, asked)
         known = self._known
-        for shard, _, beside in self.shards.of("words_in", known.unknown(chunks), asked):
-            known.learn(shard, beside)
-        found, _ = known.records(chunks)
+        found, told = known.records(chunks)
+        if not told.all():
+            missing = dict.fromkeys(row for row, is_told in zip(chunks, told.tolist(), strict=True) if not is_told)
+            for shard, _, beside in self.shards.of("words_in", missing, asked):
+                known.learn(shard, beside)
+            found, _ = known.records(chunks)
         return np.ascontiguousarray(found["document"]), known.packed(found), found["alike"].tolist()
 
     def titled_extractions(self, chunks: Collection[int]) -> dict[int, tuple[int, str]]:
@@ -272,7 +275,7 @@ class Gathered:
 
     def naming(self, chunks: Sequence[int], names: Collection[int]) -> list[tuple[int, int]]:
         pools = self._pools
-        if pools is not None and pools.names.keys() == set(names) and pools.has(chunks):
+        if pools is not None and pools.names.keys() == set(names) and pools.rows.issuperset(chunks):
             wanted = set(chunks)
             return [(name, chunk) for name, chunk in pools.naming if chunk in wanted]
         keys = self._keys(names)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -20,8 +19,7 @@ Subject: TypeAlias = tuple[int, str, str, int, int, str, int]
 MENTIONED = np.dtype([("name", "<u4"), ("row", "<i8")])
 
 
-@dataclass(frozen=True, slots=True)
-class Led:
+class Led(NamedTuple):
     """Where some names lead in a shard, and what is known of the chunks.
 
     ``mentions`` are bytes of MENTIONED, chunks that have them, where names are told by their places among those asked

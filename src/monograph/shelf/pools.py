@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from monograph.graph.evidence import Float64, Int64
+from monograph.graph.evidence import Float64
 from monograph.search.snapshot import Nearest, Pooling
 from monograph.shelf.beside import BESIDE, Beside
 from monograph.shelf.led import Subject, subject_chunks
@@ -26,8 +27,7 @@ MORE = 4
 """And so many more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Best:
+class Best(NamedTuple):
     """The best chunks of a shard, as bytes of SCORED; ``is_whole`` where it has no others that could be asked for."""
 
     scored: bytes
@@ -40,8 +40,7 @@ class Best:
         return np.frombuffer(self.scored, dtype=SCORED)
 
 
-@dataclass(frozen=True, slots=True)
-class Pools:
+class Pools(NamedTuple):
     """The best of a shard by words and by meaning, what is about the question's names, and what is known of all these.
 
     ``naming`` are (key, row) of those of them that name any of these names.
@@ -53,16 +52,12 @@ class Pools:
     naming: Sequence[tuple[str, int]]
     beside: Beside
 
-    def rows(self) -> Int64:
-        """Of all these chunks."""
-        return np.frombuffer(self.beside.records, dtype=BESIDE)["row"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Merged:
-    """The same of all shards, rows over all; ``names`` are the question's by row, ``rows`` those of all these chunks.
+    """The same of all shards, rows over all; all chunks are ``allowed``.
 
-    All of them are ``allowed``.
+    ``names`` are the question's, by row, ``rows`` those of the chunks that may name them.
     """
 
     allowed: Allowed
@@ -71,11 +66,7 @@ class Merged:
     subjects: list[SubjectChunk]
     naming: Sequence[tuple[int, int]]
     names: Mapping[int, str]
-    rows: Int64
-
-    def has(self, chunks: Sequence[int]) -> bool:
-        """Whether some chunks are all among them."""
-        return bool(np.isin(np.array(chunks, dtype=np.int64), self.rows).all())
+    rows: frozenset[int]
 
 
 def share(k: int, shards: int) -> int:
@@ -122,8 +113,16 @@ def laid_together(found: Mapping[int, Pools], asked: Pooling, rows: Rows, names:
         subject_chunks([(shard, some) for shard, one in found.items() for some in one.subjects], names, rows),
         [(names[key], rows.whole(shard, row)) for shard, one in found.items() for key, row in one.naming],
         {row: key for key, row in names.items()},
-        np.concatenate([one.rows() * rows.shards + shard for shard, one in found.items()]),
+        _rows(found, rows) if names else frozenset(),
     )
+
+
+def _rows(found: Mapping[int, Pools], rows: Rows) -> frozenset[int]:
+    """The chunks of a walk's pools."""
+    each = [
+        np.frombuffer(one.beside.records, dtype=BESIDE)["row"] * rows.shards + shard for shard, one in found.items()
+    ]
+    return frozenset(np.concatenate(each).tolist())
 
 
 def _best(parts: Sequence[bytes], k: int, rows: Rows) -> list[tuple[int, float]]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from inspect import isfunction
 from itertools import chain
-from typing import Any, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -63,8 +63,7 @@ class Facts:
     has_graph: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NamedText:
+class NamedText(NamedTuple):
     """A text and its title, with the names in it, and those that its document is about.
 
     ``names`` are records of :data:`monograph.store.graphs.NAMED` whose names are places among ``keys``.
@@ -105,17 +104,14 @@ class Shard:
         InputError
             If a method is none of :class:`Reading`'s.
         """
-        return answers(self._file, asked)
-
-
-def answers(file: OpenFile, asked: Sequence[Asked]) -> list[Any]:
-    """See :meth:`Shard.answer`."""
-    for method, _ in asked:
-        if method not in METHODS:
-            raise InputError(f"{method!r} is nothing that a shard can be asked", f"ask {', '.join(sorted(METHODS))}")
-    with file.reading() as snapshot:
-        reading = Reading(cast(FileSnapshot, snapshot), file)
-        return [getattr(reading, method)(*arguments) for method, arguments in asked]
+        for method, _ in asked:
+            if method not in METHODS:
+                raise InputError(
+                    f"{method!r} is nothing that a shard can be asked", f"ask {', '.join(sorted(METHODS))}"
+                )
+        with self._file.reading() as snapshot:
+            reading = Reading(cast(FileSnapshot, snapshot), self._file)
+            return [getattr(reading, method)(*arguments) for method, arguments in asked]
 
 
 @dataclass(slots=True, eq=False)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from monograph.errors import InputError, NotFound
-from monograph.library.opened import Given, OpenFile
+from monograph.library.opened import Given
 from monograph.library.questions import Questions
 from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
 from monograph.read.limits import DEFAULT_LIMITS, Limits
@@ -17,7 +17,8 @@ from monograph.settings import Settings
 from monograph.shelf import working
 from monograph.shelf.engine import Engine, Engines, Local
 from monograph.shelf.fill.dealt import shard_count
-from monograph.shelf.fill.recut import databases, dealt, joined
+from monograph.shelf.fill.looking import plans
+from monograph.shelf.fill.recut import databases, dealt, joined, source_of
 from monograph.shelf.opened import OpenShelf
 from monograph.shelf.place import Place, place_of
 from monograph.shelf.stats import ShelfStats, measure
@@ -176,14 +177,11 @@ class Shelf(Questions):
         documents do not go along. Raises as :meth:`create` and :meth:`monograph.Monograph.open`.
         """
         shards = shard_count(shards)
-        source = OpenFile.open(Given(arguments.path(file, "the file"), create=False, read_only=True, key=key))
-        try:
+        with source_of(arguments.path(file, "the file"), key) as source:
             place = place_of(_address(url), None if home is None else Path(home), create=True)
             if latest(place.objects) is not None:
                 raise InputError(f"{place.url} is a shelf already", "give another address")
             version = dealt(place, None, shards, source, [source.database], progress)
-        finally:
-            source.close()
         return cls(place, version, Given(Path()), engines)
 
     def __enter__(self) -> Shelf:
@@ -265,12 +263,10 @@ class Shelf(Questions):
     ) -> Report:
         """Bring the next version up to date with files and folders: parameters as for :meth:`monograph.Monograph.sync`.
 
-        Each shard takes the files that are dealt to it. Raises as :meth:`add`.
+        Files stay in the shards that hold them; a new one is dealt out. Raises as :meth:`add`.
         """
         return self._writer.sync(
-            lambda archive: archive.files.plan(
-                *sources, verify=verify, prune=prune, follow_links=follow_links, price=False
-            ),
+            lambda known: plans(sources, len(known), known, verify=verify, prune=prune, follow_links=follow_links),
             lambda archive, plan: archive.files.apply(plan, forget=forget, limits=limits, progress=progress),
         )
 

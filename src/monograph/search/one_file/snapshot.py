@@ -11,6 +11,7 @@ import numpy as np
 from monograph.graph.build import SEARCHED
 from monograph.graph.evidence import Int64
 from monograph.graph.text import Words
+from monograph.search import words as word_for_word
 from monograph.search.frequencies import Frequencies, most
 from monograph.search.leads import Leads
 from monograph.search.one_file import leads, start_texts, summaries
@@ -18,7 +19,6 @@ from monograph.search.one_file.memory import Memory, Remembered
 from monograph.search.one_file.written_names import written_names
 from monograph.search.snapshot import Nearest, NearName, Opening, Pooling, Shown
 from monograph.search.start_texts import StartText
-from monograph.search.words import CANDIDATES, worth
 from monograph.store import chunks, dates, graphs, names, postings, readable, settings, terms, tree_leaves, vectors
 from monograph.store import tree as stored_tree
 from monograph.store.chunks import Found, titled_extractions
@@ -90,8 +90,9 @@ class FileSnapshot:
         return terms.bm25(self.connection, words, k, _WEIGHTS, allowed) if scored is None else scored
 
     def holding(self, text: str, allowed: Allowed) -> list[tuple[int, float]]:
-        rows = terms.phrase(self.connection, text, CANDIDATES, allowed.within(self.view))
-        return [(row, worth(text, "\n".join(one))) for row, one in zip(rows, self.titled_texts(rows), strict=True)]
+        rows = terms.phrase(self.connection, text, word_for_word.CANDIDATES, allowed.within(self.view))
+        texts = map("\n".join, self.titled_texts(rows))
+        return [(row, word_for_word.worth(text, one)) for row, one in zip(rows, texts, strict=True)]
 
     def containing(self, text: str, k: int, allowed: Allowed) -> list[int]:
         return terms.containing(self.connection, text, k, allowed.within(self.view))
