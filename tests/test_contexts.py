@@ -19,6 +19,7 @@ from monograph.answer.pack import Packing, pack
 from monograph.answer.query_terms import weighed
 from monograph.answer.wholes import is_about_a_whole, may_be_about_a_whole
 from monograph.derive.tokens import count_tokens
+from monograph.store import chunks
 from monograph.store import tree as store
 from monograph.values import Context, Source, Summary, SummaryText
 
@@ -321,7 +322,9 @@ def test_a_share_goes_to_the_summaries_above_what_was_found(archive: Monograph) 
         above = {
             node for some in store.ancestors(connection, [row.chunk for row in rows.values()]).values() for node in some
         }
-        under = {name for node in above for name in store.chunk_ids_under(connection, node)}
+        under = set(
+            chunks.ids(connection, [row for node in above for row in store.chunks_under(connection, node)]).values()
+        )
     for one in told:
         assert under.issuperset(one.chunks)
         for span in one.spans:

@@ -306,3 +306,19 @@ def test_it_answers_without_a_shard_where_it_is_asked_to(
     said = f"warning: left out: shard {shard} of 2 cannot be had: {lost.name}"
     assert said in run("search", url, "who", "--how", "dense")
     assert {hit["note"] for hit in asked("search", url, "who", "--how", "dense")} == {f"without shard {shard} of 2"}
+
+
+def test_a_tree_is_made_and_shown(texts: Path, tmp_path: Path) -> None:
+    url, path = tmp_path / "there", tmp_path / "one.mono"
+    run("shelf", "create", url, "--shards", 2)
+    run("shelf", "sync", url, texts, "--publish")
+    assert "no tree of summaries" in run("shelf", "outline", url, code=1)
+    assert "published as version 3" in run("shelf", "resummarize", url)
+    with Monograph.open(path) as one:
+        one.sync(texts)
+        one.tree.rebuild()
+        assert one.tree.outline("", 1)[0].id == json.loads(run("shelf", "outline", url, "--json"))[0]["id"]
+    assert run("shelf", "outline", url).split("passages")[0] == run("outline", path).split("passages")[0]
+    assert "summaries by layer 1" in run("shelf", "stats", url)
+    assert json.loads(run("search", url, "comet", "--how", "tree:detail=0", "--json"))[0]["summary"]["layer"] == 1
+    assert run("shelf", "check", url).strip() == "all is well"

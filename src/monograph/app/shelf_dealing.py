@@ -21,8 +21,7 @@ def split(
 ) -> None:
     """Make a shelf of FILE.
 
-    FILE is left as it is. No model is asked for anything. A tree of summaries does not go along, and shards are not
-    encrypted, even if FILE is.
+    FILE is left as it is. No model is asked for anything. Shards are not encrypted, even if FILE is.
 
     monograph shelf split notes.mono ~/shelf --shards 3
     """

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from monograph.errors import NotFound
 from monograph.explore.lookup import only
 from monograph.search.one_file import summaries
-from monograph.store import chunks, readable
+from monograph.search.one_file.summaries import Passages
+from monograph.store import chunks
 from monograph.store import tree as store
 from monograph.store.database import Connection, path_of
 from monograph.values import OutlineNode, Summary, arguments
@@ -16,7 +17,7 @@ LEAST_DIGITS = 4
 """Of an id, as many as are asked for to name a summary by its beginning."""
 
 
-def outline(connection: Connection, name: str, layers: int) -> list[OutlineNode]:
+def outline(connection: Connection, name: str, layers: int, passages: Passages | None = None) -> list[OutlineNode]:
     """What stands at the top of the tree, or one summary, each opened so many layers deep.
 
     Raises
@@ -24,13 +25,14 @@ def outline(connection: Connection, name: str, layers: int) -> list[OutlineNode]
     NotFound
         If no summary has that id, or several begin so.
     """
-    return branches(connection, [_named(connection, name)] if name else store.roots(connection), layers)
+    nodes = [_named(connection, name)] if name else store.roots(connection)
+    return branches(connection, nodes, layers, passages)
 
 
-def summary(connection: Connection, name: str) -> Summary:
+def summary(connection: Connection, name: str, passages: Passages | None = None) -> Summary:
     """A summary by its id. Raises as :func:`outline`."""
     node = _named(connection, name)
-    found = summaries.load(connection, [node])
+    found = summaries.load(connection, [node], passages)
     if node not in found:
         raise NotFound(f"summary {name!r} cannot be read", f"monograph check {path_of(connection)}")
     return found[node]
@@ -61,18 +63,21 @@ def _named(connection: Connection, name: str) -> int:
     raise NotFound(f"{said} {name!r}", f"monograph outline {path}")
 
 
-def branches(connection: Connection, nodes: Sequence[int], layers: int) -> list[OutlineNode]:
-    """Nodes as branches, opened so many layers deep, in the order given."""
+def branches(
+    connection: Connection, nodes: Sequence[int], layers: int, passages: Passages | None = None
+) -> list[OutlineNode]:
+    """Nodes as branches, opened so many layers deep, in the order given, over the file's own chunks or over others."""
+    passages = passages or summaries.OwnPassages(connection)
     rows = store.load(connection, nodes)
     texts = {node: gist.text for node, gist in summaries.texts_of(connection, rows.values()).items()}
-    leaves = [row for row in rows.values() if row.chunk is not None]
-    loaded = readable.chunks(connection, (row.chunk or 0 for row in leaves))
-    found = {row.node: loaded[row.chunk] for row in leaves if row.chunk in loaded}
+    leaves = {row.node: row.chunk for row in rows.values() if row.chunk is not None}
+    loaded = passages.chunks(leaves.values())
+    found = {node: loaded[chunk] for node, chunk in leaves.items() if chunk in loaded}
     made = []
     children = store.children(connection, nodes) if layers > 0 else {}
     for node in nodes:
         under = [row.node for row in children.get(node, ())]
-        opened = tuple(branches(connection, under, layers - 1)) if under else ()
+        opened = tuple(branches(connection, under, layers - 1, passages)) if under else ()
         if node in found:
             one = found[node]
             made.append(OutlineNode(one.chunk.id, 0, one.chunk.text, 1, one.title))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from monograph.answer.cache import AnswerCache
+from monograph.answer.ground import FileGround, Ground
 from monograph.derive.describe import load_describer
 from monograph.derive.rerank import load_reranker
 from monograph.errors import InputError, ModelError, ReadOnlyFile
@@ -303,6 +304,12 @@ class OpenFile:
         """Begin to look round in a state of its graph, until the context ends."""
         with self.database.read() as connection:
             yield OneFile(connection)
+
+    @contextmanager
+    def ground(self) -> Iterator[Ground]:
+        """Begin to read a state of it for the summaries that go with what is found, until the context ends."""
+        with self.database.read() as connection:
+            yield FileGround(connection)
 
     def found(self, search: Callable[[], list[Hit]]) -> list[Hit]:
         """What a search of it finds; the hits say what of it could not be searched, where that was allowed."""

@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import NoReturn
+from itertools import chain
 
 import numpy as np
 
@@ -28,9 +28,11 @@ from monograph.shelf.pools import Merged, effort_of, lacking, laid_together, mer
 from monograph.shelf.remembered import Memory
 from monograph.shelf.rows import Rows
 from monograph.shelf.shard import Asked, Facts
+from monograph.store import tree as stored_tree
+from monograph.store import tree_leaves
 from monograph.store.chunks import Found
 from monograph.store.counts import Counts
-from monograph.store.filters import Allowed
+from monograph.store.filters import EVERYTHING, Allowed
 from monograph.store.graphs import Records, SubjectChunk
 from monograph.store.names import NameRow
 from monograph.values import Float32, Mention, Summary
@@ -343,13 +345,26 @@ class Gathered:
 
     # The tree of summaries.
 
-    def require_tree(self) -> NoReturn:
-        raise InputError(
-            "a shelf has no tree of summaries over all its shards", "search it another way: --how auto, graph or hybrid"
-        )
+    def has_tree(self) -> bool:
+        """Whether there is one. A view has none: what the summaries of a shelf stand over is not in its catalogue."""
+        return not self.catalogue.view and stored_tree.exists(self.catalogue.connection)
+
+    def require_tree(self) -> None:
+        if self.catalogue.view:
+            raise InputError("a view of a shelf has no tree of summaries", "search it another way: --how auto")
+        if not self.has_tree():
+            raise InputError(
+                "the shelf has no tree of summaries",
+                "monograph shelf resummarize URL, or search it another way: --how auto",
+            )
 
     def nearest_summaries(self, vector: Float32, k: int, allowed: Allowed) -> Nearest:
-        self.require_tree()
+        if allowed == EVERYTHING:
+            return self.catalogue.nearest_summaries_but(vector, k, None)
+        # Those that are allowed are told: of a shard that is lacking none is.
+        told = enumerate(self.shards.all("let_in", allowed))
+        rows = chain.from_iterable(self.shards.whole(shard, some.tolist()) for shard, some in told)
+        return self.catalogue.nearest_summaries_but(vector, k, tree_leaves.over_others(self.catalogue.connection, rows))
 
     def summaries(self, nodes: Sequence[int]) -> dict[int, tuple[Summary, int]]:
-        self.require_tree()
+        return self.catalogue.summaries(nodes, self)

@@ -16,10 +16,9 @@ from monograph.settings import Settings
 from monograph.shelf import listing
 from monograph.shelf.opened import OpenShelf
 from monograph.shelf.place import Place
-from monograph.shelf.stats import ShelfStats
+from monograph.shelf.stats import ShelfStats, measure
 from monograph.shelf.versions.manifest import Manifest
 from monograph.shelf.view import OpenView
-from monograph.store import names
 from monograph.values import Chunk, Document, Finding, LedgerEntry, Listed, StoredChunk
 
 
@@ -83,22 +82,7 @@ class Looking(Questions):
 
     def stats(self) -> ShelfStats:
         """What the version holds and weighs; of a view what is in it, and 0 for what it weighs."""
-        facts = self._file.facts()
-        with self._file.database.read() as connection:
-            entities, merged = names.count(connection)
-        found = ShelfStats(
-            url=self.url,
-            version=self.version,
-            shards=len(self._version.shards),
-            documents=sum(one.documents for one in facts),
-            chunks=sum(one.chunks for one in facts),
-            entities=entities,
-            merged=merged,
-            bytes=sum(name.bytes for name in (*self._version.shards, self._version.catalogue)),
-            documents_by_shard=tuple(one.documents for one in facts),
-            embedder=self._version.settings.get("embedder", ""),
-            extractor=self._version.settings.get("extractor", ""),
-        )
+        found = measure(self.url, self._version, self._file)
         if isinstance(self._file, OpenView):
             # What words are counted in is the whole shelf.
             found = replace(found, chunks=sum(one.chunks for one in self._file.parts()), bytes=0)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from monograph.answer.cache import AnswerCache
+from monograph.answer.ground import Ground
 from monograph.errors import PartialAnswer, ShardLost
 from monograph.library.opened import OpenFile
 from monograph.models import Reranker
@@ -25,6 +26,8 @@ from monograph.shelf.remembered import Memory
 from monograph.shelf.rows import Rows
 from monograph.shelf.shard import Facts
 from monograph.shelf.surroundings import ManyFiles
+from monograph.shelf.tree.check import faults as tree_faults
+from monograph.shelf.tree.ground import ShelfGround
 from monograph.spending import Noted
 from monograph.store.costs import together
 from monograph.store.settings import OnDemand
@@ -66,6 +69,12 @@ class OpenShelf(OpenFile):
             yield ManyFiles(gathered, self.url)
         if lacking:
             raise next(iter(lacking.values()))
+
+    @contextmanager
+    def ground(self) -> Iterator[Ground]:
+        """See :meth:`monograph.library.opened.OpenFile.ground`."""
+        with self.reading() as gathered:
+            yield ShelfGround(gathered)
 
     def found(self, search: Callable[[], list[Hit]]) -> list[Hit]:
         """What a search finds, marked where it went without shards.
@@ -148,11 +157,13 @@ class OpenShelf(OpenFile):
             for one in answer
         ]
         with self.database.read() as connection:
-            return found + catalogue.faults(connection, self.shards.all("share"))
+            found += catalogue.faults(connection, self.shards.all("share"))
+            return found + tree_faults(connection, self.shards)
 
     def close(self) -> None:
         """Let the shards go, and the catalogue."""
-        self.shards.engine.close()
+        if hasattr(self, "shards"):  # Else it could not be opened.
+            self.shards.engine.close()
         if self.paid is not None:
             self.paid.close()
         super().close()

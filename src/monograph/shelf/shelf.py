@@ -11,20 +11,20 @@ from weakref import WeakSet
 
 from monograph.errors import InputError, NotFound
 from monograph.library import past
-from monograph.library.opened import Given, OpenFile
+from monograph.library.opened import Given
 from monograph.library.view import narrowed, within
-from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Trusted
+from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.settings import Settings
 from monograph.shelf import working
 from monograph.shelf.engine import Engines, local
-from monograph.shelf.fill.dealing import deal
 from monograph.shelf.fill.dealt import shard_count
 from monograph.shelf.fill.looking import plans
-from monograph.shelf.fill.recut import databases, dealt, source_of
+from monograph.shelf.fill.recut import databases, dealt, joined, source_of
 from monograph.shelf.looking import Looking
 from monograph.shelf.opened import OpenShelf
 from monograph.shelf.place import Place, place_of
+from monograph.shelf.tree.part import ShelfTree, resummarized
 from monograph.shelf.versions.manifest import Manifest, latest, load
 from monograph.shelf.versions.sweep import Forgotten
 from monograph.shelf.versions.sweep import forget as forget_objects
@@ -34,14 +34,14 @@ from monograph.shelf.working import Working
 from monograph.values import Document, OnProgress, Report, arguments
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
 from monograph.where import Condition
+from monograph.write.tree import TreeUpdate
 
 
 class Shelf(Looking):
     """Many files that answer as one: a version of them is searched, and the next one is written and published.
 
     Made by :meth:`create` or :meth:`open`; a context manager. What it finds is what one file of the same documents
-    would find, but for a search by meaning in many clusters, of which each shard looks through its own. It has no tree
-    of summaries.
+    would find, but for a search by meaning in many clusters, of which each shard looks through its own.
     """
 
     _given: Given
@@ -60,7 +60,7 @@ class Shelf(Looking):
         file = OpenShelf.open(replace(given, path=path))
         file.url = self.url
         try:
-            asked = replace(given, embedder=None, extractor=None, model=None, reranker=None)
+            asked = replace(given, embedder=None, extractor=None, summarizer=None, model=None, reranker=None)
             file.begin(self._engines(self._place, version, asked), len(version.shards), self._place.home)
         except BaseException:
             file.database.close()
@@ -75,6 +75,7 @@ class Shelf(Looking):
         *,
         embedder: Embedder | None = None,
         extractor: Extractor | None = None,
+        summarizer: Summarizer | None = None,
         model: LanguageModel | None = None,
         reranker: Reranker | str | None = None,
         settings: Settings | None = None,
@@ -90,7 +91,7 @@ class Shelf(Looking):
             A folder, which is made, or a bucket: ``s3://bucket/path``, ``gs://``, ``az://``.
         shards:
             How many files, 1 to 10,000; about one for each million chunks.
-        embedder, extractor, model, reranker, settings, trusted:
+        embedder, extractor, summarizer, model, reranker, settings, trusted:
             As for :meth:`monograph.Monograph.open`; they are those of all shards.
         home:
             The folder of this machine that holds what is read and written here; one in ``~/.cache/monograph`` if none
@@ -112,8 +113,8 @@ class Shelf(Looking):
         if latest(place.objects) is not None:
             raise InputError(f"{place.url} is a shelf already", f"open it: monograph shelf stats {place.url}")
         given = Given(
-            Path(), embedder=embedder, extractor=extractor, model=model, reranker=reranker, settings=settings,
-            trusted=trusted,
+            Path(), embedder=embedder, extractor=extractor, summarizer=summarizer, model=model, reranker=reranker,
+            settings=settings, trusted=trusted,
         )  # fmt: skip
         begun = Working(place, None, shards, given)
         try:
@@ -131,6 +132,7 @@ class Shelf(Looking):
         version: int | None = None,
         embedder: Embedder | None = None,
         extractor: Extractor | None = None,
+        summarizer: Summarizer | None = None,
         model: LanguageModel | None = None,
         reranker: Reranker | str | None = None,
         home: str | os.PathLike[str] | None = None,
@@ -150,7 +152,7 @@ class Shelf(Looking):
         """
         place = place_of(_address(url), None if home is None else Path(home))
         given = Given(
-            Path(), embedder=embedder, extractor=extractor, model=model, reranker=reranker,
+            Path(), embedder=embedder, extractor=extractor, summarizer=summarizer, model=model, reranker=reranker,
             target_recall=target_recall, cache_bytes=cache_bytes, trusted=trusted,
         )  # fmt: skip
         found = latest(place.objects) if version is None else load(place.objects, version)
@@ -172,8 +174,8 @@ class Shelf(Looking):
     ) -> Shelf:
         """Make a shelf of a file: of the same settings and models, which are asked for nothing again.
 
-        ``key`` is that of an encrypted file; shards are not encrypted. The file is left as it is; a tree of summaries
-        and former versions of documents do not go along. Raises as :meth:`create` and :meth:`monograph.Monograph.open`.
+        ``key`` is that of an encrypted file; shards are not encrypted. The file is left as it is; former versions of
+        documents do not go along. Raises as :meth:`create` and :meth:`monograph.Monograph.open`.
         """
         shards = shard_count(shards)
         with source_of(arguments.path(file, "the file"), key) as source:
@@ -285,7 +287,8 @@ class Shelf(Looking):
         Readers see one version or the next. The last two versions are kept. Raises ShelfConflict if another writer has
         published meanwhile.
         """
-        published = self._writer.publish()
+        with self._file.spending():
+            published = self._writer.publish()
         self._let_writer_go()
         self._turn_to(published)
         return self.version
@@ -297,12 +300,7 @@ class Shelf(Looking):
         objects, which what is returned names.
         """
         self._file.only_whole("forget")
-        written = working.base_of(self._place.work)
-        if self._working is not None or (written is not None and written.written):
-            raise InputError(
-                "what was written here is not published",
-                f"monograph shelf publish {self.url}, or monograph shelf discard {self.url}",
-            )
+        working.refuse_unpublished(self._place, at_work=self._working is not None)
         with writing(self._place.objects):
             made = forget_objects(self._place.objects)
         self._file.forget_paid()
@@ -334,14 +332,24 @@ class Shelf(Looking):
         made = arguments.path(path, "the file")
         if made.exists():
             raise InputError(f"{made} is there already", "give another path")
-        target = OpenFile.open(Given(made, settings=self._file.settings))
-        try:
-            target.plug_in(self._file.embedder, self._file.extractor)
-            target.adding_pipeline()
-            with databases(self._place, self._version) as sources:
-                deal(sources, [target], lambda _: 0, progress)
-        finally:
-            target.close()
+        with databases(self._place, self._version) as sources:
+            joined(made, self._file, sources, progress)
+        return made
+
+    @property
+    def tree(self) -> ShelfTree:
+        """The summaries over the chunks of all shards."""
+        return ShelfTree(self._file, self._resummarize)
+
+    def _resummarize(self, summarizer: Summarizer | None, progress: OnProgress | None) -> TreeUpdate:
+        self._file.only_whole("resummarize")
+        working.refuse_unpublished(self._place, at_work=self._working is not None)
+        file, chosen = self._file, summarizer or self._given.summarizer
+        given = replace(self._given, embedder=file.embedder, extractor=file.extractor, summarizer=chosen)
+        with file.spending():
+            version, made = resummarized(self._place, self._version, file.shards, given, progress)
+        self._given = replace(self._given, summarizer=chosen)
+        self._turn_to(version)
         return made
 
     def _let_writer_go(self) -> None:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from monograph.shelf.opened import OpenShelf
+from monograph.shelf.versions.manifest import Manifest
+from monograph.store import names, settings, tree
+
 
 @dataclass(frozen=True, slots=True)
 class ShelfStats:
     """What a version of a shelf holds and weighs.
 
-    ``bytes`` are those of its shards and its catalogue; ``documents_by_shard`` in the order of the shards.
+    ``bytes`` are those of its shards and its catalogue; ``documents_by_shard`` in the order of the shards;
+    ``summaries_by_layer`` from the lowest up, none without a tree.
     """
 
     url: str
@@ -23,3 +28,29 @@ class ShelfStats:
     documents_by_shard: tuple[int, ...]
     embedder: str
     extractor: str
+    summarizer: str = ""
+    summaries_by_layer: tuple[int, ...] = ()
+
+
+def measure(url: str, version: Manifest, file: OpenShelf) -> ShelfStats:
+    """See :meth:`monograph.shelf.Shelf.stats`."""
+    facts = file.facts()
+    with file.database.read() as connection:
+        entities, merged = names.count(connection)
+        summarizer = settings.load_model(connection, settings.StoredSummarizer)
+        layers = () if file.view else tree.layers(connection)[1:]
+    return ShelfStats(
+        url=url,
+        version=version.version,
+        shards=len(version.shards),
+        documents=sum(one.documents for one in facts),
+        chunks=sum(one.chunks for one in facts),
+        entities=entities,
+        merged=merged,
+        bytes=sum(name.bytes for name in (*version.shards, version.catalogue)),
+        documents_by_shard=tuple(one.documents for one in facts),
+        embedder=version.settings.get("embedder", ""),
+        extractor=version.settings.get("extractor", ""),
+        summarizer=summarizer.key if summarizer else "",
+        summaries_by_layer=tuple(layers),
+    )

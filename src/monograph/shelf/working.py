@@ -7,7 +7,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,10 +15,14 @@ from monograph.errors import InputError, NotFound, ShelfConflict
 from monograph.library.monograph import Monograph
 from monograph.library.opened import Given, OpenFile
 from monograph.shelf import in_step
+from monograph.shelf.asking import Asking
+from monograph.shelf.engine import Written
 from monograph.shelf.fill.dealing import deal
 from monograph.shelf.fill.dealt import blocks, shard_of
 from monograph.shelf.fill.looking import is_done
 from monograph.shelf.place import Place
+from monograph.shelf.rows import Rows
+from monograph.shelf.tree import grow
 from monograph.shelf.versions.manifest import Manifest
 from monograph.shelf.versions.names import ObjectName
 from monograph.shelf.versions.part import sync_folder
@@ -73,7 +77,8 @@ class Working:
     ) -> None:
         self._place, self._before, self._shards = place, before, shards
         self._copied = None if empty else before
-        self._given = replace(given, read_only=False, create=True, model=None, reranker=None)
+        self._models = given
+        self._given = replace(given, read_only=False, create=True, summarizer=None, model=None, reranker=None)
         self._opened: list[Monograph] = []
         place.work.mkdir(parents=True, exist_ok=True)
         self._lease = ExitStack()
@@ -207,25 +212,44 @@ class Working:
         self._begin()
         return together([self._archives[shard].remove(some, forget=forget) for shard, some in wanted.items()])
 
-    def publish(self) -> Manifest:
-        """Close the files, and publish them as the next version with the catalogue of their names."""
+    def publish(self, tree_of: Database | None = None) -> Manifest:
+        """Close the files, and publish them as the next version with the catalogue of their names.
+
+        If they are to have a tree, it goes on from that of the version before, or of the file ``tree_of``: see
+        :func:`monograph.shelf.tree.grow.follow`.
+        """
         for archive in self._archives:
             with archive._file.database.read() as connection:
                 owed = settings.load_on_demand(connection)
             archive._file.require(*sorted(owed))
+        for archive in self._archives[:1]:
+            made_by = archive._file
+            self._models = replace(self._models, embedder=made_by.given_embedder, extractor=made_by.given_extractor)
         self._close_files()
         made = self._place.work / "catalogue.mono"
+        grow.put_aside(made)
         copied = self._copied.shards if self._copied is not None else [None] * self._shards
         files = {path: self._name_of(path, one) for path, one in zip(self._paths, copied, strict=False)}
         origin = in_step.make(made, self._place, files, self._copied)
+        self._grow(made, tree_of)
         named = [Named(*one) for one in files.items()]
         manifest = publish(self._place.objects, named, made, self._before, origin.said())
         self._before = self._copied = manifest
         self._note(Base(manifest.version, self._shards))
         for path in self._paths:
             _stamp(path)
+        for left in (made, made.with_name(grow.KEPT)):
+            left.unlink(missing_ok=True)
         sweep(self._place.objects)
         return manifest
+
+    def _grow(self, made: Path, tree_of: Database | None) -> None:
+        shards = Asking(Written(self._paths), Rows(self._shards))
+        with closing(shards.engine):
+            if tree_of is not None:
+                grow.follow(made, shards, self._models, tree_of)
+            else:
+                grow.follow_version(made, shards, self._models, self._place, self._before)
 
     def _close_files(self) -> None:
         for archive in self._opened:
@@ -250,6 +274,16 @@ def base_of(work: Path) -> Base | None:
         return Base(int(version), int(shards), bool(written))
     except (FileNotFoundError, ValueError, TypeError):
         return None
+
+
+def refuse_unpublished(place: Place, *, at_work: bool = False) -> None:
+    """Raise InputError where something was written here and not published, or is being written."""
+    base = base_of(place.work)
+    if at_work or (base is not None and base.written):
+        raise InputError(
+            "what was written here is not published",
+            f"monograph shelf publish {place.url}, or monograph shelf discard {place.url}",
+        )
 
 
 def discard(work: Path) -> None:

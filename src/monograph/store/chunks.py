@@ -387,11 +387,13 @@ def of_which_documents(connection: Connection, allowed: Allowed, most: int) -> l
     return [row for (row,) in connection.execute(query, allowed.parameters)]
 
 
-def openings(connection: Connection, documents: Sequence[int], allowed: Allowed, most: int) -> list[int]:
-    """The first chunks of documents that are allowed, at most so many: the first of each, then the second of each."""
+def openings(
+    connection: Connection, documents: Sequence[int], allowed: Allowed, most: int
+) -> list[tuple[int, int, int]]:
+    """(ordinal, document, row) of at most so many chunks that are allowed: the first of each, then the second."""
     found = connection.execute(
-        f"""SELECT own.chunk FROM json_each(?) AS w CROSS JOIN chunks AS own
+        f"""SELECT own.ordinal, own.document, own.chunk FROM json_each(?) AS w CROSS JOIN chunks AS own
         WHERE own.document = w.value AND {allowed.on_each("own.chunk")} ORDER BY own.ordinal, own.document LIMIT ?""",  # noqa: S608
         (json.dumps(list(documents)), *allowed.parameters, most),
     )
-    return [row for (row,) in found]
+    return found.fetchall()

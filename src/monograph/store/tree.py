@@ -281,14 +281,14 @@ _UNDER = """WITH RECURSIVE under(node, layer, way) AS (
         FROM under AS u CROSS JOIN nodes AS n WHERE n.parent = u.node)"""
 
 
-def chunk_ids_under(connection: Connection, node: int) -> list[str]:
-    """Ids of the chunks under a summary, in the order of the tree."""
+def chunks_under(connection: Connection, node: int) -> list[int]:
+    """Rows of the chunks under a summary, in the order of the tree."""
     found = connection.execute(
-        f"""{_UNDER} SELECT c.id FROM under AS u CROSS JOIN nodes AS n CROSS JOIN chunks AS c
-        WHERE u.layer = 0 AND n.node = u.node AND c.chunk = n.chunk ORDER BY u.way""",  # noqa: S608 - a constant
+        f"""{_UNDER} SELECT n.chunk FROM under AS u CROSS JOIN nodes AS n
+        WHERE u.layer = 0 AND n.node = u.node ORDER BY u.way""",  # noqa: S608 - a constant
         (node,),
     )
-    return [name for (name,) in found]
+    return [row for (row,) in found]
 
 
 def count_under(connection: Connection, node: int) -> int:

@@ -12,11 +12,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
 from itertools import islice
+from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from monograph.errors import BusyFile
-from monograph.store import chunks, memo, summary_texts
+from monograph.store import chunks as stored_chunks
+from monograph.store import memo, summary_texts
 from monograph.store import tree as store
 from monograph.store import vectors as stored_vectors
 from monograph.store.database import Connection, path_of
@@ -27,10 +30,40 @@ from monograph.values import Float32, content_hash, inner_products
 
 MANY = 16
 """Of a layer of less than so many nodes a change, all are read at once."""
+_COMPARED_AT_ONCE = 1_024
+"""Segments whose nodes' vectors are read together."""
 
 
 class Overtaken(BusyFile):
     """Another writer changed what a draft counts on: it is to be begun again."""
+
+
+class Passages(Protocol):
+    """The chunks that a tree stands over, by the rows that its nodes have of them."""
+
+    def texts(self, connection: Connection, chunks: Sequence[int]) -> Sequence[str]:
+        """Their texts, in the order asked for; fewer where one is not there."""
+        ...
+
+    def vectors(
+        self, connection: Connection, chunks: Sequence[int], dimension: int
+    ) -> tuple[npt.NDArray[np.int64], Float32]:
+        """(rows of those that have a vector, int64 (n,); vectors, float32 (n, dimension))."""
+        ...
+
+
+class OwnPassages:
+    """The chunks of the file that the tree is in."""
+
+    def texts(self, connection: Connection, chunks: Sequence[int]) -> Sequence[str]:
+        """See :class:`Passages`."""
+        return [text for _, text in stored_chunks.titled_texts(connection, chunks)]
+
+    def vectors(
+        self, connection: Connection, chunks: Sequence[int], dimension: int
+    ) -> tuple[npt.NDArray[np.int64], Float32]:
+        """See :class:`Passages`."""
+        return stored_vectors.of_chunks(connection, chunks, dimension)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +88,10 @@ def summary_key(summarizer: str, max_tokens: int, texts: Sequence[str]) -> bytes
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A segment that has no summary yet: its nodes, the key of the summary to be, and the texts it is made from."""
+    """A segment that has no summary yet: its nodes, and the key of the summary to be."""
 
     nodes: Segment
     key: bytes
-    texts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +138,13 @@ class Draft:
 
     ``version`` is that of the nodes it was begun from; with ``anew`` no summary is kept unless it is made by the same
     recipe. With ``planes`` these take the place of those that are stored, and nothing that is stored counts. ``top`` is
-    the layer above which there is to be none, once it is known.
+    the layer above which there is to be none, once it is known. ``passages`` are what it stands over.
     """
 
     version: int
     anew: bool = False
     planes: Planes | None = None
+    passages: Passages = field(default_factory=OwnPassages)
     fresh: list[list[_Fresh]] = field(default_factory=lambda: [[]])
     gone: list[dict[int, int]] = field(default_factory=lambda: [{}])
     top: int | None = None
@@ -144,7 +177,7 @@ def lay_leaves(draft: Draft, gone: Mapping[int, int], coming: Sequence[LeafToBe]
     """Lay chunks over those that are stored in the tree; ``gone`` has the rank, by node, of those that go."""
     draft.gone[0] = dict(gone)
     for number, one in enumerate(coming, start=1):
-        made = Made(Cut((), one.key, ()), one.text, Remembered(0), Remembered(one.vector))
+        made = Made(Cut((), one.key), one.text, Remembered(0), Remembered(one.vector))
         draft.fresh[0].append(_Fresh(Node(one.rank, one.key, -number), made, one.chunk))
 
 
@@ -203,8 +236,20 @@ def cut(connection: Connection, recipe: Recipe, draft: Draft) -> list[Cut] | Non
     # What stood over nodes that are gone goes too.
     gone = {row for row, _ in (over | store.parents(connection, list(draft.gone[layer]))).values()} - kept
     draft.gone.append({row: one.rank for row, one in store.load(connection, gone).items()})
-    texts = _texts(connection, draft, [node for segment, _ in wanted for node in segment])
-    return [Cut(segment, key, tuple(texts[node.row] for node in segment)) for segment, key in wanted]
+    return [Cut(segment, key) for segment, key in wanted]
+
+
+def texts(connection: Connection, draft: Draft, cuts: Sequence[Cut]) -> list[tuple[str, ...]]:
+    """The texts that each of some summaries of the draft's layer is to be made from.
+
+    Raises
+    ------
+    Overtaken
+        If the tree is not as it was when the draft was begun.
+    """
+    _see_same(connection, draft)
+    found = _texts(connection, draft, [node for one in cuts for node in one.nodes])
+    return [tuple(found[node.row] for node in one.nodes) for one in cuts]
 
 
 def order_of(
@@ -222,12 +267,12 @@ def _texts(connection: Connection, draft: Draft, nodes: Sequence[Node]) -> dict[
     found = {one.node.row: one.made.text for one in draft.fresh[draft.layer]}
     rows = store.load(connection, [node.row for node in nodes if node.row > 0])
     over_chunks = {row.chunk: row.node for row in rows.values() if row.chunk is not None}
-    texts = chunks.titled_texts(connection, over_chunks)
+    told = draft.passages.texts(connection, list(over_chunks)) if over_chunks else ()
     gists = {row.gist for row in rows.values() if row.gist is not None}
     values = memo.values(connection, gists)
-    if len(values) < len(gists) or len(texts) < len(over_chunks):
+    if len(values) < len(gists) or len(told) < len(over_chunks):
         raise damaged(connection, "a node has no text")
-    found.update((node, text) for node, (_, text) in zip(over_chunks.values(), texts, strict=True))
+    found.update(zip(over_chunks.values(), told, strict=True))
     found.update(
         (row.node, summary_texts.unpack(values[row.gist]).text) for row in rows.values() if row.gist is not None
     )
@@ -267,38 +312,51 @@ def add_layer(connection: Connection, draft: Draft, planes: Planes, made: Sequen
     memos, found = stored_vectors.load(connection, list({one.vector.row for one in made}), planes.dimension)
     places = dict(zip(memos.tolist(), ranks(planes, found).tolist(), strict=True))
     vectors = dict(zip(memos.tolist(), found, strict=True))
-    nearest = _nearest(connection, draft, planes.dimension)
     number = -sum(map(len, draft.fresh))
     fresh = []
-    for one in made:
-        number -= 1
-        node = Node(full_rank(places[one.vector.row], one.cut.key), one.cut.key, number)
-        fresh.append(_Fresh(node, one, nearest(one.cut.nodes, vectors[one.vector.row])))
+    for first in range(0, len(made), _COMPARED_AT_ONCE):
+        some = made[first : first + _COMPARED_AT_ONCE]
+        nearest = _nearest(connection, draft, planes.dimension, [node for one in some for node in one.cut.nodes])
+        for one in some:
+            number -= 1
+            node = Node(full_rank(places[one.vector.row], one.cut.key), one.cut.key, number)
+            fresh.append(_Fresh(node, one, nearest(one.cut.nodes, vectors[one.vector.row])))
     draft.fresh.append(fresh)
 
 
-def _nearest(connection: Connection, draft: Draft, dimension: int) -> Callable[[Segment, Float32], int]:
-    """What finds, among the children of a summary, the one nearest to it, and gives the chunk it stands for."""
+def _nearest(
+    connection: Connection, draft: Draft, dimension: int, nodes: Sequence[Node]
+) -> Callable[[Segment, Float32], int]:
+    """What finds, of a summary of some of these nodes, the one nearest to it, and gives the chunk it stands for."""
     drafted = {one.node.row: one for one in draft.fresh[draft.layer]}
+    rows = store.load(connection, [node.row for node in nodes if node.row > 0])
+    over = {node: row.chunk for node, row in rows.items() if row.chunk is not None}
+    memos = {node: row.vector for node, row in rows.items() if row.vector is not None}
+    memos.update((node.row, drafted[node.row].made.vector.row) for node in nodes if node.row < 0)
+    of_chunks = _by_row(draft.passages.vectors(connection, list(over.values()), dimension)) if over else {}
+    of_memo = _by_row(stored_vectors.load(connection, list(set(memos.values())), dimension))
+    vectors = {node: of_chunks[chunk] for node, chunk in over.items() if chunk in of_chunks}
+    vectors.update((node, of_memo[row]) for node, row in memos.items() if row in of_memo)
 
     def find(segment: Segment, vector: Float32) -> int:
-        stored = [node.row for node in segment if node.row > 0]
-        rows, memos = store.load(connection, stored), store.vectors_of(connection, stored)
-        memos.update((node.row, drafted[node.row].made.vector.row) for node in segment if node.row < 0)
-        held, found = stored_vectors.load(connection, list(set(memos.values())), dimension)
-        cosines = dict(zip(held.tolist(), np.round(inner_products(found, vector), 6).tolist(), strict=True))
-        lacking = [node.row for node in segment if memos.get(node.row) not in cosines]
+        lacking = [node.row for node in segment if node.row not in vectors]
         if any(row > 0 for row in lacking):
             raise damaged(connection, "a node has no vector")
         if lacking:
             raise _overtaken(connection)
-        best = max(segment, key=lambda node: cosines[memos[node.row]])
+        cosines = np.round(inner_products(np.stack([vectors[node.row] for node in segment]), vector), 6)
+        best = segment[int(np.argmax(cosines))]
         if best.row < 0:
             return drafted[best.row].nearest
         row = rows[best.row]
         return int(row.chunk if row.chunk is not None else row.nearest or 0)
 
     return find
+
+
+def _by_row(loaded: tuple[npt.NDArray[np.int64], Float32]) -> dict[int, Float32]:
+    rows, vectors = loaded
+    return dict(zip(rows.tolist(), vectors, strict=True))
 
 
 def store_draft(connection: Connection, draft: Draft) -> None:

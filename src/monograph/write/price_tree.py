@@ -153,7 +153,7 @@ def _priced(connection: Connection, pipeline: Pipeline, draft: build.Draft, tota
     cuts = build.cut(connection, used, draft)
     if cuts is None:
         return Cost()
-    keys = {summary_key(pipeline, one.texts): one.texts for one in cuts}
+    keys = {summary_key(pipeline, some): some for some in build.texts(connection, draft, cuts)}
     held = memo.rows(connection, memo.SUMMARY, list(keys))
     asked = [texts for key, texts in keys.items() if key not in held]
     over = store.count(connection, 1) - len(draft.gone[1]) + len(cuts)

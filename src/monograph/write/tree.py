@@ -141,7 +141,10 @@ def draw_up(
         made: list[build.Made] = []
         for first in range(0, len(cuts), SUMMARIZED_AT_ONCE):
             some = cuts[first : first + SUMMARIZED_AT_ONCE]
-            made += _made(pipeline, some, spent, _Layer(draft.layer + 1, first, len(cuts), on_progress))
+            with pipeline.database.read() as connection:
+                texts = build.texts(connection, draft, some)
+            told = _Layer(draft.layer + 1, first, len(cuts), on_progress)
+            made += _made(pipeline, some, texts, spent, told)
         with pipeline.database.read() as connection:
             build.add_layer(connection, draft, planes, made)
 
@@ -241,11 +244,13 @@ def _text(connection: Connection, row: int, value: bytes) -> str:
         return summary_texts.unpack(value).text
 
 
-def _made(pipeline: Pipeline, cuts: Sequence[build.Cut], spent: Spent, told: _Layer) -> list[build.Made]:
-    """The summaries of segments and their vectors, made where the memo lacks them."""
-    keys = [summary_key(pipeline, one.texts) for one in cuts]
+def _made(
+    pipeline: Pipeline, cuts: Sequence[build.Cut], sources: Sequence[tuple[str, ...]], spent: Spent, told: _Layer
+) -> list[build.Made]:
+    """The summaries of segments of some texts and their vectors, made where the memo lacks them."""
+    keys = [summary_key(pipeline, some) for some in sources]
     for _ in range(_TRIES):
-        _remember_summaries(pipeline, dict(zip(keys, (one.texts for one in cuts), strict=True)), spent, told)
+        _remember_summaries(pipeline, dict(zip(keys, sources, strict=True)), spent, told)
         with pipeline.database.read() as connection:
             rows = memo.rows(connection, memo.SUMMARY, keys)
             values = memo.values(connection, rows.values())

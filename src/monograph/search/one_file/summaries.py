@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
+from typing import Protocol
 
 from monograph.errors import InputError
 from monograph.store import chunks, memo, readable
 from monograph.store import tree as store
+from monograph.store.chunks import Found
 from monograph.store.database import Connection, path_of
-from monograph.store.filters import EVERYTHING, Allowed
 from monograph.values import Quote, Source, Summary, SummaryText
 
 
@@ -20,21 +21,58 @@ def need_tree(connection: Connection) -> None:
         raise InputError(f"{path} has no tree of summaries", f"monograph resummarize {path}")
 
 
-def load(connection: Connection, nodes: Sequence[int]) -> dict[int, Summary]:
-    """Summaries by node, without those that cannot be read."""
+class Passages(Protocol):
+    """The chunks that a tree stands over, by the rows that its nodes have of them."""
+
+    def chunks(self, rows: Iterable[int]) -> Mapping[int, Found]:
+        """Those that can be read."""
+        ...
+
+    def ids(self, rows: Iterable[int]) -> Mapping[int, str]:
+        """The ids of those that there are, and maybe of others."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnPassages:
+    """The chunks of the file that the tree is in."""
+
+    connection: Connection
+
+    def chunks(self, rows: Iterable[int]) -> Mapping[int, Found]:
+        """See :class:`Passages`."""
+        return readable.chunks(self.connection, rows)
+
+    def ids(self, rows: Iterable[int]) -> Mapping[int, str]:
+        """See :class:`Passages`."""
+        return chunks.ids(self.connection, rows)
+
+
+def load(connection: Connection, nodes: Sequence[int], passages: Passages | None = None) -> dict[int, Summary]:
+    """Summaries by node, without those that cannot be read; they stand over the file's own chunks, or over others."""
+    passages = passages or OwnPassages(connection)
     rows = store.load(connection, nodes)
     texts = texts_of(connection, rows.values())
+    sources = sources_of(connection, texts, passages)
+    under = ids_under(connection, list(texts), passages)
     return {
         node: Summary(
             id=row.key.hex(),
             layer=row.layer,
             text=texts[node].text,
-            chunks=tuple(store.chunk_ids_under(connection, node)),
-            sources=tuple(_sources(connection, node, texts[node])),
+            chunks=under[node],
+            sources=tuple(sources.get(node, ())),
         )
         for node, row in rows.items()
         if node in texts
     }
+
+
+def ids_under(connection: Connection, nodes: Sequence[int], passages: Passages) -> dict[int, tuple[str, ...]]:
+    """The ids of the chunks under summaries, by node, in the order of the tree."""
+    rows = {node: store.chunks_under(connection, node) for node in nodes}
+    ids = passages.ids(dict.fromkeys(row for some in rows.values() for row in some))
+    return {node: tuple(ids[row] for row in some if ids.get(row)) for node, some in rows.items()}
 
 
 def texts_of(connection: Connection, rows: Iterable[store.Row]) -> dict[int, SummaryText]:
@@ -45,21 +83,44 @@ def texts_of(connection: Connection, rows: Iterable[store.Row]) -> dict[int, Sum
     return {node: gist for node, gist in found.items() if gist is not None}
 
 
-def _sources(connection: Connection, node: int, gist: SummaryText) -> list[Source]:
-    """Where the sentences of a summary stand in documents, found from layer to layer."""
-    if not gist.quotes:
-        return []
-    children = store.children(connection, [node])[node]
-    quoted = {quote.source: children[quote.source] for quote in gist.quotes if quote.source < len(children)}
-    held = texts_of(connection, quoted.values())
-    under: dict[int, list[Source]] = {}
-    for place, row in quoted.items():
-        if row.chunk is not None:
-            found = (one.chunk for one in readable.chunks(connection, [row.chunk]).values())
-            under[place] = [Source(0, len(one.text), one.id, one.document_id, one.start, one.end) for one in found]
-        elif row.node in held:
-            under[place] = _sources(connection, row.node, held[row.node])
-    return [source for quote in gist.quotes for source in _carried(quote, under.get(quote.source, ()))]
+def sources_of(connection: Connection, gists: Mapping[int, SummaryText], passages: Passages) -> dict[int, list[Source]]:
+    """Where the sentences of summaries stand in documents, by node, found from layer to layer."""
+    quotes, under = _quoted(connection, gists)
+    held = passages.chunks(dict.fromkeys(row.chunk for some in under.values() for row in some.values() if row.chunk))
+    made: dict[int, list[Source]] = {}
+
+    def of(node: int) -> list[Source]:
+        if node not in made:
+            made[node] = []
+            below = {place: beneath(row) for place, row in under.get(node, {}).items()}
+            made[node] = [one for quote in quotes.get(node, ()) for one in _carried(quote, below.get(quote.source, ()))]
+        return made[node]
+
+    def beneath(row: store.Row) -> list[Source]:
+        if row.chunk is None:
+            return of(row.node)
+        one = held[row.chunk].chunk if row.chunk in held else None
+        return [] if one is None else [Source(0, len(one.text), one.id, one.document_id, one.start, one.end)]
+
+    return {node: of(node) for node in gists}
+
+
+def _quoted(
+    connection: Connection, gists: Mapping[int, SummaryText]
+) -> tuple[dict[int, Sequence[Quote]], dict[int, dict[int, store.Row]]]:
+    """The quotes of summaries, and what they quote by its place among the children, down to chunks: by node."""
+    quotes: dict[int, Sequence[Quote]] = {}
+    under: dict[int, dict[int, store.Row]] = {}
+    waiting = {node: gist for node, gist in gists.items() if gist.quotes}
+    while waiting:
+        children = store.children(connection, list(waiting))
+        for node, gist in waiting.items():
+            some = children[node]
+            quotes[node] = gist.quotes
+            under[node] = {quote.source: some[quote.source] for quote in gist.quotes if quote.source < len(some)}
+        lower = [row for node in waiting for row in under[node].values() if row.node not in under]
+        waiting = {node: gist for node, gist in texts_of(connection, lower).items() if gist.quotes}
+    return quotes, under
 
 
 def _carried(quote: Quote, under: Sequence[Source]) -> list[Source]:
@@ -72,47 +133,3 @@ def _carried(quote: Quote, under: Sequence[Source]) -> list[Source]:
             at = one.document_start - one.start
             carried.append(Source(first + moved, last + moved, one.chunk_id, one.document_id, first + at, last + at))
     return carried
-
-
-def quotable(connection: Connection, nodes: Sequence[int], allowed: Allowed = EVERYTHING) -> dict[int, Summary]:
-    """Summaries by node, of each what may be said: the sentences that repeat a chunk which is allowed.
-
-    One that repeats nothing word for word is there whole, where all chunks under it are allowed, and not at all else.
-    ``chunks`` are those that are repeated, or all under it.
-    """
-    rows = store.load(connection, nodes)
-    gists = texts_of(connection, rows.values())
-    sources = {node: _sources(connection, node, gist) for node, gist in gists.items() if gist.quotes}
-    if allowed != EVERYTHING:
-        sources = _let_through(connection, sources, allowed)
-    own_words = gists.keys() - sources.keys()
-    if own_words and allowed != EVERYTHING:
-        own_words -= store.barred(connection, allowed)
-    made: dict[int, Summary] = {}
-    for node in dict.fromkeys(nodes):
-        row = rows.get(node)
-        if row is not None and sources.get(node):
-            made[node] = _quoting(row, gists[node], sources[node])
-        elif row is not None and node in own_words:
-            under = tuple(store.chunk_ids_under(connection, node))
-            made[node] = Summary(row.key.hex(), row.layer, gists[node].text, under)
-    return made
-
-
-def _let_through(
-    connection: Connection, sources: Mapping[int, Sequence[Source]], allowed: Allowed
-) -> dict[int, list[Source]]:
-    """Sources by node, without those in chunks that are not allowed."""
-    named = list(dict.fromkeys(one.chunk_id for some in sources.values() for one in some))
-    held = set(chunks.ids(connection, chunks.asked(connection, named, allowed)).values())
-    return {node: [one for one in some if one.chunk_id in held] for node, some in sources.items()}
-
-
-def _quoting(row: store.Row, gist: SummaryText, sources: Sequence[Source]) -> Summary:
-    """The sentences of a summary that have these places, each on a line."""
-    text, moved = "", []
-    for one in sorted(sources, key=lambda one: (one.start, one.end)):
-        text += "\n" if text else ""
-        moved.append(replace(one, start=len(text), end=len(text) + one.end - one.start))
-        text += gist.text[one.start : one.end]
-    return Summary(row.key.hex(), row.layer, text, tuple(dict.fromkeys(one.chunk_id for one in moved)), tuple(moved))

@@ -8,7 +8,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from monograph.library.opened import Given
 from monograph.shelf import catalogue
+from monograph.shelf.asking import Asking
 from monograph.shelf.catalogue import Origin
 from monograph.shelf.fill.dataset import Dataset, documents_in
 from monograph.shelf.fill.dealt import dealt, shard_count
@@ -16,6 +18,8 @@ from monograph.shelf.fill.looking import plans
 from monograph.shelf.fill.makers import HERE, Makers
 from monograph.shelf.fill.recipe import Made, Recipe
 from monograph.shelf.place import Place
+from monograph.shelf.rows import Rows
+from monograph.shelf.tree import grow
 from monograph.shelf.versions.manifest import Manifest, latest
 from monograph.shelf.versions.publish import publish
 from monograph.shelf.versions.writer import writing
@@ -108,7 +112,9 @@ def publish_shards(place: Place, made: Sequence[Made], makers: Makers = HERE) ->
             shares = (engine.ask({shard: [("share", ())]})[shard][0] for shard in range(len(names)))
             with TemporaryDirectory(prefix="monograph-") as folder:
                 path = Path(folder) / "catalogue.mono"
+                before = latest(place.objects)
                 catalogue.make(path, of, shares, len(names))
-                return publish(place.objects, names, path, latest(place.objects), of.said())
+                grow.follow_version(path, Asking(engine, Rows(len(names))), Given(Path()), place, before)
+                return publish(place.objects, names, path, before, of.said())
         finally:
             engine.close()

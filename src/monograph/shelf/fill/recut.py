@@ -11,13 +11,27 @@ from pathlib import Path
 
 from monograph.errors import ReadOnlyFile
 from monograph.library.opened import Given, OpenFile
+from monograph.shelf.fill.dealing import deal
 from monograph.shelf.place import Place
+from monograph.shelf.tree import grow
 from monograph.shelf.versions.manifest import Manifest
 from monograph.shelf.working import Working
 from monograph.store import replacing
 from monograph.store.database import Database
 from monograph.store.refusals import refusals
 from monograph.values import OnProgress
+
+
+def joined(path: Path, like: OpenFile, sources: Sequence[Database], progress: OnProgress | None) -> None:
+    """Write one file of all documents of some files, with the settings and models of one that is open."""
+    target = OpenFile.open(Given(path, settings=like.settings))
+    try:
+        target.plug_in(like.embedder, like.extractor)
+        target.adding_pipeline()
+        deal(sources, [target], lambda _: 0, progress)
+        grow.settle_in(target, like.database)
+    finally:
+        target.close()
 
 
 @contextmanager
@@ -67,11 +81,13 @@ def dealt(
 ) -> Manifest:
     """Publish shards of all documents of some files, with the settings and models of one that is open."""
     given = Given(
-        Path(), embedder=like.embedder, extractor=like.extractor, settings=replace(like.settings, history=False)
-    )
+        Path(), embedder=like.embedder, extractor=like.extractor, summarizer=like.given_summarizer,
+        settings=replace(like.settings, history=False),
+        trusted=like.trusted,
+    )  # fmt: skip
     made = Working(place, before, shards, given, empty=True)
     try:
         made.deal(sources, progress)
-        return made.publish()
+        return made.publish(None if before is not None else like.database)
     finally:
         made.close()

@@ -1,0 +1,52 @@
+"""Of summaries what may be said: the sentences that repeat a chunk which is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from monograph.answer.ground import Ground
+from monograph.search.one_file import summaries
+from monograph.store import tree as store
+from monograph.store.filters import EVERYTHING, Allowed
+from monograph.values import Source, Summary, SummaryText
+
+
+def quotable(
+    ground: Ground, nodes: Sequence[int], allowed: Allowed = EVERYTHING, documents: Sequence[int] | None = None
+) -> dict[int, Summary]:
+    """Summaries by node, of each what may be said; where documents are given, only of those.
+
+    One that repeats nothing word for word is there whole, where all chunks under it are allowed, and not at all else.
+    ``chunks`` are those that are repeated, or all under it.
+    """
+    rows = store.load(ground.connection, nodes)
+    gists = summaries.texts_of(ground.connection, rows.values())
+    quoting = {node: gist for node, gist in gists.items() if gist.quotes}
+    sources = summaries.sources_of(ground.connection, quoting, ground)
+    own_words = gists.keys() - sources.keys()
+    if allowed != EVERYTHING or documents is not None:
+        named = list(dict.fromkeys(one.chunk_id for some in sources.values() for one in some))
+        held = ground.allowed_ids(named, allowed, documents)
+        sources = {node: [one for one in some if one.chunk_id in held] for node, some in sources.items()}
+        if own_words:
+            own_words -= ground.barred(allowed, documents)
+    under = summaries.ids_under(ground.connection, sorted(own_words), ground)
+    made: dict[int, Summary] = {}
+    for node in dict.fromkeys(nodes):
+        row = rows.get(node)
+        if row is not None and sources.get(node):
+            made[node] = _quoting(row, gists[node], sources[node])
+        elif row is not None and node in own_words:
+            made[node] = Summary(row.key.hex(), row.layer, gists[node].text, under[node])
+    return made
+
+
+def _quoting(row: store.Row, gist: SummaryText, sources: Sequence[Source]) -> Summary:
+    """The sentences of a summary that have these places, each on a line."""
+    text, moved = "", []
+    for one in sorted(sources, key=lambda one: (one.start, one.end)):
+        text += "\n" if text else ""
+        moved.append(replace(one, start=len(text), end=len(text) + one.end - one.start))
+        text += gist.text[one.start : one.end]
+    return Summary(row.key.hex(), row.layer, text, tuple(dict.fromkeys(one.chunk_id for one in moved)), tuple(moved))

@@ -1,0 +1,195 @@
+"""The tree over all shards, made in the catalogue: the segments and summaries of one file of the same documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from monograph.errors import MonographError
+from monograph.graph.evidence import Int64
+from monograph.library.opened import Given, OpenFile
+from monograph.shelf.asking import Asking
+from monograph.shelf.place import Place
+from monograph.shelf.tree.leaves import Leaves
+from monograph.shelf.versions.manifest import Manifest
+from monograph.store import memo, tree_carry, tree_leaves
+from monograph.store import tree as store
+from monograph.store.database import Connection, Database
+from monograph.tree import build
+from monograph.tree.hash import Planes
+from monograph.tree.leaves import leaves_of, planes_of
+from monograph.values import Float32, OnProgress
+from monograph.write import configuration, tree
+from monograph.write.pipeline import Pipeline
+from monograph.write.transaction import write
+from monograph.write.tree import LEARNING_SAMPLE, Spent, TreeUpdate
+
+KEPT = "summaries.mono"
+"""The file, beside a catalogue, of what was made for one that was never published."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShelfPassages:
+    """The chunks of all shards, by their rows over all: see :class:`monograph.tree.build.Passages`."""
+
+    shards: Asking
+
+    def texts(self, connection: Connection, chunks: Sequence[int]) -> Sequence[str]:
+        """See :class:`monograph.tree.build.Passages`."""
+        return self.shards.in_order("texts", chunks)
+
+    def vectors(self, connection: Connection, chunks: Sequence[int], dimension: int) -> tuple[Int64, Float32]:
+        """See :class:`monograph.tree.build.Passages`."""
+        rows, values = [np.empty(0, dtype=np.int64)], [np.empty((0, dimension), dtype=np.float32)]
+        for shard, _, (held, found) in self.shards.of("vectors", chunks, dimension):
+            rows.append(np.array(self.shards.whole(shard, held.tolist()), dtype=np.int64))
+            values.append(found)
+        return np.concatenate(rows), np.concatenate(values)
+
+
+def put_aside(catalogue: Path) -> None:
+    """Keep the summaries of a catalogue that was never published, and remove it: they are not asked for again."""
+    if not catalogue.exists():
+        return
+    with (
+        suppress(MonographError),  # What cannot be read is made again.
+        closing(Database(catalogue)) as left,
+        closing(Database(catalogue.with_name(KEPT))) as kept,
+        left.read() as source,
+        kept.write() as target,
+    ):
+        tree_carry.remember(source, target)
+    catalogue.unlink()
+
+
+def follow(
+    catalogue: Path,
+    shards: Asking,
+    given: Given,
+    former: Database | None,
+    *,
+    anew: bool = False,
+    on_progress: OnProgress | None = None,
+) -> TreeUpdate:
+    """Have in a catalogue the tree over its shards, if they are to have one.
+
+    They are where the former catalogue has one, where a summarizer is given, or with ``anew``. What was made of the
+    same texts for the former version, or for one that was never published, is not made again. Nothing stays that is
+    over texts which are gone.
+
+    Parameters
+    ----------
+    catalogue:
+        A closed file, of this version's names. It may hold the former tree already.
+    shards:
+        Of this version.
+    given:
+        The models; those that the file was made with in place of None.
+    former:
+        The catalogue of the version before, or the file that the shards are made of.
+    anew:
+        Make every summary with the given summarizer, which becomes the shelf's own; without one, with the shelf's.
+
+    Raises
+    ------
+    ModelError
+        If a summary cannot be made: what was made is kept for the next time.
+    ModelMismatch
+        If another summarizer is given than the tree is made with.
+    """
+    given = replace(given, path=catalogue, read_only=False, create=False, settings=None, model=None, reranker=None)
+    file = OpenFile.open(replace(given, summarizer=None))
+    try:
+        _carry(file.database, former)
+        if not (anew or given.summarizer is not None or configuration.SUMMARIZER.known(file.database) is not None):
+            return TreeUpdate()
+        if given.summarizer is not None and not anew:
+            configuration.adopt_summarizer(file.database, given.summarizer)
+            configuration.SUMMARIZER.check(file.database, given.summarizer)
+        pipeline = file.pipeline(summarizer=given.summarizer or file.summarizer)
+        spent = Spent()
+        planes = _lay(pipeline, shards)
+        with pipeline.database.read() as connection:
+            draft = build.Draft(store.version(connection), anew=anew, passages=ShelfPassages(shards))
+        tree.draw_up(pipeline, draft, planes, spent, on_progress)
+        with write(pipeline.database, pipeline.indexes) as connection:
+            assert pipeline.summarizer is not None  # noqa: S101 - given above
+            tree.keep(connection, pipeline.summarizer, draft, spent)
+            dropped = memo.drop_unused(connection)
+        if dropped:
+            file.database.rewrite()
+        return TreeUpdate(spent.made, spent.tokens)
+    finally:
+        file.close()
+
+
+def settle_in(file: OpenFile, former: Database) -> None:
+    """Give a file the tree that a shelf of the same documents has in its catalogue, if it has one."""
+    with former.read() as source, write(file.database, file.indexes) as target:
+        tree_carry.carry(source, target)
+        planes = planes_of(target)
+        if planes is not None:
+            found = leaves_of(target, planes, store.chunk_rows(target))
+            tree_leaves.lay(target, ((one.rank, one.key, one.chunk) for one in found))
+            store.clear_stale_leaves(target)
+
+
+def follow_version(catalogue: Path, shards: Asking, given: Given, place: Place, before: Manifest | None) -> TreeUpdate:
+    """As :func:`follow`, after a version; None for the first."""
+    if before is None:
+        return follow(catalogue, shards, given, None)
+    with closing(Database(place.file_of(before.catalogue), read_only=True)) as former:
+        return follow(catalogue, shards, given, former)
+
+
+def _carry(database: Database, former: Database | None) -> None:
+    """Take over what the former version has, and what was made since for one that was never published."""
+    with database.write() as target:
+        if former is not None and not store.exists(target):
+            with former.read() as source:
+                tree_carry.carry(source, target)
+        kept = database.path.with_name(KEPT)
+        if kept.exists():
+            with suppress(MonographError), closing(Database(kept)) as left, left.read() as source:
+                tree_carry.remember(source, target)
+
+
+def _lay(pipeline: Pipeline, shards: Asking) -> Planes:
+    """Give all chunks their leaves; the planes that these stand by."""
+    dimension = pipeline.embedder.dimension
+    found: list[tuple[int, list[str], Float32]] = shards.all("first_vectors", 0, dimension)
+    count = sum(one for one, _, _ in found)
+    with pipeline.database.read() as connection:
+        held = planes_of(connection)
+    planes = held
+    if held is None or tree.due_planes(held, count, pipeline):
+        planes = tree.random_or_learned(pipeline, _sample(shards, dimension), count)
+    assert planes is not None  # noqa: S101 - held, or made
+    body = planes.to_bytes()
+    with write(pipeline.database, pipeline.indexes) as connection:
+        if planes is not held:
+            store.begin(connection, body)
+        tree_leaves.lay(connection, leaves_of_all(shards, body))
+    return planes
+
+
+def _sample(shards: Asking, dimension: int) -> Float32:
+    """The vectors of the first chunks by id, over all shards."""
+    found: list[tuple[int, list[str], Float32]] = shards.all("first_vectors", LEARNING_SAMPLE, dimension)
+    places = sorted(
+        (name, shard, place) for shard, (_, names, _) in enumerate(found) for place, name in enumerate(names)
+    )[:LEARNING_SAMPLE]
+    rows = [found[shard][2][place] for _, shard, place in places]
+    return np.stack(rows) if rows else np.empty((0, dimension), dtype=np.float32)
+
+
+def leaves_of_all(shards: Asking, planes: bytes) -> Iterator[tuple[int, bytes, int]]:
+    """(rank, key, row of the chunk over all) of all chunks, shard by shard."""
+    for shard in range(shards.rows.shards):
+        leaves: Leaves = shards.engine.ask({shard: [("leaves", (planes,))]})[shard][0]
+        for place, (row, rank) in enumerate(zip(leaves.rows.tolist(), leaves.ranks.tolist(), strict=True)):
+            yield rank, leaves.key(place), shards.rows.whole(shard, row)
