@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monograph import Document, Hit, Monograph, Settings
-from monograph.errors import InputError, NotFound, ShelfConflict
+from monograph.errors import BusyFile, InputError, NotFound, ShelfConflict
 from monograph.library.opened import Given
 from monograph.library.questions import Questions
 from monograph.models import Embedder
@@ -24,6 +24,7 @@ from monograph.shelf.opened import OpenShelf
 from monograph.shelf.versions.objects import objects_at
 from monograph.shelf.versions.publish import publish
 from monograph.store.catalogue import share
+from monograph.store.schema import newest_format
 from monograph.values import ToldNode, ToldRelation
 from test_order import QUERIES, SENTENCES, TITLES, BagEmbedder, Formulas, bounds, corpora
 
@@ -265,7 +266,9 @@ def test_a_catalogue_of_other_names_is_found_out(made: Shelf) -> None:
         connection.execute("UPDATE names SET uses = uses + 1 WHERE key = 'anna calder'")
     with Shelf.open(made.url, home=Path(path).parents[1]) as again:
         (found,) = again.check()
-    assert (found.table, found.mend) == ("catalogue", "publish the shelf anew")
+    assert found.table == "catalogue"
+    assert "its names" in found.fault
+    assert "monograph shelf reshard" in found.mend
 
 
 def test_a_tree_is_refused(made: Shelf) -> None:
@@ -291,3 +294,30 @@ def test_what_an_earlier_version_published_is_read(tmp_path: Path) -> None:
         assert shelf.search("A new one", 1)[0].text == "A new one."
         shelf.forget()
     assert not [path for path in home.glob("format-*/*.mono") if path.stem == version.catalogue.digest]
+
+
+@pytest.mark.parametrize("number", range(1, newest_format() + 1))
+def test_a_file_of_any_format_is_split_and_stays_as_it_is(number: int, tmp_path: Path) -> None:
+    data = Path(__file__).parent / "data"
+    folder = tmp_path / "files"
+    folder.mkdir()
+    old = Path(shutil.copy(data / f"format-{number}.mono", folder / "old.mono"))
+    before = old.read_bytes()
+    with Shelf.split(old, tmp_path / "there", 2, home=tmp_path / "here") as shelf:
+        assert old.read_bytes() == before
+        assert {path.name for path in folder.iterdir()} <= {"old.mono", "old.mono-wal", "old.mono-shm"}
+        with Monograph.open(shutil.copy(old, tmp_path / "new.mono")) as one:
+            assert shelf.stats().documents == one.stats().documents > 0
+            title = one.documents()[0].title
+            assert [hit.chunk.id for hit in shelf.search(title, 3, "lexical")] == [
+                hit.chunk.id for hit in one.search(title, 3, "lexical")
+            ]
+        assert shelf.check() == []
+
+
+def test_a_file_of_an_older_format_that_is_open_is_refused(tmp_path: Path) -> None:
+    old = Path(shutil.copy(Path(__file__).parent / "data" / "format-6.mono", tmp_path / "old.mono"))
+    tmp_path.joinpath("old.mono-wal").write_bytes(b"x")
+    with pytest.raises(BusyFile, match="old.mono is open"):
+        Shelf.split(old, tmp_path / "there", 2, home=tmp_path / "here")
+    assert not list(tmp_path.glob("*.new*"))

@@ -18,12 +18,11 @@ from monograph import Document
 from monograph.errors import ClosedFile, InputError, ObjectMissing, PartialAnswer, ShardLost
 from monograph.library.opened import Given
 from monograph.shelf import Shelf
-from monograph.shelf.engine import Engine, Engines
+from monograph.shelf.engine import Engine, Engines, local
 from monograph.shelf.fill.dealt import shard_of
 from monograph.shelf.partial import Partial, partially
 from monograph.shelf.place import Place
 from monograph.shelf.shard import Asked
-from monograph.shelf.shelf import local
 from monograph.shelf.versions.manifest import Manifest
 
 pytestmark = pytest.mark.plain("a shelf's shards are plain files")
@@ -174,3 +173,26 @@ def test_it_is_asked_for_on_the_command_line(made: Path) -> None:
     for wrong in ("local:replicas=2", "ray:partial=perhaps", "partial"):
         with pytest.raises(InputError, match="is no engine"):
             engines_of(wrong)
+
+
+def test_a_view_is_found_out_with_all_shards_and_searched_without_some(made: Path) -> None:
+    where = {"$document": {"!=": "Oslo"}}
+    with opened(made, failing({1: 0})) as shelf:
+        for work in (
+            lambda: shelf.within(where).search(QUESTION, 20),
+            shelf.graph.entities,
+            lambda: shelf.within(where).graph.neighbourhood("Ada Lovelace"),
+            shelf.documents,
+        ):
+            with pytest.raises(ShardLost, match="shard 1 of 4"):
+                work()
+    after = {1: 1_000}
+    with opened(made) as whole, opened(made, failing(after)) as shelf:
+        view = shelf.within(where)
+        wanted = [(hit.chunk.id, hit.score) for hit in whole.within(where).search(QUESTION, 20, "graph")]
+        assert [(hit.chunk.id, hit.score) for hit in view.search(QUESTION, 20, "graph")] == wanted
+        after[1] = 0
+        with pytest.warns(PartialAnswer, match="left out: shard 1 of 4"):
+            hits = view.search(QUESTION, 20, "graph")
+        assert {hit.note for hit in hits} == {"without shard 1 of 4"}
+        assert {hit.chunk.document_id for hit in hits} == of({0, 2, 3}) - {"Oslo"}

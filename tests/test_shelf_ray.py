@@ -182,6 +182,20 @@ def test_what_is_found_over_ray_is_what_one_file_finds(shelf: Shelf, made: Made)
     assert shelf.check() == []
 
 
+def test_a_view_is_made_anew_where_a_process_is(cluster: Any, shelf: Shelf, made: Made) -> None:
+    where = {"$title": {">": "K"}}
+    view = shelf.within(where)
+    with Monograph.open(made.one, read_only=True) as one:
+        its = one.within(where)
+        assert 0 < view.stats().documents == its.stats().documents < len(made.documents)
+        for again in (False, True):
+            if again:
+                os.kill(min(holders(cluster)), signal.SIGKILL)
+            for question in made.questions[:3]:
+                found, expected = view.search(question, 10, "graph"), its.search(question, 10, "graph")
+                assert [(hit.chunk.id, hit.score) for hit in found] == [(hit.chunk.id, hit.score) for hit in expected]
+
+
 def test_shards_answer_over_ray_as_here(engine: OnRay, answers: dict[int, list[Any]]) -> None:
     assert engine.ask(ASKED) == answers
     assert engine.ask({2: ASKED[2]}) == {2: answers[2]}

@@ -74,6 +74,19 @@ def client(shelf: Shelf, file: Monograph) -> Iterator[Client]:
 DIFFERENT = ("effort", "seconds", "file")
 
 
+def test_a_view_of_it_is_served(shelf: Shelf, file: Monograph) -> None:
+    pytest.importorskip("starlette", reason="the extra serve is not installed")
+    where = {"number": {"!=": 1}}
+    with serving({"letters": shelf.within(where), "file": file.within(where)}) as client:
+        for path, given in (("/search", {"q": QUESTION}), ("/context", {"q": QUESTION}), ("/ask", {"q": QUESTION})):
+            found, wanted = (client.get(path, file=name, **given) for name in ("letters", "file"))
+            assert without(found.json, *DIFFERENT) == without(wanted.json, *DIFFERENT)
+            assert "letters/2" not in found.body.decode()
+        assert client.get("/document", id="letters/2", file="letters").status == 404
+        assert client.get("/document", id="letters/3", file="letters").json["text"] == TEXTS["letters/3"]
+        assert client.get("/stats", file="letters").json["documents"] == 3
+
+
 def test_it_is_searched_and_asked_over_http(client: Client, shelf: Shelf) -> None:
     for path, given in (("/search", {"q": QUESTION}), ("/context", {"q": QUESTION}), ("/ask", {"q": QUESTION})):
         found, wanted = (client.get(path, file=name, **given) for name in ("letters", "file"))
@@ -92,21 +105,42 @@ def test_it_is_searched_and_asked_over_http(client: Client, shelf: Shelf) -> Non
     assert client.get("/document", id="letters/9").status == 404
 
 
+LOOKED_AT: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("/documents", {}),
+    ("/documents", {"like": "3", "limit": 1}),
+    ("/documents", {"start": 1, "limit": 2}),
+    ("/document/chunks", {"id": "letters/1"}),
+    ("/document/names", {"id": "letters/1"}),
+    ("/entities", {"why": True}),
+    ("/neighbourhood", {"name": "Anna Calder", "hops": 2}),
+    ("/routes", {"name": "Anna Calder", "other": "Tobias Renk"}),
+)
+
+
+@pytest.mark.parametrize(("path", "given"), LOOKED_AT)
+def test_one_looks_round_in_it_over_http(client: Client, path: str, given: dict[str, Any]) -> None:
+    found, wanted = (client.get(path, file=name, **given) for name in ("letters", "file"))
+    assert (found.status, wanted.status) == (200, 200), found.body
+    assert found.json == wanted.json
+
+
+def test_what_it_names_is_drawn_over_http(client: Client, file: Monograph) -> None:
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("/picture", {"q": QUESTION}), ("/picture/data", {"name": "Anna Calder"}),
+        ("/chunk", {"id": file.chunks("letters/2")[0].id}),
+    ]  # fmt: skip
+    for path, given in asked:
+        found, wanted = (client.get(path, file=name, **given) for name in ("letters", "file"))
+        assert (found.status, found.body) == (200, wanted.body)
+    assert client.get("/chunk", id="0", file="letters").status == 404
+
+
 NOT_A_SHELFS = {
-    "/documents": {},
-    "/document/chunks": {"id": "letters/1"},
     "/document/source": {"id": "letters/1"},
     "/document/original": {"id": "letters/1"},
     "/document/page": {"id": "letters/1"},
     "/document/boxes": {"id": "letters/1", "start": 0, "end": 1},
-    "/document/names": {"id": "letters/1"},
     "/document/summaries": {"id": "letters/1"},
-    "/chunk": {"id": "0"},
-    "/entities": {},
-    "/neighbourhood": {"name": "Anna Calder"},
-    "/routes": {"name": "Anna Calder", "other": "Tobias Renk"},
-    "/picture": {"q": QUESTION},
-    "/picture/data": {"name": "Anna Calder"},
     "/outline": {},
     "/summary": {"id": "0"},
     "/sources": {},
@@ -154,16 +188,19 @@ def test_agents_search_and_read(shelf: Shelf, file: Monograph) -> None:
             resources = list((await agent.list_resources()).resources)
             return names, [await agent.call_tool(name, given) for name, given in calls], resources
 
-    calls = (("search", {"query": QUESTION}), ("read", {"document": "letters/2"}), ("read", {"document": "nothing"}))
+    calls = (
+        ("search", {"query": QUESTION}), ("read", {"document": "letters/2"}), ("entity", {"name": "Anna Calder"}),
+        ("paths", {"name": "Anna Calder", "other": "Tobias Renk"}), ("read", {"document": "nothing"}),
+    )  # fmt: skip
     names, replies, resources = asyncio.run(asked(make_server(shelf), *calls, ("stats", {})))
-    _, wanted, _ = asyncio.run(asked(make_server(file), *calls))
-    assert names == ["search", "read", "stats"]
-    assert resources == []
-    assert [one.is_error for one in replies] == [False, False, True, False]
-    for reply, same in zip(replies[:2], wanted[:2], strict=True):
+    _, wanted, listed = asyncio.run(asked(make_server(file), *calls))
+    assert names == ["search", "read", "entity", "paths", "stats"]
+    assert resources == listed != []
+    assert [one.is_error for one in replies] == [False, False, False, False, True, False]
+    for reply, same in zip(replies[:4], wanted[:4], strict=True):
         assert reply.structured_content == same.structured_content
-    assert shelf.url not in replies[2].content[0].text
-    told = replies[3].structured_content
+    assert shelf.url not in replies[4].content[0].text
+    told = replies[5].structured_content
     assert (told["documents"], told["characters"], told["has_tree"]) == (4, None, False)
     with pytest.raises(InputError, match="which agents only read"):
         make_server(shelf, notes=True)
@@ -199,11 +236,16 @@ def test_langchains_components(url: str, shelf: Shelf, file: Monograph) -> None:
             retriever.close()
     with pytest.raises(InputError, match="no tree"):
         TreeRetriever(monograph=shelf).invoke(QUESTION)
-    with pytest.raises(InputError, match="no collections"):
-        HybridRetriever(monograph=shelf, collection="ann").invoke(QUESTION)
+    assert HybridRetriever(monograph=shelf, collection="nobody").invoke(QUESTION) == []
+    mine, its = (MiniRAGRetriever(monograph=one.within({"number": {">=": 2}})) for one in (shelf, file))
+    assert [one.id for one in mine.invoke(QUESTION)] == [one.id for one in its.invoke(QUESTION)] != []
+    with pytest.raises(InputError, match="a view cannot be written down"):
+        dumps(mine)
     with pytest.raises(InputError, match=r"shelf\.add"):
         EraRAGRetriever(monograph=shelf).add_documents([Passage("text")])
-    assert [one.name for one in MonographToolkit(monograph=shelf).get_tools()] == ["search", "read", "stats"]
+    assert [one.name for one in MonographToolkit(monograph=shelf).get_tools()] == [
+        "search", "read", "entity", "paths", "stats",
+    ]  # fmt: skip
     assert [one.id for one in MonographLoader(url, ["/letters/3"]).load()] == ["letters/3"]
     with pytest.raises(InputError, match="no list of documents"):
         MonographLoader(shelf).load()
@@ -253,11 +295,12 @@ def test_llama_indexs_components(url: str, shelf: Shelf, file: Monograph, tmp_pa
         TreeRetriever(shelf).retrieve(QUESTION)
     with pytest.raises(InputError, match="has no key"):
         HybridRetriever(url, key="secret")
+    assert EcoVectorStore(shelf, collection="nobody").query(VectorStoreQuery(query_str=QUESTION)).ids == []
     assert str(CitingQueryEngine(shelf).query(QUESTION)) == str(CitingQueryEngine(file).query(QUESTION))
     nodes = [NodeWithScore(node=TextNode(text=text), score=1.0) for text in TEXTS.values()]
     cut, other = (SCRPostprocessor(one).postprocess_nodes(nodes, QueryBundle(QUESTION)) for one in (shelf, file))
     assert [one.node.get_content() for one in cut] == [one.node.get_content() for one in other] != []
-    assert MonographToolSpec(shelf).spec_functions == ["search", "read", "stats"]
+    assert MonographToolSpec(shelf).spec_functions == ["search", "read", "entity", "paths", "stats"]
     assert [one.id_ for one in MonographReader(shelf).load_data(["letters/3"])] == ["letters/3"]
     store, same = EcoVectorStore(url), EcoVectorStore(file)
     for mode in (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.TEXT_SEARCH, VectorStoreQueryMode.HYBRID):
@@ -274,7 +317,6 @@ def test_llama_indexs_components(url: str, shelf: Shelf, file: Monograph, tmp_pa
         lambda: store.query(VectorStoreQuery(query_str=QUESTION, mode=VectorStoreQueryMode.MMR)),
         lambda: EraRAGIndex([], monograph=shelf),
         lambda: MonographPropertyGraphStore(url),
-        lambda: EcoVectorStore(shelf, collection="ann"),
     ]
     for work in refused:
         with pytest.raises(InputError, match="is a shelf"):

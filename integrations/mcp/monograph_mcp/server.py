@@ -22,7 +22,8 @@ LISTED = 200
 """Most documents that are listed as resources; all can be read, and searched for."""
 
 OF_A_SHELF = """Many files of documents, which answer as one. Use search for questions, and read for the text around
-what was found. Every answer names its places: cite them by the document's title and the span."""
+what was found, entity and paths for who and what belongs together. Every answer names its places: cite them by the
+document's title and the span."""
 
 INSTRUCTIONS = """A file of documents. Use search for questions, read for the text around what was found, entity and
 paths for who and what belongs together, outline (where there is one) for what the whole is about. Every answer names
@@ -35,7 +36,7 @@ _ANNOTATIONS = {"reads": _READING, "adds": _ADDING, "takes out": _TAKING_OUT}
 
 
 class FileServer(MCPServer[Any]):
-    """A server whose listed resources are the documents of a file; of a shelf none are listed."""
+    """A server whose listed resources are the documents of a file or a shelf."""
 
     def __init__(self, archive: Archive) -> None:
         name = archive.url.rstrip("/").rpartition("/")[2] if isinstance(archive, Shelf) else archive.path.name
@@ -53,9 +54,7 @@ class FileServer(MCPServer[Any]):
         return await anyio.to_thread.run_sync(self._listed)
 
     def _listed(self) -> list[Resource]:
-        if isinstance(self._archive, Shelf):
-            return []
-        return [_resource(one) for one in self._archive.documents()[:LISTED]]
+        return [_resource(one) for one in self._archive.listed(limit=LISTED).documents]
 
 
 def make_server(monograph: Archive, *, notes: bool = False) -> FileServer:

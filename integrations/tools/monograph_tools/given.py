@@ -89,14 +89,12 @@ def in_collection(archive: Archive, name: str | None) -> Archive:
     Raises
     ------
     InputError
-        If the name is no text, or empty, or it is a shelf, which has no collections.
+        If the name is no text, or empty.
     """
     if name is None:
         return archive
     if not isinstance(name, str) or not name:
         raise InputError(f"the collection is {name!r}", "give it a name")
-    if isinstance(archive, Shelf):
-        raise InputError(f"{archive.url} is a shelf, which has no collections", "give what is to be met as where")
     return archive.within({COLLECTION: name})
 
 

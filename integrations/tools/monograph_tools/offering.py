@@ -78,15 +78,15 @@ class Tool:
 def offered(archive: Archive, *, notes: bool = False) -> list[Tool]:
     """The tools for a file: ``outline`` where it has a tree, and with ``notes`` those that write.
 
-    A shelf has ``search``, ``read`` and ``stats``. Raises InputError where notes are asked for in one.
+    A shelf has those that read it, and no ``outline``. Raises InputError where notes are asked for in one.
     """
     if isinstance(archive, Shelf):
         if notes:
             raise InputError(f"{archive.url} is a shelf, which agents only read", "serve it without notes")
         reading = Reading(archive)
-        return [Tool(one, "reads", archive) for one in (reading.search, reading.read, reading.stats)]
+        return [Tool(one, "reads", archive) for one in _of(reading)]
     tools, writing = Tools(archive), Notes(archive)
-    found: list[Callable[..., BaseModel]] = [tools.search, tools.read, tools.entity, tools.paths, tools.stats]
+    found = _of(tools)
     if has_tree(archive):
         found.insert(2, tools.outline)
     made = [Tool(one, "reads", archive) for one in found]
@@ -94,6 +94,10 @@ def offered(archive: Archive, *, notes: bool = False) -> list[Tool]:
         made += [Tool(writing.add_note, "adds", archive)]
         made += [Tool(one, "takes out", archive) for one in (writing.change_note, writing.forget_note)]
     return made
+
+
+def _of(reading: Reading) -> list[Callable[..., BaseModel]]:
+    return [reading.search, reading.read, reading.entity, reading.paths, reading.stats]
 
 
 def as_json(reply: BaseModel) -> str:

@@ -101,6 +101,48 @@ class Reading:
             extractor=found.extractor,
         )
 
+    def entity(
+        self,
+        name: Name,
+        hops: Annotated[int, Field(ge=1, le=3, description="How far around it")] = 1,
+        limit: Annotated[int, Field(ge=1, le=100, description="Most entities around it")] = 15,
+        max_tokens: Tokens = 2_000,
+    ) -> EntityReply:
+        """See what is named together with a person, a place or a thing, and which passages say so."""
+        found = self.archive.graph.neighbourhood(name, hops, limit)
+        names = {one.id: one.name for one in found.entities}
+        centre = [_entity(one) for one in found.entities if one.id in found.centre]
+        stored = self._stored([link.chunks[:CITED] for link in found.links])
+        room = max_tokens - OVERHEAD
+        links, more = fitting((_link(one, names, stored) for one in found.links), room * 2 // 3)
+        room -= sum(map(weight, links))
+        around, left = fitting((_entity(one) for one in found.entities if one.id not in found.centre), room)
+        return EntityReply(entity=centre, around=around, links=links, left_out=left + more + found.cut)
+
+    def paths(
+        self,
+        name: Name,
+        other: Name,
+        hops: Annotated[int, Field(ge=1, le=6, description="Most steps of a path")] = 4,
+        limit: Annotated[int, Field(ge=1, le=10, description="Most paths")] = 3,
+        max_tokens: Tokens = 2_000,
+    ) -> PathsReply:
+        """Find how two people, places or things are connected, step by step, with the passages that say so."""
+        routes = self.archive.graph.routes(name, other, hops, limit)
+        stored = self._stored([link.chunks[:CITED] for route in routes for link in route.links])
+        items = (
+            PathItem(
+                entities=[one.name for one in route.entities],
+                links=[_link(one, {known.id: known.name for known in route.entities}, stored) for one in route.links],
+            )
+            for route in routes
+        )
+        taken, left = fitting(items, max_tokens)
+        return PathsReply(paths=taken, left_out=left)
+
+    def _stored(self, some: Sequence[Sequence[str]]) -> dict[str, StoredChunk]:
+        return {one.chunk.id: one for one in self.archive.fetch([name for names in some for name in names])}
+
 
 class Tools(Reading):
     """All tools that read one open file."""
@@ -120,48 +162,6 @@ class Tools(Reading):
         stored = self._stored([[one.id for one, _ in entries if one.layer == 0]])
         taken, left = fitting((_entry(one, depth, stored) for one, depth in entries), max_tokens)
         return OutlineReply(items=taken, left_out=left)
-
-    def entity(
-        self,
-        name: Name,
-        hops: Annotated[int, Field(ge=1, le=3, description="How far around it")] = 1,
-        limit: Annotated[int, Field(ge=1, le=100, description="Most entities around it")] = 15,
-        max_tokens: Tokens = 2_000,
-    ) -> EntityReply:
-        """See what is named together with a person, a place or a thing, and which passages say so."""
-        found = self.monograph.graph.neighbourhood(name, hops, limit)
-        names = {one.id: one.name for one in found.entities}
-        centre = [_entity(one) for one in found.entities if one.id in found.centre]
-        stored = self._stored([link.chunks[:CITED] for link in found.links])
-        room = max_tokens - OVERHEAD
-        links, more = fitting((_link(one, names, stored) for one in found.links), room * 2 // 3)
-        room -= sum(map(weight, links))
-        around, left = fitting((_entity(one) for one in found.entities if one.id not in found.centre), room)
-        return EntityReply(entity=centre, around=around, links=links, left_out=left + more + found.cut)
-
-    def paths(
-        self,
-        name: Name,
-        other: Name,
-        hops: Annotated[int, Field(ge=1, le=6, description="Most steps of a path")] = 4,
-        limit: Annotated[int, Field(ge=1, le=10, description="Most paths")] = 3,
-        max_tokens: Tokens = 2_000,
-    ) -> PathsReply:
-        """Find how two people, places or things are connected, step by step, with the passages that say so."""
-        routes = self.monograph.graph.routes(name, other, hops, limit)
-        stored = self._stored([link.chunks[:CITED] for route in routes for link in route.links])
-        items = (
-            PathItem(
-                entities=[one.name for one in route.entities],
-                links=[_link(one, {known.id: known.name for known in route.entities}, stored) for one in route.links],
-            )
-            for route in routes
-        )
-        taken, left = fitting(items, max_tokens)
-        return PathsReply(paths=taken, left_out=left)
-
-    def _stored(self, some: Sequence[Sequence[str]]) -> dict[str, StoredChunk]:
-        return {one.chunk.id: one for one in self.monograph.fetch([name for names in some for name in names])}
 
 
 def has_tree(monograph: Monograph) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monograph.app.command import narrowed
+from monograph.app.command import narrowed, where_of
 from monograph.app.shelf_engine import LOCAL, VARIABLE, engines_of
 from monograph.app.trust import opened, permission
 from monograph.errors import InputError
@@ -58,14 +58,13 @@ def known_as(address: str) -> str:
 
 
 def narrowed_archive(archive: Archive, within: list[str] | None, as_of: str = "") -> Archive:
-    """A file as --as-of and --within say: as it stood then; what is outside cannot be seen.
+    """A file or a shelf as --as-of and --within say: as it stood then; what is outside cannot be seen.
 
-    Raises InputError for a shelf, which has neither views nor former versions of documents.
+    Raises InputError where a shelf is asked as it stood: it keeps no former versions of documents.
     """
     if isinstance(archive, Monograph):
         return narrowed(archive, within, as_of)
     if as_of:
         raise InputError(f"{archive.url} is a shelf, which keeps no former versions of documents", "leave --as-of out")
-    if not within:
-        return archive
-    raise InputError(f"{archive.url} is a shelf, which has no views", "give what is to be met as --where")
+    where = where_of(within or [])
+    return archive if where is None else archive.within(where)

@@ -100,11 +100,7 @@ class Chat:
             output.console().print(f"/open takes a number from 1 to {len(self._shown())}")
 
     def _opened(self, found: Citation) -> bool:
-        """Print where a citation comes from: the chunks there, of a shelf the document; False where none is known."""
-        if not isinstance(self._archive, Monograph):
-            for span in found.spans[:1]:
-                output.print_document(self._archive.document(span.document_id))
-            return bool(found.spans)
+        """Print where a citation comes from, the chunks there; False where none is known."""
         stored = self._archive.fetch(found.chunks[:1])
         for chunk in (one.chunk for one in stored):
             chunks = self._archive.chunks(chunk.document_id)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from monograph.app import graph_output, output
+from monograph.app.archives import ArchiveArgument, narrowed_archive, opened_archive
 from monograph.app.command import (
     ApiKeyOption,
     AsOfOption,
@@ -18,7 +19,6 @@ from monograph.app.command import (
     JsonOption,
     TrustOption,
     WithinOption,
-    narrowed,
     outcome,
     unseen,
 )
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def graph(  # noqa: PLR0913, PLR0917 - options are arguments
-    file: FileArgument,
+    file: ArchiveArgument,
     entity: Annotated[str, typer.Argument(metavar="ENTITY", help="A name as a text writes it.", show_default=False)],
     hops: Annotated[int, typer.Option("--hops", help="How far from it.")] = 1,
     limit: Annotated[int, typer.Option("--limit", help="Most entities around it.")] = 60,
@@ -54,9 +54,9 @@ def graph(  # noqa: PLR0913, PLR0917 - options are arguments
       monograph graph notes.mono "Mrs Grubb"
       monograph graph notes.mono boiler --hops 2 --html boiler.html
     """
-    with outcome(as_json=json_output), opened(file, create=False) as whole:
-        monograph = narrowed(whole, within, as_of)
-        found = monograph.graph.neighbourhood(entity, hops, limit)
+    with outcome(as_json=json_output), opened_archive(file, create=False) as whole:
+        archive = narrowed_archive(whole, within, as_of)
+        found = archive.graph.neighbourhood(entity, hops, limit)
         if json_output:
             output.print_json(found)
         else:
@@ -64,12 +64,12 @@ def graph(  # noqa: PLR0913, PLR0917 - options are arguments
         if html is not None:
             _write_page(found, (), entity, html, quiet=json_output)
         if graphml is not None:
-            monograph.graph.to_graphml(graphml, entity, hops)
+            _file(archive, "GraphML").graph.to_graphml(graphml, entity, hops)
             _say_written(graphml, quiet=json_output)
 
 
 def entities(  # noqa: PLR0913, PLR0917 - options are arguments
-    file: FileArgument,
+    file: ArchiveArgument,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Only names that contain this.")] = "",
     k: Annotated[int, typer.Option("-k", "-n", help="Most entities.")] = 50,
     why: Annotated[bool, typer.Option("--why", help="Say which names were taken to mean one thing, and why.")] = False,
@@ -89,20 +89,29 @@ def entities(  # noqa: PLR0913, PLR0917 - options are arguments
     monograph entities notes.mono "John Smith" --why
     monograph entities notes.mono "John Smith" --apart "J. Smith"
     """
-    with outcome(as_json=json_output), opened(file, create=False) as whole:
-        monograph = narrowed(whole, within, as_of)
+    with outcome(as_json=json_output), opened_archive(file, create=False) as whole:
+        archive = narrowed_archive(whole, within, as_of)
         if (apart or unite) and not name:
             raise InputError("two names are needed", "give the one before --apart or --unite, the other behind it")
         if apart:
-            monograph.graph.set_apart(name, apart)
+            _file(archive, "names that are set apart").graph.set_apart(name, apart)
         if unite:
-            monograph.graph.unite(name, unite)
-        listed = monograph.graph.entities(k, name)
-        merges = monograph.graph.merges(name) if why or apart or unite else []
+            _file(archive, "names that are set apart").graph.unite(name, unite)
+        listed = archive.graph.entities(k, name)
+        merges = archive.graph.merges(name) if why or apart or unite else []
         if json_output:
             output.print_json({"entities": listed, "merges": merges})
         else:
             graph_output.print_entities(listed, merges)
+
+
+def _file(archive: Archive, what: str) -> Monograph:
+    """The file that is asked for what a shelf has not. Raises InputError for a shelf."""
+    if isinstance(archive, Monograph):
+        return archive
+    from monograph.shelf import only_file
+
+    return only_file(archive, what)
 
 
 def reextract(
@@ -165,11 +174,10 @@ def _build(monograph: Monograph, on_progress: OnProgress | None) -> Report:
 
 
 def draw_answers(archive: Archive, query: str, hits: Sequence[Hit], path: Path, *, quiet: bool) -> None:
-    """Draw the ways from a question to its hits, with the chunks on them. Raises InputError for a shelf."""
+    """Draw the ways from a question to its hits, with the chunks on them."""
     from monograph.app.picture.ways import ways_to
-    from monograph.shelf import only_file
 
-    found, ways = ways_to(only_file(archive, "pictures of its graph"), query, hits)
+    found, ways = ways_to(archive, query, hits)
     _write_page(found, ways, query, path, quiet=quiet)
 
 

@@ -37,9 +37,9 @@ def engines_of(written: str) -> Engines:
     InputError
         If it cannot be understood.
     """
+    from monograph.shelf.engine import local
     from monograph.shelf.on_ray import on_ray
     from monograph.shelf.partial import partially
-    from monograph.shelf.shelf import local
 
     name, _, rest = written.partition(":")
     kinds: dict[str, Callable[[str], Any]] = {"partial": _yes}

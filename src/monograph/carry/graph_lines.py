@@ -7,6 +7,7 @@ from typing import Any
 
 from monograph.explore.cooccurrence import CooccurrenceGraph
 from monograph.explore.nodes import Node, Nodes
+from monograph.explore.one_file import OneFile
 from monograph.explore.surface_forms import MOST_LOOKED_AT, entities
 from monograph.store import chunks
 from monograph.store.database import Connection
@@ -20,7 +21,7 @@ def entity_lines(connection: Connection, heads: Sequence[int]) -> Iterator[dict[
     """The entities of some heads, of a homonym every sense."""
     for first in range(0, len(heads), AT_ONCE):
         some = heads[first : first + AT_ONCE]
-        nodes = Nodes(connection)
+        nodes = Nodes(OneFile(connection))
         nodes.read_entities(some, MOST_LOOKED_AT)
         for one in entities(nodes, [node for head in some for node in nodes.nodes_of(head)]):
             yield {
@@ -41,7 +42,7 @@ def edge_lines(connection: Connection, rows: Sequence[int]) -> tuple[list[dict[s
     (mentions, links): a line for each entity that a chunk names, and for each two that it names in one sentence or that
     a model relates, in order of chunk.
     """
-    nodes = Nodes(connection)
+    nodes = Nodes(OneFile(connection))
     nodes.read(rows)
     ids = chunks.ids(connection, rows)
     mentions: list[dict[str, Any]] = []

@@ -11,7 +11,7 @@ from monograph.explore.surface_forms import keys_in, named_by
 from monograph.explore.told import told_links
 from monograph.graph.chunk_names import NO_SENTENCE
 from monograph.graph.names import asked_keys
-from monograph.store import graphs, neighbours, readable
+from monograph.store import neighbours
 from monograph.values import Link, Relation
 
 CROWDED = 24
@@ -112,7 +112,7 @@ class CooccurrenceGraph:
         """The links among entities, heaviest first, each with its ends in the direction that a model gave it."""
         bonds = [self._directed(*bond) for bond in self.among(some)]
         told = {chunk for _, _, bond in bonds for chunk, _, _ in bond.said}
-        places = neighbours.places(self.nodes.connection, {chunk for _, _, bond in bonds for chunk in bond.chunks})
+        places = self.nodes.around.places({chunk for _, _, bond in bonds for chunk in bond.chunks})
         relations = self._relations(sorted(told))
         found = [
             (source, target, self._link(source, target, bond, places, relations)) for source, target, bond in bonds
@@ -156,20 +156,16 @@ class CooccurrenceGraph:
 
     def _relations(self, chunks: Sequence[int]) -> dict[tuple[int, Node, Node], list[Relation]]:
         """What a model wrote, by chunk, source and target."""
-        values = graphs.extraction_values(self.nodes.connection, chunks)
+        values = self.nodes.around.extractions(chunks)
         found: dict[tuple[int, Node, Node], list[Relation]] = {}
         for chunk in chunks:
             keys = keys_in(self.nodes, chunk)
             seen = {one.name: one.node for one in self.nodes.seen[chunk]}
-            for one in _relations_in(self.nodes, chunk, values):
+            for one in values[chunk].relations if chunk in values else ():
                 source, target = (_end(name, keys) for name in (one.source, one.target))
                 if source is not None and target is not None:
                     found.setdefault((chunk, seen[source], seen[target]), []).append(one)
         return found
-
-
-def _relations_in(nodes: Nodes, chunk: int, values: Mapping[int, bytes]) -> Sequence[Relation]:
-    return readable.extraction(nodes.connection, chunk, values[chunk], "").relations if chunk in values else ()
 
 
 def _end(name: str, keys: Mapping[str, int]) -> int | None:

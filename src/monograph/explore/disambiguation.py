@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
 
+from monograph.explore.surroundings import Surroundings
 from monograph.store import graphs, neighbours
-from monograph.store.database import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,27 +29,27 @@ class Sense:
     names: frozenset[int]
 
 
-def senses(connection: Connection, titled: Mapping[int, Sequence[neighbours.Titled]]) -> dict[int, list[Sense]]:
+def senses(around: Surroundings, titled: Mapping[int, Sequence[neighbours.Titled]]) -> dict[int, list[Sense]]:
     """The senses, in order of qualifier, of the entities that titles qualify in several ways; of the others nothing.
 
     Parameters
     ----------
-    connection:
-        A read transaction.
+    around:
+        What is looked round in.
     titled:
         The documents whose titles name each entity.
     """
     several = {entity: some for entity, some in titled.items() if len({one.qualifier for one in some}) > 1}
-    rows = neighbours.first_chunks(
-        connection, {one.document for some in several.values() for one in some}, graphs.SUBJECT_CHUNKS
-    )
-    named = graphs.named(connection, {chunk for some in rows.values() for chunk in some})
+    if not several:
+        return {}
+    rows = around.first_chunks({one.document for some in several.values() for one in some}, graphs.SUBJECT_CHUNKS)
+    named = around.linked({chunk for some in rows.values() for chunk in some})
     found: dict[int, list[Sense]] = {}
     for entity, some in several.items():
         for qualifier in sorted({one.qualifier for one in some}):
             documents = frozenset(one.document for one in some if one.qualifier == qualifier)
             chunks = [chunk for document in documents for chunk in rows.get(document, ()) if chunk in named]
-            names = frozenset(int(name) for chunk in chunks for name in named[chunk]["name"])
+            names = frozenset(int(name) for chunk in chunks for name in named[chunk][0]["name"])
             found.setdefault(entity, []).append(Sense(qualifier, documents, names))
     return found
 

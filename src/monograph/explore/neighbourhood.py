@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from monograph.errors import InputError
 from monograph.explore.cooccurrence import CooccurrenceGraph
 from monograph.explore.nodes import Node, Nodes
+from monograph.explore.one_file import OneFile
 from monograph.explore.surface_forms import entities
-from monograph.store import chunks, documents, neighbours, readable
+from monograph.explore.surroundings import Surroundings
+from monograph.store import chunks, neighbours
 from monograph.store.database import Connection
 from monograph.values import Chunk, Document, Entity, Link, Neighbourhood, arguments
 
 
-def neighbourhood(connection: Connection, centre: Sequence[Node], hops: int, most: int) -> Neighbourhood:
+def neighbourhood(around: Surroundings, centre: Sequence[Node], hops: int, most: int) -> Neighbourhood:
     """The part of the graph around entities.
 
     Two entities are linked where a chunk names both in one sentence, or a model or a caller states a relation of them.
@@ -28,8 +30,8 @@ def neighbourhood(connection: Connection, centre: Sequence[Node], hops: int, mos
 
     Parameters
     ----------
-    connection:
-        A read transaction.
+    around:
+        What is looked round in.
     centre:
         The entities asked for.
     hops:
@@ -45,7 +47,7 @@ def neighbourhood(connection: Connection, centre: Sequence[Node], hops: int, mos
     hops, most = arguments.whole_number(hops, "hops"), arguments.whole_number(most, "most")
     if hops < 0 or most < 1:
         raise InputError(f"hops is {hops} and most is {most}", "give 0 or more hops, and at least 1 entity")
-    nodes = Nodes(connection)
+    nodes = Nodes(around)
     web = CooccurrenceGraph(nodes)
     web.add(nodes.read_titled({one.head for one in centre}))
     levels, cut = _around(web, centre, hops, most)
@@ -63,7 +65,7 @@ def neighbourhood(connection: Connection, centre: Sequence[Node], hops: int, mos
 
 def whole(connection: Connection) -> Neighbourhood:
     """The whole graph of a file: every entity, every link and every chunk, all in memory."""
-    nodes = Nodes(connection)
+    nodes = Nodes(OneFile(connection))
     web = CooccurrenceGraph(nodes)
     every = neighbours.all_nodes(connection)
     web.add(nodes.read(every))
@@ -116,7 +118,7 @@ def _telling(
         told = web.surprise(source, target, bond) * (2.0 if source in middle or target in middle else 1.0)
         for chunk in bond.chunks & telling.keys():
             telling[chunk] += told
-    places = neighbours.places(nodes.connection, telling)
+    places = nodes.around.places(telling)
     return sorted(
         telling,
         key=lambda chunk: (
@@ -131,7 +133,7 @@ def _telling(
 def _made(
     nodes: Nodes, centre: Sequence[Node], shown: Sequence[Node], links: Sequence[Link], rows: Sequence[int], cut: int
 ) -> Neighbourhood:
-    found = readable.chunks(nodes.connection, rows)
+    found = nodes.around.chunks(rows)
     loaded: dict[int, Chunk] = {row: one.chunk for row, one in found.items()}
     wanted = set(shown)
     made = tuple(entities(nodes, shown))
@@ -147,15 +149,14 @@ def _made(
             if node in wanted
         ),
         cut=cut,
-        documents=_documents(nodes.connection, list(found.values()), made),
+        documents=_documents(nodes.around, list(found.values()), made),
     )
 
 
-def _documents(connection: Connection, found: Sequence[chunks.Found], shown: Sequence[Entity]) -> tuple[Document, ...]:
+def _documents(around: Surroundings, found: Sequence[chunks.Found], shown: Sequence[Entity]) -> tuple[Document, ...]:
     """The documents of chunks, and those about entities, without their texts, each once."""
     known = {one.chunk.document_id: Document(id=one.chunk.document_id, title=one.title, uri=one.uri) for one in found}
-    for name in (name for entity in shown for name in entity.documents if name not in known):
-        row = documents.find(connection, name)
-        if row is not None:
-            known[name] = Document(id=row.id, title=row.title, uri=row.uri)
+    about = dict.fromkeys(name for entity in shown for name in entity.documents if name not in known)
+    found_about = around.documents(about)
+    known.update((name, found_about[name]) for name in about if name in found_about)
     return tuple(known.values())

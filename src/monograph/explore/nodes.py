@@ -8,10 +8,10 @@ from math import log1p
 
 from monograph.dates.span import Span
 from monograph.explore import disambiguation
+from monograph.explore.surroundings import Surroundings
 from monograph.graph.chunk_names import NO_SENTENCE
 from monograph.graph.names import entity_id
 from monograph.store import graphs, names, neighbours
-from monograph.store.database import Connection
 from monograph.values import ENTITY_KINDS, content_id
 
 MOST_READ = 512
@@ -66,9 +66,9 @@ class Nodes:
         The documents whose titles name each entity that was met.
     """
 
-    def __init__(self, connection: Connection) -> None:
-        self.connection = connection
-        self.total = neighbours.count_nodes(connection)
+    def __init__(self, around: Surroundings) -> None:
+        self.around = around
+        self.total = around.total()
         self.seen: dict[int, tuple[Seen, ...]] = {}
         self.told: dict[int, tuple[Told, ...]] = {}
         self.chunks: dict[int, list[int]] = {}
@@ -82,23 +82,23 @@ class Nodes:
     def meet(self, heads: Iterable[int]) -> None:
         """Learn of entities what they are called, what documents are about them, and how many chunks name them."""
         fresh = {head for head in heads if head not in self.members}
-        found = names.members(self.connection, fresh)
+        found = names.members(self.around.names, fresh)
         rows = {one.row: head for head, some in found.items() for one in some}
         self.names.update((one.row, one) for some in found.values() for one in some)
         self.members.update((head, found.get(head, [])) for head in fresh)
         titled: dict[int, list[neighbours.Titled]] = {}
-        for one in neighbours.titled(self.connection, rows):
+        for one in self.around.titled(rows):
             titled.setdefault(one.entity, []).append(one)
         self.titled.update(titled)
-        self.senses.update(disambiguation.senses(self.connection, titled))
-        self._counts.update(neighbours.chunk_counts(self.connection, rows))
+        self.senses.update(disambiguation.senses(self.around, titled))
+        self._counts.update(self.around.chunk_counts(rows))
 
     def read_entities(self, heads: Iterable[int], most: int = MOST_READ) -> list[int]:
         """Read the chunks of entities, at most so many of each that is no homonym; returns those not read before."""
         fresh = {head for head in heads if head not in self.chunks}
         self.meet(fresh)
         rows = {one.row: head for head in fresh for one in self.members[head]}
-        chosen = neighbours.chunks_naming(self.connection, rows, MOST_READ)
+        chosen = self.around.chunks_naming(rows, MOST_READ)
         self.chunks.update(
             (head, some if head in self.senses else some[:most])
             for head, some in ((head, chosen.get(head, [])) for head in fresh)
@@ -118,7 +118,7 @@ class Nodes:
             for head in only
             for one in self.titled.get(head, ())
         }
-        rows = neighbours.first_chunks(self.connection, about, graphs.SUBJECT_CHUNKS)
+        rows = self.around.first_chunks(about, graphs.SUBJECT_CHUNKS)
         fresh = self.read(chunk for some in rows.values() for chunk in some)
         for document in sorted(rows):
             node = about[document]
@@ -132,12 +132,12 @@ class Nodes:
     def read(self, chunks: Iterable[int]) -> list[int]:
         """Read chunks; returns those that were not read before, ascending."""
         fresh = sorted(chunk for chunk in set(chunks) if chunk not in self.seen)
-        held = graphs.linked(self.connection, fresh)
+        held = self.around.linked(fresh)
         rows = {int(name) for some, _ in held.values() for name in some["name"]}
-        loaded = names.load(self.connection, rows - self.names.keys())
+        loaded = names.load(self.around.names, rows - self.names.keys())
         self.names.update(loaded)
         self.meet({one.head for one in loaded.values()})
-        documents = graphs.documents_of(self.connection, held)
+        documents = self.around.documents_of(held)
         for chunk, (some, links) in held.items():
             records = some.tolist()
             nodes = self._nodes([name for name, *_ in records], documents.get(chunk, 0))
@@ -169,12 +169,12 @@ class Nodes:
         """From when to when documents that name entities are; of a homonym, those of chunks that were read."""
         asked = list(wanted)
         rows = {one.row: node.head for node in asked for one in self.members.get(node.head, ())}
-        plain = neighbours.seen(self.connection, {row: head for row, head in rows.items() if head not in self.senses})
+        plain = self.around.seen({row: head for row, head in rows.items() if head not in self.senses})
         found = {}
         for node in asked:
             told = plain.get(node.head)
             if node.head in self.senses:
-                told = neighbours.seen_in(self.connection, self.chunks_of(node))
+                told = self.around.seen_in(self.chunks_of(node))
             if told is not None:
                 found[node] = told
         return found

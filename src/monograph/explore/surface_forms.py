@@ -11,7 +11,6 @@ from monograph.dates.span import Span
 from monograph.explore.nodes import Node, Nodes
 from monograph.graph.names import key_of, mention_key
 from monograph.graph.short_names import is_short_form
-from monograph.store import graphs, readable
 from monograph.values import ENTITY_KINDS, Entity
 
 MOST_LOOKED_AT = 64
@@ -70,13 +69,10 @@ def forms(nodes: Nodes, looked_at: Mapping[Node, Sequence[int]]) -> dict[Node, F
 
 def writings(nodes: Nodes, rows: Sequence[int]) -> Iterator[Writing]:
     """Every different way in which chunks that were read write their names."""
-    values = graphs.extraction_values(nodes.connection, rows)
-    held = [row for row in rows if row in values]
-    for row, (_, text) in zip(held, readable.titled_texts(nodes.connection, held), strict=True):
+    for row, extracted in nodes.around.extractions(rows).items():
         keys = keys_in(nodes, row)
-        mentions = readable.extraction(nodes.connection, row, values[row], text).mentions
         seen = {one.name: one.node for one in nodes.seen[row]}
-        ways = dict.fromkeys((" ".join(one.name.split()), one.kind) for one in mentions)
+        ways = dict.fromkeys((" ".join(one.name.split()), one.kind) for one in extracted.mentions)
         told = set()
         for form, kind in ways:
             key = mention_key(form, kind)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from monograph.explore.nodes import Node, Nodes
-from monograph.store import names, told, told_changes
+from monograph.store import names
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,21 +24,16 @@ def told_links(nodes: Nodes, some: Iterable[Node]) -> Iterator[ToldLink]:
 
     Of a homonym the plain name is meant.
     """
-    connection = nodes.connection
-    if told_changes.is_empty(connection):
+    told = nodes.around.told({member.key for node in some for member in nodes.members.get(node.head, ())})
+    if not told.said:
         return
-    keys = {member.key for node in some for member in nodes.members.get(node.head, ())}
-    relations = told.relations(connection, list(told.by_keys(connection, keys)))
-    called = told.keys_of(connection, list({end for one in relations for end in (one.source, one.target)}))
-    known = names.known(connection, {key for some_keys in called.values() for key in some_keys})
+    known = names.known(nodes.around.names, {key for keys in told.called.values() for key in keys})
     nodes.meet({row.head for row in known.values()})
-    origins = told_changes.origins(connection, list({name for one in relations for name in one.origins}))
-    for one in relations:
-        chunks = {row for name in one.origins if (row := origins[name].chunk) is not None}
-        for source in _meant(called.get(one.source, set()), known):
-            for target in _meant(called.get(one.target, set()), known):
+    for source_id, label, target_id, chunks in told.said:
+        for source in _meant(told.called.get(source_id, ()), known):
+            for target in _meant(told.called.get(target_id, ()), known):
                 if source != target:
-                    yield ToldLink(source, target, (one.source, one.label, one.target), frozenset(chunks))
+                    yield ToldLink(source, target, (source_id, label, target_id), chunks)
 
 
 def _meant(keys: Iterable[str], known: dict[str, names.NameRow]) -> list[Node]:

@@ -74,7 +74,7 @@ class Files:
         """
         self._file.only_whole("files.plan")
         made = planning.make_plan(
-            self._file.database, _paths(sources), verify=verify, prune=prune, follow_links=follow_links
+            self._file.database, paths_of(sources), verify=verify, prune=prune, follow_links=follow_links
         )
         with self._file.database.read() as connection:
             made = replace(made, owed=on_demand.owed(connection, self._file.indexes))
@@ -330,7 +330,7 @@ class Files:
             If watchfiles is not installed.
         """
         self._file.only_whole("files.watch")
-        roots = [Path(os.path.abspath(path)) for path in _paths(sources)]  # noqa: PTH100 - resolve() would follow links
+        roots = [Path(os.path.abspath(path)) for path in paths_of(sources)]  # noqa: PTH100 - resolve() would follow links
         return watch.watch(
             self._file.database,
             roots,
@@ -340,7 +340,8 @@ class Files:
         )
 
 
-def _paths(sources: Sequence[str | os.PathLike[str]]) -> list[Path]:
+def paths_of(sources: Sequence[str | os.PathLike[str]]) -> list[Path]:
+    """Files and folders that were given. Raises InputError if none is, or one is no path."""
     if not sources:
         raise InputError("no file or folder was given", "name at least one")
     return [arguments.path(source, "a source") for source in sources]

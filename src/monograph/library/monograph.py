@@ -23,7 +23,7 @@ from monograph.library.questions import Questions
 from monograph.library.searches import allowed
 from monograph.library.tree import SummaryTree
 from monograph.library.vectors import Vectors
-from monograph.library.view import within
+from monograph.library.view import ViewFile, within
 from monograph.models import Describer, Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
 from monograph.read import path_to_text
 from monograph.read.limits import DEFAULT_LIMITS, Limits
@@ -169,9 +169,9 @@ class Monograph(Questions, Lookups):
         """
         moment, rest = filters.parted(where)
         if moment is None:
-            return Monograph(within(self._file, where))
+            return Monograph(within(self._file, where, ViewFile))
         stood = past.as_of(self._file, moment)
-        return Monograph(within(stood, rest) if rest else stood)
+        return Monograph(within(stood, rest, ViewFile) if rest else stood)
 
     def as_of(self, moment: Moment) -> Monograph:
         """The file as it stood at a moment: a Monograph of the documents that it held then, as they were.

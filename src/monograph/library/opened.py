@@ -14,6 +14,8 @@ from monograph.answer.cache import AnswerCache
 from monograph.derive.describe import load_describer
 from monograph.derive.rerank import load_reranker
 from monograph.errors import InputError, ModelError, ReadOnlyFile
+from monograph.explore.one_file import OneFile
+from monograph.explore.surroundings import Surroundings
 from monograph.library import faults
 from monograph.models import Describer, Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
 from monograph.search.one_file import snapshot as one_file
@@ -295,6 +297,12 @@ class OpenFile:
     def reading(self) -> AbstractContextManager[Snapshot]:
         """Begin to read a state of it as a search sees it, until the context ends."""
         return one_file.reader(self.database, self.memory, *self.indexes, view=self.hidden)()
+
+    @contextmanager
+    def around(self) -> Iterator[Surroundings]:
+        """Begin to look round in a state of its graph, until the context ends."""
+        with self.database.read() as connection:
+            yield OneFile(connection)
 
     def found(self, search: Callable[[], list[Hit]]) -> list[Hit]:
         """What a search of it finds; the hits say what of it could not be searched, where that was allowed."""

@@ -65,7 +65,7 @@ def as_of(file: OpenFile, moment: Moment) -> OpenFile:
         If the file keeps no former versions, or the moment is no time.
     """
     if isinstance(file, ViewFile):
-        return narrowed(as_of(file.whole, moment), file.condition)
+        return narrowed(as_of(file.whole, moment), file.condition, ViewFile)
     whole = file.whole if isinstance(file, PastFile) else file
     require_history(whole)
     second = time_of(moment).last

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from monograph import where as filters
 from monograph.errors import InputError, OutsideView
 from monograph.library.leaning import LeaningFile
 from monograph.library.opened import OpenFile
 from monograph.models import Embedder, Extractor, Summarizer
-from monograph.store.filters import compile_condition
+from monograph.store.filters import Allowed, compile_condition
 from monograph.store.settings import OnDemand
 from monograph.store.view import ViewDatabase
 from monograph.values import Document, OnProgress, Report
 from monograph.where import Combination, Condition
 from monograph.write.fence import Fence
 from monograph.write.pipeline import Pipeline
+
+_View = TypeVar("_View", bound="ViewFile")
 
 
 class ViewFile(LeaningFile):
@@ -29,7 +31,7 @@ class ViewFile(LeaningFile):
 
     def __init__(self, whole: OpenFile, condition: Condition) -> None:
         allowed = compile_condition(condition)
-        database = ViewDatabase(whole.database, allowed)
+        database = self.over(whole, condition, allowed)
         super().__init__(database, whole.chunk_index, whole.settings, whole.model, whole.trusted)
         self.lean_on(whole)
         self.condition = condition
@@ -39,8 +41,12 @@ class ViewFile(LeaningFile):
         # Which rows contradict each other is for who may read them all.
         database.diagnose = lambda: None if whole.database.diagnose is None else "rows of it contradict each other"
 
+    def over(self, whole: OpenFile, condition: Condition, allowed: Allowed) -> ViewDatabase:
+        """The connections through which what meets the condition can be read."""
+        return ViewDatabase(whole.database, allowed)
+
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
-        return ViewFile, (self.whole, self.condition)
+        return type(self), (self.whole, self.condition)
 
     @property
     def embedder(self) -> Embedder:
@@ -84,8 +90,8 @@ class ViewFile(LeaningFile):
         return replace(report, embedded=0, remembered=0, extracted=0, fell_back=0, summarized=0)
 
 
-def within(file: OpenFile, where: Mapping[str, Any]) -> ViewFile:
-    """The part of a file, or of a view, that meets a filter.
+def within(file: OpenFile, where: Mapping[str, Any], kind: type[_View]) -> _View:
+    """The part of a file, or of a view, that meets a filter; ``kind`` is what is made of it.
 
     Raises
     ------
@@ -98,15 +104,15 @@ def within(file: OpenFile, where: Mapping[str, Any]) -> ViewFile:
     whole = file
     if isinstance(file, ViewFile):
         whole, condition = file.whole, Combination("and", (file.condition, condition))
-    return narrowed(whole, condition)
+    return narrowed(whole, condition, kind)
 
 
-def narrowed(whole: OpenFile, condition: Condition) -> ViewFile:
+def narrowed(whole: OpenFile, condition: Condition, kind: type[_View]) -> _View:
     """The part of a file that meets a condition, made once."""
     whole.database.connection()  # A closed file says so.
     held = whole.views.get(repr(condition))
-    if isinstance(held, ViewFile):
+    if isinstance(held, kind):
         return held
-    made = ViewFile(whole, condition)
+    made = kind(whole, condition)
     whole.views[made.view] = made
     return made

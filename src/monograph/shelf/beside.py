@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from hashlib import blake2b
 from typing import NamedTuple, TypeAlias
-from zlib import crc32
 
 import numpy as np
 
@@ -17,10 +17,10 @@ from monograph.store.graphs import WORDS, Records
 from monograph.values import Float32
 
 BESIDE = np.dtype(
-    [("row", "<i8"), ("document", "<i8"), ("first", "<u8"), ("words", "<u8"), ("alike", "<u4"), ("vector", "?")]
+    [("row", "<i8"), ("document", "<i8"), ("first", "<u8"), ("words", "<u8"), ("alike", "<u8"), ("vector", "?")]
 )
-"""What is told of a chunk: its row and its document, the beginning of its id, which of the question's words it has, a
-checksum of all its words, and whether it has a vector."""
+"""What is told of a chunk: its row and its document, the beginning of its id, which of the question's words it has (of
+which there are at most 64), a hash of all its words, and whether it has a vector."""
 
 FIRSTS = np.dtype([("row", "<i8"), ("first", "<u8")])
 """What is told of a chunk where nobody walks on from it."""
@@ -65,7 +65,7 @@ def told(
         bits = np.zeros((len(rows), 8), dtype=np.uint8)
         bits[:, : held.shape[1]] = held
         made["words"] = bits.view("<u8")[:, 0]
-        made["alike"] = [crc32(some) for some in packed]
+        made["alike"] = [int.from_bytes(blake2b(some, digest_size=8).digest(), "little") for some in packed]
     return made
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from monograph.settings import Settings
 from monograph.store import catalogue, names, settings
@@ -73,14 +74,19 @@ def faults(held: Connection, shares: Sequence[Share]) -> list[Finding]:
         database = Database(path, read_only=True)
         try:
             with database.read() as fresh:
-                same = {
-                    "names": catalogue.share(held) == catalogue.share(fresh),
-                    "merges": names.merges(held) == names.merges(fresh),
-                }
+                wanted = contents(fresh)
         finally:
             database.close()
+    mend = "monograph shelf reshard SHELF SHARDS, for as many shards as it has or others, makes it anew"
     return [
-        Finding("catalogue", f"its {what} are not those of the shards", repairable=False, mend="publish the shelf anew")
-        for what, is_same in same.items()
-        if not is_same
+        Finding("catalogue", f"its {what} are not those of the shards", repairable=False, mend=mend)
+        for what, said in contents(held).items()
+        if said != wanted[what]
     ]
+
+
+def contents(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
+    """All that a catalogue says, whatever the numbers of its names are."""
+    said = catalogue.share(connection)
+    parts = {one.name: sorted(set(getattr(said, one.name))) for one in fields(said)}
+    return parts | {"merges": names.merges(connection)}

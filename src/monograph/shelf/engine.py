@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, Protocol, TypeAlias
 
 from monograph.library.opened import Given
@@ -63,3 +64,9 @@ class Local:
             self._threads.shutdown()
         for one in self._shards:
             one.close()
+
+
+def local(place: Place, version: Manifest, given: Given) -> Local:
+    """Threads of this process over files of this machine."""
+    files = [place.file_of(name) for name in version.shards]
+    return Local([replace(given, path=path) for path in files])

@@ -9,19 +9,22 @@ from dataclasses import replace
 from pathlib import Path
 
 from monograph.answer.cache import AnswerCache
-from monograph.errors import NotFound, PartialAnswer, ShardLost
+from monograph.errors import PartialAnswer, ShardLost
 from monograph.library.opened import OpenFile
 from monograph.models import Reranker
+from monograph.read import path_to_text
 from monograph.search.one_file.snapshot import FileSnapshot
 from monograph.shelf import catalogue
 from monograph.shelf.asking import Asking
 from monograph.shelf.engine import Engine
 from monograph.shelf.gather import Gathered
+from monograph.shelf.listing import the_one
 from monograph.shelf.paid import Paid
 from monograph.shelf.partial import Partial
 from monograph.shelf.remembered import Memory
 from monograph.shelf.rows import Rows
 from monograph.shelf.shard import Facts
+from monograph.shelf.surroundings import ManyFiles
 from monograph.spending import Noted
 from monograph.store.costs import together
 from monograph.store.settings import OnDemand
@@ -32,6 +35,8 @@ class OpenShelf(OpenFile):
     """One version of a shelf. Its models are those that its catalogue names, or that were given with that."""
 
     shards: Asking
+    url: str = ""
+    """Where the shelf lies."""
     paid: Paid | None = None
 
     def begin(self, engine: Engine, shards: int, home: Path) -> None:
@@ -50,6 +55,17 @@ class OpenShelf(OpenFile):
                 memory = Memory()
             assert isinstance(catalogue, FileSnapshot)  # noqa: S101 - what a file gives
             yield Gathered(self.shards, catalogue, memory)
+
+    @contextmanager
+    def around(self) -> Iterator[ManyFiles]:
+        """Begin to look round in the graph of all shards.
+
+        Raises ShardLost where one cannot be had, also where searches go without it: what is shown would not say so.
+        """
+        with self._lenient() as lacking, self.reading() as gathered:
+            yield ManyFiles(gathered, self.url)
+        if lacking:
+            raise next(iter(lacking.values()))
 
     def found(self, search: Callable[[], list[Hit]]) -> list[Hit]:
         """What a search finds, marked where it went without shards.
@@ -121,12 +137,8 @@ class OpenShelf(OpenFile):
 
     def document(self, name: str) -> Document:
         """See :meth:`monograph.shelf.Shelf.document`."""
-        found = [one for answer in self.shards.all("documents", name) for one in answer]
-        if len(found) != 1:
-            told = "has no document" if not found else f"has {len(found)} documents called"
-            raise NotFound(f"the shelf {told} {name!r}", "give the id of one")
-        document: Document = found[0]
-        return document
+        found: Document = the_one(self.shards.all("documents", path_to_text(name)), self.url, name)
+        return found
 
     def findings(self) -> list[Finding]:
         """See :meth:`monograph.shelf.Shelf.check`."""

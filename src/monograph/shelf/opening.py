@@ -84,17 +84,18 @@ class Opened:
         missing = [word for word in words if word not in memory.counted]
         little = [word for word in few if word not in memory.counted and word not in memory.common.union(words)]
         unknown = [word for word in halves if word not in memory.having]
-        if not memory.facts:
+        new = not memory.facts  # Another thread may learn of them meanwhile.
+        if new:
             # How far to count hangs on them: all are counted to the last chunk.
             missing, little = missing + little, []
-        asked: list[Asked] = [] if memory.facts else [("facts", ())]
+        asked: list[Asked] = [("facts", ())] if new else []
         if missing or little:
-            asked.append(("count", (missing, little, self.above() if memory.facts else 0)))
+            asked.append(("count", (missing, little, 0 if new else self.above())))
         if unknown:
             asked.append(("having", (unknown,)))
         asked += [("holding", (text, coming.allowed)) for text in texts if coming is not None]
         answers = iter(self.shards.each(asked) if asked else ())
-        if not memory.facts:
+        if new:
             memory.facts = next(answers)
         if missing or little:
             found, above = summed(next(answers)), self.above()

@@ -24,12 +24,17 @@ from monograph.shelf.beside import Beside, told
 from monograph.shelf.catalogue import Origin, origin
 from monograph.shelf.led import Led, Subject, mentions_of
 from monograph.shelf.pools import Pools
+from monograph.shelf.shard_documents import DocumentsOfShard
+from monograph.shelf.shard_graph import GraphOfShard
+from monograph.shelf.shard_views import Views
 from monograph.store import catalogue, chunks, costs, counts, documents, graphs, names, postings, readable, terms
+from monograph.store.catalogue_view import Part, part
 from monograph.store.chunks import Found
 from monograph.store.counts import Counts
 from monograph.store.filters import Allowed
 from monograph.store.graphs import Records
 from monograph.values import Document, Finding, Float32, LedgerEntry, Mention
+from monograph.where import Condition
 
 Asked: TypeAlias = tuple[str, tuple[Any, ...]]
 """What is asked of a shard: the name of one of its methods, and what it takes."""
@@ -76,9 +81,11 @@ class Shard:
 
     def __init__(self, given: Given) -> None:
         self._file = OpenFile.open(replace(given, create=False, read_only=True))
+        self._views = Views(self._file)
 
     def close(self) -> None:
         """Close the file."""
+        self._views.close()
         self._file.close()
 
     def answer(self, asked: Sequence[Asked]) -> list[Any]:
@@ -89,22 +96,35 @@ class Shard:
         InputError
             If a method is none of :class:`Reading`'s.
         """
+        with self._file.reading() as snapshot:
+            return Reading(cast(FileSnapshot, snapshot), self._file, self._views).answers(asked)
+
+
+@dataclass(slots=True, eq=False)
+class Reading(GraphOfShard, DocumentsOfShard):
+    """What is read of one state of a shard's file."""
+
+    snapshot: FileSnapshot
+    file: OpenFile
+    views: Views
+
+    def answers(self, asked: Sequence[Asked]) -> list[Any]:
+        """What each of some methods gives. Raises as :meth:`Shard.answer`."""
         for method, _ in asked:
             if method not in METHODS:
                 raise InputError(
                     f"{method!r} is nothing that a shard can be asked", f"ask {', '.join(sorted(METHODS))}"
                 )
-        with self._file.reading() as snapshot:
-            reading = Reading(cast(FileSnapshot, snapshot), self._file)
-            return [getattr(reading, method)(*arguments) for method, arguments in asked]
+        return [getattr(self, method)(*arguments) for method, arguments in asked]
 
+    def within(self, condition: Condition, asked: Sequence[Asked]) -> list[Any]:
+        """:meth:`answers` of a view: of the documents of which every chunk meets a condition."""
+        with self.views.reading(condition) as (view, snapshot):
+            return Reading(snapshot, view, self.views).answers(asked)
 
-@dataclass(slots=True, eq=False)
-class Reading:
-    """What is read of one state of a shard's file."""
-
-    snapshot: FileSnapshot
-    file: OpenFile
+    def part(self) -> Part:
+        """What of the file can be seen."""
+        return part(self.snapshot.connection)
 
     def facts(self) -> Facts:
         """See :class:`Facts`."""
@@ -154,7 +174,7 @@ class Reading:
 
     def bm25(self, words: Sequence[str], k: int, of_all: Counts, allowed: Allowed) -> list[tuple[int, float]]:
         """(row, score) of the k best chunks and all that tie with the last, where words count what they do in all."""
-        connection = self.snapshot.connection
+        connection, allowed = self.snapshot.connection, allowed.within(self.snapshot.view)
         known = postings.read(connection, words, (), of_all.chunks + 1, self.snapshot.remembered.counted)
         if known is not None:
             held = [word for word in words if word in known.chunks or terms.is_half(word)]
@@ -315,7 +335,12 @@ class Reading:
         return self.snapshot.named_in(texts, kinds)
 
 
-METHODS = frozenset(name for name, one in vars(Reading).items() if isfunction(one) and not name.startswith("_"))
+METHODS = frozenset(
+    name
+    for kind in (GraphOfShard, DocumentsOfShard, Reading)
+    for name, one in vars(kind).items()
+    if isfunction(one) and not name.startswith("_") and name != "answers"
+)
 """What a shard can be asked. Requests come from elsewhere: nothing else is looked up by their names."""
 
 

@@ -3,42 +3,40 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 from monograph.errors import InputError, NotFound
+from monograph.library import past
 from monograph.library.opened import Given, OpenFile
-from monograph.library.questions import Questions
+from monograph.library.view import narrowed, within
 from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Trusted
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.settings import Settings
 from monograph.shelf import working
-from monograph.shelf.engine import Engine, Engines, Local
+from monograph.shelf.engine import Engines, local
 from monograph.shelf.fill.dealing import deal
 from monograph.shelf.fill.dealt import shard_count
-from monograph.shelf.fill.recut import databases, dealt
+from monograph.shelf.fill.looking import plans
+from monograph.shelf.fill.recut import databases, dealt, source_of
+from monograph.shelf.looking import Looking
 from monograph.shelf.opened import OpenShelf
 from monograph.shelf.place import Place, place_of
-from monograph.shelf.stats import ShelfStats
 from monograph.shelf.versions.manifest import Manifest, latest, load
 from monograph.shelf.versions.sweep import Forgotten
 from monograph.shelf.versions.sweep import forget as forget_objects
 from monograph.shelf.versions.writer import writing
+from monograph.shelf.view import OpenView
 from monograph.shelf.working import Working
-from monograph.store import names
-from monograph.values import Document, Finding, LedgerEntry, OnProgress, Report, arguments
+from monograph.values import Document, OnProgress, Report, arguments
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
+from monograph.where import Condition
 
 
-def local(place: Place, version: Manifest, given: Given) -> Engine:
-    """Threads of this process over files of this machine."""
-    files = [place.file_of(name) for name in version.shards]
-    return Local([replace(given, path=path) for path in files])
-
-
-class Shelf(Questions):
+class Shelf(Looking):
     """Many files that answer as one: a version of them is searched, and the next one is written and published.
 
     Made by :meth:`create` or :meth:`open`; a context manager. What it finds is what one file of the same documents
@@ -46,11 +44,13 @@ class Shelf(Questions):
     of summaries.
     """
 
-    _file: OpenShelf
+    _given: Given
+    _engines: Engines
+    _working: Working | None = None
 
     def __init__(self, place: Place, version: Manifest, given: Given, engines: Engines) -> None:
         self._place, self._given, self._engines = place, given, engines
-        self._working: Working | None = None
+        self._views: WeakSet[ShelfView] = WeakSet()
         self._read(version)
 
     def _read(self, version: Manifest) -> None:
@@ -58,6 +58,7 @@ class Shelf(Questions):
         given = replace(self._given, read_only=True, create=False, settings=None)
         path = self._place.file_of(version.catalogue)
         file = OpenShelf.open(replace(given, path=path))
+        file.url = self.url
         try:
             asked = replace(given, embedder=None, extractor=None, model=None, reranker=None)
             file.begin(self._engines(self._place, version, asked), len(version.shards), self._place.home)
@@ -175,14 +176,11 @@ class Shelf(Questions):
         and former versions of documents do not go along. Raises as :meth:`create` and :meth:`monograph.Monograph.open`.
         """
         shards = shard_count(shards)
-        source = OpenFile.open(Given(arguments.path(file, "the file"), create=False, read_only=True, key=key))
-        try:
+        with source_of(arguments.path(file, "the file"), key) as source:
             place = place_of(_address(url), None if home is None else Path(home), create=True)
             if latest(place.objects) is not None:
                 raise InputError(f"{place.url} is a shelf already", "give another address")
             version = dealt(place, None, shards, source, [source.database], progress)
-        finally:
-            source.close()
         return cls(place, version, Given(Path()), engines)
 
     def __enter__(self) -> Shelf:
@@ -204,25 +202,25 @@ class Shelf(Questions):
     def __repr__(self) -> str:
         return f"Shelf({self._place.url!r}, version={self.version})"
 
-    @property
-    def url(self) -> str:
-        """Its address."""
-        return self._place.url
+    def within(self, where: Mapping[str, Any]) -> Shelf:
+        """A view of the shelf, as :meth:`monograph.Monograph.within` gives one of a file.
 
-    @property
-    def version(self) -> int:
-        """The version that is searched, from 1."""
-        return self._version.version
+        What is found, counted, cited and answered comes from the documents alone of which every chunk meets a filter.
+        It is of the version that the shelf reads, and turns with it; to write, publish or turn raises OutsideView.
+        What is in it is found out at its first use.
 
-    @property
-    def embedder(self) -> Embedder:
-        """What makes the vectors; raises ModelError if it cannot be made here."""
-        return self._file.embedder
+        Parameters
+        ----------
+        where:
+            As for :meth:`search`, and not empty.
 
-    @property
-    def settings(self) -> Settings:
-        """The numbers that all shards are built with."""
-        return self._file.settings
+        Raises
+        ------
+        InputError
+            If the filter is empty, or cannot be understood, or asks for a moment: a shelf keeps no former versions.
+        """
+        past.standing(self._file, where)
+        return ShelfView(self, within(self._file, where, OpenView).condition)
 
     def close(self) -> None:
         """Let all files go. What was written and not published stays on this machine."""
@@ -231,6 +229,7 @@ class Shelf(Questions):
 
     def refresh(self) -> int:
         """Search the newest version from now on; returns it. A search that is under way in a thread may break off."""
+        self._file.only_whole("refresh")
         newest = latest(self._place.objects)
         if newest is not None and newest.version != self.version:
             self._turn_to(newest)
@@ -241,6 +240,7 @@ class Shelf(Questions):
 
     @property
     def _writer(self) -> Working:
+        self._file.only_whole("writing")
         if self._working is None:
             self._working = Working(self._place, self._version, len(self._version.shards), self._given)
         return self._working
@@ -264,12 +264,10 @@ class Shelf(Questions):
     ) -> Report:
         """Bring the next version up to date with files and folders: parameters as for :meth:`monograph.Monograph.sync`.
 
-        Each shard takes the files that are dealt to it. Raises as :meth:`add`.
+        Files stay in the shards that hold them; a new one is dealt out. Raises as :meth:`add`.
         """
         return self._writer.sync(
-            lambda archive: archive.files.plan(
-                *sources, verify=verify, prune=prune, follow_links=follow_links, price=False
-            ),
+            lambda known: plans(sources, len(known), known, verify=verify, prune=prune, follow_links=follow_links),
             lambda archive, plan: archive.files.apply(plan, forget=forget, limits=limits, progress=progress),
         )
 
@@ -298,6 +296,7 @@ class Shelf(Questions):
         What models answered is forgotten here too. It is complete when no other machine's cache holds any of the
         objects, which what is returned names.
         """
+        self._file.only_whole("forget")
         written = working.base_of(self._place.work)
         if self._working is not None or (written is not None and written.written):
             raise InputError(
@@ -318,6 +317,7 @@ class Shelf(Questions):
 
         No answer changes by it, and no model is asked. Raises InputError if something is written and not published.
         """
+        self._file.only_whole("reshard")
         shards = shard_count(shards)
         self._let_writer_go()
         with databases(self._place, self._version) as sources:
@@ -330,6 +330,7 @@ class Shelf(Questions):
 
         Raises InputError if the path is taken.
         """
+        self._file.only_whole("join")
         made = arguments.path(path, "the file")
         if made.exists():
             raise InputError(f"{made} is there already", "give another path")
@@ -352,40 +353,32 @@ class Shelf(Questions):
         """Search another version from now on."""
         before = self._file
         self._read(version)
+        for one in list(self._views):
+            one.turn()
         before.close()
 
-    # Looking round.
 
-    def document(self, name: str) -> Document:
-        """A document by id or uri, with its text. Raises NotFound where none, or several, are meant."""
-        return self._file.document(name)
+class ShelfView(Shelf):
+    """The part of a shelf that meets a condition; made by :meth:`Shelf.within`, and closed with the shelf."""
 
-    def stats(self) -> ShelfStats:
-        """What the version holds and weighs."""
-        facts = self._file.facts()
-        with self._file.database.read() as connection:
-            entities, merged = names.count(connection)
-        return ShelfStats(
-            url=self.url,
-            version=self.version,
-            shards=len(self._version.shards),
-            documents=sum(one.documents for one in facts),
-            chunks=sum(one.chunks for one in facts),
-            entities=entities,
-            merged=merged,
-            bytes=sum(name.bytes for name in (*self._version.shards, self._version.catalogue)),
-            documents_by_shard=tuple(one.documents for one in facts),
-            embedder=self._version.settings.get("embedder", ""),
-            extractor=self._version.settings.get("extractor", ""),
-        )
+    def __init__(self, whole: Shelf, condition: Condition) -> None:
+        # One of a view is as well one of the shelf: its condition has both.
+        self._whole: Shelf = whole._whole if isinstance(whole, ShelfView) else whole
+        self._condition, self._views = condition, self._whole._views
+        self._place, self._given, self._engines = whole._place, whole._given, whole._engines
+        self.turn()
+        self._views.add(self)
 
-    def costs(self) -> list[LedgerEntry]:
-        """What models were asked to make the shards, and through this machine, as :meth:`monograph.Monograph.costs`."""
-        return self._file.costs()
+    def turn(self) -> None:
+        """Read the version that the shelf reads."""
+        self._version = self._whole._version
+        self._file = narrowed(self._whole._file, self._condition, OpenView)
 
-    def check(self) -> list[Finding]:
-        """Every fault in the shards of the version, and whether its catalogue is what their names make."""
-        return self._file.findings()
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ShelfView, (self._whole, self._condition)
+
+    def close(self) -> None:
+        """Nothing: it is closed with the shelf."""
 
 
 def _address(url: str | os.PathLike[str]) -> str:

@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 
 from monograph.errors import InputError, NotFound, ShelfConflict
 from monograph.library.monograph import Monograph
 from monograph.library.opened import Given, OpenFile
-from monograph.shelf import catalogue
+from monograph.shelf import in_step
 from monograph.shelf.fill.dealing import deal
-from monograph.shelf.fill.dealt import shard_of
+from monograph.shelf.fill.dealt import blocks, shard_of
+from monograph.shelf.fill.looking import is_done
 from monograph.shelf.place import Place
 from monograph.shelf.versions.manifest import Manifest
+from monograph.shelf.versions.names import ObjectName
 from monograph.shelf.versions.part import sync_folder
+from monograph.shelf.versions.pieces import Named, name_of, require_closed
 from monograph.shelf.versions.publish import publish
 from monograph.shelf.versions.sweep import sweep
 from monograph.shelf.versions.writer import writing
 from monograph.store import documents, settings
-from monograph.store.catalogue import Share, share
 from monograph.store.database import Database
 from monograph.values import Document, OnProgress, Plan, Report, together
 
 _BASE = "base.json"
-_AT_ONCE = 1_024
-"""Documents that are dealt out together."""
+_UNTOUCHED = 0
+"""Time of change, in nanoseconds since 1970, of a copy that nobody has written to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,7 @@ class Working:
         self, place: Place, before: Manifest | None, shards: int, given: Given, *, empty: bool = False
     ) -> None:
         self._place, self._before, self._shards = place, before, shards
+        self._copied = None if empty else before
         self._given = replace(given, read_only=False, create=True, model=None, reranker=None)
         self._archives: list[Monograph] = []
         place.work.mkdir(parents=True, exist_ok=True)
@@ -109,6 +113,7 @@ class Working:
             return
         for path, name in zip(self._paths, () if self._before is None else self._before.shards, strict=False):
             shutil.copyfile(self._place.cache.path(self._place.objects, name), path)
+            _stamp(path)
         self._note(Base(version, self._shards))
 
     def _note(self, base: Base) -> None:
@@ -116,6 +121,13 @@ class Working:
         part.write_text(json.dumps([base.version, base.shards, base.written]))
         part.replace(self._place.work / _BASE)
         sync_folder(self._place.work)
+
+    def _name_of(self, path: Path, copied: ObjectName | None) -> ObjectName:
+        """What the bytes of a closed file are called; those of a file that nobody has written to are not read."""
+        require_closed(path)
+        state = path.stat()
+        is_copy = copied is not None and (state.st_mtime_ns, state.st_size) == (_UNTOUCHED, copied.bytes)
+        return copied if copied is not None and is_copy else name_of(path)
 
     def _begin(self) -> None:
         """Say that the files are about to be written to."""
@@ -136,8 +148,7 @@ class Working:
         """Store documents, each in the shard that holds its id, or that it is dealt to."""
         self._begin()
         reports = []
-        waiting = iter(given)
-        while some := list(islice(waiting, _AT_ONCE)):
+        for some in blocks(given, self._shards):
             dealt: dict[int, list[Document]] = {}
             held = self._holders([one.id for one in some])
             for one in some:
@@ -153,14 +164,18 @@ class Working:
                 held.update(dict.fromkeys(documents.known_ids(connection, ids), shard))
         return held
 
-    def sync(self, plan: Callable[[Monograph], Plan], apply: Callable[[Monograph, Plan], Report]) -> Report:
-        """Bring every shard up to date with its part of what a plan finds: a new file is dealt by its uri."""
+    def sync(
+        self, plans: Callable[[Sequence[Database]], Sequence[Plan]], apply: Callable[[Monograph, Plan], Report]
+    ) -> Report:
+        """Bring every shard up to date by its plan; one that is so already is not written to."""
+        made = plans([archive._file.database for archive in self._archives])
         self._begin()
         reports = []
-        for shard, archive in enumerate(self._archives):
-            made = plan(archive)
-            mine = [one for one in made.changes if one.kind != "new" or shard_of(one.uri, self._shards) == shard]
-            reports.append(apply(archive, replace(made, changes=tuple(mine))))
+        for archive, plan in zip(self._archives, made, strict=True):
+            if archive._file.describer is None and is_done(archive._file.database, plan):
+                reports.append(Report(same=len(plan.changes), moved=plan.moved))
+            else:
+                reports.append(apply(archive, plan))
         found = together(reports)
         return replace(found, problems=tuple(dict.fromkeys(found.problems)), moved=tuple(dict.fromkeys(found.moved)))
 
@@ -184,25 +199,20 @@ class Working:
             with archive._file.database.read() as connection:
                 owed = settings.load_on_demand(connection)
             archive._file.require(*sorted(owed))
+        self._close_files()
         made = self._place.work / "catalogue.mono"
         made.unlink(missing_ok=True)
-        origin = self._origin()
-        catalogue.make(made, origin, self._shares(), self._shards)
-        self._close_files()
-        manifest = publish(self._place.objects, self._paths, made, self._before, origin.said())
-        self._before = manifest
+        copied = self._copied.shards if self._copied is not None else [None] * self._shards
+        files = {path: self._name_of(path, one) for path, one in zip(self._paths, copied, strict=False)}
+        origin = in_step.make(made, self._place, files, self._copied)
+        named = [Named(*one) for one in files.items()]
+        manifest = publish(self._place.objects, named, made, self._before, origin.said())
+        self._before = self._copied = manifest
         self._note(Base(manifest.version, self._shards))
+        for path in self._paths:
+            _stamp(path)
         sweep(self._place.objects)
         return manifest
-
-    def _origin(self) -> catalogue.Origin:
-        with self._archives[0]._file.database.read() as connection:
-            return catalogue.origin(connection)
-
-    def _shares(self) -> Iterator[Share]:
-        for archive in self._archives:
-            with archive._file.database.read() as connection:
-                yield share(connection)
 
     def _close_files(self) -> None:
         for archive in self._archives:
@@ -213,6 +223,11 @@ class Working:
         """Close the files, and let another write."""
         self._close_files()
         self._lease.close()
+
+
+def _stamp(path: Path) -> None:
+    """Have a file tell that nobody has written to it since: who does gives it another time of change."""
+    os.utime(path, ns=(time.time_ns(), _UNTOUCHED))
 
 
 def base_of(work: Path) -> Base | None:

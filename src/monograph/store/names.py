@@ -214,16 +214,14 @@ def set_codes(connection: Connection, codes: Iterable[tuple[bytes, str]]) -> Non
         "UPDATE names SET code = ?, checksum = ? WHERE key = ?",
         ((code, checksum(key.encode(), code), key) for code, key in given),
     )
-    _may_change(connection, (key for _, key in given))
+    may_change(connection, (key for _, key in given))
 
 
 def drop_codes(connection: Connection, but: int | None = None) -> None:
     """Forget all codes, as when the embedder becomes another, or all that are not of so many bytes."""
     some = "code IS NOT NULL AND length(code) IS NOT ?"
-    connection.execute(
-        f"INSERT OR IGNORE INTO unresolved SELECT name FROM names WHERE uses > 0 AND {some}",  # noqa: S608
-        (but,),
-    )
+    marked = f"INSERT OR IGNORE INTO unresolved SELECT name FROM names WHERE uses > 0 AND {some}"  # noqa: S608
+    connection.execute(marked, (but,))
     connection.execute(f"UPDATE names SET code = NULL, checksum = NULL WHERE {some}", (but,))  # noqa: S608 - a constant
 
 
@@ -332,14 +330,14 @@ def set_apart(connection: Connection, pairs: Iterable[tuple[str, str]]) -> None:
     """Say that keys are not one entity, whichever of them would be the head."""
     both = [ends for key, other in pairs for ends in ((key, other), (other, key))]
     connection.executemany("INSERT OR IGNORE INTO apart VALUES (?, ?)", both)
-    _may_change(connection, (key for key, _ in both))
+    may_change(connection, (key for key, _ in both))
 
 
 def unite(connection: Connection, pairs: Iterable[tuple[str, str]]) -> None:
     """Take back that keys are not one entity."""
     both = [ends for key, other in pairs for ends in ((key, other), (other, key))]
     drop_apart(connection, both)
-    _may_change(connection, (key for key, _ in both))
+    may_change(connection, (key for key, _ in both))
 
 
 def drop_apart(connection: Connection, pairs: Iterable[tuple[str, str]]) -> None:
@@ -347,7 +345,8 @@ def drop_apart(connection: Connection, pairs: Iterable[tuple[str, str]]) -> None
     connection.executemany("DELETE FROM apart WHERE key = ? AND full = ?", pairs)
 
 
-def _may_change(connection: Connection, keys: Iterable[str]) -> None:
+def may_change(connection: Connection, keys: Iterable[str]) -> None:
+    """Say that the heads of some names may be out of date."""
     connection.execute(
         """INSERT OR IGNORE INTO unresolved
         SELECT n.name FROM json_each(?) AS k CROSS JOIN names AS n WHERE n.key = k.value AND n.uses > 0""",

@@ -125,25 +125,23 @@ def seen_in(connection: Connection, chunks: Iterable[int]) -> Span | None:
     return dates.span(first, last)
 
 
-def chunks_naming(connection: Connection, members: Mapping[int, int], most: int) -> dict[int, list[int]]:
-    """At most so many chunks of each entity: those of documents about it first, then by id.
+def chunks_naming(connection: Connection, members: Mapping[int, int], most: int) -> list[tuple[int, int, str, int]]:
+    """(entity, 0 for a chunk of a document about it, id, chunk) of at most so many of each, in this order.
 
     Ids of our own are hashes: the choice is the same in every file of the same documents, and as good as by lot.
     """
-    found: dict[int, list[int]] = {}
-    for entity, chunk in connection.execute(
+    return connection.execute(
         """WITH named AS (
             SELECT f.value AS entity, c.chunk AS chunk, c.id AS id, max(EXISTS (
                 SELECT 1 FROM subjects AS s WHERE s.name = m.name AND s.document = c.document)) AS about
             FROM json_each(?) AS f CROSS JOIN mentions AS m CROSS JOIN chunks AS c
             WHERE m.name = CAST(f.key AS INTEGER) AND c.chunk = m.chunk GROUP BY 1, 2)
-        SELECT entity, chunk FROM (
-            SELECT entity, chunk, row_number() OVER (PARTITION BY entity ORDER BY about DESC, id) AS place FROM named)
+        SELECT entity, 1 - about, id, chunk FROM (
+            SELECT entity, about, id, chunk, row_number() OVER (
+                PARTITION BY entity ORDER BY about DESC, id) AS place FROM named)
         WHERE place <= ? ORDER BY entity, place""",
         (json.dumps(members), most),
-    ):
-        found.setdefault(entity, []).append(chunk)
-    return found
+    ).fetchall()
 
 
 def titled(connection: Connection, members: Mapping[int, int]) -> list[Titled]:
@@ -184,14 +182,19 @@ def all_nodes(connection: Connection) -> list[int]:
     return [int(row) for (row,) in connection.execute("SELECT chunk FROM chunk_graphs ORDER BY chunk")]
 
 
-def stating(connection: Connection, keys: Sequence[str]) -> dict[tuple[str, str], list[str]]:
-    """Titles, or ids, of the documents that state a short name, by (short key, full key); without keys, of all."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for short, full, title in connection.execute(
-        """SELECT s.key, f.key, CASE d.title WHEN '' THEN d.id ELSE d.title END FROM aliases AS a
+def stated(connection: Connection, keys: Sequence[str]) -> list[tuple[str, str, str, str]]:
+    """(title, id, short key, full key) of documents that state a short name, in order; without keys of all names."""
+    return connection.execute(
+        """SELECT d.title, d.id, s.key, f.key FROM aliases AS a
         JOIN names AS s ON s.name = a.name JOIN names AS f ON f.name = a.full JOIN documents AS d USING (document)
         WHERE ?1 = '[]' OR s.key IN (SELECT value FROM json_each(?1)) ORDER BY d.title, d.id""",
         (json.dumps(list(keys), ensure_ascii=False),),
-    ):
-        found.setdefault((short, full), []).append(title)
+    ).fetchall()
+
+
+def stating(given: Iterable[tuple[str, str, str, str]]) -> dict[tuple[str, str], list[str]]:
+    """Titles, or ids, of the documents that state a short name, by (short key, full key), of :func:`stated`."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for title, name, short, full in given:
+        found.setdefault((short, full), []).append(title or name)
     return found

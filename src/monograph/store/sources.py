@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from monograph.store import checksums, dates
@@ -42,6 +42,12 @@ def by_root(connection: Connection) -> list[tuple[str, int, int, int]]:
         GROUP BY root ORDER BY root"""
     )
     return [(root, int(files), int(held), int(size)) for root, files, held, size in found]
+
+
+def every(connection: Connection) -> Iterator[Source]:
+    """All known files, in the order in which they became known."""
+    found = connection.execute("SELECT uri, root, sha256, size, modified_ns FROM sources ORDER BY source")
+    yield from (Source(*row) for row in found)
 
 
 def find(connection: Connection, uri: str) -> Source | None:

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -128,13 +130,40 @@ class ViewDatabase(Database):
             if held is None or held[0] != generation:
                 self._local.gate.open = True
                 try:
-                    found = self._found  # Another thread may be in another state.
-                    if found[0] != generation:
-                        found = self._found = generation, json.dumps(membership.every(connection, self._allowed))
-                    _fill(connection, *found)
+                    self._lay_down(connection, generation)
                 finally:
                     self._local.gate.open = False
             yield connection
+
+    def _lay_down(self, connection: Connection, generation: int) -> None:
+        """Find out what is in the view in a state of the file, and lay it down for this connection."""
+        found = self._found  # Another thread may be in another state.
+        if found[0] != generation:
+            found = self._found = generation, json.dumps(membership.every(connection, self._allowed))
+        begin(connection, *found)
+        connection.execute(
+            """INSERT INTO temp.view_chunks
+            SELECT c.chunk FROM temp.view_documents AS d CROSS JOIN main.chunks AS c WHERE c.document = d.document"""
+        )
+        connection.execute(
+            """INSERT INTO temp.view_sources
+            SELECT DISTINCT d.source FROM temp.view_documents AS v CROSS JOIN main.documents AS d
+            WHERE d.document = v.document AND d.source IS NOT NULL AND NOT EXISTS (
+                SELECT 1 FROM main.documents AS o
+                WHERE o.source = d.source AND o.document NOT IN temp.view_documents)"""
+        )
+        _fill_names(connection)
+        settle_heads(connection)
+        _fill_nodes(connection)
+
+
+class OneReader(ViewDatabase):
+    """A view that is read by one at a time, of whatever thread: what is in it is laid down once, for all of them.
+
+    Whoever reads it sees to that.
+    """
+
+    _apart = SimpleNamespace
 
 
 class _Gate:
@@ -155,23 +184,11 @@ class _Gate:
         return sqlite3.SQLITE_OK if self.open else sqlite3.SQLITE_DENY
 
 
-def _fill(connection: Connection, generation: int, documents: str) -> None:
-    """Lay down what is in a view in a state of the file, in a transaction; ``documents`` are row numbers, as JSON."""
+def begin(connection: Connection, generation: int, documents: str) -> None:
+    """Lay down which documents are in a view in a state of the file, and nothing else yet: row numbers, as JSON."""
     for table in ("view_state", "view_documents", "view_chunks", "view_sources", "names", "nodes"):
         connection.execute(f"DELETE FROM temp.{table}")  # noqa: S608 - constants
     connection.execute("INSERT INTO temp.view_documents SELECT value FROM json_each(?)", (documents,))
-    connection.execute(
-        """INSERT INTO temp.view_chunks
-        SELECT c.chunk FROM temp.view_documents AS d CROSS JOIN main.chunks AS c WHERE c.document = d.document"""
-    )
-    connection.execute(
-        """INSERT INTO temp.view_sources
-        SELECT DISTINCT d.source FROM temp.view_documents AS v CROSS JOIN main.documents AS d
-        WHERE d.document = v.document AND d.source IS NOT NULL AND NOT EXISTS (
-            SELECT 1 FROM main.documents AS o WHERE o.source = d.source AND o.document NOT IN temp.view_documents)"""
-    )
-    _fill_names(connection)
-    _fill_nodes(connection)
     connection.execute("INSERT INTO temp.view_state VALUES (?)", (generation,))
 
 
@@ -189,11 +206,20 @@ def _fill_names(connection: Connection) -> None:
     taken, times = np.unique(named["name"][persons], return_counts=True)
     counted = np.zeros(len(rows), dtype=np.int64)
     counted[np.searchsorted(rows, taken)] = times
+    put_names(connection, "name", zip(rows.tolist(), uses.tolist(), counted.tolist(), strict=True))
+
+
+def put_names(connection: Connection, column: str, used: Iterable[tuple[Any, int, int]]) -> None:
+    """Lay down the names of a view: (value of a column that tells them apart, uses, persons)."""
     connection.executemany(
-        """INSERT INTO temp.names SELECT name, key, signature, code, ?2, ?3, head, reason, checksum
-        FROM main.names WHERE name = ?1""",
-        zip(rows.tolist(), uses.tolist(), counted.tolist(), strict=True),
+        f"""INSERT INTO temp.names SELECT name, key, signature, code, ?2, ?3, head, reason, checksum
+        FROM main.names WHERE {column} = ?1""",  # noqa: S608 - a column of ours
+        used,
     )
+
+
+def settle_heads(connection: Connection) -> None:
+    """Let the names of a view stand for others only where these are in it, and a document of it says so."""
     # What a document that is not in the view says a short name stands for is not said.
     connection.execute(
         """UPDATE temp.names SET head = NULL, reason = NULL WHERE head IS NOT NULL AND (

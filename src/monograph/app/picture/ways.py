@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from monograph.library import Monograph
 from monograph.values import Document, Hit, Neighbourhood, Path, StoredChunk
 
+if TYPE_CHECKING:
+    from monograph.shelf import Archive
 
-def ways_to(monograph: Monograph, query: str, hits: Sequence[Hit]) -> tuple[Neighbourhood, list[Path]]:
+
+def ways_to(archive: Archive, query: str, hits: Sequence[Hit]) -> tuple[Neighbourhood, list[Path]]:
     """The chunks that were found, what the ways to them lead over, and the ways, which begin with the query."""
     ways = [
         replace(
@@ -21,14 +24,14 @@ def ways_to(monograph: Monograph, query: str, hits: Sequence[Hit]) -> tuple[Neig
     ]
     shown: dict[str, Hit | StoredChunk] = {hit.chunk.id: hit for hit in hits}
     passed = dict.fromkeys(node.id for way in ways for node in way.nodes if node.kind == "chunk")
-    shown.update((one.chunk.id, one) for one in monograph.fetch([name for name in passed if name not in shown]))
+    shown.update((one.chunk.id, one) for one in archive.fetch([name for name in passed if name not in shown]))
     documents = {
         one.chunk.document_id: Document(id=one.chunk.document_id, title=one.title, uri=one.uri)
         for one in shown.values()
     }
     found = Neighbourhood(
         centre=(),
-        entities=tuple(monograph.graph.on_paths(ways)),
+        entities=tuple(archive.graph.on_paths(ways)),
         links=(),
         chunks=tuple(one.chunk for one in shown.values()),
         documents=tuple(documents.values()),

@@ -53,7 +53,7 @@ class Names:
 
 def entities(served: Served, asked: Naming) -> Names:
     """List what is named, as ``monograph entities --json`` prints it."""
-    graph = served.file(asked.file).graph
+    graph = served.archive(asked.file).graph
     listed = graph.entities(min(asked.k, MOST_ENTITIES), asked.name)
     return Names(tuple(listed), tuple(graph.merges(asked.name)) if asked.why else ())
 
@@ -82,7 +82,7 @@ class Around:
 
 def neighbourhood(served: Served, asked: Around) -> Neighbourhood:
     """What is named together with an entity, as ``monograph graph --json`` prints it."""
-    return served.file(asked.file).graph.neighbourhood(asked.name, asked.hops, min(asked.limit, MOST_ENTITIES))
+    return served.archive(asked.file).graph.neighbourhood(asked.name, asked.hops, min(asked.limit, MOST_ENTITIES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +110,12 @@ class Between:
 
 def routes(served: Served, asked: Between) -> list[Route]:
     """The ways from one entity to another."""
-    return served.file(asked.file).graph.routes(asked.name, asked.other, asked.hops, asked.limit)
+    return served.archive(asked.file).graph.routes(asked.name, asked.other, asked.hops, asked.limit)
 
 
 def names(served: Served, asked: OneDocument) -> list[Entity]:
     """What a document names, what most of its passages name first."""
-    return served.file(asked.file).graph.of_document(asked.id)
+    return served.archive(asked.file).graph.of_document(asked.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ def picture_data(served: Served, asked: Drawn) -> Bytes:
 def _drawn(served: Served, asked: Drawn) -> tuple[Neighbourhood, list[Path]]:
     if bool(asked.name) == bool(asked.q):
         raise InputError("a name or a question says what is drawn", "give name or q")
-    file = served.file(asked.file)
+    file = served.archive(asked.file)
     if asked.name:
         return file.graph.neighbourhood(asked.name, asked.hops, min(asked.limit, MOST_ENTITIES)), []
     return ways_to(file, asked.q, file.search(asked.q, min(asked.k, MOST_HITS), asked.how, where_of(list(asked.where))))

@@ -9,6 +9,7 @@ from monograph.app.serve.pieces import Block, Marks, blocks, window
 from monograph.app.serve.served import Served
 from monograph.app.serve.words import Words
 from monograph.errors import InputError, NotFound
+from monograph.shelf import place_of
 from monograph.values import Chunk, Document, Listed, Section
 
 MOST_LISTED = 1_000
@@ -42,7 +43,7 @@ class Listing:
 
 def documents(served: Served, asked: Listing) -> Listed:
     """List documents, in order of uri."""
-    return served.file(asked.file).listed(asked.like, asked.start, min(asked.limit, MOST_LISTED))
+    return served.archive(asked.file).listed(asked.like, asked.start, min(asked.limit, MOST_LISTED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ def document(served: Served, asked: OneDocument) -> Document:
 
 def chunks(served: Served, asked: OneDocument) -> list[Chunk]:
     """The passages of a document, in reading order."""
-    return served.file(asked.file).chunks(asked.id)
+    return served.archive(asked.file).chunks(asked.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +173,9 @@ class OneChunk:
 
 def chunk(served: Served, asked: OneChunk) -> list[Chunk]:
     """A passage among those around it, as ``monograph show --json`` prints it."""
-    file = served.file(asked.file)
+    file = served.archive(asked.file)
     found = file.fetch([asked.id])
     if not found:
-        raise NotFound(f"{file.path} holds no chunk {asked.id!r}", "search finds what there is")
+        raise NotFound(f"{place_of(file)} holds no chunk {asked.id!r}", "search finds what there is")
     one, around = found[0].chunk, max(0, asked.around)
     return file.chunks(one.document_id)[max(0, one.ordinal - around) : one.ordinal + around + 1]

@@ -8,11 +8,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from monograph.library.monograph import Monograph
 from monograph.shelf import catalogue
 from monograph.shelf.catalogue import Origin
 from monograph.shelf.fill.dataset import Dataset, documents_in
-from monograph.shelf.fill.dealt import dealt, dealt_plan, shard_count
+from monograph.shelf.fill.dealt import dealt, shard_count
+from monograph.shelf.fill.looking import plans
 from monograph.shelf.fill.makers import HERE, Makers
 from monograph.shelf.fill.recipe import Made, Recipe
 from monograph.shelf.place import Place
@@ -72,12 +72,9 @@ def make_shards_of_folders(
         If a source does not exist.
     """
     count = shard_count(shards)
-    with TemporaryDirectory(prefix="monograph-") as folder, Monograph.open(Path(folder) / "plan.mono") as empty:
-        plan = empty.files.plan(*sources, price=False)
-    plans = dealt_plan(plan, count)
     work = [
         (recipe, recipe.key(shard, [repr((one.roots, one.changes)).encode("utf-8", "surrogatepass")]), one)
-        for shard, one in enumerate(plans)
+        for shard, one in enumerate(plans(sources, count, ()))
     ]
     return tuple(makers.of_files(work))
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from hashlib import sha256
 from itertools import islice
 
 from monograph.errors import InputError
 from monograph.shelf.versions.manifest import MOST_SHARDS
-from monograph.values import Change, Document, Plan, arguments
+from monograph.values import Document, arguments
 
 LEAST, MOST = 4_096, 262_144
 """Bounds on how many documents are dealt out together."""
@@ -31,22 +30,17 @@ def shard_count(given: int) -> int:
     return count
 
 
-def dealt(documents: Iterable[Document], shards: int) -> Iterator[dict[int, list[Document]]]:
-    """Documents by shard, block by block: in a block those of a shard are in their order, and none is empty."""
+def blocks(documents: Iterable[Document], shards: int) -> Iterator[list[Document]]:
+    """Documents, as many together as are dealt out over so many shards at a time: a few write little to each."""
     waiting, block = iter(documents), min(max(LEAST, _OF_EACH * shards), MOST)
     while some := list(islice(waiting, block)):
+        yield some
+
+
+def dealt(documents: Iterable[Document], shards: int) -> Iterator[dict[int, list[Document]]]:
+    """Documents by shard, block by block: in a block those of a shard are in their order, and none is empty."""
+    for some in blocks(documents, shards):
         found: dict[int, list[Document]] = {}
         for one in some:
             found.setdefault(shard_of(one.id, shards), []).append(one)
         yield found
-
-
-def dealt_plan(plan: Plan, shards: int) -> list[Plan]:
-    """What is to be done with files, by shard: each goes by its uri. What could not be read is told with the first."""
-    changes: list[list[Change]] = [[] for _ in range(shards)]
-    for change in plan.changes:
-        changes[shard_of(change.uri, shards)].append(change)
-    return [
-        replace(plan, changes=tuple(some), problems=plan.problems if shard == 0 else ())
-        for shard, some in enumerate(changes)
-    ]

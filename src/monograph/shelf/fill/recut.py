@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from monograph.errors import ReadOnlyFile
 from monograph.library.opened import Given, OpenFile
 from monograph.shelf.place import Place
 from monograph.shelf.versions.manifest import Manifest
 from monograph.shelf.working import Working
+from monograph.store import replacing
 from monograph.store.database import Database
+from monograph.store.refusals import refusals
 from monograph.values import OnProgress
 
 
@@ -21,6 +26,35 @@ def databases(place: Place, version: Manifest) -> Iterator[list[Database]]:
     with ExitStack() as opened:
         paths = [place.file_of(name) for name in version.shards]
         yield [opened.enter_context(closing(Database(path, read_only=True))) for path in paths]
+
+
+@contextmanager
+def source_of(path: Path, key: str | None) -> Iterator[OpenFile]:
+    """A file that is to be dealt out, as it is; of one of an older format a copy beside it, which is brought over.
+
+    Raises
+    ------
+    MonographError
+        As :meth:`monograph.Monograph.open`; ReadOnlyFile where a copy is needed, and its folder cannot be written.
+    BusyFile
+        If another has one of an older format open.
+    """
+    given = Given(path, create=False, read_only=True, key=key)
+    with ExitStack() as left:
+        try:
+            source = OpenFile.open(given)
+        except ReadOnlyFile:
+            if not os.access(path.parent, os.W_OK):
+                raise
+            # Beside it, since places of folders may be written relative to where the file lies.
+            copy = left.enter_context(replacing.beside(path))
+            replacing.refuse_log(path)
+            with refusals(copy):
+                replacing.same_eyes(path, copy)
+                shutil.copyfile(path, copy)
+            source = OpenFile.open(replace(given, path=copy, read_only=False))
+        left.callback(source.close)
+        yield source
 
 
 def dealt(

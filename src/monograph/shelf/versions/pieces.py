@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from monograph.errors import InputError, ObjectDamaged
@@ -14,6 +15,14 @@ PIECE = 8 << 20
 """Bytes read, sent and fetched at a time: by one request, which may take 30 seconds; S3 takes 10,000."""
 
 
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A closed file, and what its bytes are called."""
+
+    path: Path
+    name: ObjectName
+
+
 def name_of(path: Path) -> ObjectName:
     """What a file's bytes are called.
 
@@ -22,17 +31,20 @@ def name_of(path: Path) -> ObjectName:
     InputError
         If it cannot be read, or is open: what was written last stands beside it then.
     """
-    beside = Path(f"{path}-wal")
+    require_closed(path)
     try:
-        if beside.exists() and beside.stat().st_size:
-            raise InputError(
-                f"{path} is still open, or was not closed: {beside.name} stands beside it", "close it first"
-            )
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             return ObjectName(digest, file.tell())
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}", "give a file that is there") from error
+
+
+def require_closed(path: Path) -> None:
+    """Raise InputError where what was written to a file last stands beside it."""
+    beside = Path(f"{path}-wal")
+    if beside.exists() and beside.stat().st_size:
+        raise InputError(f"{path} is still open, or was not closed: {beside.name} stands beside it", "close it first")
 
 
 def pieces(source: Path, name: str) -> Iterator[bytes]:

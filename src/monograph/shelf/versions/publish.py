@@ -10,12 +10,12 @@ from monograph.errors import InputError, ObjectMissing, ShelfConflict, ShelfUnre
 from monograph.shelf.versions.manifest import MOST_BYTES, Manifest, versions
 from monograph.shelf.versions.names import OBJECTS, ObjectName
 from monograph.shelf.versions.objects import Objects, put_alone
-from monograph.shelf.versions.pieces import name_of
+from monograph.shelf.versions.pieces import Named, name_of
 
 
 def publish(
     objects: Objects,
-    shards: Sequence[Path | ObjectName],
+    shards: Sequence[Path | Named | ObjectName],
     catalogue: Path,
     before: Manifest | None,
     settings: Mapping[str, str],
@@ -31,7 +31,8 @@ def publish(
     objects:
         Where.
     shards, catalogue:
-        Closed files, or what was put already. What is there by its digest is not put again.
+        Closed files, with what their bytes are called where that is known, or what was put already. What is there by
+        its digest is not put again.
     before:
         The version that these files were made from; None for the first.
     settings:
@@ -54,14 +55,14 @@ def publish(
     """
     version = 1 if before is None else before.version + 1
     _refuse_if_behind(objects, version)
-    *names, last = (one if isinstance(one, ObjectName) else name_of(one) for one in (*shards, catalogue))
+    given = [Named(one, name_of(one)) if isinstance(one, Path) else one for one in (*shards, catalogue)]
+    *names, last = (one.name if isinstance(one, Named) else one for one in given)
     manifest = Manifest(version, tuple(names), last, dict(settings), int(time.time()))
     data = manifest.to_json()
     if len(data) > MOST_BYTES:
         raise InputError(f"the manifest would have more than {MOST_BYTES:,} bytes", "give shorter settings")
     files = {
-        name: None if isinstance(one, ObjectName) else one
-        for name, one in zip((*names, last), (*shards, catalogue), strict=True)
+        name: one.path if isinstance(one, Named) else None for name, one in zip((*names, last), given, strict=True)
     }
     _put(objects, files)
     if not put_alone(objects, manifest.name, data):

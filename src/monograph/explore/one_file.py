@@ -1,0 +1,109 @@
+"""One file to look round in."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from monograph.dates.span import Span
+from monograph.explore.lookup import only
+from monograph.explore.surroundings import ToldRelations
+from monograph.search.one_file.written_names import written_names
+from monograph.store import chunks, documents, graphs, neighbours, readable, told, told_changes
+from monograph.store.chunks import Found
+from monograph.store.database import Connection, path_of
+from monograph.store.graphs import Records
+from monograph.store.neighbours import Place, Titled
+from monograph.values import Document, Extraction
+
+
+@dataclass(frozen=True, slots=True)
+class OneFile:
+    """A state of a file: see :class:`monograph.explore.surroundings.Surroundings`.
+
+    Parameters
+    ----------
+    names:
+        A read transaction.
+    """
+
+    names: Connection
+
+    @property
+    def place(self) -> str:
+        return path_of(self.names)
+
+    def total(self) -> int:
+        return neighbours.count_nodes(self.names)
+
+    def titled(self, members: Mapping[int, int]) -> list[Titled]:
+        return neighbours.titled(self.names, members)
+
+    def chunk_counts(self, members: Mapping[int, int]) -> dict[int, int]:
+        return neighbours.chunk_counts(self.names, members)
+
+    def seen(self, members: Mapping[int, int]) -> dict[int, Span]:
+        return neighbours.seen(self.names, members)
+
+    def seen_in(self, chunks: Iterable[int]) -> Span | None:
+        return neighbours.seen_in(self.names, chunks)
+
+    def chunks_naming(self, members: Mapping[int, int], most: int) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = {}
+        for entity, _, _, chunk in neighbours.chunks_naming(self.names, members, most):
+            found.setdefault(entity, []).append(chunk)
+        return found
+
+    def first_chunks(self, documents: Iterable[int], most: int) -> dict[int, list[int]]:
+        return neighbours.first_chunks(self.names, documents, most)
+
+    def linked(self, chunks: Collection[int]) -> Mapping[int, tuple[Records, Records]]:
+        return graphs.linked(self.names, chunks)
+
+    def documents_of(self, chunks: Iterable[int]) -> dict[int, int]:
+        return graphs.documents_of(self.names, chunks)
+
+    def extractions(self, chunks: Sequence[int]) -> dict[int, Extraction]:
+        values = graphs.extraction_values(self.names, chunks)
+        held = [row for row in chunks if row in values]
+        texts = readable.titled_texts(self.names, held)
+        return {
+            row: readable.extraction(self.names, row, values[row], text)
+            for row, (_, text) in zip(held, texts, strict=True)
+        }
+
+    def places(self, chunks: Iterable[int]) -> dict[int, Place]:
+        return neighbours.places(self.names, chunks)
+
+    def chunks(self, rows: Sequence[int]) -> dict[int, Found]:
+        return readable.chunks(self.names, rows)
+
+    def chunks_of(self, name: str) -> list[int]:
+        return chunks.rows_of_document(self.names, only(self.names, name).row)
+
+    def documents(self, ids: Collection[str]) -> dict[str, Document]:
+        found = (documents.find(self.names, one) for one in ids)
+        return {row.id: Document(id=row.id, title=row.title, uri=row.uri) for row in found if row is not None}
+
+    def stating(self, keys: Sequence[str]) -> dict[tuple[str, str], list[str]]:
+        return neighbours.stating(neighbours.stated(self.names, keys))
+
+    def written(self, where: Mapping[int, int]) -> dict[int, tuple[str, str]]:
+        return written_names(self.names, where)
+
+    def told(self, keys: Collection[str]) -> ToldRelations:
+        if told_changes.is_empty(self.names):
+            return ToldRelations((), {})
+        said = self.relations(list(told.by_keys(self.names, keys)))
+        ends = {end for source, _, target, _ in said for end in (source, target)}
+        return ToldRelations(said, told.keys_of(self.names, list(ends)))
+
+    def relations(self, ids: Sequence[str]) -> tuple[tuple[str, str, str, frozenset[int]], ...]:
+        """What was told of some nodes, with the chunks that say it."""
+        relations = told.relations(self.names, ids)
+        origins = told_changes.origins(self.names, list({name for one in relations for name in one.origins}))
+        rows = {name: one.chunk for name, one in origins.items() if one.chunk is not None}
+        return tuple(
+            (one.source, one.label, one.target, frozenset(rows[name] for name in one.origins if name in rows))
+            for one in relations
+        )

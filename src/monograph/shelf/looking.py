@@ -1,0 +1,115 @@
+"""A shelf looked round in without a question: what it holds, and what is wrong with it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from monograph.library import past
+from monograph.library.graph_reading import GraphReading
+from monograph.library.questions import Questions
+from monograph.library.searches import allowed
+from monograph.models import Embedder
+from monograph.settings import Settings
+from monograph.shelf import listing
+from monograph.shelf.opened import OpenShelf
+from monograph.shelf.place import Place
+from monograph.shelf.stats import ShelfStats
+from monograph.shelf.versions.manifest import Manifest
+from monograph.shelf.view import OpenView
+from monograph.store import names
+from monograph.values import Chunk, Document, Finding, LedgerEntry, Listed, StoredChunk
+
+
+class Looking(Questions):
+    """Documents and counts of a version; :class:`monograph.shelf.Shelf` is one."""
+
+    _file: OpenShelf
+    _place: Place
+    _version: Manifest
+
+    @property
+    def view(self) -> str:
+        """Names the view that this is, by what it holds; empty for the whole shelf. See :meth:`Shelf.within`."""
+        return self._file.view
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return self._place.url
+
+    @property
+    def version(self) -> int:
+        """The version that is searched, from 1."""
+        return self._version.version
+
+    @property
+    def embedder(self) -> Embedder:
+        """What makes the vectors; raises ModelError if it cannot be made here."""
+        return self._file.embedder
+
+    @property
+    def settings(self) -> Settings:
+        """The numbers that all shards are built with."""
+        return self._file.settings
+
+    @property
+    def graph(self) -> GraphReading:
+        """The named things, and how they hang together: looked at, and not written."""
+        return GraphReading(self._file)
+
+    def document(self, name: str) -> Document:
+        """A document by id or uri, with its text. Raises NotFound where none, or several, are meant."""
+        return self._file.document(name)
+
+    def documents(self) -> list[Document]:
+        """All documents without their texts, in order of uri, then id."""
+        return list(self.listed("", 0, sys.maxsize).documents)
+
+    def listed(self, like: str = "", start: int = 0, limit: int = 100) -> Listed:
+        """A part of :meth:`documents`: parameters and errors as for :meth:`monograph.Monograph.listed`."""
+        return listing.listed(self._file.shards, like, start, limit)
+
+    def chunks(self, name: str) -> list[Chunk]:
+        """The chunks of a document, by its id or uri, in reading order. Raises as :meth:`document`."""
+        return listing.chunks_of(self._file.shards, self.url, name)
+
+    def fetch(self, ids: Sequence[str], *, where: Mapping[str, Any] | None = None) -> list[StoredChunk]:
+        """Stored chunks by id, in the order of the ids; what is not there, or does not meet a filter, is left out."""
+        _, rest = past.standing(self._file, where)
+        return listing.fetched(self._file.shards, ids, allowed(rest))
+
+    def stats(self) -> ShelfStats:
+        """What the version holds and weighs; of a view what is in it, and 0 for what it weighs."""
+        facts = self._file.facts()
+        with self._file.database.read() as connection:
+            entities, merged = names.count(connection)
+        found = ShelfStats(
+            url=self.url,
+            version=self.version,
+            shards=len(self._version.shards),
+            documents=sum(one.documents for one in facts),
+            chunks=sum(one.chunks for one in facts),
+            entities=entities,
+            merged=merged,
+            bytes=sum(name.bytes for name in (*self._version.shards, self._version.catalogue)),
+            documents_by_shard=tuple(one.documents for one in facts),
+            embedder=self._version.settings.get("embedder", ""),
+            extractor=self._version.settings.get("extractor", ""),
+        )
+        if isinstance(self._file, OpenView):
+            # What words are counted in is the whole shelf.
+            found = replace(found, chunks=sum(one.chunks for one in self._file.parts()), bytes=0)
+        return found
+
+    def costs(self) -> list[LedgerEntry]:
+        """What models were asked to make the shards, and through this machine, as :meth:`monograph.Monograph.costs`."""
+        self._file.only_whole("costs")
+        return self._file.costs()
+
+    def check(self) -> list[Finding]:
+        """Every fault in the shards of the version, and whether its catalogue is what their names make."""
+        self._file.only_whole("check")
+        return self._file.findings()

@@ -1,0 +1,162 @@
+"""Many files to look round in: what stands in each is gathered, and names come out of the catalogue."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from heapq import merge
+
+from monograph.dates.span import Span
+from monograph.explore.surroundings import ToldRelations
+from monograph.read import path_to_text
+from monograph.shelf.gather import Gathered
+from monograph.shelf.listing import the_one
+from monograph.store import neighbours
+from monograph.store.chunks import Found
+from monograph.store.database import Connection
+from monograph.store.graphs import Records
+from monograph.store.neighbours import Place, Titled
+from monograph.values import Document, Extraction
+
+
+@dataclass(frozen=True, slots=True)
+class ManyFiles:
+    """One version of a shelf: see :class:`monograph.explore.surroundings.Surroundings`.
+
+    Parameters
+    ----------
+    gathered:
+        What a search reads of it.
+    place:
+        Its address.
+    """
+
+    gathered: Gathered
+    place: str
+
+    @property
+    def names(self) -> Connection:
+        return self.gathered.catalogue.connection
+
+    def _keys(self, members: Mapping[int, int]) -> dict[str, int]:
+        _, keys = self.gathered.catalogue.entities(members)
+        return {keys[row]: entity for row, entity in members.items() if row in keys}
+
+    def total(self) -> int:
+        return sum(self.gathered.shards.all("graph_size"))
+
+    def titled(self, members: Mapping[int, int]) -> list[Titled]:
+        answers = self.gathered.shards.all("titled", self._keys(members)) if members else []
+        found = [
+            replace(one, document=self.gathered.rows.whole(shard, one.document))
+            for shard, some in enumerate(answers)
+            for one in some
+        ]
+        return sorted(found, key=lambda one: (one.id, one.qualifier))
+
+    def chunk_counts(self, members: Mapping[int, int]) -> dict[int, int]:
+        found: Counter[int] = Counter()
+        for one in self.gathered.shards.all("chunk_counts", self._keys(members)) if members else ():
+            found.update(one)
+        return dict(found)
+
+    def seen(self, members: Mapping[int, int]) -> dict[int, Span]:
+        found: dict[int, Span] = {}
+        for some in self.gathered.shards.all("seen", self._keys(members)) if members else ():
+            for entity, one in some.items():
+                found[entity] = _both(found.get(entity, one), one)
+        return found
+
+    def seen_in(self, chunks: Iterable[int]) -> Span | None:
+        found: Span | None = None
+        for _, _, one in self.gathered.shards.of("seen_in", chunks):
+            if one is not None:
+                found = _both(found or one, one)
+        return found
+
+    def chunks_naming(self, members: Mapping[int, int], most: int) -> dict[int, list[int]]:
+        answers = self.gathered.shards.all("chunks_naming", self._keys(members), most) if members else []
+        found: dict[int, list[int]] = {}
+        for entity, _, _, chunk in merge(
+            *(
+                [(*one[:3], self.gathered.rows.whole(shard, one[3])) for one in some]
+                for shard, some in enumerate(answers)
+            )
+        ):
+            some_chunks = found.setdefault(entity, [])
+            if len(some_chunks) < most:
+                some_chunks.append(chunk)
+        return found
+
+    def first_chunks(self, documents: Iterable[int], most: int) -> dict[int, list[int]]:
+        return {
+            self.gathered.rows.whole(shard, document): self.gathered.shards.whole(shard, rows)
+            for shard, _, some in self.gathered.shards.of("first_chunks", documents, most)
+            for document, rows in some.items()
+        }
+
+    def linked(self, chunks: Collection[int]) -> Mapping[int, tuple[Records, Records]]:
+        return self.gathered.linked(chunks)
+
+    def documents_of(self, chunks: Iterable[int]) -> dict[int, int]:
+        rows = self.gathered.rows
+        return {
+            rows.whole(shard, row): rows.whole(shard, document)
+            for shard, _, some in self.gathered.shards.of("documents_of", chunks)
+            for row, document in some.items()
+        }
+
+    def extractions(self, chunks: Sequence[int]) -> dict[int, Extraction]:
+        found = self.gathered.shards.by_row("extractions", chunks)
+        return {row: found[row] for row in chunks if row in found}
+
+    def places(self, chunks: Iterable[int]) -> dict[int, Place]:
+        rows = self.gathered.rows
+        return {
+            rows.whole(shard, row): replace(one, document=rows.whole(shard, one.document))
+            for shard, _, some in self.gathered.shards.of("places", chunks)
+            for row, one in some.items()
+        }
+
+    def chunks(self, rows: Sequence[int]) -> dict[int, Found]:
+        return self.gathered.chunks(rows)
+
+    def chunks_of(self, name: str) -> list[int]:
+        shards = self.gathered.shards
+        found = [
+            [shards.whole(shard, rows) for rows in some]
+            for shard, some in enumerate(shards.all("chunks_of", path_to_text(name)))
+        ]
+        return the_one(found, self.place, name)
+
+    def documents(self, ids: Collection[str]) -> dict[str, Document]:
+        asked = list(ids)
+        answers = self.gathered.shards.all("untold", asked) if asked else []
+        return {name: one for some in answers for name, one in some.items()}
+
+    def stating(self, keys: Sequence[str]) -> dict[tuple[str, str], list[str]]:
+        return neighbours.stating(sorted(one for some in self.gathered.shards.all("stated", keys) for one in some))
+
+    def written(self, where: Mapping[int, int]) -> dict[int, tuple[str, str]]:
+        _, found = self.gathered.shown((), where, {}, {})
+        return found
+
+    def told(self, keys: Collection[str]) -> ToldRelations:
+        shards = self.gathered.shards
+        asked = sorted({name for some in shards.all("told_nodes", list(keys)) for name in some}) if keys else []
+        said: dict[tuple[str, str, str], frozenset[int]] = {}
+        for shard, some in enumerate(shards.all("told_relations", asked) if asked else ()):
+            for source, label, target, rows in some:
+                ends = source, label, target
+                said[ends] = said.get(ends, frozenset()) | set(shards.whole(shard, rows))
+        called: dict[str, set[str]] = {}
+        reached = sorted({end for source, _, target in said for end in (source, target)})
+        for one in shards.all("told_keys", reached) if reached else ():
+            for name, some_keys in one.items():
+                called.setdefault(name, set()).update(some_keys)
+        return ToldRelations(tuple((*ends, chunks) for ends, chunks in said.items()), called)
+
+
+def _both(one: Span, other: Span) -> Span:
+    return Span(min(one.first, other.first), max(one.last, other.last))

@@ -1,0 +1,195 @@
+"""A shelf that follows folders takes from them what one file does, and looks them through once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from embedders import HashEmbedder
+from monograph import Monograph
+from monograph.errors import InputError, SourceMissing
+from monograph.shelf import Shelf
+from monograph.shelf.fill.looking import is_done, plans
+from monograph.shelf.working import base_of
+from monograph.values import Report
+from test_order import SENTENCES
+
+SHARDS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What is done to files before a sync; ``turn`` makes texts and times that never were there."""
+
+    what: str
+    name: int
+    other: int
+    turn: int
+
+    def do(self, folder: Path) -> None:
+        """Do it; what cannot be done is not."""
+        path, sub = folder / f"n{self.name}.md", folder / "sub"
+        if self.what == "write":
+            path.write_text(f"# Note\n{SENTENCES[self.turn % len(SENTENCES)]}")
+        elif self.what == "inner":
+            sub.mkdir(exist_ok=True)
+            (sub / path.name).write_text(SENTENCES[self.turn % len(SENTENCES)])
+        elif self.what == "broken":
+            (folder / f"l{self.name}.md").unlink(missing_ok=True)
+            (folder / f"l{self.name}.md").symlink_to("nowhere")
+        elif self.what == "binary":
+            path.with_suffix(".pdf").write_bytes(b"%PDF-1.4 none")
+        elif self.what == "ignore":
+            (folder / ".monographignore").write_text(f"{path.name}\n")
+        elif path.is_file():
+            self.change(path, folder / f"n{self.other}.md")
+
+    def change(self, path: Path, other: Path) -> None:
+        """Do it to a file that is there."""
+        state = path.stat()
+        if self.what == "touch":
+            os.utime(path, ns=(self.turn, self.turn))
+        elif self.what == "behind":  # Other bytes of the same size, at the same time.
+            path.write_text(path.read_text()[::-1])
+            os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+        elif self.what == "remove":
+            path.unlink()
+        elif self.what == "rename" and not other.exists():
+            path.rename(other)
+
+
+EDITS = st.builds(
+    Edit,
+    st.sampled_from(
+        ["write"] * 4 + ["inner", "touch", "behind", "remove", "remove", "rename", "rename", "broken", "binary", "ignore"]
+    ),
+    st.integers(0, 6), st.integers(0, 6), st.integers(1, 1_000),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Edits, whether the folder moves or is emptied then, and how it is synced."""
+
+    edits: list[Edit]
+    move: bool
+    empty: bool
+    verify: bool
+    prune: bool
+
+
+TURNS = st.builds(
+    Turn,
+    st.lists(EDITS, max_size=6),
+    st.booleans(),
+    st.sampled_from([False] * 4 + [True]),
+    st.booleans(),
+    st.booleans(),
+)
+
+
+def told(report: Report) -> object:
+    """What must be the same of a report; a file that was renamed may be in another shard, and so embedded again."""
+    counts = (report.added, report.changed, report.removed, report.same, report.chunks_added, report.chunks_removed)
+    return counts, Counter(report.problems), report.moved
+
+
+@settings(max_examples=6, deadline=None)
+@given(turns=st.lists(TURNS, min_size=1, max_size=3))
+def test_a_shelf_follows_a_folder_as_one_file_does(turns: list[Turn]) -> None:
+    with tempfile.TemporaryDirectory() as made:
+        here = Path(made)
+        folder = here / "notes"
+        folder.mkdir()
+        for number in range(4):
+            (folder / f"n{number}.md").write_text(f"# Note {number}\n{SENTENCES[number]}")
+        with (
+            Monograph.open(here / "one.mono", HashEmbedder(8)) as one,
+            Shelf.create(here / "shelf", SHARDS, embedder=HashEmbedder(8), home=here / "home") as shelf,
+        ):
+            for number, turn in enumerate(turns):
+                for edit in turn.edits:
+                    edit.do(folder)
+                if turn.empty:
+                    for path in list(folder.iterdir()):
+                        shutil.rmtree(path) if path.is_dir() else path.unlink()
+                if turn.move:
+                    folder = folder.rename(here / f"moved{number}")
+                wanted = one.sync(folder, verify=turn.verify, prune=turn.prune)
+                found = shelf.sync(folder, verify=turn.verify, prune=turn.prune)
+                assert told(found) == told(wanted)
+            shelf.publish()
+            assert shelf.check() == []
+            assert shelf.stats().documents == one.stats().documents
+            for document in one.documents():
+                assert shelf.document(document.id).text == one.document(document.id).text
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for number in range(12):
+        (folder / f"{number}.md").write_text(f"# Note {number}\n{SENTENCES[number]}")
+    return folder
+
+
+SCANNED: list[str] = []
+sys.addaudithook(lambda event, told: SCANNED.append(str(told[0])) if event == "os.scandir" else None)
+
+
+def test_a_folder_is_looked_through_once(folder: Path, tmp_path: Path) -> None:
+    with Shelf.create(tmp_path / "shelf", SHARDS, embedder=HashEmbedder(8), home=tmp_path / "home") as shelf:
+        for expected in (12, 0):
+            SCANNED.clear()
+            assert shelf.sync(folder).added == expected
+            assert SCANNED.count(str(folder)) == 1
+
+
+def test_a_shard_without_changes_is_not_written_to(folder: Path, tmp_path: Path) -> None:
+    with Shelf.create(tmp_path / "shelf", SHARDS, embedder=HashEmbedder(8), home=tmp_path / "home") as shelf:
+        shelf.sync(folder)
+        shelf.publish()
+        before = shelf._version
+        assert shelf.sync(folder).same == 12
+        shelf.publish()
+        assert shelf._version.objects == before.objects
+        (folder / "3.md").write_text("Peter Okafor sold the yard.")
+        assert shelf.sync(folder).changed == 1
+        shelf.publish()
+        assert len(set(shelf._version.shards) - set(before.shards)) == 1
+        assert shelf.check() == []
+
+
+def test_a_file_stays_in_the_shard_that_holds_it(folder: Path, tmp_path: Path) -> None:
+    with Shelf.create(tmp_path / "shelf", 1, embedder=HashEmbedder(8), home=tmp_path / "home") as shelf:
+        shelf.sync(folder)
+        held = [shelf._writer._archives[0]._file.database]
+        made = plans([folder], SHARDS, held)
+        assert [len(one.changes) for one in made] == [12, 0, 0]
+        assert {one.kind for one in made[0].changes} == {"same"}
+        assert is_done(held[0], made[0])
+        (folder / "new.md").write_text("Anna Calder.")
+        made = plans([folder], SHARDS, held)
+        assert [len(one.of("new")) for one in made].count(1) == 1
+    assert sum(len(one.of("new")) for one in plans([folder], SHARDS, ())) == 13
+
+
+def test_what_is_not_there_is_told_before_anything_is_written(folder: Path, tmp_path: Path) -> None:
+    with Shelf.create(tmp_path / "shelf", 2, home=tmp_path / "home") as shelf:
+        with pytest.raises(SourceMissing):
+            shelf.sync(folder, tmp_path / "nowhere")
+        with pytest.raises(InputError, match="no file or folder"):
+            shelf.sync()
+        base = base_of(tmp_path / "home" / "work")
+        assert base is not None
+        assert not base.written
