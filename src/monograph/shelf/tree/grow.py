@@ -102,11 +102,11 @@ def follow(
         If another summarizer is given than the tree is made with.
     """
     given = replace(given, path=catalogue, read_only=False, create=False, settings=None, model=None, reranker=None)
+    if not (anew or given.summarizer is not None or _has_tree(catalogue, former)):
+        return TreeUpdate()
     file = OpenFile.open(replace(given, summarizer=None))
     try:
-        _carry(file.database, former)
-        if not (anew or given.summarizer is not None or configuration.SUMMARIZER.known(file.database) is not None):
-            return TreeUpdate()
+        changed = _carry(file.database, former) or anew
         if given.summarizer is not None and not anew:
             configuration.adopt_summarizer(file.database, given.summarizer)
             configuration.SUMMARIZER.check(file.database, given.summarizer)
@@ -114,6 +114,8 @@ def follow(
         spent = Spent()
         planes = _lay(pipeline, shards)
         with pipeline.database.read() as connection:
+            if not (changed or store.count_stale_segments(connection)):
+                return TreeUpdate()
             draft = build.Draft(store.version(connection), anew=anew, passages=ShelfPassages(shards))
         tree.draw_up(pipeline, draft, planes, spent, on_progress)
         with write(pipeline.database, pipeline.indexes) as connection:
@@ -146,16 +148,30 @@ def follow_version(catalogue: Path, shards: Asking, given: Given, place: Place, 
         return follow(catalogue, shards, given, former)
 
 
-def _carry(database: Database, former: Database | None) -> None:
-    """Take over what the former version has, and what was made since for one that was never published."""
+def _has_tree(catalogue: Path, former: Database | None) -> bool:
+    """Whether the version has a tree already, or the one before had one."""
+    with closing(Database(catalogue, read_only=True)) as held:
+        known = (configuration.SUMMARIZER.known(one) for one in (held, former) if one is not None)
+        return any(one is not None for one in known)
+
+
+def _carry(database: Database, former: Database | None) -> bool:
+    """Take over what the former version has, and what was made since for one that was never published.
+
+    Returns whether there was anything to be done.
+    """
+    kept = database.path.with_name(KEPT)
+    with database.read() as connection:
+        if store.exists(connection) and not kept.exists():
+            return False
     with database.write() as target:
         if former is not None and not store.exists(target):
             with former.read() as source:
                 tree_carry.carry(source, target)
-        kept = database.path.with_name(KEPT)
         if kept.exists():
             with suppress(MonographError), closing(Database(kept)) as left, left.read() as source:
                 tree_carry.remember(source, target)
+    return True
 
 
 def _lay(pipeline: Pipeline, shards: Asking) -> Planes:
