@@ -22,7 +22,7 @@ import numpy as np
 
 from machine import console, run_sections
 from monograph import Monograph
-from monograph.library.opened import Given
+from monograph.library.given import Given
 from monograph.shelf import Shelf
 from monograph.shelf.engine import Engine, Local
 from monograph.shelf.place import Place

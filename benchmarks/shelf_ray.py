@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from monograph.library.opened import Given
+from monograph.library.given import Given
 from monograph.shelf import Shelf
 from monograph.shelf.engine import Engine, Local
 from monograph.shelf.holder import Shards

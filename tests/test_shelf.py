@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from monograph import Document, Hit, Monograph, Settings
 from monograph.errors import BusyFile, InputError, NotFound, ShelfConflict
-from monograph.library.opened import Given
+from monograph.library.given import Given
 from monograph.library.questions import Questions
 from monograph.models import Embedder
 from monograph.shelf import Shelf, catalogue, pools

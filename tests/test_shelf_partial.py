@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from embedders import HashEmbedder
 from monograph import Document
 from monograph.errors import ClosedFile, InputError, ObjectMissing, PartialAnswer, ShardLost
-from monograph.library.opened import Given
+from monograph.library.given import Given
 from monograph.shelf import Shelf
 from monograph.shelf.engine import Engine, Engines, local
 from monograph.shelf.fill.dealt import shard_of

@@ -40,7 +40,7 @@ from monograph.errors import (
     ObjectMissing,
     ShardLost,
 )
-from monograph.library.opened import Given
+from monograph.library.given import Given
 from monograph.shelf import Shelf
 from monograph.shelf.caches import keep_everywhere
 from monograph.shelf.engine import Local

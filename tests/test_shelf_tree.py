@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from monograph import Document, Monograph, Settings
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
-from monograph.errors import InputError, ModelMismatch, ModelUnavailable
-from monograph.library.opened import Given
+from monograph.errors import InputError, ModelMismatch, ModelUnavailable, OutsideView
+from monograph.library.given import Given
 from monograph.library.questions import Questions
 from monograph.models import Embedder, Summarizer
 from monograph.shelf import Shelf, catalogue
@@ -235,6 +235,28 @@ def test_a_tree_is_made_where_it_is_asked_for(tmp_path: Path) -> None:
         assert len(other.asked) == asked
     with pytest.raises(ModelMismatch, match="is made with 'another'"):
         Shelf.open(tmp_path / "there", home=tmp_path / "here", summarizer=Counting())
+
+
+def test_a_view_of_a_shelf_has_no_tree(tmp_path: Path) -> None:
+    documents = [Document(" ".join(SENTENCES), id=f"d{number}", metadata={"number": number}) for number in range(6)]
+    chosen = Settings(chunk_tokens=16, chunk_overlap=0, segment_least=2, segment_most=4)
+    models = {"embedder": BagEmbedder(8), "summarizer": ExtractiveSummarizer()}
+    with Shelf.create(tmp_path / "shelf", 2, settings=chosen, home=tmp_path / "home", **models) as shelf:  # type: ignore[arg-type]
+        shelf.add(documents)
+        shelf.publish()
+        view = shelf.within({"number": {"<": 3}})
+        assert shelf.stats().summaries_by_layer
+        assert shelf.search(QUERIES[0], how="tree:detail=0")
+        assert view.stats().summaries_by_layer == ()
+        for asked in (lambda: view.search(QUERIES[0], how="tree"), view.tree.outline, lambda: view.tree.summary("x")):
+            with pytest.raises(InputError, match="a view of a shelf has no tree"):
+                asked()
+        with pytest.raises(OutsideView):
+            view.tree.rebuild()
+        found = view.context(QUERIES[0], budget=2_000)
+        assert found.hits
+        assert all(hit.summary is None for hit in found.hits)
+        assert {hit.chunk.document_id for hit in found.hits} <= {"d0", "d1", "d2"}
 
 
 def test_damage_to_the_tree_is_found(tmp_path: Path) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any, Self
 
 from monograph.answer.cache import AnswerCache
@@ -18,6 +16,7 @@ from monograph.errors import InputError, ModelError, ReadOnlyFile
 from monograph.explore.one_file import OneFile
 from monograph.explore.surroundings import Surroundings
 from monograph.library import faults
+from monograph.library.given import Given
 from monograph.models import Describer, Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
 from monograph.search.one_file import snapshot as one_file
 from monograph.search.one_file.memory import Memory
@@ -28,38 +27,15 @@ from monograph.spending import Noted, noting
 from monograph.store import settings
 from monograph.store.clusters import SUMMARIES
 from monograph.store.database import Database
-from monograph.store.encryption import RawKey
 from monograph.store.settings import OnDemand
 from monograph.values import Document, Hit, OnProgress, Report
 from monograph.values.arguments import shown
-from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL, EcoVectorIndex
+from monograph.vectors.index import EcoVectorIndex
 from monograph.write import configuration, forget, on_demand, rebuild_graph, tree
 from monograph.write.fence import Fence
 from monograph.write.pipeline import Pipeline
 
 _SAID: dict[OnDemand, str] = {"graph": "the graph", "substrings": "the index of trigrams"}
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """What a file is opened with. See :meth:`monograph.Monograph.open`."""
-
-    path: Path
-    embedder: Embedder | None = None
-    extractor: Extractor | None = None
-    summarizer: Summarizer | None = None
-    model: LanguageModel | None = None
-    settings: Settings | None = None
-    create: bool = True
-    read_only: bool = False
-    target_recall: float = DEFAULT_TARGET_RECALL
-    cache_bytes: int = DEFAULT_CACHE_BYTES
-    trusted: Trusted = ()
-    key: str | RawKey | None = field(default=None, repr=False)
-    on_demand: bool = False
-    reranker: Reranker | str | None = None
-    describer: Describer | str | None = None
-    clock: Callable[[], float] = time.time
 
 
 class OpenFile:

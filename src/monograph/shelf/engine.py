@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-from monograph.library.opened import Given
+from monograph.library.given import Given
 from monograph.shelf.place import Place
 from monograph.shelf.shard import Asked, Shard
 from monograph.shelf.versions.manifest import Manifest

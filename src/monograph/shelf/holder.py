@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from monograph.errors import MonographError
-from monograph.library.opened import Given
+from monograph.library.given import Given
 from monograph.shelf import heard
 from monograph.shelf.place import Place
 from monograph.shelf.shard import Asked, Shard

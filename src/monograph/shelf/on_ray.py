@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from monograph.errors import ClosedFile, DamageWarning, InputError, MonographError, ShardLost
-from monograph.library.opened import Given
+from monograph.library.given import Given
 from monograph.shelf.holder import Holder, Shards, Told
 from monograph.shelf.local_ray import ray_module, start
 from monograph.shelf.place import Place

@@ -15,7 +15,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from monograph.errors import ClosedFile, FileError, ShardLost, ShelfError
-from monograph.library.opened import Given
+from monograph.library.given import Given
 from monograph.shelf.engine import MOST_THREADS, Engine, Engines
 from monograph.shelf.place import Place
 from monograph.shelf.shard import Asked, Shard

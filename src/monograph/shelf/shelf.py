@@ -11,7 +11,7 @@ from weakref import WeakSet
 
 from monograph.errors import InputError, NotFound
 from monograph.library import past
-from monograph.library.opened import Given
+from monograph.library.given import Given
 from monograph.library.view import narrowed, within
 from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
 from monograph.read.limits import DEFAULT_LIMITS, Limits

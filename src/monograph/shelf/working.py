@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from monograph.errors import InputError, NotFound, ShelfConflict
+from monograph.library.given import Given
 from monograph.library.monograph import Monograph
-from monograph.library.opened import Given, OpenFile
+from monograph.library.opened import OpenFile
 from monograph.shelf import in_step
 from monograph.shelf.asking import Asking
 from monograph.shelf.engine import Written

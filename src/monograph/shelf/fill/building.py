@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from monograph.library.opened import Given
+from monograph.library.given import Given
 from monograph.shelf import catalogue
 from monograph.shelf.asking import Asking
 from monograph.shelf.catalogue import Origin

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from monograph.errors import MonographError, ShardLost
-from monograph.library.opened import Given
+from monograph.library.given import Given
 from monograph.shelf.engine import Engine, Local
 from monograph.shelf.fill.recipe import Made, Recipe, make_of_documents, make_of_files
 from monograph.shelf.holder import Shards

@@ -10,7 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from monograph.errors import ReadOnlyFile
-from monograph.library.opened import Given, OpenFile
+from monograph.library.given import Given
+from monograph.library.opened import OpenFile
 from monograph.shelf.fill.dealing import deal
 from monograph.shelf.place import Place
 from monograph.shelf.tree import grow

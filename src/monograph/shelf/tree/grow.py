@@ -11,7 +11,8 @@ import numpy as np
 
 from monograph.errors import MonographError
 from monograph.graph.evidence import Int64
-from monograph.library.opened import Given, OpenFile
+from monograph.library.given import Given
+from monograph.library.opened import OpenFile
 from monograph.shelf.asking import Asking
 from monograph.shelf.place import Place
 from monograph.shelf.tree.leaves import Leaves

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from monograph.explore import outline
-from monograph.library.opened import Given
+from monograph.library.given import Given
 from monograph.models import Summarizer
 from monograph.shelf.asking import Asking
 from monograph.shelf.opened import OpenShelf
