@@ -45,7 +45,7 @@ def resummarize(
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Make the tree of summaries, or make it anew, and publish that.
+    """Make the tree of summaries anew, and publish it.
 
     From then on every version has one. What a summarizer made of the same texts before is remembered.
 
