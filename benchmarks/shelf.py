@@ -24,9 +24,9 @@ from machine import console, run_sections
 from monograph import Monograph
 from monograph.library.given import Given
 from monograph.shelf import Shelf
-from monograph.shelf.engine import Engine, Local
+from monograph.shelf.hold.engine import Engine, Local
 from monograph.shelf.place import Place
-from monograph.shelf.shard import Asked
+from monograph.shelf.shard.shard import Asked
 from monograph.shelf.versions.manifest import Manifest
 from page import NOISE, write_page
 from search import AT_ONCE, passages, questions

@@ -19,10 +19,10 @@ from typing import Any
 
 from monograph.library.given import Given
 from monograph.shelf import Shelf
-from monograph.shelf.engine import Engine, Local
-from monograph.shelf.holder import Shards
-from monograph.shelf.local_ray import ray_module
-from monograph.shelf.on_ray import OnRay, on_ray
+from monograph.shelf.hold.engine import Engine, Local
+from monograph.shelf.hold.holder import Shards
+from monograph.shelf.hold.local_ray import ray_module
+from monograph.shelf.hold.on_ray import OnRay, on_ray
 from monograph.shelf.place import place_of
 from search import passages, questions
 from vector_report import table

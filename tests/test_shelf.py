@@ -19,7 +19,7 @@ from monograph.library.given import Given
 from monograph.library.questions import Questions
 from monograph.models import Embedder
 from monograph.shelf import Shelf, catalogue, pools
-from monograph.shelf.engine import Local
+from monograph.shelf.hold.engine import Local
 from monograph.shelf.opened import OpenShelf
 from monograph.shelf.versions.objects import objects_at
 from monograph.shelf.versions.publish import publish

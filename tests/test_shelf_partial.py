@@ -18,11 +18,11 @@ from monograph import Document
 from monograph.errors import ClosedFile, InputError, ObjectMissing, PartialAnswer, ShardLost
 from monograph.library.given import Given
 from monograph.shelf import Shelf
-from monograph.shelf.engine import Engine, Engines, local
 from monograph.shelf.fill.dealt import shard_of
-from monograph.shelf.partial import Partial, partially
+from monograph.shelf.hold.engine import Engine, Engines, local
+from monograph.shelf.hold.partial import Partial, partially
 from monograph.shelf.place import Place
-from monograph.shelf.shard import Asked
+from monograph.shelf.shard.shard import Asked
 from monograph.shelf.versions.manifest import Manifest
 
 pytestmark = pytest.mark.plain("a shelf's shards are plain files")

@@ -42,14 +42,14 @@ from monograph.errors import (
 )
 from monograph.library.given import Given
 from monograph.shelf import Shelf
-from monograph.shelf.caches import keep_everywhere
-from monograph.shelf.engine import Local
 from monograph.shelf.fill.building import make_shards, publish_shards
 from monograph.shelf.fill.dataset import documents_in
 from monograph.shelf.fill.makers import Tasks
 from monograph.shelf.fill.recipe import Recipe
-from monograph.shelf.holder import Shards
-from monograph.shelf.on_ray import OnRay, on_ray
+from monograph.shelf.hold.caches import keep_everywhere
+from monograph.shelf.hold.engine import Local
+from monograph.shelf.hold.holder import Shards
+from monograph.shelf.hold.on_ray import OnRay, on_ray
 from monograph.shelf.place import place_of
 from monograph.shelf.versions.names import ObjectName
 from monograph.shelf.versions.objects import objects_at
@@ -374,7 +374,7 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, made: M
 ALONE = """
 import os, pickle, signal, sys, threading
 from pathlib import Path
-from monograph.shelf.on_ray import OnRay
+from monograph.shelf.hold.on_ray import OnRay
 
 shards, asked = pickle.loads(bytes.fromhex(sys.argv[1]))
 held = []

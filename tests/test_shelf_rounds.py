@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from monograph import Document, Monograph
 from monograph.library.questions import Questions
 from monograph.search.snapshot import Pooling
-from monograph.shelf.beside import Beside, Known, firsts, told
-from monograph.shelf.engine import Engine
-from monograph.shelf.pools import Pools, cut, lacking, laid_together, merged, share
-from monograph.shelf.remembered import Memory
-from monograph.shelf.rows import Rows
-from monograph.shelf.shard import Asked
+from monograph.shelf.gather.remembered import Memory
+from monograph.shelf.gather.rows import Rows
+from monograph.shelf.hold.engine import Engine
+from monograph.shelf.shard.beside import Beside, Known, firsts, told
+from monograph.shelf.shard.pools import Pools, cut, lacking, laid_together, merged, share
+from monograph.shelf.shard.shard import Asked
 from monograph.store.filters import EVERYTHING
 from monograph.values import Passage
 from test_order import QUERIES, SENTENCES, TITLES, BagEmbedder

@@ -19,7 +19,7 @@ from monograph import Monograph
 from monograph.errors import InputError, SourceMissing
 from monograph.shelf import Shelf
 from monograph.shelf.fill.looking import is_done, plans
-from monograph.shelf.working import base_of
+from monograph.shelf.write.working import base_of
 from monograph.values import Report
 from test_order import SENTENCES
 

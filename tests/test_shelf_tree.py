@@ -20,10 +20,10 @@ from monograph.library.given import Given
 from monograph.library.questions import Questions
 from monograph.models import Embedder, Summarizer
 from monograph.shelf import Shelf, catalogue
-from monograph.shelf.asking import Asking
-from monograph.shelf.engine import Local
+from monograph.shelf.gather.asking import Asking
+from monograph.shelf.gather.rows import Rows
+from monograph.shelf.hold.engine import Local
 from monograph.shelf.opened import OpenShelf
-from monograph.shelf.rows import Rows
 from monograph.shelf.tree import grow
 from monograph.store import tree as store
 from monograph.store.catalogue import share

@@ -8,8 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from monograph.app import output
-from monograph.shelf import Shelf
-from monograph.shelf.on_ray import on_ray
+from monograph.shelf import Shelf, on_ray
 
 TEXTS = Path(__file__).parents[1] / "texts"
 SHELF, HOME = Path("demo-shelf"), Path("demo-shelf-home")

@@ -230,9 +230,9 @@ def discard(url: UrlArgument, json_output: JsonOption = False) -> None:
     monograph shelf discard ~/shelf
     """
     with outcome(as_json=json_output):
-        from monograph.shelf import working
         from monograph.shelf.place import place_of
         from monograph.shelf.versions.writer import writing
+        from monograph.shelf.write import working
 
         place = place_of(url)
         base = working.base_of(place.work)

@@ -12,7 +12,7 @@ from monograph.errors import InputError
 from monograph.values.arguments import shown
 
 if TYPE_CHECKING:
-    from monograph.shelf.engine import Engines
+    from monograph.shelf.hold.engine import Engines
 
 VARIABLE = "MONOGRAPH_ENGINE"
 LOCAL = "local"
@@ -37,9 +37,9 @@ def engines_of(written: str) -> Engines:
     InputError
         If it cannot be understood.
     """
-    from monograph.shelf.engine import local
-    from monograph.shelf.on_ray import on_ray
-    from monograph.shelf.partial import partially
+    from monograph.shelf.hold.engine import local
+    from monograph.shelf.hold.on_ray import on_ray
+    from monograph.shelf.hold.partial import partially
 
     name, _, rest = written.partition(":")
     kinds: dict[str, Callable[[str], Any]] = {"partial": _yes}

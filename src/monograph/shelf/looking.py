@@ -13,7 +13,7 @@ from monograph.library.questions import Questions
 from monograph.library.searches import allowed
 from monograph.models import Embedder
 from monograph.settings import Settings
-from monograph.shelf import listing
+from monograph.shelf.gather import listing
 from monograph.shelf.opened import OpenShelf
 from monograph.shelf.place import Place
 from monograph.shelf.stats import ShelfStats, measure

@@ -16,16 +16,16 @@ from monograph.models import Reranker
 from monograph.read import path_to_text
 from monograph.search.one_file.snapshot import FileSnapshot
 from monograph.shelf import catalogue
-from monograph.shelf.asking import Asking
-from monograph.shelf.engine import Engine
-from monograph.shelf.gather import Gathered
-from monograph.shelf.listing import the_one
+from monograph.shelf.gather.asking import Asking
+from monograph.shelf.gather.gathered import Gathered
+from monograph.shelf.gather.listing import the_one
+from monograph.shelf.gather.remembered import Memory
+from monograph.shelf.gather.rows import Rows
+from monograph.shelf.gather.surroundings import ManyFiles
+from monograph.shelf.hold.engine import Engine
+from monograph.shelf.hold.partial import Partial
 from monograph.shelf.paid import Paid
-from monograph.shelf.partial import Partial
-from monograph.shelf.remembered import Memory
-from monograph.shelf.rows import Rows
-from monograph.shelf.shard import Facts
-from monograph.shelf.surroundings import ManyFiles
+from monograph.shelf.shard.shard import Facts
 from monograph.shelf.tree.check import faults as tree_faults
 from monograph.shelf.tree.ground import ShelfGround
 from monograph.spending import Noted

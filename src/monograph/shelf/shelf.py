@@ -16,11 +16,10 @@ from monograph.library.view import narrowed, within
 from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.settings import Settings
-from monograph.shelf import working
-from monograph.shelf.engine import Engines, local
 from monograph.shelf.fill.dealt import shard_count
 from monograph.shelf.fill.looking import plans
 from monograph.shelf.fill.recut import databases, dealt, joined, source_of
+from monograph.shelf.hold.engine import Engines, local
 from monograph.shelf.looking import Looking
 from monograph.shelf.opened import OpenShelf
 from monograph.shelf.place import Place, place_of
@@ -30,7 +29,8 @@ from monograph.shelf.versions.sweep import Forgotten
 from monograph.shelf.versions.sweep import forget as forget_objects
 from monograph.shelf.versions.writer import writing
 from monograph.shelf.view import OpenView
-from monograph.shelf.working import Working
+from monograph.shelf.write import working
+from monograph.shelf.write.working import Working
 from monograph.values import Document, OnProgress, Report, arguments
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
 from monograph.where import Condition
@@ -97,7 +97,7 @@ class Shelf(Looking):
             The folder of this machine that holds what is read and written here; one in ``~/.cache/monograph`` if none
             is given.
         engines:
-            What asks the shards: threads here, or :func:`monograph.shelf.on_ray.on_ray`.
+            What asks the shards: threads here, or :func:`monograph.shelf.hold.on_ray.on_ray`.
 
         Raises
         ------

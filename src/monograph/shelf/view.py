@@ -11,11 +11,11 @@ from monograph.errors import OutsideView, ShardLost
 from monograph.library.opened import OpenFile
 from monograph.library.view import ViewFile
 from monograph.search.one_file.scores import Scores
-from monograph.shelf.asking import Asking
-from monograph.shelf.engine import Engine
+from monograph.shelf.gather.asking import Asking
+from monograph.shelf.gather.remembered import Memory
+from monograph.shelf.hold.engine import Engine
 from monograph.shelf.opened import OpenShelf
-from monograph.shelf.remembered import Memory
-from monograph.shelf.shard import Asked
+from monograph.shelf.shard.shard import Asked
 from monograph.spending import Noted
 from monograph.store.catalogue_view import CatalogueView, Part
 from monograph.store.filters import Allowed
@@ -24,13 +24,13 @@ from monograph.where import Condition
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Narrowed:
-    """Asks shards what of them meets a condition: see :class:`~monograph.shelf.engine.Engine`."""
+    """Asks shards what of them meets a condition: see :class:`~monograph.shelf.hold.engine.Engine`."""
 
     engine: Engine
     condition: Condition
 
     def ask(self, wanted: Mapping[int, Sequence[Asked]]) -> dict[int, list[Any]]:
-        """See :class:`~monograph.shelf.engine.Engine`."""
+        """See :class:`~monograph.shelf.hold.engine.Engine`."""
         asked: dict[int, Sequence[Asked]] = {
             shard: [("within", (self.condition, list(some)))] for shard, some in wanted.items()
         }

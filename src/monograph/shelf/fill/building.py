@@ -10,15 +10,15 @@ from typing import Any
 
 from monograph.library.given import Given
 from monograph.shelf import catalogue
-from monograph.shelf.asking import Asking
 from monograph.shelf.catalogue import Origin
 from monograph.shelf.fill.dataset import Dataset, documents_in
 from monograph.shelf.fill.dealt import dealt, shard_count
 from monograph.shelf.fill.looking import plans
 from monograph.shelf.fill.makers import HERE, Makers
 from monograph.shelf.fill.recipe import Made, Recipe
+from monograph.shelf.gather.asking import Asking
+from monograph.shelf.gather.rows import Rows
 from monograph.shelf.place import Place
-from monograph.shelf.rows import Rows
 from monograph.shelf.tree import grow
 from monograph.shelf.versions.manifest import Manifest, latest
 from monograph.shelf.versions.publish import publish

@@ -8,11 +8,11 @@ from typing import Any, Protocol
 
 from monograph.errors import MonographError, ShardLost
 from monograph.library.given import Given
-from monograph.shelf.engine import Engine, Local
 from monograph.shelf.fill.recipe import Made, Recipe, make_of_documents, make_of_files
-from monograph.shelf.holder import Shards
-from monograph.shelf.local_ray import ray_module, start
-from monograph.shelf.on_ray import OnRay, home_of
+from monograph.shelf.hold.engine import Engine, Local
+from monograph.shelf.hold.holder import Shards
+from monograph.shelf.hold.local_ray import ray_module, start
+from monograph.shelf.hold.on_ray import OnRay, home_of
 from monograph.shelf.place import Place
 from monograph.shelf.versions.names import ObjectName
 from monograph.values import Document, Plan

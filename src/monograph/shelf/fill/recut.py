@@ -16,7 +16,7 @@ from monograph.shelf.fill.dealing import deal
 from monograph.shelf.place import Place
 from monograph.shelf.tree import grow
 from monograph.shelf.versions.manifest import Manifest
-from monograph.shelf.working import Working
+from monograph.shelf.write.working import Working
 from monograph.store import replacing
 from monograph.store.database import Database
 from monograph.store.refusals import refusals

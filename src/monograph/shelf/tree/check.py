@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from monograph.errors import DamagedFile
 from monograph.settings import Settings
-from monograph.shelf.asking import Asking
+from monograph.shelf.gather.asking import Asking
 from monograph.shelf.tree.grow import leaves_of_all
 from monograph.store import settings, tree, tree_leaves
 from monograph.store.database import Connection

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from monograph.shelf.gather import Gathered
+from monograph.shelf.gather.gathered import Gathered
 from monograph.store import tree_leaves
 from monograph.store.chunks import Found
 from monograph.store.database import Connection

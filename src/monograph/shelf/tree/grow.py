@@ -13,7 +13,7 @@ from monograph.errors import MonographError
 from monograph.graph.evidence import Int64
 from monograph.library.given import Given
 from monograph.library.opened import OpenFile
-from monograph.shelf.asking import Asking
+from monograph.shelf.gather.asking import Asking
 from monograph.shelf.place import Place
 from monograph.shelf.tree.leaves import Leaves
 from monograph.shelf.versions.manifest import Manifest

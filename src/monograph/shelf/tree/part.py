@@ -9,7 +9,7 @@ from typing import TypeAlias
 from monograph.explore import outline
 from monograph.library.given import Given
 from monograph.models import Summarizer
-from monograph.shelf.asking import Asking
+from monograph.shelf.gather.asking import Asking
 from monograph.shelf.opened import OpenShelf
 from monograph.shelf.place import Place
 from monograph.shelf.tree import grow

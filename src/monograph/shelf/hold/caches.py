@@ -7,8 +7,8 @@ from collections.abc import Collection
 from pathlib import Path
 
 from monograph.errors import MonographError, ShelfUnreachable
-from monograph.shelf.local_ray import ray_module, start
-from monograph.shelf.on_ray import home_of
+from monograph.shelf.hold.local_ray import ray_module, start
+from monograph.shelf.hold.on_ray import home_of
 from monograph.shelf.place import Place, keep
 
 

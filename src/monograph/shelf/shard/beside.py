@@ -12,7 +12,7 @@ from monograph.graph.evidence import Bools, Int64
 from monograph.graph.text import Words
 from monograph.search.reckoning.words_held import words_held
 from monograph.search.snapshot import NO_DOCUMENT
-from monograph.shelf.rows import Rows
+from monograph.shelf.gather.rows import Rows
 from monograph.store.graphs import WORDS, Records
 from monograph.values import Float32
 

@@ -15,10 +15,10 @@ from typing import Any
 
 from monograph.errors import ClosedFile, DamageWarning, InputError, MonographError, ShardLost
 from monograph.library.given import Given
-from monograph.shelf.holder import Holder, Shards, Told
-from monograph.shelf.local_ray import ray_module, start
+from monograph.shelf.hold.holder import Holder, Shards, Told
+from monograph.shelf.hold.local_ray import ray_module, start
 from monograph.shelf.place import Place
-from monograph.shelf.shard import Asked
+from monograph.shelf.shard.shard import Asked
 from monograph.shelf.versions.manifest import Manifest
 from monograph.values import arguments
 
@@ -93,11 +93,11 @@ def home_of(place: Place) -> Path:
 
 
 class OnRay:
-    """Shards in processes of Ray's, on whatever machine there is room: see :class:`monograph.shelf.engine.Engine`.
+    """Shards in processes of Ray's, on whatever machine there is room: see :class:`monograph.shelf.hold.engine.Engine`.
 
     A process that dies, alone or with its machine, is started again elsewhere, and fetches what it lacks; meanwhile its
     replicas are asked. Safe for use by many threads. Where no Ray runs, one is started on this machine
-    (:func:`monograph.shelf.local_ray.start`).
+    (:func:`monograph.shelf.hold.local_ray.start`).
 
     Parameters
     ----------
@@ -163,14 +163,14 @@ class OnRay:
             raise
 
     def ask(self, wanted: Mapping[int, Sequence[Asked]]) -> dict[int, list[Any]]:
-        """See :class:`~monograph.shelf.engine.Engine`.
+        """See :class:`~monograph.shelf.hold.engine.Engine`.
 
         What a shard raises is raised, and what it warns of is warned of, here.
         """
         return self._answers(wanted, self._deadline)
 
     def close(self) -> None:
-        """See :class:`~monograph.shelf.engine.Engine`."""
+        """See :class:`~monograph.shelf.hold.engine.Engine`."""
         with self._lock:
             self._closed = True
             if self._ray.is_initialized():

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from monograph.search.start_texts import StartText
-from monograph.shelf.shard import Facts
+from monograph.shelf.shard.shard import Facts
 from monograph.store import names
 from monograph.store.database import Connection
 

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from monograph.shelf.engine import Engine
-from monograph.shelf.rows import Rows
-from monograph.shelf.shard import Asked
+from monograph.shelf.gather.rows import Rows
+from monograph.shelf.hold.engine import Engine
+from monograph.shelf.shard.shard import Asked
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Asking:
-    """The shards of a version: each method of :class:`monograph.shelf.shard.Reading` is asked of all, or by rows."""
+    """The shards of a version: a method of :class:`monograph.shelf.shard.shard.Reading` is asked of all, or by rows."""
 
     engine: Engine
     rows: Rows

@@ -11,9 +11,9 @@ import numpy as np
 
 from monograph.graph.evidence import Float64
 from monograph.search.snapshot import Nearest, Pooling
-from monograph.shelf.beside import BESIDE, Beside
-from monograph.shelf.led import Subject, subject_chunks
-from monograph.shelf.rows import Rows
+from monograph.shelf.gather.rows import Rows
+from monograph.shelf.shard.beside import BESIDE, Beside
+from monograph.shelf.shard.led import Subject, subject_chunks
 from monograph.store.filters import Allowed
 from monograph.store.graphs import Records, SubjectChunk
 from monograph.values import Effort

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from monograph.search import words as word_for_word
 from monograph.search.frequencies import most
 from monograph.search.snapshot import Opening
-from monograph.shelf.asking import Asking
-from monograph.shelf.remembered import Memory
-from monograph.shelf.shard import Asked, Facts
+from monograph.shelf.gather.asking import Asking
+from monograph.shelf.gather.remembered import Memory
+from monograph.shelf.shard.shard import Asked, Facts
 from monograph.store import terms
 from monograph.store.filters import Allowed
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 
 from monograph.library.given import Given
 from monograph.shelf.place import Place
-from monograph.shelf.shard import Asked, Shard
+from monograph.shelf.shard.shard import Asked, Shard
 from monograph.shelf.versions.manifest import Manifest
 
 MOST_THREADS = 16

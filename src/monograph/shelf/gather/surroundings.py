@@ -10,8 +10,8 @@ from heapq import merge
 from monograph.dates.span import Span
 from monograph.explore.surroundings import ToldRelations
 from monograph.read import path_to_text
-from monograph.shelf.gather import Gathered
-from monograph.shelf.listing import the_one
+from monograph.shelf.gather.gathered import Gathered
+from monograph.shelf.gather.listing import the_one
 from monograph.store import neighbours
 from monograph.store.chunks import Found
 from monograph.store.database import Connection

@@ -9,8 +9,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from monograph.shelf.beside import Beside
-from monograph.shelf.rows import Rows
+from monograph.shelf.gather.rows import Rows
+from monograph.shelf.shard.beside import Beside
 from monograph.store.graphs import SubjectChunk
 
 Subject: TypeAlias = tuple[int, str, str, int, int, str, int]

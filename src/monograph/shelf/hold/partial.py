@@ -16,9 +16,9 @@ from typing import Any
 
 from monograph.errors import ClosedFile, FileError, ShardLost, ShelfError
 from monograph.library.given import Given
-from monograph.shelf.engine import MOST_THREADS, Engine, Engines
+from monograph.shelf.hold.engine import MOST_THREADS, Engine, Engines
 from monograph.shelf.place import Place
-from monograph.shelf.shard import Asked, Shard
+from monograph.shelf.shard.shard import Asked, Shard
 from monograph.shelf.versions.manifest import Manifest
 from monograph.store.database import Database
 
@@ -41,7 +41,7 @@ def _partial(engines: Engines, again: float, place: Place, version: Manifest, gi
 
 
 class Partial:
-    """Shards of which each is held by an engine of its own: see :class:`monograph.shelf.engine.Engine`.
+    """Shards of which each is held by an engine of its own: see :class:`monograph.shelf.hold.engine.Engine`.
 
     Within :meth:`lenient` an empty shard answers for one that cannot be had. Safe for use by many threads.
 
@@ -82,7 +82,7 @@ class Partial:
             self._local.lacking = outer
 
     def ask(self, wanted: Mapping[int, Sequence[Asked]]) -> dict[int, list[Any]]:
-        """See :class:`~monograph.shelf.engine.Engine`."""
+        """See :class:`~monograph.shelf.hold.engine.Engine`."""
         lacking: dict[int, ShardLost] | None = getattr(self._local, "lacking", None)
         waiting = {
             shard: self._threads.submit(self._of, shard, asked)
@@ -101,7 +101,7 @@ class Partial:
         return answers
 
     def close(self) -> None:
-        """See :class:`~monograph.shelf.engine.Engine`."""
+        """See :class:`~monograph.shelf.hold.engine.Engine`."""
         self._threads.shutdown()
         with self._closing:
             self._closed = True

@@ -20,14 +20,14 @@ from monograph.search.one_file import leads, start_texts
 from monograph.search.one_file.snapshot import FileSnapshot
 from monograph.search.snapshot import Nearest, NearName, Opening, Pooling, Shown
 from monograph.search.start_texts import StartText
-from monograph.shelf.asking import Asking
-from monograph.shelf.beside import NO_WORDS, Known
-from monograph.shelf.led import Led, Subject, mentioned, subject_chunks
-from monograph.shelf.opening import Opened, parts, summed
-from monograph.shelf.pools import Merged, effort_of, lacking, laid_together, merged, share
-from monograph.shelf.remembered import Memory
-from monograph.shelf.rows import Rows
-from monograph.shelf.shard import Asked, Facts
+from monograph.shelf.gather.asking import Asking
+from monograph.shelf.gather.opening import Opened, parts, summed
+from monograph.shelf.gather.remembered import Memory
+from monograph.shelf.gather.rows import Rows
+from monograph.shelf.shard.beside import NO_WORDS, Known
+from monograph.shelf.shard.led import Led, Subject, mentioned, subject_chunks
+from monograph.shelf.shard.pools import Merged, effort_of, lacking, laid_together, merged, share
+from monograph.shelf.shard.shard import Asked, Facts
 from monograph.store import tree as stored_tree
 from monograph.store import tree_leaves
 from monograph.store.chunks import Found
@@ -42,7 +42,7 @@ from monograph.values import Float32, Mention, Summary
 class Gathered:
     """One version of a shelf: see :class:`monograph.search.snapshot.Snapshot`.
 
-    A row of a chunk is :class:`monograph.shelf.rows.Rows`', that of a name is the catalogue's.
+    A row of a chunk is :class:`monograph.shelf.gather.rows.Rows`', that of a name is the catalogue's.
 
     Parameters
     ----------

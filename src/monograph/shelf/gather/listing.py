@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from monograph.errors import NotFound
 from monograph.read import path_to_text
-from monograph.shelf.asking import Asking
+from monograph.shelf.gather.asking import Asking
 from monograph.store.filters import Allowed
 from monograph.values import Chunk, Listed, StoredChunk, arguments
 

@@ -15,14 +15,13 @@ from monograph.errors import InputError, NotFound, ShelfConflict
 from monograph.library.given import Given
 from monograph.library.monograph import Monograph
 from monograph.library.opened import OpenFile
-from monograph.shelf import in_step
-from monograph.shelf.asking import Asking
-from monograph.shelf.engine import Written
 from monograph.shelf.fill.dealing import deal
 from monograph.shelf.fill.dealt import blocks, shard_of
 from monograph.shelf.fill.looking import is_done
+from monograph.shelf.gather.asking import Asking
+from monograph.shelf.gather.rows import Rows
+from monograph.shelf.hold.engine import Written
 from monograph.shelf.place import Place
-from monograph.shelf.rows import Rows
 from monograph.shelf.tree import grow
 from monograph.shelf.versions.manifest import Manifest
 from monograph.shelf.versions.names import ObjectName
@@ -31,6 +30,7 @@ from monograph.shelf.versions.pieces import Named, name_of, require_closed
 from monograph.shelf.versions.publish import publish
 from monograph.shelf.versions.sweep import sweep
 from monograph.shelf.versions.writer import writing
+from monograph.shelf.write import in_step
 from monograph.store import documents, settings
 from monograph.store.database import Database
 from monograph.values import Document, OnProgress, Plan, Report, together

@@ -11,9 +11,9 @@ from typing import Any
 
 from monograph.errors import MonographError
 from monograph.library.given import Given
-from monograph.shelf import heard
+from monograph.shelf.hold import heard
 from monograph.shelf.place import Place
-from monograph.shelf.shard import Asked, Shard
+from monograph.shelf.shard.shard import Asked, Shard
 from monograph.shelf.versions.names import ObjectName
 from monograph.shelf.versions.objects import objects_at
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL

@@ -20,15 +20,15 @@ from monograph.library.opened import OpenFile
 from monograph.search.one_file.snapshot import FileSnapshot
 from monograph.search.one_file.written_names import written
 from monograph.search.snapshot import Nearest, Pooling
-from monograph.shelf import pools
-from monograph.shelf.beside import Beside, told
 from monograph.shelf.catalogue import Origin, origin
-from monograph.shelf.led import Led, Subject, mentions_of
-from monograph.shelf.pools import Pools
-from monograph.shelf.shard_documents import DocumentsOfShard
-from monograph.shelf.shard_graph import GraphOfShard
-from monograph.shelf.shard_tree import TreeOfShard
-from monograph.shelf.shard_views import Views
+from monograph.shelf.shard import pools
+from monograph.shelf.shard.beside import Beside, told
+from monograph.shelf.shard.documents import DocumentsOfShard
+from monograph.shelf.shard.graph import GraphOfShard
+from monograph.shelf.shard.led import Led, Subject, mentions_of
+from monograph.shelf.shard.pools import Pools
+from monograph.shelf.shard.tree import TreeOfShard
+from monograph.shelf.shard.views import Views
 from monograph.store import (
     catalogue,
     chunks,

@@ -1,0 +1,1 @@
+"""What many files tell is laid together, so that it is read as one."""

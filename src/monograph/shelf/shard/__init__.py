@@ -1,0 +1,1 @@
+"""One of many files, as it is asked."""

@@ -1,0 +1,1 @@
+"""The next version of a shelf is written."""
