@@ -18,9 +18,10 @@ from monograph.errors import BusyFile, InputError, NotFound, ShelfConflict
 from monograph.library.given import Given
 from monograph.library.questions import Questions
 from monograph.models import Embedder
-from monograph.shelf import Shelf, catalogue, pools
+from monograph.shelf import Shelf, catalogue
 from monograph.shelf.hold.engine import Local
 from monograph.shelf.opened import OpenShelf
+from monograph.shelf.shard import pools
 from monograph.shelf.versions.objects import objects_at
 from monograph.shelf.versions.publish import publish
 from monograph.shelf.versions.writer import release

@@ -17,7 +17,8 @@ from killing import killed
 from monograph import Document, Monograph, Settings
 from monograph.errors import InputError, NotFound
 from monograph.models import TextKind
-from monograph.shelf import Shelf, catalogue, in_step
+from monograph.shelf import Shelf, catalogue
+from monograph.shelf.write import in_step
 from monograph.store import catalogue_changes, names
 from monograph.store.catalogue import share
 from monograph.store.database import Database

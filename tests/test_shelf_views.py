@@ -18,7 +18,8 @@ from monograph import Document, Monograph, Settings
 from monograph.errors import ClosedFile, InputError, InvalidFilter, NotFound, OutsideView
 from monograph.library.questions import Questions
 from monograph.library.view import within
-from monograph.shelf import Shelf, shard_views
+from monograph.shelf import Shelf
+from monograph.shelf.shard import views
 from monograph.shelf.view import OpenView
 from monograph.values import ToldNode, ToldRelation
 from test_order import QUERIES, BagEmbedder, Formulas, bounds, corpora
@@ -179,7 +180,7 @@ def test_threads_share_a_view_and_old_views_are_made_anew(
     both: tuple[Monograph, Shelf], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, shelf = both
-    monkeypatch.setattr(shard_views, "MOST", 2)
+    monkeypatch.setattr(views, "MOST", 2)
     found: dict[int, list[object]] = {}
 
     def look(number: int) -> None:
