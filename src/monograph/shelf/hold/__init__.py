@@ -1,1 +1,1 @@
-"""Who holds the shards, and asks them."""
+"""Who holds shards, and has them answer."""
