@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from killing import killed
 from monograph import Document, Monograph, Passage, Settings
+from monograph.derive.summarize.extractive import ExtractiveSummarizer
 from monograph.errors import InputError, InvalidDocument, ObjectMissing, SourceMissing
 from monograph.shelf import Shelf
 from monograph.shelf.fill.building import make_shards, make_shards_of_folders, publish_shards
@@ -73,6 +74,16 @@ def test_a_shelf_that_was_made_is_one_that_was_written(place: Place, recipe: Rec
         shelf.add([Document("Mary Somerville knew Ada Lovelace.", id="new")])
         assert shelf.publish() == 2
         assert shelf.stats().documents == len(DOCUMENTS) + 1
+
+
+def test_it_may_have_a_tree(place: Place, recipe: Recipe, tmp_path: Path) -> None:
+    made = make_shards(iter(DOCUMENTS), 3, recipe)
+    publish_shards(place, made, summarizer=ExtractiveSummarizer())
+    publish_shards(place, made)  # It has one from then on.
+    with Shelf.open(place.url, home=tmp_path / "home") as shelf:
+        (top,) = shelf.tree.outline()
+        assert top.count == shelf.stats().chunks
+        assert shelf.check() == []
 
 
 def test_a_folder_is_dealt_out_by_its_files(place: Place, recipe: Recipe, folder: Path, tmp_path: Path) -> None:

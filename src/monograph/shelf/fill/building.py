@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from monograph.library.given import Given
+from monograph.models import Summarizer
 from monograph.shelf import catalogue
 from monograph.shelf.catalogue import Origin
 from monograph.shelf.fill.dataset import Dataset, documents_in
@@ -83,7 +84,9 @@ def make_shards_of_folders(
     return tuple(makers.of_files(work))
 
 
-def publish_shards(place: Place, made: Sequence[Made], makers: Makers = HERE) -> Manifest:
+def publish_shards(
+    place: Place, made: Sequence[Made], makers: Makers = HERE, *, summarizer: Summarizer | None = None
+) -> Manifest:
     """Publish shards that were made as the next version, with the catalogue of their names.
 
     Parameters
@@ -94,11 +97,16 @@ def publish_shards(place: Place, made: Sequence[Made], makers: Makers = HERE) ->
         The shards, in their order.
     makers:
         Who made them, and can open them.
+    summarizer:
+        What makes the tree of summaries, which the shelf then has; the one that it has a tree of if none is given,
+        unless that asks a server.
 
     Raises
     ------
     ShelfConflict
         If another writer is at work.
+    ModelError
+        If the summaries of its tree cannot be made.
     ObjectMissing
         If a shard is not there.
     ShardLost
@@ -112,9 +120,9 @@ def publish_shards(place: Place, made: Sequence[Made], makers: Makers = HERE) ->
             shares = (engine.ask({shard: [("share", ())]})[shard][0] for shard in range(len(names)))
             with TemporaryDirectory(prefix="monograph-") as folder:
                 path = Path(folder) / "catalogue.mono"
-                before = latest(place.objects)
+                before, models = latest(place.objects), Given(Path(), summarizer=summarizer)
                 catalogue.make(path, of, shares, len(names))
-                grow.follow_version(path, Asking(engine, Rows(len(names))), Given(Path()), place, before)
+                grow.follow_version(path, Asking(engine, Rows(len(names))), models, place, before)
                 return publish(place.objects, names, path, before, of.said())
         finally:
             engine.close()
