@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monograph import Document, Hit, Monograph, Settings
+from dealing import dealt_files, empty_file, marked
+from monograph import Document, Hit, Monograph
 from monograph.errors import BusyFile, InputError, NotFound, ShelfConflict
 from monograph.library.given import Given
 from monograph.library.questions import Questions
@@ -66,10 +67,7 @@ def hits_of(asked: Questions, query: str, how: object, k: int, where: object = N
 
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("empty") / "empty.mono"
-    with Monograph.open(path, BagEmbedder(8), settings=Settings(chunk_tokens=16, chunk_overlap=0)) as archive:
-        archive.add([])
-    return path
+    return empty_file(tmp_path_factory.mktemp("empty"))
 
 
 @settings(max_examples=12, deadline=None)
@@ -93,15 +91,8 @@ def test_a_shelf_finds_what_one_file_finds(
     where: dict[str, object] | None,
     data: st.DataObject,
 ) -> None:
-    documents = [
-        replace(one, metadata={"kind": "abc"[place % 3], "number": place}) for place, one in enumerate(corpus[0])
-    ]
-    dealt = data.draw(st.lists(st.integers(0, shards - 1), min_size=len(documents), max_size=len(documents)))
-    folder = tmp_path_factory.mktemp("shelf")
-    files = [Path(shutil.copy(empty, folder / f"{number}.mono")) for number in range(shards)]
-    for number, path in enumerate(files):
-        with Monograph.open(path, BagEmbedder(8)) as archive:
-            archive.add(one for one, shard in zip(documents, dealt, strict=True) if shard == number)
+    documents, folder = marked(corpus[0]), tmp_path_factory.mktemp("shelf")
+    files = dealt_files(empty, folder, documents, shards, data)
     one_path = shutil.copy(empty, folder / "one.mono")
     with Monograph.open(one_path, BagEmbedder(8)) as one, shelf_of(files, folder, BagEmbedder(8)) as shelf:
         one.add(documents)

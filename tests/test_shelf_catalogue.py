@@ -13,8 +13,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from dealing import empty_file
 from killing import killed
-from monograph import Document, Monograph, Settings
+from monograph import Document, Monograph
 from monograph.errors import InputError, NotFound
 from monograph.models import TextKind
 from monograph.shelf import Shelf, catalogue
@@ -121,10 +122,7 @@ def contents(path: Path) -> object:
 
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("empty") / "empty.mono"
-    with Monograph.open(path, BagEmbedder(8), settings=Settings(chunk_tokens=16, chunk_overlap=0)) as archive:
-        archive.add([])
-    return path
+    return empty_file(tmp_path_factory.mktemp("empty"))
 
 
 BOTH = "John Smith met Anna Calder in Vienna. J. Smith gave the comet plate to Anna Calder."

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
-from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monograph import Document, Monograph, Settings
+from dealing import dealt_files, empty_file, marked
+from monograph import Document, Monograph
 from monograph.errors import InputError, MonographError, NotFound
 from monograph.explore import nodes
 from monograph.library.graph_reading import GraphReading
@@ -49,6 +51,11 @@ def same(mine: GraphReading, its: GraphReading, documents: list[str]) -> None:
         assert outcome(mine.of_document, one) == outcome(its.of_document, one)
 
 
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return empty_file(tmp_path_factory.mktemp("empty"))
+
+
 @settings(max_examples=5, deadline=None)
 @given(
     corpus=corpora(),
@@ -58,6 +65,7 @@ def same(mine: GraphReading, its: GraphReading, documents: list[str]) -> None:
     data=st.data(),
 )
 def test_it_shows_what_one_file_shows(
+    empty: Path,
     tmp_path_factory: pytest.TempPathFactory,
     corpus: tuple[list[Document], object],
     shards: int,
@@ -65,18 +73,10 @@ def test_it_shows_what_one_file_shows(
     most: int,
     data: st.DataObject,
 ) -> None:
-    documents = [
-        replace(one, metadata={"kind": "abc"[place % 3], "number": place}) for place, one in enumerate(corpus[0])
-    ]
-    dealt = data.draw(st.lists(st.integers(0, shards - 1), min_size=len(documents), max_size=len(documents)))
-    folder = tmp_path_factory.mktemp("shelf")
-    made_with = Settings(chunk_tokens=16, chunk_overlap=0)
-    files = [folder / f"{number}.mono" for number in range(shards)]
-    for number, path in enumerate(files):
-        with Monograph.open(path, BagEmbedder(8), settings=made_with) as archive:
-            archive.add(one for one, shard in zip(documents, dealt, strict=True) if shard == number)
+    documents, folder = marked(corpus[0]), tmp_path_factory.mktemp("shelf")
+    files = dealt_files(empty, folder, documents, shards, data)
     with (
-        Monograph.open(folder / "one.mono", BagEmbedder(8), settings=made_with) as one,
+        Monograph.open(shutil.copy(empty, folder / "one.mono"), BagEmbedder(8)) as one,
         shelf_of(files, folder, BagEmbedder(8)) as shelf,
         pytest.MonkeyPatch.context() as patched,
     ):

@@ -6,13 +6,13 @@ import shutil
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dealing import dealt_files, empty_file, marked
 from monograph import Document, Monograph, Settings
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
 from monograph.errors import InputError, ModelMismatch, ModelUnavailable, OutsideView
@@ -70,11 +70,7 @@ def nodes_of(connection: Connection) -> list[tuple[object, ...]]:
 
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("empty") / "empty.mono"
-    chosen = Settings(chunk_tokens=16, chunk_overlap=0, segment_least=2, segment_most=4)
-    with Monograph.open(path, BagEmbedder(8), settings=chosen) as archive:
-        archive.add([])
-    return path
+    return empty_file(tmp_path_factory.mktemp("empty"), segment_least=2, segment_most=4)
 
 
 @settings(max_examples=10, deadline=None)
@@ -98,15 +94,8 @@ def test_a_shelf_has_the_tree_of_one_file(
     quoting: bool,
     data: st.DataObject,
 ) -> None:
-    documents = [
-        replace(one, metadata={"kind": "abc"[place % 3], "number": place}) for place, one in enumerate(corpus[0])
-    ]
-    dealt = data.draw(st.lists(st.integers(0, shards - 1), min_size=len(documents), max_size=len(documents)))
-    folder = tmp_path_factory.mktemp("shelf")
-    files = [Path(shutil.copy(empty, folder / f"{number}.mono")) for number in range(shards)]
-    for number, path in enumerate(files):
-        with Monograph.open(path, BagEmbedder(8)) as archive:
-            archive.add(one for one, shard in zip(documents, dealt, strict=True) if shard == number)
+    documents, folder = marked(corpus[0]), tmp_path_factory.mktemp("shelf")
+    files = dealt_files(empty, folder, documents, shards, data)
     one_path = shutil.copy(empty, folder / "one.mono")
     summarizer = None if quoting else Counting()
     with Monograph.open(one_path, BagEmbedder(8)) as one:

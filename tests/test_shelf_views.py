@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import copy
 import pickle
+import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monograph import Document, Monograph, Settings
+from dealing import dealt_files, empty_file, marked
+from monograph import Document, Monograph
 from monograph.errors import ClosedFile, InputError, InvalidFilter, NotFound, OutsideView
 from monograph.library.questions import Questions
 from monograph.library.view import within
@@ -38,6 +39,11 @@ def view_of(shelf: Questions, where: dict[str, object]) -> Questions:
     return asked
 
 
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return empty_file(tmp_path_factory.mktemp("empty"))
+
+
 @settings(max_examples=8, deadline=None)
 @given(
     corpus=corpora(),
@@ -50,6 +56,7 @@ def view_of(shelf: Questions, where: dict[str, object]) -> Questions:
     data=st.data(),
 )
 def test_a_view_finds_what_that_of_one_file_finds(
+    empty: Path,
     tmp_path_factory: pytest.TempPathFactory,
     corpus: tuple[list[Document], object],
     shards: int,
@@ -60,18 +67,10 @@ def test_a_view_finds_what_that_of_one_file_finds(
     where: dict[str, object] | None,
     data: st.DataObject,
 ) -> None:
-    documents = [
-        replace(one, metadata={"kind": "abc"[place % 3], "number": place}) for place, one in enumerate(corpus[0])
-    ]
-    dealt = data.draw(st.lists(st.integers(0, shards - 1), min_size=len(documents), max_size=len(documents)))
-    folder = tmp_path_factory.mktemp("shelf")
-    made_with = Settings(chunk_tokens=16, chunk_overlap=0)
-    files = [folder / f"{number}.mono" for number in range(shards)]
-    for number, path in enumerate(files):
-        with Monograph.open(path, BagEmbedder(8), settings=made_with) as archive:
-            archive.add(one for one, shard in zip(documents, dealt, strict=True) if shard == number)
+    documents, folder = marked(corpus[0]), tmp_path_factory.mktemp("shelf")
+    files = dealt_files(empty, folder, documents, shards, data)
     with (
-        Monograph.open(folder / "one.mono", BagEmbedder(8), settings=made_with) as one,
+        Monograph.open(shutil.copy(empty, folder / "one.mono"), BagEmbedder(8)) as one,
         shelf_of(files, folder, BagEmbedder(8)) as shelf,
     ):
         one.add(documents)
