@@ -9,15 +9,14 @@ import typer
 from monograph.app import output, shelf_output, tree_output
 from monograph.app.archives import UrlArgument, known_as, opened_shelf
 from monograph.app.command import ApiKeyOption, JsonOption, TrustOption, outcome, unseen
+from monograph.app.tree_commands import LayersOption, NodeArgument
 from monograph.app.trust import remember
 
 
 def outline(
     url: UrlArgument,
-    node: Annotated[
-        str, typer.Argument(metavar="NODE", help="A summary's id, or its first four digits.", show_default=False)
-    ] = "",
-    layers: Annotated[int, typer.Option("--layers", "-l", help="Layers to open below it.")] = 1,
+    node: NodeArgument = "",
+    layers: LayersOption = 1,
     json_output: JsonOption = False,
 ) -> None:
     """Show the tree of summaries as a table of contents.

@@ -20,13 +20,17 @@ from monograph.app.command import (
 )
 from monograph.app.trust import opened
 
+NodeArgument = Annotated[
+    str, typer.Argument(metavar="NODE", help="A summary's id, or its first four digits.", show_default=False)
+]
+
+LayersOption = Annotated[int, typer.Option("--layers", "-l", help="Layers to open below it.")]
+
 
 def outline(
     file: FileArgument,
-    node: Annotated[
-        str, typer.Argument(metavar="NODE", help="A summary's id, or its first four digits.", show_default=False)
-    ] = "",
-    layers: Annotated[int, typer.Option("--layers", "-l", help="Layers to open below it.")] = 1,
+    node: NodeArgument = "",
+    layers: LayersOption = 1,
     within: WithinOption = None,
     as_of: AsOfOption = "",
     json_output: JsonOption = False,

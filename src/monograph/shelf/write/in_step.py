@@ -17,7 +17,7 @@ from monograph.shelf.versions.pieces import verify
 from monograph.store import catalogue_changes, names, replacing
 from monograph.store.catalogue import Share, share
 from monograph.store.catalogue_changes import Difference
-from monograph.store.database import Connection, Database
+from monograph.store.database import Database
 from monograph.write.resolve import resolve
 
 
@@ -94,14 +94,10 @@ def bring(path: Path, of: Origin, made: Mapping[int, Difference], shards: Sequen
         with database.write() as connection:
             if not catalogue_changes.lay(connection, made, shards):
                 return False
-            _settle(connection)
+            resolve(connection)
+            names.drop_unused(connection)
         if any(one.takes_out for one in made.values()):
             database.rewrite()  # What is forgotten is not to be left in its free space.
     finally:
         database.close()
     return True
-
-
-def _settle(connection: Connection) -> None:
-    resolve(connection)
-    names.drop_unused(connection)
