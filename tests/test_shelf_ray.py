@@ -200,7 +200,20 @@ def test_shards_answer_over_ray_as_here(engine: OnRay, answers: dict[int, list[A
     assert engine.ask(ASKED) == answers
     assert engine.ask({2: ASKED[2]}) == {2: answers[2]}
     assert engine.ask({}) == {}
-    assert len({one["Address"]["NodeID"] for one in ray._private.state.actors().values()}) > 1
+
+
+@pytest.mark.parametrize(("replicas", "groups"), [(1, SHARDS), (SHARDS, 1)])
+def test_processes_are_dealt_out_over_the_machines(cluster: Any, made: Made, replicas: int, groups: int) -> None:
+    others = set(holders(cluster))
+    engine = OnRay(made.shards, replicas, groups, deadline=180.0)
+    try:
+        ended = time.monotonic() + 180
+        while len(begun := {number: at for number, at in holders(cluster).items() if number not in others}) < SHARDS:
+            assert time.monotonic() < ended, begun
+            engine.ask(ASKED)
+        assert len(set(begun.values())) == SHARDS
+    finally:
+        engine.close()
 
 
 def test_a_method_that_is_none_is_refused_there_and_here(engine: OnRay, made: Made) -> None:

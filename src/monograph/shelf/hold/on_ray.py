@@ -104,7 +104,7 @@ class OnRay:
     shards:
         What is held.
     replicas:
-        How many processes hold each shard, on different machines as far as there are.
+        How many processes hold each shard: they begin on different machines, as far as there are.
     groups:
         How many groups the shards are dealt into; a process holds one group. 0 for one each.
     deadline:
@@ -140,7 +140,8 @@ class OnRay:
         self._ailing: dict[tuple[int, int], float] = {}
         """Until when a replica of a group is asked only after the others."""
         self._make = self._ray.remote(Holder).options(
-            num_cpus=0,
+            num_cpus=0,  # Where tasks take every processor, it is started all the same.
+            memory=1,  # Who asks for nothing at all is put on any machine, whatever the strategy.
             max_restarts=-1,
             max_task_retries=0,  # Whoever asks knows of replicas, and of how long it may take.
             max_concurrency=AT_ONCE,
