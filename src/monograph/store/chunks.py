@@ -390,15 +390,11 @@ def of_which_documents(connection: Connection, allowed: Allowed, most: int) -> l
 def openings(
     connection: Connection, documents: Sequence[int], allowed: Allowed, most: int
 ) -> list[tuple[int, str, int]]:
-    """(ordinal, id of the document, row) of at most so many chunks that are allowed, ascending.
-
-    So the first of each document comes before the second of any.
-    """
+    """(ordinal, id of its document, row) of at most so many allowed chunks, ascending."""
     found = connection.execute(
-        f"""SELECT own.ordinal, d.id, own.chunk FROM json_each(?) AS w
-        CROSS JOIN documents AS d CROSS JOIN chunks AS own
-        WHERE d.document = w.value AND own.document = w.value AND {allowed.on_each("own.chunk")}
-        ORDER BY own.ordinal, d.id LIMIT ?""",  # noqa: S608
+        f"""SELECT own.ordinal, d.id, own.chunk
+        FROM json_each(?) AS w CROSS JOIN documents AS d CROSS JOIN chunks AS own
+        WHERE d.document = w.value AND own.document = w.value AND {allowed.on_each("own.chunk")} ORDER BY 1, 2 LIMIT ?""",  # noqa: S608
         (json.dumps(list(documents)), *allowed.parameters, most),
     )
     return found.fetchall()
