@@ -392,9 +392,9 @@ def openings(
 ) -> list[tuple[int, str, int]]:
     """(ordinal, id of its document, row) of at most so many allowed chunks, ascending."""
     found = connection.execute(
-        f"""SELECT own.ordinal, d.id, own.chunk
-        FROM json_each(?) AS w CROSS JOIN documents AS d CROSS JOIN chunks AS own
-        WHERE d.document = w.value AND own.document = w.value AND {allowed.on_each("own.chunk")} ORDER BY 1, 2 LIMIT ?""",  # noqa: S608
+        f"""SELECT own.ordinal, d.id, own.chunk FROM json_each(?) AS w
+        CROSS JOIN documents AS d ON d.document = w.value CROSS JOIN chunks AS own ON own.document = d.document
+        WHERE {allowed.on_each("own.chunk")} ORDER BY own.ordinal, d.id LIMIT ?""",  # noqa: S608
         (json.dumps(list(documents)), *allowed.parameters, most),
     )
     return found.fetchall()
