@@ -75,10 +75,16 @@ class Looking(Questions):
         """The chunks of a document, by its id or uri, in reading order. Raises as :meth:`document`."""
         return listing.chunks_of(self._file.shards, self.url, name)
 
-    def fetch(self, ids: Sequence[str], *, where: Mapping[str, Any] | None = None) -> list[StoredChunk]:
-        """Stored chunks by id, in the order of the ids; what is not there, or does not meet a filter, is left out."""
+    def fetch(
+        self, ids: Sequence[str] | None = None, *, where: Mapping[str, Any] | None = None, vectors: bool = False
+    ) -> list[StoredChunk]:
+        """Stored chunks by id, or all that meet a filter: parameters as for :meth:`monograph.Monograph.fetch`.
+
+        Those of given ids that are there come in the order of the ids, all others document by document, in order of
+        the documents' ids.
+        """
         _, rest = past.standing(self._file, where)
-        return listing.fetched(self._file.shards, ids, allowed(rest))
+        return listing.fetched(self._file.shards, ids, allowed(rest), vectors=vectors)
 
     def stats(self) -> ShelfStats:
         """What the version holds and weighs; of a view what is in it, and 0 for what it weighs."""
