@@ -190,7 +190,7 @@ def test_a_conversation(shelf: str, file: Path) -> None:
     ("arguments", "mend"),
     [
         (("search", "comet", "--how", "tree"), "--how auto"),
-        (("search", "comet", "--as-of", "2026-01-01"), "leave --as-of out"),
+        (("search", "comet", "--as-of", "2026-01-01"), "--history of monograph shelf create"),
         (("entities", "Ines Calder", "--apart", "Calder"), "monograph shelf join"),
         (("graph", "Ines Calder", "--graphml", "x.graphml"), "monograph shelf join"),
         (("show", "comet"), "monograph shelf --help"),

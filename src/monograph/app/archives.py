@@ -11,7 +11,6 @@ import typer
 from monograph.app.command import narrowed, where_of
 from monograph.app.shelf_engine import LOCAL, VARIABLE, engines_of
 from monograph.app.trust import opened, permission
-from monograph.errors import InputError
 from monograph.library import Monograph
 
 if TYPE_CHECKING:
@@ -58,13 +57,9 @@ def known_as(address: str) -> str:
 
 
 def narrowed_archive(archive: Archive, within: list[str] | None, as_of: str = "") -> Archive:
-    """A file or a shelf as --as-of and --within say: as it stood then; what is outside cannot be seen.
-
-    Raises InputError where a shelf is asked as it stood: it keeps no former versions of documents.
-    """
+    """A file or a shelf as --as-of and --within say: as it stood then; what is outside cannot be seen."""
     if isinstance(archive, Monograph):
         return narrowed(archive, within, as_of)
-    if as_of:
-        raise InputError(f"{archive.url} is a shelf, which keeps no former versions of documents", "leave --as-of out")
     where = where_of(within or [])
-    return archive if where is None else archive.within(where)
+    stood = archive.as_of(as_of) if as_of else archive
+    return stood if where is None else stood.within(where)

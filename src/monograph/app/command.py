@@ -102,7 +102,7 @@ AsOfOption = Annotated[
     typer.Option(
         "--as-of",
         metavar="TIME",
-        help="See what FILE held then, 2026-03 or 2026-03-01T09:30:00Z, where it was made with --history.",
+        help="See what it held then, 2026-03 or 2026-03-01T09:30:00Z, where it was made with --history.",
         show_default=False,
     ),
 ]

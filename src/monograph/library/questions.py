@@ -32,6 +32,10 @@ class Questions:
 
     _file: OpenFile
 
+    def _standing(self, where: Mapping[str, Any] | None) -> tuple[OpenFile, Mapping[str, Any] | None]:
+        """What a filter asks, and what else it says: see :func:`monograph.library.past.standing`."""
+        return past.standing(self._file, where)
+
     def search(
         self,
         query: str,
@@ -73,7 +77,7 @@ class Questions:
         ModelError
             If the query's vector is needed, and the file's embedder cannot be made here or is another by now.
         """
-        file, rest = past.standing(self._file, where)
+        file, rest = self._standing(where)
         return searches.search(file, query, k, how, rest, searches.Brought(vector, reranker))
 
     @spends
@@ -124,7 +128,7 @@ class Questions:
             Confidence below which the context holds nothing, 0 to 1. How sure it is stands in its ``relevance``.
         """
         packing = Packing(budget, cut, order, count)
-        file, rest = past.standing(self._file, where)
+        file, rest = self._standing(where)
         asked = answers.Request(query, (), k, how, rest)
         found = searches.search(file, query, k, how, rest, searches.Brought(reranker=reranker))
         return answers.packed(file, query, found, packing, asked, threshold)
@@ -191,6 +195,6 @@ class Questions:
             Confidence (``answer.confidence``) below which the answer is that the file does not tell, 0 to 1: by default
             0.22 without a model; with one 0.06, as it can say itself that it does not know.
         """
-        file, rest = past.standing(self._file, where)
+        file, rest = self._standing(where)
         asked = answers.Request(question, tuple(history), k, how, rest, threshold, reranker)
         return answers.stream(file, asked, Packing(budget), max_tokens, remember=remember)

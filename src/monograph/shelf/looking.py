@@ -7,19 +7,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from monograph.library import past
+from monograph.dates.span import Span
 from monograph.library.graph_reading import GraphReading
+from monograph.library.past import Moment, time_of
 from monograph.library.questions import Questions
 from monograph.library.searches import allowed
 from monograph.models import Embedder
+from monograph.read import path_to_text
 from monograph.settings import Settings
+from monograph.shelf import past
 from monograph.shelf.gather import listing
 from monograph.shelf.opened import OpenShelf
+from monograph.shelf.past import OpenPast, standing
 from monograph.shelf.place import Place
 from monograph.shelf.stats import ShelfStats, measure
 from monograph.shelf.versions.manifest import Manifest
 from monograph.shelf.view import OpenView
-from monograph.values import Chunk, Document, Finding, LedgerEntry, Listed, StoredChunk
+from monograph.values import Chunk, Document, Finding, LedgerEntry, Listed, StoredChunk, Version
 
 
 class Looking(Questions):
@@ -59,9 +63,29 @@ class Looking(Questions):
         """The named things, and how they hang together: looked at, and not written."""
         return GraphReading(self._file)
 
-    def document(self, name: str) -> Document:
-        """A document by id or uri, with its text. Raises NotFound where none, or several, are meant."""
-        return self._file.document(name)
+    def _standing(self, where: Mapping[str, Any] | None) -> tuple[OpenShelf, Mapping[str, Any] | None]:
+        return standing(self._file, where)
+
+    def document(self, name: str, *, as_of: Moment | None = None) -> Document:
+        """A document by id or uri, with its text; as it stood at a moment, where one is given.
+
+        Raises NotFound where none, or several, are meant; with ``as_of`` also as :meth:`Shelf.as_of`.
+        """
+        if as_of is None:
+            return self._file.document(name)
+        if self._file.view:
+            return past.as_of(self._file, as_of).document(name)
+        past.require_history(self._file)
+        second = time_of(as_of).last
+        found = self._file.shards.all("stood", path_to_text(name), second)
+        made: Document = listing.the_one(found, f"{self.url} as it was at {Span(second, second)}", name)
+        return made
+
+    def versions(self, name: str) -> list[Version]:
+        """The states that a document had, as :meth:`monograph.Monograph.versions` lists them of a file."""
+        self._file.only_whole("versions")
+        past.require_history(self._file)
+        return listing.states(self._file.shards, self.url, name)
 
     def documents(self) -> list[Document]:
         """All documents without their texts, in order of uri, then id."""
@@ -83,8 +107,8 @@ class Looking(Questions):
         Those of given ids that are there come in the order of the ids, all others document by document, in order of
         the documents' ids.
         """
-        _, rest = past.standing(self._file, where)
-        return listing.fetched(self._file.shards, ids, allowed(rest), vectors=vectors)
+        file, rest = standing(self._file, where)
+        return listing.fetched(file.shards, ids, allowed(rest), vectors=vectors)
 
     def stats(self) -> ShelfStats:
         """What the version holds and weighs; of a view what is in it, and 0 for what it weighs."""
@@ -92,7 +116,7 @@ class Looking(Questions):
         if isinstance(self._file, OpenView):
             # What words are counted in is the whole shelf.
             found = replace(found, chunks=sum(one.chunks for one in self._file.parts()), bytes=0)
-        return found
+        return replace(found, bytes=0) if isinstance(self._file, OpenPast) else found
 
     def costs(self) -> list[LedgerEntry]:
         """What models were asked to make the shards, and through this machine, as :meth:`monograph.Monograph.costs`."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
 from monograph.errors import InputError, NotFound
-from monograph.library import past
 from monograph.library.given import Given
-from monograph.library.view import narrowed, within
+from monograph.library.past import Moment
 from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.settings import Settings
@@ -20,15 +20,16 @@ from monograph.shelf.fill.dealt import shard_count
 from monograph.shelf.fill.looking import plans
 from monograph.shelf.fill.recut import databases, dealt, joined, source_of
 from monograph.shelf.hold.engine import Engines, local
-from monograph.shelf.looking import Looking
+from monograph.shelf.narrowing import Narrowing
 from monograph.shelf.opened import OpenShelf
+from monograph.shelf.parts import Part
+from monograph.shelf.past import require_history
 from monograph.shelf.place import Place, place_of
 from monograph.shelf.tree.part import ShelfTree, resummarized
 from monograph.shelf.versions.manifest import Manifest, latest, load
 from monograph.shelf.versions.sweep import Forgotten
 from monograph.shelf.versions.sweep import forget as forget_objects
 from monograph.shelf.versions.writer import writing
-from monograph.shelf.view import OpenView
 from monograph.shelf.write import working
 from monograph.shelf.write.working import Working
 from monograph.values import Document, OnProgress, Report, arguments
@@ -37,7 +38,7 @@ from monograph.where import Condition
 from monograph.write.tree import TreeUpdate
 
 
-class Shelf(Looking):
+class Shelf(Narrowing):
     """Many files that answer as one: a version of them is searched, and the next one is written and published.
 
     Made by :meth:`create` or :meth:`open`; a context manager. What it finds is what one file of the same documents
@@ -50,7 +51,7 @@ class Shelf(Looking):
 
     def __init__(self, place: Place, version: Manifest, given: Given, engines: Engines) -> None:
         self._place, self._given, self._engines = place, given, engines
-        self._views: WeakSet[ShelfView] = WeakSet()
+        self._views: WeakSet[ShelfPart] = WeakSet()
         self._read(version)
 
     def _read(self, version: Manifest) -> None:
@@ -60,7 +61,7 @@ class Shelf(Looking):
         file = OpenShelf.open(replace(given, path=path))
         file.url = self.url
         try:
-            asked = replace(given, embedder=None, extractor=None, summarizer=None, model=None, reranker=None)
+            asked = replace(given, summarizer=None, model=None, reranker=None)
             file.begin(self._engines(self._place, version, asked), len(version.shards), self._place.home)
         except BaseException:
             file.database.close()
@@ -82,6 +83,7 @@ class Shelf(Looking):
         home: str | os.PathLike[str] | None = None,
         engines: Engines = local,
         trusted: Trusted = (),
+        clock: Callable[[], float] = time.time,
     ) -> Shelf:
         """Make a shelf without documents, and open it.
 
@@ -91,7 +93,7 @@ class Shelf(Looking):
             A folder, which is made, or a bucket: ``s3://bucket/path``, ``gs://``, ``az://``.
         shards:
             How many files, 1 to 10,000; about one for each million chunks.
-        embedder, extractor, summarizer, model, reranker, settings, trusted:
+        embedder, extractor, summarizer, model, reranker, settings, trusted, clock:
             As for :meth:`monograph.Monograph.open`; they are those of all shards.
         home:
             The folder of this machine that holds what is read and written here; one in ``~/.cache/monograph`` if none
@@ -107,14 +109,12 @@ class Shelf(Looking):
             If another writer is at work.
         """
         shards = shard_count(shards)
-        if settings is not None and settings.history:
-            raise InputError("a shelf keeps no former versions of documents", "leave Settings(history=True) out")
         place = place_of(_address(url), None if home is None else Path(home), create=True)
         if latest(place.objects) is not None:
             raise InputError(f"{place.url} is a shelf already", f"open it: monograph shelf stats {place.url}")
         given = Given(
             Path(), embedder=embedder, extractor=extractor, summarizer=summarizer, model=model, reranker=reranker,
-            settings=settings, trusted=trusted,
+            settings=settings, trusted=trusted, clock=clock,
         )  # fmt: skip
         begun = Working(place, None, shards, given)
         try:
@@ -140,6 +140,7 @@ class Shelf(Looking):
         target_recall: float = DEFAULT_TARGET_RECALL,
         cache_bytes: int = DEFAULT_CACHE_BYTES,
         trusted: Trusted = (),
+        clock: Callable[[], float] = time.time,
     ) -> Shelf:
         """Open the newest version of a shelf, or one of the last two. Parameters as for :meth:`create` and files.
 
@@ -153,7 +154,7 @@ class Shelf(Looking):
         place = place_of(_address(url), None if home is None else Path(home))
         given = Given(
             Path(), embedder=embedder, extractor=extractor, summarizer=summarizer, model=model, reranker=reranker,
-            target_recall=target_recall, cache_bytes=cache_bytes, trusted=trusted,
+            target_recall=target_recall, cache_bytes=cache_bytes, trusted=trusted, clock=clock,
         )  # fmt: skip
         found = latest(place.objects) if version is None else load(place.objects, version)
         if found is None:
@@ -174,8 +175,8 @@ class Shelf(Looking):
     ) -> Shelf:
         """Make a shelf of a file: of the same settings and models, which are asked for nothing again.
 
-        ``key`` is that of an encrypted file; shards are not encrypted. The file is left as it is; former versions of
-        documents do not go along. Raises as :meth:`create` and :meth:`monograph.Monograph.open`.
+        ``key`` is that of an encrypted file; shards are not encrypted. The file is left as it is. Raises as
+        :meth:`create` and :meth:`monograph.Monograph.open`.
         """
         shards = shard_count(shards)
         with source_of(arguments.path(file, "the file"), key) as source:
@@ -204,25 +205,8 @@ class Shelf(Looking):
     def __repr__(self) -> str:
         return f"Shelf({self._place.url!r}, version={self.version})"
 
-    def within(self, where: Mapping[str, Any]) -> Shelf:
-        """A view of the shelf, as :meth:`monograph.Monograph.within` gives one of a file.
-
-        What is found, counted, cited and answered comes from the documents alone of which every chunk meets a filter.
-        It is of the version that the shelf reads, and turns with it; to write, publish or turn raises OutsideView.
-        What is in it is found out at its first use.
-
-        Parameters
-        ----------
-        where:
-            As for :meth:`search`, and not empty.
-
-        Raises
-        ------
-        InputError
-            If the filter is empty, or cannot be understood, or asks for a moment: a shelf keeps no former versions.
-        """
-        past.standing(self._file, where)
-        return ShelfView(self, within(self._file, where, OpenView).condition)
+    def _part(self, condition: Condition | None, moment: Moment | None) -> Shelf:
+        return ShelfPart(self, condition, moment)
 
     def close(self) -> None:
         """Let all files go. What was written and not published stays on this machine."""
@@ -276,10 +260,20 @@ class Shelf(Looking):
     def remove(self, ids: Iterable[str], *, forget: bool | None = None) -> Report:
         """Take documents out of the next version, by id or uri: all of them or, where one is not known, none.
 
-        With ``forget`` nothing of them is in the shards of the next version; older versions hold them until
-        :meth:`forget`. Raises NotFound, and as :meth:`add`.
+        With ``forget`` nothing of them is in the shards of the next version, nor of what they were before; documents
+        of which there are only former versions may then be named too. Older versions hold them until :meth:`forget`.
+        Raises NotFound, and as :meth:`add`.
         """
         return self._writer.remove(arguments.names(ids, "an id"), forget=forget)
+
+    def forget_versions(self, names: Iterable[str] | None = None, *, before: Moment | None = None) -> int:
+        """Leave no trace in the next version of what documents were: see :meth:`monograph.Monograph.forget_versions`.
+
+        Older versions hold it until :meth:`forget`. Returns how many were forgotten.
+        """
+        self._file.only_whole("forget_versions")
+        require_history(self._file)
+        return self._writer.forget_versions(None if names is None else arguments.names(names, "an id"), before)
 
     def publish(self) -> int:
         """Make what was written the next version, and search it; returns its number.
@@ -367,27 +361,8 @@ class Shelf(Looking):
         before.close()
 
 
-class ShelfView(Shelf):
-    """The part of a shelf that meets a condition; made by :meth:`Shelf.within`, and closed with the shelf."""
-
-    def __init__(self, whole: Shelf, condition: Condition) -> None:
-        # One of a view is as well one of the shelf: its condition has both.
-        self._whole: Shelf = whole._whole if isinstance(whole, ShelfView) else whole
-        self._condition, self._views = condition, self._whole._views
-        self._place, self._given, self._engines = whole._place, whole._given, whole._engines
-        self.turn()
-        self._views.add(self)
-
-    def turn(self) -> None:
-        """Read the version that the shelf reads."""
-        self._version = self._whole._version
-        self._file = narrowed(self._whole._file, self._condition, OpenView)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return ShelfView, (self._whole, self._condition)
-
-    def close(self) -> None:
-        """Nothing: it is closed with the shelf."""
+class ShelfPart(Part, Shelf):
+    """The part of a shelf that :meth:`Shelf.within` and :meth:`Shelf.as_of` give."""
 
 
 def _address(url: str | os.PathLike[str]) -> str:

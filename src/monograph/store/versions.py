@@ -14,6 +14,7 @@ from monograph.dates.span import FIRST, LAST
 from monograph.errors import InputError
 from monograph.store import checksums, dates, documents
 from monograph.store.database import Connection, path_of
+from monograph.store.keyed import select
 from monograph.store.unreadable import UNDECODABLE, damaged
 from monograph.values import Chunk, Document, Valid, Version
 
@@ -99,6 +100,11 @@ def numbers_of(connection: Connection, name: str, second: int | None = None) -> 
     if second is None:
         return _numbers(connection, f"{which} = ?", name)
     return _numbers(connection, f"{which} = ?1 AND valid_from <= ?2 AND ?2 < valid_until", name, second)
+
+
+def known_ids(connection: Connection, ids: Sequence[str]) -> set[str]:
+    """Which of some documents have former states."""
+    return {name for (name,) in select(connection, "SELECT DISTINCT id FROM versions WHERE id IN", ids)}
 
 
 def ended_by(connection: Connection, second: int) -> list[int]:
@@ -282,10 +288,13 @@ def name_of(connection: Connection, number: int) -> str:
     return bytes(name).decode("utf-8", "replace")
 
 
-def lacking(connection: Connection, second: int, *, graph: bool) -> list[int]:
-    """Rows of the former states that stood at the end of a second, and lack a vector or, where asked, an extraction."""
+def lacking(connection: Connection, second: int | None, *, graph: bool) -> list[int]:
+    """Rows of the former states that lack a vector or, where asked, an extraction; that stood at the end of a second.
+
+    Without a second of all.
+    """
     found = connection.execute(
-        """SELECT version FROM versions AS v WHERE valid_from <= ?1 AND ?1 < valid_until AND EXISTS (
+        """SELECT version FROM versions AS v WHERE (?1 IS NULL OR (valid_from <= ?1 AND ?1 < valid_until)) AND EXISTS (
             SELECT 1 FROM version_chunks AS c
             WHERE c.version = v.version AND (c.vector IS NULL OR (?2 AND c.extraction IS NULL)))""",
         (second, graph),

@@ -53,8 +53,10 @@ def bring_back(pipeline: Pipeline, second: int) -> None:
         versions.clear(connection)
 
 
-def make_up_for(pipeline: Pipeline, second: int) -> None:
+def make_up_for(pipeline: Pipeline, second: int | None) -> None:
     """Make and remember what former versions that stood at the end of a second lack: another model came since.
+
+    Without a second that of all.
 
     Where the file cannot be written, the copy makes it each time.
     """

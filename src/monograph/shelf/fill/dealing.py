@@ -12,12 +12,26 @@ from monograph.carry import told_lines
 from monograph.carry.taken import Taken
 from monograph.library.carrying import stored
 from monograph.library.opened import OpenFile
-from monograph.store import chunks, documents, graphs, memo, names, roots, sources, told, told_changes, vectors
+from monograph.store import (
+    chunks,
+    documents,
+    former_rows,
+    graphs,
+    memo,
+    names,
+    roots,
+    sources,
+    told,
+    told_changes,
+    vectors,
+)
 from monograph.store.checksums import given_key
 from monograph.store.database import Connection, Database
+from monograph.store.former_rows import FormerRow
 from monograph.store.sources import Source
 from monograph.values import OnProgress, Passage, Progress, Report, ToldNode, ToldRelation, together
 from monograph.write import tell
+from monograph.write.past import make_up_for
 from monograph.write.remember import remember
 
 _AT_ONCE = 512
@@ -33,7 +47,8 @@ def deal(
     """Store all documents of some files in others.
 
     Chunks keep their ids and places, and what was derived of them is remembered: no model is asked. What was told of
-    things, the folders that are synced, and names that were set apart go along; trees of summaries do not.
+    things, the folders that are synced, names that were set apart, and former versions where targets keep them, go
+    along; trees of summaries do not.
 
     Parameters
     ----------
@@ -56,7 +71,36 @@ def deal(
                 if progress is not None:
                     progress(Progress("deal", done, max(done, documents.count(connection)), "documents"))
             _tell(connection, targets)
+    if targets[0].settings.history:
+        for file in files:
+            with file.read() as connection:
+                _deal_former(connection, targets, target_of)
+        for target in targets:
+            make_up_for(target.writing_pipeline(), None)
     return together(reports)
+
+
+def _deal_former(connection: Connection, targets: Sequence[OpenFile], target_of: Callable[[str], int]) -> None:
+    """What documents were goes to where they are now, and of those that are gone to where they would come back."""
+    rows, synced = former_rows.every(connection), tuple(root.name for root in roots.every(connection))
+    while some := list(islice(rows, _AT_ONCE)):
+        held: dict[str, int] = {}
+        for place, target in enumerate(targets):
+            with target.database.read() as there:
+                held.update(dict.fromkeys(documents.known_ids(there, [one.id for one in some]), place))
+        mine: dict[int, list[FormerRow]] = {}
+        for one in some:
+            back = held[one.id] if one.id in held else target_of(_dealt_by(one, synced))
+            mine.setdefault(back, []).append(one)
+        for place, rows_of_it in mine.items():
+            target = targets[place]
+            with target.database.write() as written:
+                former_rows.put(written, rows_of_it)
+
+
+def _dealt_by(former: FormerRow, synced: Sequence[str]) -> str:
+    """What says where a document that is gone would come back: the file in a synced folder that it was, or its id."""
+    return former.uri if any(f"{former.uri}/".startswith(f"{root}/") for root in synced) else former.id
 
 
 def _share_out(connection: Connection, targets: Sequence[OpenFile]) -> None:
@@ -89,6 +133,9 @@ def _dealt(
         remember(target.database, memo.EXTRACTION, found, None)
         reports.append(stored(target.writing_pipeline(), [one for _, one in mine]))
         with target.database.write() as written:
+            began = {one.document.id: one.document.valid.since for _, one in mine if one.document.valid is not None}
+            if target.settings.history:
+                former_rows.began(written, began)
             for source, names_of_documents in files.get(place, {}).items():
                 sources.take(written, source, names_of_documents)
     return reports

@@ -83,8 +83,7 @@ def dealt(
     """Publish shards of all documents of some files, with the settings and models of one that is open."""
     given = Given(
         Path(), embedder=like.embedder, extractor=like.extractor, summarizer=like.given_summarizer,
-        settings=replace(like.settings, history=False),
-        trusted=like.trusted,
+        settings=like.settings, trusted=like.trusted,
     )  # fmt: skip
     made = Working(place, before, shards, given, empty=True)
     try:

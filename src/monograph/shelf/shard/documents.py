@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from monograph.dates.span import FIRST
 from monograph.explore import lookup
 from monograph.search.one_file.snapshot import FileSnapshot
-from monograph.store import chunks, documents, settings
+from monograph.store import chunks, documents, settings, versions
 from monograph.store.filters import Allowed
-from monograph.values import Chunk, Listed, StoredChunk
+from monograph.values import Chunk, Document, Listed, StoredChunk, Valid, Version
 
 
 class DocumentsOfShard:
@@ -26,6 +27,22 @@ class DocumentsOfShard:
         connection = self.snapshot.connection
         found, _ = documents.resolve(connection, [name])
         return [[one.chunk for one in chunks.of_document(connection, row.row, strict=True)] for row in found]
+
+    def stood(self, name: str, second: int) -> list[Document]:
+        """The documents that an id, a uri or a path meant at the end of a second, with their texts."""
+        connection = self.snapshot.connection
+        found, _ = documents.resolve(connection, [name])
+        former = versions.load(connection, versions.numbers_of(connection, name, second))
+        return [documents.load(connection, one) for one in found if one.valid is None or one.valid.at(second)] + [
+            one.document for one in former
+        ]
+
+    def states(self, name: str) -> tuple[list[Version], list[Version]]:
+        """The former states of what an id, a uri or a path means, and those that stand."""
+        connection = self.snapshot.connection
+        found, _ = documents.resolve(connection, [name])
+        present = [Version(one.id, one.title, one.uri, one.characters, one.valid or Valid(FIRST)) for one in found]
+        return versions.listed(connection, versions.numbers_of(connection, name)), present
 
     def fetch(self, ids: Sequence[str] | None, allowed: Allowed, vectors: bool) -> list[StoredChunk]:
         """Stored chunks of those ids that are there, or all, with their vectors where they are asked for."""

@@ -26,6 +26,7 @@ from monograph.shelf.shard.beside import Beside, told
 from monograph.shelf.shard.documents import DocumentsOfShard
 from monograph.shelf.shard.graph import GraphOfShard
 from monograph.shelf.shard.led import Led, Subject, mentions_of
+from monograph.shelf.shard.pasts import Pasts
 from monograph.shelf.shard.pools import Pools
 from monograph.shelf.shard.tree import TreeOfShard
 from monograph.shelf.shard.views import Views
@@ -40,6 +41,7 @@ from monograph.store import (
     postings,
     readable,
     terms,
+    versions,
 )
 from monograph.store.catalogue_view import Part, part
 from monograph.store.chunks import Found
@@ -94,10 +96,11 @@ class Shard:
 
     def __init__(self, given: Given) -> None:
         self._file = OpenFile.open(replace(given, create=False, read_only=True))
-        self._views = Views(self._file)
+        self._views, self._pasts = Views(self._file), Pasts(self._file)
 
     def close(self) -> None:
         """Close the file."""
+        self._pasts.close()
         self._views.close()
         self._file.close()
 
@@ -110,7 +113,7 @@ class Shard:
             If a method is none of :class:`Reading`'s.
         """
         with self._file.reading() as snapshot:
-            return Reading(cast(FileSnapshot, snapshot), self._file, self._views).answers(asked)
+            return Reading(cast(FileSnapshot, snapshot), self._file, self._views, self._pasts).answers(asked)
 
 
 @dataclass(slots=True, eq=False)
@@ -120,6 +123,7 @@ class Reading(GraphOfShard, DocumentsOfShard, TreeOfShard):
     snapshot: FileSnapshot
     file: OpenFile
     views: Views
+    pasts: Pasts
 
     def answers(self, asked: Sequence[Asked]) -> list[Any]:
         """What each of some methods gives. Raises as :meth:`Shard.answer`."""
@@ -133,7 +137,16 @@ class Reading(GraphOfShard, DocumentsOfShard, TreeOfShard):
     def within(self, condition: Condition, asked: Sequence[Asked]) -> list[Any]:
         """:meth:`answers` of a view: of the documents of which every chunk meets a condition."""
         with self.views.reading(condition) as (view, snapshot):
-            return Reading(snapshot, view, self.views).answers(asked)
+            return Reading(snapshot, view, self.views, self.pasts).answers(asked)
+
+    def as_of(self, second: int, asked: Sequence[Asked]) -> list[Any]:
+        """:meth:`answers` of what the file held at the end of a second, since 1970."""
+        with self.pasts.reading(second) as (moment, snapshot):
+            return Reading(snapshot, moment.file, moment.views, self.pasts).answers(asked)
+
+    def last_change(self, second: int) -> int:
+        """The last second, up to one, in which a document came, changed or went."""
+        return versions.last_change(self.snapshot.connection, second)
 
     def part(self) -> Part:
         """What of the file can be seen."""

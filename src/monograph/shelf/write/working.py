@@ -15,6 +15,8 @@ from monograph.errors import InputError, NotFound, ShelfConflict
 from monograph.library.given import Given
 from monograph.library.monograph import Monograph
 from monograph.library.opened import OpenFile
+from monograph.library.past import Moment, time_of
+from monograph.read import path_to_text
 from monograph.shelf.fill.dealing import deal
 from monograph.shelf.fill.dealt import blocks, shard_of
 from monograph.shelf.fill.looking import is_done
@@ -31,7 +33,7 @@ from monograph.shelf.versions.publish import publish
 from monograph.shelf.versions.sweep import sweep
 from monograph.shelf.versions.writer import writing
 from monograph.shelf.write import in_step
-from monograph.store import documents, settings
+from monograph.store import documents, settings, versions
 from monograph.store.database import Database
 from monograph.values import Document, OnProgress, Plan, Report, together
 
@@ -179,10 +181,13 @@ class Working:
     def _holders(self, ids: Sequence[str]) -> dict[str, int]:
         """Which shard holds each of some documents."""
         held: dict[str, int] = {}
+        present: dict[str, int] = {}
         for shard, archive in enumerate(self._archives):
             with archive._file.database.read() as connection:
-                held.update(dict.fromkeys(documents.known_ids(connection, ids), shard))
-        return held
+                # One that is gone comes back to where its former versions are, so that all are forgotten together.
+                held = {**dict.fromkeys(versions.known_ids(connection, ids), shard), **held}
+                present.update(dict.fromkeys(documents.known_ids(connection, ids), shard))
+        return held | present
 
     def sync(
         self, plans: Callable[[Sequence[Database]], Sequence[Plan]], apply: Callable[[Monograph, Plan], Report]
@@ -203,7 +208,7 @@ class Working:
         """Take documents out by id or uri. Raises NotFound, and takes out none, where a name fits no document."""
         wanted: dict[int, list[str]] = {}
         for name in dict.fromkeys(names):
-            shards = [shard for shard, archive in enumerate(self._archives) if _has(archive, name)]
+            shards = [shard for shard, archive in enumerate(self._archives) if _has(archive, name, former=bool(forget))]
             if not shards:
                 raise NotFound(
                     f"{self._place.url} has no document {name!r}", "give the id or the uri of one that is there"
@@ -212,6 +217,16 @@ class Working:
                 wanted.setdefault(shard, []).append(name)
         self._begin()
         return together([self._archives[shard].remove(some, forget=forget) for shard, some in wanted.items()])
+
+    def forget_versions(self, names: Sequence[str] | None, before: Moment | None) -> int:
+        """Leave no trace of former versions: see :meth:`monograph.shelf.Shelf.forget_versions`."""
+        first = None if before is None else time_of(before, "before").first
+        if names is None and first is None:
+            raise InputError("neither names nor a moment says which versions", 'say before="2026-01-01", or name them')
+        having = [archive for archive in self._archives if _has_former(archive, names, first)]
+        if having:
+            self._begin()
+        return sum(archive.forget_versions(names, before=before) for archive in having)
 
     def publish(self, tree_of: Database | None = None) -> Manifest:
         """Close the files, and publish them as the next version with the catalogue of their names.
@@ -294,7 +309,16 @@ def discard(work: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _has(archive: Monograph, name: str) -> bool:
+def _has(archive: Monograph, name: str, *, former: bool) -> bool:
+    """Whether a file has a document, or had it, where what it had is asked for as well."""
     with archive._file.database.read() as connection:
         found, _ = documents.resolve(connection, [name])
-    return bool(found)
+        return bool(found) or (former and bool(versions.numbers_of(connection, name)))
+
+
+def _has_former(archive: Monograph, names: Sequence[str] | None, before: int | None) -> bool:
+    """Whether a file has former versions of some documents, or that ended before a second."""
+    with archive._file.database.read() as connection:
+        if names is not None:
+            return any(versions.numbers_of(connection, path_to_text(name)) for name in names)
+        return before is not None and bool(versions.ended_by(connection, before))
