@@ -170,6 +170,8 @@ def test_what_was_is_read_and_nothing_else(tmp_path: Path, monkeypatch: pytest.M
         }.items():
             with pytest.raises(OutsideView, match="as it was at"):
                 getattr(then, method)(*arguments)
+        with pytest.raises(InputError, match="as it stood has no tree"):
+            then.search(QUESTION, how="tree")
         with pytest.raises(OutsideView, match="a view of"):
             shelf.within({"kind": "a"}).versions("d0")
         assert copy.deepcopy(then).stats() == then.stats() == pickle.loads(pickle.dumps(then)).stats()

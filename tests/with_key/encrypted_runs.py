@@ -68,6 +68,7 @@ NOT_OF_A_FILE = (
     "shelf_objects",
     "shelf_paid",
     "shelf_partial",
+    "shelf_past",
     "shelf_publish",
     "shelf_ray",
     "shelf_rounds",

@@ -41,6 +41,8 @@ class OpenShelf(OpenFile):
     url: str = ""
     """Where the shelf lies."""
     paid: Paid | None = None
+    is_past = False
+    """Whether it is what the shelf held at a moment."""
 
     def begin(self, engine: Engine, shards: int, home: Path) -> None:
         """Ask these shards from now on, and remember in a folder what models answer."""
@@ -57,7 +59,7 @@ class OpenShelf(OpenFile):
             if lacking is not None:  # What is lacking now may be there next time.
                 memory = Memory()
             assert isinstance(catalogue, FileSnapshot)  # noqa: S101 - what a file gives
-            yield Gathered(self.shards, catalogue, memory)
+            yield Gathered(self.shards, catalogue, memory, self.is_past)
 
     @contextmanager
     def around(self) -> Iterator[ManyFiles]:

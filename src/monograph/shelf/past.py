@@ -55,6 +55,7 @@ class OpenPast(LeaningFile, OpenShelf):
     """
 
     whole: OpenShelf
+    is_past = True
 
     def __init__(self, whole: OpenShelf, second: int) -> None:
         self.shards = Asking(Then(whole.shards.engine, second), whole.shards.rows)

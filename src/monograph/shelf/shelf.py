@@ -356,9 +356,11 @@ class Shelf(Narrowing):
         """Search another version from now on."""
         before = self._file
         self._read(version)
-        for one in list(self._views):
-            one.turn()
-        before.close()
+        try:
+            for one in list(self._views):
+                one.turn()
+        finally:
+            before.close()
 
 
 class ShelfPart(Part, Shelf):

@@ -52,11 +52,14 @@ class Gathered:
         The names of all, as one file.
     memory:
         What was read of this version before.
+    is_past:
+        Whether it is what the shelf held at a moment.
     """
 
     shards: Asking
     catalogue: FileSnapshot
     memory: Memory
+    is_past: bool = False
     _opened: Opened = field(init=False)
     _pools: Merged | None = field(default=None, init=False)
     _expected: Pooling | None = field(default=None, init=False)
@@ -350,6 +353,8 @@ class Gathered:
         return not self.catalogue.view and stored_tree.exists(self.catalogue.connection)
 
     def require_tree(self) -> None:
+        if self.is_past:
+            raise InputError("a shelf as it stood has no tree of summaries", "search it another way: --how auto")
         if self.catalogue.view:
             raise InputError("a view of a shelf has no tree of summaries", "search it another way: --how auto")
         if not self.has_tree():
