@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dealing import dealt_files, empty_file, marked
 from monograph import Document, Monograph, Settings
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
-from monograph.errors import InputError, ModelMismatch, ModelUnavailable, OutsideView
+from monograph.errors import InputError, ModelMismatch, ModelUnavailable, NotFound, OutsideView
 from monograph.library.given import Given
 from monograph.library.questions import Questions
 from monograph.models import Embedder, Summarizer
@@ -25,11 +25,15 @@ from monograph.shelf.gather.rows import Rows
 from monograph.shelf.hold.engine import Local
 from monograph.shelf.opened import OpenShelf
 from monograph.shelf.tree import grow
+from monograph.shelf.tree.part import ShelfTree
 from monograph.store import tree as store
 from monograph.store.catalogue import share
 from monograph.store.database import Connection
+from monograph.values import OutlineNode
+from monograph.write.tree import TreeUpdate
 from test_order import QUERIES, SENTENCES, BagEmbedder, corpora
 from test_shelf import FILTERS, hits_of
+from test_shelf_views import VIEWS, view_of
 from test_tree import Counting
 
 WAYS = ("tree", "tree:detail=0", "tree:detail=0.5", "tree:budget=40")
@@ -68,6 +72,12 @@ def nodes_of(connection: Connection) -> list[tuple[object, ...]]:
     )
 
 
+def tree_of(shelf: Questions) -> ShelfTree:
+    """The tree of what is asked as a shelf is; what would make one is refused."""
+    assert isinstance(shelf._file, OpenShelf)
+    return ShelfTree(shelf._file, lambda _, __: shelf._file.only_whole("resummarize") or TreeUpdate())
+
+
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return empty_file(tmp_path_factory.mktemp("empty"), segment_least=2, segment_most=4)
@@ -80,6 +90,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     query=st.sampled_from(QUERIES),
     k=st.sampled_from([1, 3, 20]),
     where=st.sampled_from(FILTERS),
+    view=st.sampled_from(VIEWS),
     quoting=st.booleans(),
     data=st.data(),
 )
@@ -91,6 +102,7 @@ def test_a_shelf_has_the_tree_of_one_file(
     query: str,
     k: int,
     where: dict[str, object] | None,
+    view: dict[str, object],
     quoting: bool,
     data: st.DataObject,
 ) -> None:
@@ -108,6 +120,13 @@ def test_a_shelf_has_the_tree_of_one_file(
                 assert store.planes(held) == store.planes(mine)
             for how in WAYS:
                 assert hits_of(shelf, query, how, k, where) == hits_of(one, query, how, k, where), how
+            ours, its = view_of(shelf, view), one.within(view)
+            for how in WAYS:
+                assert hits_of(ours, query, how, k, where) == hits_of(its, query, how, k, where), how
+            for question in (query, *WHOLES):
+                mine, theirs = ours.context(question, 300), its.context(question, 300)
+                assert (mine.text, mine.citations) == (theirs.text, theirs.citations), question
+            assert tree_of(ours).outline("", 9) == its.tree.outline("", 9)
 
 
 CHOSEN = Settings(segment_least=2, segment_most=4)
@@ -226,26 +245,46 @@ def test_a_tree_is_made_where_it_is_asked_for(tmp_path: Path) -> None:
         Shelf.open(tmp_path / "there", home=tmp_path / "here", summarizer=Counting())
 
 
-def test_a_view_of_a_shelf_has_no_tree(tmp_path: Path) -> None:
+def test_a_view_sees_the_summaries_of_what_is_in_it(tmp_path: Path) -> None:
     documents = [Document(" ".join(SENTENCES), id=f"d{number}", metadata={"number": number}) for number in range(6)]
     chosen = Settings(chunk_tokens=16, chunk_overlap=0, segment_least=2, segment_most=4)
     models = {"embedder": BagEmbedder(8), "summarizer": ExtractiveSummarizer()}
-    with Shelf.create(tmp_path / "shelf", 2, settings=chosen, home=tmp_path / "home", **models) as shelf:  # type: ignore[arg-type]
-        shelf.add(documents)
+    with (
+        Monograph.open(tmp_path / "one.mono", settings=chosen, **models) as one,  # type: ignore[arg-type]
+        Shelf.create(tmp_path / "shelf", 2, settings=chosen, home=tmp_path / "home", **models) as shelf,  # type: ignore[arg-type]
+    ):
+        for archive in (one, shelf):
+            archive.add(documents)
         shelf.publish()
-        view = shelf.within({"number": {"<": 3}})
-        assert shelf.stats().summaries_by_layer
-        assert shelf.search(QUERIES[0], how="tree:detail=0")
-        assert view.stats().summaries_by_layer == ()
-        for asked in (lambda: view.search(QUERIES[0], how="tree"), view.tree.outline, lambda: view.tree.summary("x")):
-            with pytest.raises(InputError, match="a view of a shelf has no tree"):
-                asked()
-        with pytest.raises(OutsideView):
-            view.tree.rebuild()
-        found = view.context(QUERIES[0], budget=2_000)
-        assert found.hits
-        assert all(hit.summary is None for hit in found.hits)
-        assert {hit.chunk.document_id for hit in found.hits} <= {"d0", "d1", "d2"}
+        for where in ({"number": {"<": 5}}, {"number": {"<": 3}}, {"number": 9}):
+            view, its = shelf.within(where), one.within(where)
+            tree = its.stats().tree
+            assert tree is not None
+            assert view.stats().summaries_by_layer == tree.layers
+            for how in WAYS:
+                assert hits_of(view, QUERIES[0], how, 20) == hits_of(its, QUERIES[0], how, 20), (where, how)
+            mine, theirs = view.context(WHOLES[0], 500), its.context(WHOLES[0], 500)
+            assert (mine.text, mine.citations) == (theirs.text, theirs.citations)
+            found = view.tree.outline(layers=9)
+            assert found == its.tree.outline(layers=9)
+            inside = summaries_in(found)
+            assert inside < summaries_in(shelf.tree.outline(layers=9))
+            for name in summaries_in(shelf.tree.outline(layers=9)):
+                if name in inside:
+                    assert view.tree.summary(name) == its.tree.summary(name)
+                else:
+                    with pytest.raises(NotFound):
+                        view.tree.summary(name)
+            with pytest.raises(OutsideView):
+                view.tree.rebuild()
+            with view._file.database.read() as connection, pytest.raises(sqlite3.DatabaseError, match="prohibited"):
+                connection.execute("SELECT key FROM main.nodes")
+        assert summaries_in(shelf.within({"number": {"<": 5}}).tree.outline(layers=9))
+
+
+def summaries_in(branches: Sequence[OutlineNode]) -> set[str]:
+    """Ids of the summaries of an outline."""
+    return {one.id for one in branches if one.layer}.union(*(summaries_in(one.children) for one in branches))
 
 
 def test_damage_to_the_tree_is_found(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ class Looking(Questions):
         found = measure(self.url, self._version, self._file)
         if isinstance(self._file, OpenView):
             # What words are counted in is the whole shelf.
-            found = replace(found, chunks=sum(one.chunks for one in self._file.parts()), bytes=0)
+            found = replace(found, chunks=sum(len(one.chunks) for one in self._file.parts()), bytes=0)
         return found
 
     def costs(self) -> list[LedgerEntry]:
