@@ -312,13 +312,20 @@ def test_a_tree_is_made_and_shown(texts: Path, tmp_path: Path) -> None:
     url, path = tmp_path / "there", tmp_path / "one.mono"
     run("shelf", "create", url, "--shards", 2)
     run("shelf", "sync", url, texts, "--publish")
-    assert "no tree of summaries" in run("shelf", "outline", url, code=1)
-    assert "published as version 3" in run("shelf", "resummarize", url)
-    with Monograph.open(path) as one:
-        one.sync(texts)
-        one.tree.rebuild()
-        assert one.tree.outline("", 1)[0].id == json.loads(run("shelf", "outline", url, "--json"))[0]["id"]
-    assert run("shelf", "outline", url).split("passages")[0] == run("outline", path).split("passages")[0]
+    assert "no tree of summaries" in run("outline", url, code=1)
+    run("sync", path, texts)
+    priced = run("resummarize", path, "--dry-run").removeprefix(f"{path}: at most ")
+    assert run("resummarize", url, "--dry-run").removeprefix(f"{url}: at most ") == priced
+    assert asked("resummarize", url, "--dry-run") == asked("resummarize", path, "--dry-run")
+    assert "published as version 3" in run("resummarize", url)
+    run("resummarize", path)
+    assert asked("resummarize", url) == {**asked("resummarize", path), "version": 4}
+    assert run("outline", url) == run("outline", path)
+    (top,) = asked("outline", url)
+    assert asked("outline", url, top["id"][:6], "--layers", "2") == asked("outline", path, top["id"], "--layers", "2")
+    assert f"monograph outline {url}" in run("outline", url, "0000", code=1)
+    assert "keeps no former versions" in run("outline", url, "--as-of", "2020", code=1)
+    assert run("outline", url, "--within", "$document=nobody").startswith("nothing to outline")
     assert "summaries by layer 1" in run("shelf", "stats", url)
     assert json.loads(run("search", url, "comet", "--how", "tree:detail=0", "--json"))[0]["summary"]["layer"] == 1
     assert run("shelf", "check", url).strip() == "all is well"

@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ from monograph.shelf.tree.part import ShelfTree
 from monograph.store import tree as store
 from monograph.store.catalogue import share
 from monograph.store.database import Connection
-from monograph.values import OutlineNode
+from monograph.values import Cost, OutlineNode
 from monograph.write.tree import TreeUpdate
 from test_order import QUERIES, SENTENCES, BagEmbedder, corpora
 from test_shelf import FILTERS, hits_of
@@ -120,6 +121,9 @@ def test_a_shelf_has_the_tree_of_one_file(
                 assert store.planes(held) == store.planes(mine)
             for how in WAYS:
                 assert hits_of(shelf, query, how, k, where) == hits_of(one, query, how, k, where), how
+            for document in documents:
+                assert tree_of(shelf).over(document.id) == one.tree.over(document.id)
+            assert tree_of(shelf).price(Counting("dearer")) == one.tree.price(Counting("dearer"))
             ours, its = view_of(shelf, view), one.within(view)
             for how in WAYS:
                 assert hits_of(ours, query, how, k, where) == hits_of(its, query, how, k, where), how
@@ -127,6 +131,13 @@ def test_a_shelf_has_the_tree_of_one_file(
                 mine, theirs = ours.context(question, 300), its.context(question, 300)
                 assert (mine.text, mine.citations) == (theirs.text, theirs.citations), question
             assert tree_of(ours).outline("", 9) == its.tree.outline("", 9)
+            inside = {document.id for document in its.documents()}
+            for document in documents:
+                if document.id in inside:
+                    assert tree_of(ours).over(document.id) == its.tree.over(document.id)
+                else:
+                    with pytest.raises(NotFound):
+                        tree_of(ours).over(document.id)
 
 
 CHOSEN = Settings(segment_least=2, segment_most=4)
@@ -146,6 +157,8 @@ def same_as_one(shelf: Shelf, one: Monograph) -> None:
             ours, its = shelf.context(query, 300, where=where), one.context(query, 300, where=where)
             assert (ours.text, ours.citations) == (its.text, its.citations), (query, where)
     assert shelf.tree.outline("", 2) == one.tree.outline("", 2)
+    for document in one.documents():
+        assert shelf.tree.over(document.id) == one.tree.over(document.id)
     assert shelf.check() == []
 
 
@@ -216,31 +229,46 @@ def test_a_failed_summary_leaves_the_shelf_as_it_was(tmp_path: Path) -> None:
         assert len(counting.asked) == len(set(counting.asked)) == sum(shelf.stats().summaries_by_layer)
 
 
-def test_a_tree_is_made_where_it_is_asked_for(tmp_path: Path) -> None:
+def test_a_tree_is_made_and_priced_where_it_is_asked_for(tmp_path: Path) -> None:
+    notes = [*NOTES, *(replace(one, text=f"{one.text} Twice.", id=f"{one.id}x") for one in NOTES)]
     with (
         Monograph.open(tmp_path / "one.mono", settings=CHOSEN) as one,
         Shelf.create(tmp_path / "there", 3, home=tmp_path / "here", settings=CHOSEN) as shelf,
     ):
-        one.add(NOTES)
-        shelf.add(NOTES)
+        assert shelf.tree.price() == Cost()
+        one.add(notes)
+        shelf.add(notes)
         with pytest.raises(InputError, match="not published"):
             shelf.tree.rebuild()
         shelf.publish()
-        with pytest.raises(InputError, match="no tree of summaries"):
-            shelf.search("comet", how="tree")
-        assert shelf.tree.rebuild().summarized == one.tree.rebuild().summarized
+        for ask in (lambda: shelf.search("comet", how="tree"), shelf.tree.outline, lambda: shelf.tree.summary("x")):
+            with pytest.raises(InputError, match="no tree of summaries"):
+                ask()
+        assert shelf.tree.over("d1") == one.tree.over("d1") == []
+        with pytest.raises(NotFound, match="has no document 'nobody'"):
+            shelf.tree.over("nobody")
+        cost = shelf.tree.price()
+        assert cost == one.tree.price()
+        made = shelf.tree.rebuild().summarized
+        assert made == one.tree.rebuild().summarized
+        assert 0 < made <= cost.summaries
         assert shelf.version == 3
         same_as_one(shelf, one)
         assert (
             shelf.search("comet", 3, "tree:detail=0")[0].summary == one.search("comet", 3, "tree:detail=0")[0].summary
         )
         other = Counting("another")
+        assert shelf.tree.price() == Cost()
+        assert shelf.tree.price(other) == one.tree.price(other)
+        assert shelf.tree.price(other).summaries > 0
         shelf.tree.rebuild(other)
         one.tree.rebuild(Counting("another"))
         same_as_one(shelf, one)
         asked = len(other.asked)
         shelf.tree.rebuild()
         assert len(other.asked) == asked
+        with pytest.raises(OutsideView):
+            shelf.within({"$document": "d1"}).tree.price()
     with pytest.raises(ModelMismatch, match="is made with 'another'"):
         Shelf.open(tmp_path / "there", home=tmp_path / "here", summarizer=Counting())
 

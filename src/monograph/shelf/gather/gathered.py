@@ -353,7 +353,7 @@ class Gathered:
         if not self.has_tree():
             raise InputError(
                 "the shelf has no tree of summaries",
-                "monograph shelf resummarize URL, or search it another way: --how auto",
+                "monograph resummarize URL, or search it another way: --how auto",
             )
 
     def nearest_summaries(self, vector: Float32, k: int, allowed: Allowed) -> Nearest:

@@ -19,7 +19,7 @@ from monograph.write.tree import recipe
 def faults(connection: Connection, shards: Asking) -> list[Finding]:
     """Every fault in the tree; none where there is none."""
     return [
-        Finding("catalogue", fault, repairable=False, mend="monograph shelf resummarize URL")
+        Finding("catalogue", fault, repairable=False, mend="monograph resummarize URL")
         for fault in _faults(connection, shards)
     ]
 

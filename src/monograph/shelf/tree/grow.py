@@ -113,7 +113,7 @@ def follow(
             configuration.SUMMARIZER.check(file.database, given.summarizer)
         pipeline = file.pipeline(summarizer=given.summarizer or file.summarizer)
         spent = Spent()
-        planes = _lay(pipeline, shards)
+        planes = lay(pipeline, shards)
         with pipeline.database.read() as connection:
             if not (changed or store.count_stale_segments(connection)):
                 return TreeUpdate()
@@ -175,16 +175,21 @@ def _carry(database: Database, former: Database | None) -> bool:
     return True
 
 
-def _lay(pipeline: Pipeline, shards: Asking) -> Planes:
+def count(shards: Asking, dimension: int) -> int:
+    """How many chunks have a vector."""
+    found: list[tuple[int, list[str], Float32]] = shards.all("first_vectors", 0, dimension)
+    return sum(one for one, _, _ in found)
+
+
+def lay(pipeline: Pipeline, shards: Asking) -> Planes:
     """Give all chunks their leaves; the planes that these stand by."""
     dimension = pipeline.embedder.dimension
-    found: list[tuple[int, list[str], Float32]] = shards.all("first_vectors", 0, dimension)
-    count = sum(one for one, _, _ in found)
+    total = count(shards, dimension)
     with pipeline.database.read() as connection:
         held = planes_of(connection)
     planes = held
-    if held is None or tree.due_planes(held, count, pipeline):
-        planes = tree.random_or_learned(pipeline, _sample(shards, dimension), count)
+    if held is None or tree.due_planes(held, total, pipeline):
+        planes = tree.random_or_learned(pipeline, _sample(shards, dimension), total)
     assert planes is not None  # noqa: S101 - held, or made
     body = planes.to_bytes()
     with write(pipeline.database, pipeline.indexes) as connection:
