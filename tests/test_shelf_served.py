@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from monograph import Document, Monograph
+from monograph import Document, Monograph, Settings
 from monograph.errors import InputError, NotFound
 from monograph.shelf import Shelf
 from serving import Client, serving
@@ -55,6 +55,17 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Monograph]:
     with Monograph.open(tmp_path_factory.mktemp("file") / "file.mono") as opened:
         opened.add(DOCUMENTS)
         yield opened
+
+
+@pytest.fixture(scope="module")
+def trees(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Shelf, Monograph]]:
+    """A shelf with a tree, and one file of the same documents."""
+    folder = tmp_path_factory.mktemp("trees")
+    with Monograph.open(folder / "one.mono", settings=Settings(segment_least=2, segment_most=3)) as one:
+        one.add(DOCUMENTS)
+        one.tree.rebuild()
+        with Shelf.split(folder / "one.mono", folder / "there", 2, home=folder / "here") as made:
+            yield made, one
 
 
 def without(value: Any, *names: str) -> Any:
@@ -140,12 +151,61 @@ NOT_A_SHELFS = {
     "/document/original": {"id": "letters/1"},
     "/document/page": {"id": "letters/1"},
     "/document/boxes": {"id": "letters/1", "start": 0, "end": 1},
-    "/document/summaries": {"id": "letters/1"},
-    "/outline": {},
-    "/summary": {"id": "0"},
     "/sources": {},
     "/failures": {},
 }
+
+
+def test_its_tree_is_opened_over_http(trees: tuple[Shelf, Monograph]) -> None:
+    pytest.importorskip("starlette", reason="the extra serve is not installed")
+    one = {"$document": {"in": ["letters/1", "letters/2", "letters/3"]}}
+    shelf, file = trees
+    for mine, its, inside in ((shelf, file, True), (shelf.within(one), file.within(one), False)):
+        (top,) = file.tree.outline()
+        with serving({"shelf": mine, "file": its}) as client:
+            assert [one["has_tree"] for one in client.get("/settings").json["files"]] == [True, True]
+            for path, given in (
+                ("/outline", {"layers": 3}), ("/outline", {"node": top.id[:8]}), ("/outline", {"node": "ffffffff"}),
+                ("/summary", {"id": top.id}), ("/document/summaries", {"id": "letters/2"}),
+                ("/document/summaries", {"id": "letters/4"}), ("/document", {"id": "letters/4"}),
+            ):  # fmt: skip
+                found, wanted = (client.get(path, file=name, **given) for name in ("shelf", "file"))
+                assert found.status == wanted.status, found.body
+                assert found.status == 404 or found.json == wanted.json != []
+            assert client.get("/summary", id=top.id).status == (200 if inside else 404)
+    with serving({"shelf": shelf}) as client:
+        assert client.get("/outline", layers=-1).status == 400
+        assert shelf.url in client.get("/summary", id="ffffffff").json["error"]
+
+
+def test_a_shelf_without_a_tree_says_so_over_http(client: Client) -> None:
+    for path, given in (("/outline", {}), ("/summary", {"id": "ffff"})):
+        reply = client.get(path, **given)
+        assert (reply.status, reply.json["error"]) == (400, "the shelf has no tree of summaries")
+    assert client.get("/document/summaries", id="letters/1").json == []
+
+
+def test_agents_open_its_tree(trees: tuple[Shelf, Monograph]) -> None:
+    pytest.importorskip("mcp", reason="the extra mcp is not installed")
+    from mcp import Client as Agent
+
+    from monograph_mcp import make_server
+
+    async def asked(server: Any) -> list[Any]:
+        async with Agent(server) as agent:
+            names = [one.name for one in (await agent.list_tools()).tools]
+            top = await agent.call_tool("outline", {"layers": 2})
+            stats = await agent.call_tool("stats", {})
+            none = await agent.call_tool("outline", {"node": "ffffffff"})
+            return [names, top.structured_content, stats.structured_content["has_tree"], none.content[0].text]
+
+    shelf, file = trees
+    (*mine, refused), (*its, _) = (asyncio.run(asked(make_server(one))) for one in (shelf, file))
+    assert mine == its
+    assert mine[0] == ["search", "read", "outline", "entity", "paths", "stats"]
+    assert mine[1]["items"]
+    assert shelf.url not in refused
+    assert "the shelf holds no summary 'ffffffff'" in refused
 
 
 def test_its_ledger_is_served(client: Client) -> None:

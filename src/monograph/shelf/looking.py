@@ -19,7 +19,7 @@ from monograph.shelf.place import Place
 from monograph.shelf.stats import ShelfStats, measure
 from monograph.shelf.versions.manifest import Manifest
 from monograph.shelf.view import OpenView
-from monograph.values import Chunk, Document, Finding, LedgerEntry, Listed, StoredChunk
+from monograph.values import Brief, Chunk, Document, Finding, LedgerEntry, Listed, StoredChunk
 
 
 class Looking(Questions):
@@ -79,6 +79,11 @@ class Looking(Questions):
         """Stored chunks by id, in the order of the ids; what is not there, or does not meet a filter, is left out."""
         _, rest = past.standing(self._file, where)
         return listing.fetched(self._file.shards, ids, allowed(rest))
+
+    def brief(self) -> Brief:
+        """What is quickly told of it; a shelf is of no format: 0."""
+        with self._file.reading() as gathered:
+            return Brief(0, sum(one.documents for one in gathered.facts()), gathered.has_tree())
 
     def stats(self) -> ShelfStats:
         """What the version holds and weighs; of a view what is in it, and 0 for what it weighs."""
