@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -23,13 +24,16 @@ from monograph.models import Embedder, Summarizer
 from monograph.shelf import Shelf, catalogue
 from monograph.shelf.gather.asking import Asking
 from monograph.shelf.gather.rows import Rows
-from monograph.shelf.hold.engine import Local
+from monograph.shelf.hold.engine import Local, Written
 from monograph.shelf.opened import OpenShelf
+from monograph.shelf.shard.shard import Asked
 from monograph.shelf.tree import grow
 from monograph.shelf.tree.part import ShelfTree
+from monograph.shelf.write import working
 from monograph.store import tree as store
+from monograph.store import tree_leaves
 from monograph.store.catalogue import share
-from monograph.store.database import Connection
+from monograph.store.database import Connection, Database
 from monograph.values import Cost, OutlineNode
 from monograph.write.tree import TreeUpdate
 from test_order import QUERIES, SENTENCES, BagEmbedder, corpora
@@ -195,6 +199,73 @@ def test_a_tree_goes_from_version_to_version(tmp_path: Path) -> None:
                 assert joined.check() == []
                 assert joined.tree.rebuild().summarized == 0
             assert split.stats().summarizer == one.stats().summarizer
+
+
+PLACES = st.dictionaries(st.integers(0, 30), st.integers(0, 3), max_size=8)
+"""What stands where in the tree, and in which of four files: each has a row of its own there."""
+
+
+@settings(max_examples=25, deadline=None)
+@given(before=PLACES, after=PLACES, of=st.sets(st.integers(0, 3)), shuffled=st.randoms())
+def test_leaves_of_some_files_are_laid_as_those_of_all(
+    tmp_path_factory: pytest.TempPathFactory, before: dict[int, int], after: dict[int, int], of: set[int], shuffled: Any
+) -> None:
+    def leaves(places: dict[int, int]) -> list[tuple[int, bytes, int]]:
+        rows = shuffled.sample(range(100), len(places))
+        return [
+            (place // 2, bytes([place]), 4 * row + file)
+            for row, (place, file) in zip(rows, places.items(), strict=True)
+        ]
+
+    here = {place: file for place, file in before.items() if file not in of}
+    wanted = here | {place: file for place, file in after.items() if file in of and place not in here}
+    kept, coming = leaves(before), leaves({place: file for place, file in wanted.items() if file in of})
+    with closing(Database(tmp_path_factory.mktemp("leaves") / "tree.mono")) as database, database.write() as connection:
+        tree_leaves.lay(connection, kept)
+        tree_leaves.lay(connection, coming, 4, of)
+        assert tree_leaves.count(connection, 4, of) == len(coming)
+        others = [one for one in kept if one[2] % 4 not in of]
+        assert list(tree_leaves.leaves(connection)) == sorted([*others, *coming])
+
+
+@dataclass
+class Noting:
+    """Asks shards, and notes which of them is asked what."""
+
+    engine: Written
+    asked: list[tuple[int, str]]
+
+    def ask(self, wanted: Mapping[int, Sequence[Asked]]) -> dict[int, list[Any]]:
+        self.asked += [(shard, method) for shard, some in wanted.items() for method, _ in some]
+        return self.engine.ask(wanted)
+
+    def close(self) -> None:
+        self.engine.close()
+
+
+def test_what_nobody_changed_is_neither_asked_nor_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, str]] = []
+    monkeypatch.setattr(working, "Written", lambda paths: Noting(Written(paths), asked))
+    models: dict[str, Any] = {"home": tmp_path / "here", "settings": CHOSEN, "summarizer": Counting()}
+    with (
+        Monograph.open(tmp_path / "one.mono", settings=CHOSEN, summarizer=Counting()) as one,
+        Shelf.create(tmp_path / "there", 3, **models) as shelf,
+    ):
+        for archive in (one, shelf):
+            archive.add(NOTES)
+        shelf.publish()
+        before = shelf._version
+        asked.clear()
+        assert shelf.publish() == before.version + 1
+        assert (asked, shelf._version.shards, shelf._version.catalogue) == ([], before.shards, before.catalogue)
+        for archive in (one, shelf):
+            archive.remove(["d5"])
+        shelf.publish()
+        now = shelf._version
+        (changed,) = [number for number in range(3) if now.shards[number] != before.shards[number]]
+        assert [shard for shard, method in asked if method == "leaves"] == [changed]
+        assert now.catalogue != before.catalogue
+        same_as_one(shelf, one)
 
 
 def texts_in(shelf: Shelf) -> list[str]:

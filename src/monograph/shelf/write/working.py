@@ -232,7 +232,7 @@ class Working:
         copied = self._copied.shards if self._copied is not None else [None] * self._shards
         files = {path: self._name_of(path, one) for path, one in zip(self._paths, copied, strict=False)}
         origin = in_step.make(made, self._place, files, self._copied)
-        self._grow(made, tree_of)
+        self._grow(made, tree_of, [number for number, one in enumerate(files.values()) if one == copied[number]])
         named = [Named(*one) for one in files.items()]
         manifest = publish(self._place.objects, named, made, self._before, origin.said())
         self._before = self._copied = manifest
@@ -244,13 +244,13 @@ class Working:
         sweep(self._place.objects)
         return manifest
 
-    def _grow(self, made: Path, tree_of: Database | None) -> None:
+    def _grow(self, made: Path, tree_of: Database | None, same: Sequence[int]) -> None:
         shards = Asking(Written(self._paths), Rows(self._shards))
         with closing(shards.engine):
             if tree_of is not None:
-                grow.follow(made, shards, self._models, tree_of)
+                grow.follow(made, shards, self._models, grow.Former(tree_of))
             else:
-                grow.follow_version(made, shards, self._models, self._place, self._before)
+                grow.follow_version(made, shards, self._models, self._place, self._before, same)
 
     def _close_files(self) -> None:
         for archive in self._opened:
