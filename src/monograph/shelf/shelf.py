@@ -308,6 +308,7 @@ class Shelf(Looking):
         if made.kept is not None:
             self._place.keep([made.kept])
         working.discard(self._place.work)
+        self._place.drop_building()
         return made
 
     def reshard(self, shards: int, *, progress: OnProgress | None = None) -> int:
