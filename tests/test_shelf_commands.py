@@ -177,6 +177,13 @@ def test_one_looks_round_in_it_as_in_a_file(shelf: str, file: Path) -> None:
             assert asked(command, shelf, *rest, *narrowed) == asked(command, file, *rest, *narrowed)
 
 
+def test_its_graph_is_written_for_other_programs(shelf: str, file: Path, tmp_path: Path) -> None:
+    mine, its = tmp_path / "mine.graphml", tmp_path / "its.graphml"
+    assert f"written: {mine}" in " ".join(run("graph", shelf, "Ines Calder", "--graphml", mine).split())
+    run("graph", file, "Ines Calder", "--graphml", its)
+    assert mine.read_bytes() == its.read_bytes()
+
+
 def test_a_conversation(shelf: str, file: Path) -> None:
     lines = "who found the comet?\n/open 1\n"
     assert run("chat", shelf, said=lines) == run("chat", file, said=lines)
@@ -191,7 +198,6 @@ def test_a_conversation(shelf: str, file: Path) -> None:
         (("search", "comet", "--how", "tree"), "--how auto"),
         (("search", "comet", "--as-of", "2026-01-01"), "leave --as-of out"),
         (("entities", "Ines Calder", "--apart", "Calder"), "monograph shelf join"),
-        (("graph", "Ines Calder", "--graphml", "x.graphml"), "monograph shelf join"),
         (("show", "comet"), "monograph shelf --help"),
         (("stats",), "monograph shelf --help"),
         (("sync", "."), "monograph shelf --help"),

@@ -64,7 +64,7 @@ def graph(  # noqa: PLR0913, PLR0917 - options are arguments
         if html is not None:
             _write_page(found, (), entity, html, quiet=json_output)
         if graphml is not None:
-            _file(archive, "GraphML").graph.to_graphml(graphml, entity, hops)
+            archive.graph.to_graphml(graphml, entity, hops)
             _say_written(graphml, quiet=json_output)
 
 

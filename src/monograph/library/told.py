@@ -12,7 +12,7 @@ from monograph.errors import InputError
 from monograph.library.opened import OpenFile
 from monograph.store import told
 from monograph.store.told_changes import Ends
-from monograph.values import Float32, Told, ToldNode, ToldRelation, arguments, inner_products
+from monograph.values import Float32, ToldNode, ToldRelation, arguments, inner_products
 from monograph.write import tell as telling
 
 _AT_ONCE = 64
@@ -55,12 +55,6 @@ class ToldGraph:
             lambda _: telling.tell(self._file.written, listed, related, self._file.fence, missing_ok=missing_ok),
             strict=True,
         )
-
-    def told(self, ids: Iterable[str] | None = None) -> Told:
-        """Nodes by id, the relations that lead from or to them, and the nodes at the other ends; without ids all."""
-        asked = None if ids is None else arguments.names(ids, "an id")
-        with self._file.database.read() as connection:
-            return told.around(connection, asked)
 
     def untell(
         self,
