@@ -67,7 +67,8 @@ def neighbourhood(around: Surroundings, centre: Sequence[Node], hops: int, most:
 def whole(around: Surroundings) -> Neighbourhood:
     """The whole graph: every entity, every link and every chunk, all in memory.
 
-    Chunks come in order of their documents' ids. It is a function of what is stored, the same in every file of the same documents.
+    Chunks come in order of their documents' ids. It is a function of what is stored, the same in every file of the same
+    documents.
     """
     nodes = Nodes(around)
     web = CooccurrenceGraph(nodes)
