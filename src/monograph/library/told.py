@@ -12,18 +12,15 @@ from monograph.errors import InputError
 from monograph.library.opened import OpenFile
 from monograph.store import told
 from monograph.store.told_changes import Ends
-from monograph.values import Float32, ToldNode, ToldRelation, arguments, inner_products
+from monograph.values import Float32, Report, ToldNode, ToldRelation, arguments, inner_products
 from monograph.write import tell as telling
 
 _AT_ONCE = 64
 """Nodes that are read together, of those that are nearest."""
 
 
-class ToldGraph:
-    """Nodes and relations that no chunk need say, each with the texts that do."""
-
-    def __init__(self, file: OpenFile) -> None:
-        self._file = file
+class Telling:
+    """Nodes and relations that no chunk need say, each with the texts that do, told and taken back."""
 
     def tell(
         self, nodes: Iterable[ToldNode] = (), relations: Iterable[ToldRelation] = (), *, missing_ok: bool = False
@@ -50,11 +47,7 @@ class ToldGraph:
         OutsideView
             If one has no origin, and this is a view.
         """
-        listed, related = list(nodes), list(relations)
-        self._file.forgetting(
-            lambda _: telling.tell(self._file.written, listed, related, self._file.fence, missing_ok=missing_ok),
-            strict=True,
-        )
+        self._tell(list(nodes), list(relations), missing_ok=missing_ok)
 
     def untell(
         self,
@@ -73,10 +66,32 @@ class ToldGraph:
         """
         named = arguments.names(nodes, "an id")
         ends = [Ends(*arguments.names(one, "a relation")) for one in relations]
-        report = self._file.forgetting(
-            lambda _: telling.untell(self._file.written, named, ends, self._file.fence), forget, strict=True
+        return self._untell(named, ends, forget).removed
+
+    def _tell(self, nodes: Sequence[ToldNode], relations: Sequence[ToldRelation], *, missing_ok: bool) -> None:
+        raise NotImplementedError
+
+    def _untell(self, nodes: Sequence[str], relations: Sequence[Ends], forget: bool | None) -> Report:
+        raise NotImplementedError
+
+
+class ToldGraph(Telling):
+    """What is told goes into a file, where it is found by what it means too."""
+
+    def __init__(self, file: OpenFile) -> None:
+        self._file = file
+
+    def _tell(self, nodes: Sequence[ToldNode], relations: Sequence[ToldRelation], *, missing_ok: bool) -> None:
+        file = self._file
+        file.forgetting(
+            lambda _: telling.tell(file.written, nodes, relations, file.fence, missing_ok=missing_ok), strict=True
         )
-        return report.removed
+
+    def _untell(self, nodes: Sequence[str], relations: Sequence[Ends], forget: bool | None) -> Report:
+        file = self._file
+        return file.forgetting(
+            lambda _: telling.untell(file.written, nodes, relations, file.fence), forget, strict=True
+        )
 
     def told_like(
         self, vector: Sequence[float], k: int = 5, *, where: Mapping[str, Any] | None = None

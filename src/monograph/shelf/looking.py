@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 from monograph.library import past
-from monograph.library.graph_reading import GraphReading
 from monograph.library.questions import Questions
 from monograph.library.searches import allowed
 from monograph.models import Embedder
@@ -53,11 +52,6 @@ class Looking(Questions):
     def settings(self) -> Settings:
         """The numbers that all shards are built with."""
         return self._file.settings
-
-    @property
-    def graph(self) -> GraphReading:
-        """The named things, and how they hang together: looked at, and not written."""
-        return GraphReading(self._file)
 
     def document(self, name: str) -> Document:
         """A document by id or uri, with its text. Raises NotFound where none, or several, are meant."""

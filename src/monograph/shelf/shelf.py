@@ -19,6 +19,7 @@ from monograph.settings import Settings
 from monograph.shelf.fill.dealt import shard_count
 from monograph.shelf.fill.looking import plans
 from monograph.shelf.fill.recut import databases, dealt, joined, source_of
+from monograph.shelf.graph import ShelfGraph
 from monograph.shelf.hold.engine import Engines, local
 from monograph.shelf.looking import Looking
 from monograph.shelf.opened import OpenShelf
@@ -109,7 +110,7 @@ class Shelf(Looking):
         shards = shard_count(shards)
         if settings is not None and settings.history:
             raise InputError("a shelf keeps no former versions of documents", "leave Settings(history=True) out")
-        place = place_of(_address(url), None if home is None else Path(home), create=True)
+        place = place_of(os.fspath(url), None if home is None else Path(home), create=True)
         if latest(place.objects) is not None:
             raise InputError(f"{place.url} is a shelf already", f"open it: monograph shelf stats {place.url}")
         given = Given(
@@ -150,7 +151,7 @@ class Shelf(Looking):
         ShelfUnreachable, ObjectMissing, ObjectDamaged
             If it cannot be read, or there is no such version.
         """
-        place = place_of(_address(url), None if home is None else Path(home))
+        place = place_of(os.fspath(url), None if home is None else Path(home))
         given = Given(
             Path(), embedder=embedder, extractor=extractor, summarizer=summarizer, model=model, reranker=reranker,
             target_recall=target_recall, cache_bytes=cache_bytes, trusted=trusted,
@@ -179,7 +180,7 @@ class Shelf(Looking):
         """
         shards = shard_count(shards)
         with source_of(arguments.path(file, "the file"), key) as source:
-            place = place_of(_address(url), None if home is None else Path(home), create=True)
+            place = place_of(os.fspath(url), None if home is None else Path(home), create=True)
             if latest(place.objects) is not None:
                 raise InputError(f"{place.url} is a shelf already", "give another address")
             version = dealt(place, None, shards, source, [source.database], progress)
@@ -337,6 +338,11 @@ class Shelf(Looking):
         return made
 
     @property
+    def graph(self) -> ShelfGraph:
+        """The named things, and how they hang together."""
+        return ShelfGraph(self._file, lambda: self._writer)
+
+    @property
     def tree(self) -> ShelfTree:
         """The summaries over the chunks of all shards."""
         return ShelfTree(self._file, self._resummarize)
@@ -387,10 +393,6 @@ class ShelfView(Shelf):
 
     def close(self) -> None:
         """Nothing: it is closed with the shelf."""
-
-
-def _address(url: str | os.PathLike[str]) -> str:
-    return url if isinstance(url, str) else os.fspath(url)
 
 
 def _opened_again(url: str, home: Path, version: int, given: Given, engines: Engines) -> Shelf:

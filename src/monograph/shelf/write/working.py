@@ -6,8 +6,8 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,12 +30,15 @@ from monograph.shelf.versions.pieces import Named, name_of, require_closed
 from monograph.shelf.versions.publish import publish
 from monograph.shelf.versions.sweep import sweep
 from monograph.shelf.versions.writer import writing
-from monograph.shelf.write import in_step
-from monograph.store import documents, settings
-from monograph.store.database import Database
-from monograph.values import Document, OnProgress, Plan, Report, together
+from monograph.shelf.write import apart, in_step, telling
+from monograph.store import documents, replacing, settings
+from monograph.store.database import Connection, Database
+from monograph.store.told_changes import Ends
+from monograph.values import Document, OnProgress, Plan, Report, ToldNode, ToldRelation, together
+from monograph.write import cannot_link
 
 _BASE = "base.json"
+_NAMES = "names.mono"
 _UNTOUCHED = 0
 """Time of change, in nanoseconds since 1970, of a copy that nobody has written to."""
 
@@ -110,6 +113,10 @@ class Working:
             self._open()
         return self._opened
 
+    @property
+    def _files(self) -> list[OpenFile]:
+        return [archive._file for archive in self._archives]
+
     def _copy(self, *, empty: bool) -> None:
         """Have the files of the version, or those that were written to since."""
         base, version = base_of(self._place.work), 0 if self._before is None else self._before.version
@@ -173,7 +180,9 @@ class Working:
             held = self._holders([one.id for one in some])
             for one in some:
                 dealt.setdefault(held.get(one.id, shard_of(one.id, self._shards)), []).append(one)
-            reports += [self._archives[shard].add(mine) for shard, mine in dealt.items()]
+            apart.share(self._files, [self._files[shard] for shard in dealt])
+            with self._forgetting():
+                reports += [self._archives[shard].add(mine) for shard, mine in dealt.items()]
         return together(reports)
 
     def _holders(self, ids: Sequence[str]) -> dict[str, int]:
@@ -191,11 +200,13 @@ class Working:
         made = plans([archive._file.database for archive in self._archives])
         self._begin()
         reports = []
-        for archive, plan in zip(self._archives, made, strict=True):
-            if archive._file.describer is None and is_done(archive._file.database, plan):
-                reports.append(Report(same=len(plan.changes), moved=plan.moved))
-            else:
-                reports.append(apply(archive, plan))
+        with self._forgetting():
+            for archive, plan in zip(self._archives, made, strict=True):
+                if archive._file.describer is None and is_done(archive._file.database, plan):
+                    reports.append(Report(same=len(plan.changes), moved=plan.moved))
+                else:
+                    apart.share(self._files, [archive._file])
+                    reports.append(apply(archive, plan))
         found = together(reports)
         return replace(found, problems=tuple(dict.fromkeys(found.problems)), moved=tuple(dict.fromkeys(found.moved)))
 
@@ -211,7 +222,63 @@ class Working:
             for shard in shards:
                 wanted.setdefault(shard, []).append(name)
         self._begin()
-        return together([self._archives[shard].remove(some, forget=forget) for shard, some in wanted.items()])
+        with self._forgetting():
+            return together([self._archives[shard].remove(some, forget=forget) for shard, some in wanted.items()])
+
+    def set_apart(self, name: str, other: str) -> None:
+        """Have two names apart in all shards: see :meth:`monograph.library.graph.EntityGraph.set_apart`."""
+        with self._names() as connection:
+            pairs = cannot_link.pairs_of(connection, self._place.url, name, other)
+        self._begin()
+        apart.put(self._files, pairs)
+
+    def unite(self, name: str, other: str) -> None:
+        """Take back that two names are apart: see :meth:`monograph.library.graph.EntityGraph.unite`."""
+        with self._names() as connection:
+            pairs = cannot_link.held_of(connection, self._place.url, name, other)
+        self._begin()
+        apart.take_back(self._files, pairs)
+
+    def tell(self, nodes: Sequence[ToldNode], relations: Sequence[ToldRelation], *, missing_ok: bool) -> None:
+        """Store what callers tell: see :meth:`monograph.library.told.Telling.tell`."""
+        self._begin()
+        with self._forgetting():
+            telling.tell(self._files, nodes, relations, missing_ok=missing_ok)
+
+    def untell(self, nodes: Sequence[str], relations: Sequence[Ends], forget: bool | None) -> Report:
+        """Take back what callers told: see :meth:`monograph.library.told.Telling.untell`."""
+        self._begin()
+        with self._forgetting():
+            return telling.untell(self._files, nodes, relations, forget)
+
+    @contextmanager
+    def _forgetting(self) -> Iterator[None]:
+        """Do what may drop from a shard what it does not name any more, though others do."""
+        before, times = apart.held(self._files), apart.times_forgotten(self._files)
+        try:
+            yield
+        finally:
+            if any(before) and apart.times_forgotten(self._files) != times:
+                apart.settle(self._files, before)
+
+    @contextmanager
+    def _names(self) -> Iterator[Connection]:
+        """Begin to read the names over all shards as they are written by now."""
+        base = base_of(self._place.work)
+        if self._before is not None and not (base is not None and base.written):
+            path = self._place.file_of(self._before.catalogue)
+            made = False
+        else:
+            self._complete()
+            self._close_files()
+            path, made = self._place.work / _NAMES, True
+            in_step.make(path, self._place, self._named(), self._copied)
+        try:
+            with closing(Database(path, read_only=True)) as database, database.read() as connection:
+                yield connection
+        finally:
+            if made:
+                replacing.drop(path)
 
     def publish(self, tree_of: Database | None = None) -> Manifest:
         """Close the files, and publish them as the next version with the catalogue of their names.
@@ -219,18 +286,17 @@ class Working:
         If they are to have a tree, it goes on from that of the version before, or of the file ``tree_of``: see
         :func:`monograph.shelf.tree.grow.follow`.
         """
-        for archive in self._archives:
-            with archive._file.database.read() as connection:
-                owed = settings.load_on_demand(connection)
-            archive._file.require(*sorted(owed))
+        self._complete()
+        base = base_of(self._place.work)
+        if base is not None and base.written:
+            apart.heal(self._files)
         for archive in self._archives[:1]:
             made_by = archive._file
             self._models = replace(self._models, embedder=made_by.given_embedder, extractor=made_by.given_extractor)
         self._close_files()
         made = self._place.work / "catalogue.mono"
         grow.put_aside(made)
-        copied = self._copied.shards if self._copied is not None else [None] * self._shards
-        files = {path: self._name_of(path, one) for path, one in zip(self._paths, copied, strict=False)}
+        files = self._named()
         origin = in_step.make(made, self._place, files, self._copied)
         self._grow(made, tree_of)
         named = [Named(*one) for one in files.items()]
@@ -243,6 +309,18 @@ class Working:
             left.unlink(missing_ok=True)
         sweep(self._place.objects)
         return manifest
+
+    def _complete(self) -> None:
+        """Make what shards make on demand."""
+        for file in self._files:
+            with file.database.read() as connection:
+                owed = settings.load_on_demand(connection)
+            file.require(*sorted(owed))
+
+    def _named(self) -> dict[Path, ObjectName]:
+        """The closed files, and what their bytes are called."""
+        copied = self._copied.shards if self._copied is not None else [None] * self._shards
+        return {path: self._name_of(path, one) for path, one in zip(self._paths, copied, strict=False)}
 
     def _grow(self, made: Path, tree_of: Database | None) -> None:
         shards = Asking(Written(self._paths), Rows(self._shards))

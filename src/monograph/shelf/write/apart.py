@@ -1,0 +1,102 @@
+"""Names that are not one entity, over all shards: each that names one of the two keeps that they are apart.
+
+A shard has what is set apart in it before it is written to: so whatever names either of two names, and is to be told
+apart by that, lies in a shard that knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from monograph.library.opened import OpenFile
+from monograph.store import forgetting, graphs, names
+from monograph.store.database import Connection
+from monograph.values import Report
+from monograph.write import cannot_link
+from monograph.write.cannot_link import Pairs
+
+
+def held(files: Sequence[OpenFile]) -> list[Pairs]:
+    """What is apart in each shard."""
+    found = []
+    for file in files:
+        with file.database.read() as connection:
+            found.append(names.cannot_link(connection))
+    return found
+
+
+def put(files: Sequence[OpenFile], pairs: Pairs) -> None:
+    """Have keys apart in the shards that name any of them; where none does, in the first."""
+    naming = [file for file in files if _names_any(file, pairs)]
+    for file in naming or files[:1]:
+        with file.spending():
+            cannot_link.put(file.writing_pipeline(), pairs)
+
+
+def take_back(files: Sequence[OpenFile], pairs: Pairs) -> None:
+    """Take back that keys are apart, wherever that is kept."""
+    for file, own in zip(files, held(files), strict=True):
+        if own & pairs:
+            with file.spending():
+                cannot_link.take_back(file.writing_pipeline(), pairs)
+
+
+def share(files: Sequence[OpenFile], wanted: Sequence[OpenFile]) -> None:
+    """Have apart in some shards what is so in any."""
+    known = held(files)
+    every = set().union(*known)
+    for file, own in zip(files, known, strict=True):
+        if file in wanted and every - own:
+            with file.spending():
+                cannot_link.put(file.writing_pipeline(), every - own)
+
+
+def heal(files: Sequence[OpenFile]) -> None:
+    """Have apart what is so in any shard wherever it is named: whoever set it apart may have been killed over it."""
+    known = held(files)
+    every = set().union(*known)
+    for file, own in zip(files, known, strict=True):
+        if every - own and _names_any(file, every - own):
+            with file.spending():
+                cannot_link.put(file.writing_pipeline(), every - own)
+
+
+def times_forgotten(files: Sequence[OpenFile]) -> list[int]:
+    """How often each shard has dropped what nothing in it uses."""
+    found = []
+    for file in files:
+        with file.database.read() as connection:
+            found.append(forgetting.times(connection))
+    return found
+
+
+def settle(files: Sequence[OpenFile], before: Sequence[Pairs]) -> None:
+    """Have apart what was so before shards dropped what they do not name any more, if any shard names it still.
+
+    What none names is dropped everywhere, and is left in the bytes of none.
+    """
+    every: Pairs = set().union(*before)
+    keys = {key for pair in every for key in pair}
+    living: set[str] = set()
+    for file in files:
+        with file.database.read() as connection:
+            living |= names.in_use(connection, keys)
+    gone = cannot_link.forgotten(every, living)
+    for file, own, had in zip(files, held(files), before, strict=True):
+        if own & gone:
+            file.forgetting(lambda _: Report(removed=1), wanted=True, strict=True)
+        with file.database.read() as connection:
+            lost = had - gone - names.cannot_link(connection)
+        if lost:
+            with file.spending():
+                cannot_link.put(file.writing_pipeline(), lost)
+
+
+def _names_any(file: OpenFile, pairs: Pairs) -> bool:
+    with file.database.read() as connection:
+        return bool(_naming(connection, pairs))
+
+
+def _naming(connection: Connection, pairs: Pairs) -> list[int]:
+    rows = names.rows(connection, {key for pair in pairs for key in pair})
+    return graphs.documents_naming(connection, rows.values())
