@@ -43,7 +43,8 @@ def exported(graph: GraphReading, name: str = "") -> Any:
 def in_order(told: Told) -> object:
     """What was told, with the order in which it was, as plain values."""
     return [
-        (one.id, one.name, one.label, sorted(one.properties.items(), key=str), one.origins) for one in told.nodes.values()
+        (one.id, one.name, one.label, sorted(one.properties.items(), key=str), one.origins)
+        for one in told.nodes.values()
     ], [(one.source, one.label, one.target, sorted(one.properties.items()), one.origins) for one in told.relations]
 
 

@@ -6,14 +6,18 @@ apart by that, lies in a shard that knows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 from monograph.library.opened import OpenFile
 from monograph.store import forgetting, graphs, names
-from monograph.store.database import Connection
 from monograph.values import Report
 from monograph.write import cannot_link
 from monograph.write.cannot_link import Pairs
+
+_NOTE = "apart.json"
 
 
 def held(files: Sequence[OpenFile]) -> list[Pairs]:
@@ -51,8 +55,9 @@ def share(files: Sequence[OpenFile], wanted: Sequence[OpenFile]) -> None:
                 cannot_link.put(file.writing_pipeline(), every - own)
 
 
-def heal(files: Sequence[OpenFile]) -> None:
+def heal(files: Sequence[OpenFile], work: Path) -> None:
     """Have apart what is so in any shard wherever it is named: whoever set it apart may have been killed over it."""
+    _go_on(files, work / _NOTE)
     known = held(files)
     every = set().union(*known)
     for file, own in zip(files, known, strict=True):
@@ -61,8 +66,43 @@ def heal(files: Sequence[OpenFile]) -> None:
                 cannot_link.put(file.writing_pipeline(), every - own)
 
 
-def times_forgotten(files: Sequence[OpenFile]) -> list[int]:
-    """How often each shard has dropped what nothing in it uses."""
+@contextmanager
+def kept(files: Sequence[OpenFile], work: Path) -> Iterator[None]:
+    """Do what may have a shard forget what it does not name any more, though others name it.
+
+    Of names that are apart no shard knows whether another has them: so what was apart is noted in the folder ``work``
+    meanwhile. Killed over it, the next write goes on from there.
+    """
+    note = work / _NOTE
+    _go_on(files, note)
+    before = held(files)
+    if not any(before):
+        yield
+        return
+    times = _times_forgotten(files)
+    note.write_text(json.dumps([times, [sorted(one) for one in before]]))
+    try:
+        yield
+    finally:
+        _end(files, note, times, before)
+
+
+def _go_on(files: Sequence[OpenFile], note: Path) -> None:
+    try:
+        times, before = json.loads(note.read_bytes())
+    except (FileNotFoundError, ValueError):  # What is not whole was noted before anything was done.
+        return
+    if len(before) == len(files):
+        _end(files, note, times, [{(str(key), str(other)) for key, other in one} for one in before])
+
+
+def _end(files: Sequence[OpenFile], note: Path, times: Sequence[int], before: Sequence[Pairs]) -> None:
+    if _times_forgotten(files) != times:
+        _settle(files, before)
+    note.unlink(missing_ok=True)
+
+
+def _times_forgotten(files: Sequence[OpenFile]) -> list[int]:
     found = []
     for file in files:
         with file.database.read() as connection:
@@ -70,7 +110,7 @@ def times_forgotten(files: Sequence[OpenFile]) -> list[int]:
     return found
 
 
-def settle(files: Sequence[OpenFile], before: Sequence[Pairs]) -> None:
+def _settle(files: Sequence[OpenFile], before: Sequence[Pairs]) -> None:
     """Have apart what was so before shards dropped what they do not name any more, if any shard names it still.
 
     What none names is dropped everywhere, and is left in the bytes of none.
@@ -94,9 +134,5 @@ def settle(files: Sequence[OpenFile], before: Sequence[Pairs]) -> None:
 
 def _names_any(file: OpenFile, pairs: Pairs) -> bool:
     with file.database.read() as connection:
-        return bool(_naming(connection, pairs))
-
-
-def _naming(connection: Connection, pairs: Pairs) -> list[int]:
-    rows = names.rows(connection, {key for pair in pairs for key in pair})
-    return graphs.documents_naming(connection, rows.values())
+        rows = names.rows(connection, {key for pair in pairs for key in pair})
+        return bool(graphs.documents_naming(connection, rows.values()))

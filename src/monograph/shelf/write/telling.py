@@ -5,7 +5,7 @@ Over all shards it has the numbers that it would have in one file: by them it is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
 
 from monograph.library.opened import OpenFile
@@ -16,12 +16,12 @@ from monograph.write import tell as telling
 from monograph.write.tell import Telling
 
 
-def tell(
+def dealt(
     files: Sequence[OpenFile], nodes: Sequence[ToldNode], relations: Sequence[ToldRelation], *, missing_ok: bool
-) -> None:
-    """Store nodes and relations: see :meth:`monograph.library.told.Telling.tell`.
+) -> dict[int, list[Telling]]:
+    """What each shard is to store of nodes and relations.
 
-    None is stored where one cannot be, or an origin is lacking. Killed in between, some shards have theirs.
+    Raises as :meth:`monograph.library.told.Telling.tell`; then nothing is stored.
     """
     telling.check(nodes, relations)
     given: list[ToldNode | ToldRelation] = [*nodes, *relations]
@@ -32,9 +32,13 @@ def tell(
     said: dict[int, list[Telling]] = {}
     for one in given:
         for shard, origin in telling.of(one.origins, origins, (0, NOBODY)):
-            # Of a relation its ends may be told of by it.
-            number = next(numbers)
+            number = next(numbers)  # Of a relation its ends may be told of by it.
             said.setdefault(shard, []).append(Telling(one, origin, number, (number, next(numbers))))
+    return said
+
+
+def tell(files: Sequence[OpenFile], said: Mapping[int, Sequence[Telling]]) -> None:
+    """Have shards store what they are to. Killed in between, some of them have."""
     for shard, some in said.items():
         files[shard].forgetting(lambda _, one=files[shard], mine=some: _put(one, mine), strict=True)  # type: ignore[misc]
 
@@ -60,22 +64,24 @@ def _origins(files: Sequence[OpenFile], names: Sequence[str]) -> dict[str, tuple
     return found
 
 
+def saying(files: Sequence[OpenFile], nodes: Sequence[str], relations: Sequence[Ends]) -> list[OpenFile]:
+    """The shards that tell of any of some nodes, or relations that lead from or to them, or of some relations."""
+    named, wanted = set(nodes), set(relations)
+    found = []
+    for file in files:
+        with file.database.read() as connection:
+            led = told.relation_rows(connection, [*nodes, *(one.source for one in relations)])
+            said = any(row[1] in named or row[3] in named or Ends(*row[1:4]) in wanted for row in led)
+            if said or told.node_rows(connection, nodes):
+                found.append(file)
+    return found
+
+
 def untell(files: Sequence[OpenFile], nodes: Sequence[str], relations: Sequence[Ends], forget: bool | None) -> Report:
-    """Take back nodes, with the relations that lead from or to them, and relations, wherever they are told."""
+    """Have shards take back nodes, with the relations that lead from or to them, and relations."""
     return together(
         [
             file.forgetting(lambda _, one=file: telling.untell(one.database, nodes, relations), forget, strict=True)  # type: ignore[misc]
             for file in files
-            if _says_any(file, nodes, relations)
         ]
     )
-
-
-def _says_any(file: OpenFile, nodes: Sequence[str], relations: Sequence[Ends]) -> bool:
-    with file.database.read() as connection:
-        wanted = set(relations)
-        led = told.relation_rows(connection, [*nodes, *(one.source for one in relations)])
-        named = set(nodes)
-        return bool(told.node_rows(connection, nodes)) or any(
-            row[1] in named or row[3] in named or Ends(*row[1:4]) in wanted for row in led
-        )

@@ -7,7 +7,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,12 +30,10 @@ from monograph.shelf.versions.pieces import Named, name_of, require_closed
 from monograph.shelf.versions.publish import publish
 from monograph.shelf.versions.sweep import sweep
 from monograph.shelf.versions.writer import writing
-from monograph.shelf.write import apart, in_step, telling
+from monograph.shelf.write import apart, in_step
 from monograph.store import documents, replacing, settings
 from monograph.store.database import Connection, Database
-from monograph.store.told_changes import Ends
-from monograph.values import Document, OnProgress, Plan, Report, ToldNode, ToldRelation, together
-from monograph.write import cannot_link
+from monograph.values import Document, OnProgress, Plan, Report, together
 
 _BASE = "base.json"
 _NAMES = "names.mono"
@@ -114,7 +112,8 @@ class Working:
         return self._opened
 
     @property
-    def _files(self) -> list[OpenFile]:
+    def files(self) -> list[OpenFile]:
+        """The shards, open for writing."""
         return [archive._file for archive in self._archives]
 
     def _copy(self, *, empty: bool) -> None:
@@ -156,7 +155,7 @@ class Working:
         is_copy = copied is not None and (state.st_mtime_ns, state.st_size) == (_UNTOUCHED, copied.bytes)
         return copied if copied is not None and is_copy else name_of(path)
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
         """Say that the files are about to be written to."""
         self._note(Base(0 if self._before is None else self._before.version, self._shards, written=True))
 
@@ -173,15 +172,15 @@ class Working:
 
     def add(self, given: Iterable[Document]) -> Report:
         """Store documents, each in the shard that holds its id, or that it is dealt to."""
-        self._begin()
+        self.begin()
         reports = []
         for some in blocks(given, self._shards):
             dealt: dict[int, list[Document]] = {}
             held = self._holders([one.id for one in some])
             for one in some:
                 dealt.setdefault(held.get(one.id, shard_of(one.id, self._shards)), []).append(one)
-            apart.share(self._files, [self._files[shard] for shard in dealt])
-            with self._forgetting():
+            apart.share(self.files, [self.files[shard] for shard in dealt])
+            with self.keeping():
                 reports += [self._archives[shard].add(mine) for shard, mine in dealt.items()]
         return together(reports)
 
@@ -198,14 +197,14 @@ class Working:
     ) -> Report:
         """Bring every shard up to date by its plan; one that is so already is not written to."""
         made = plans([archive._file.database for archive in self._archives])
-        self._begin()
+        self.begin()
         reports = []
-        with self._forgetting():
+        with self.keeping():
             for archive, plan in zip(self._archives, made, strict=True):
                 if archive._file.describer is None and is_done(archive._file.database, plan):
                     reports.append(Report(same=len(plan.changes), moved=plan.moved))
                 else:
-                    apart.share(self._files, [archive._file])
+                    apart.share(self.files, [archive._file])
                     reports.append(apply(archive, plan))
         found = together(reports)
         return replace(found, problems=tuple(dict.fromkeys(found.problems)), moved=tuple(dict.fromkeys(found.moved)))
@@ -221,48 +220,16 @@ class Working:
                 )
             for shard in shards:
                 wanted.setdefault(shard, []).append(name)
-        self._begin()
-        with self._forgetting():
+        self.begin()
+        with self.keeping():
             return together([self._archives[shard].remove(some, forget=forget) for shard, some in wanted.items()])
 
-    def set_apart(self, name: str, other: str) -> None:
-        """Have two names apart in all shards: see :meth:`monograph.library.graph.EntityGraph.set_apart`."""
-        with self._names() as connection:
-            pairs = cannot_link.pairs_of(connection, self._place.url, name, other)
-        self._begin()
-        apart.put(self._files, pairs)
-
-    def unite(self, name: str, other: str) -> None:
-        """Take back that two names are apart: see :meth:`monograph.library.graph.EntityGraph.unite`."""
-        with self._names() as connection:
-            pairs = cannot_link.held_of(connection, self._place.url, name, other)
-        self._begin()
-        apart.take_back(self._files, pairs)
-
-    def tell(self, nodes: Sequence[ToldNode], relations: Sequence[ToldRelation], *, missing_ok: bool) -> None:
-        """Store what callers tell: see :meth:`monograph.library.told.Telling.tell`."""
-        self._begin()
-        with self._forgetting():
-            telling.tell(self._files, nodes, relations, missing_ok=missing_ok)
-
-    def untell(self, nodes: Sequence[str], relations: Sequence[Ends], forget: bool | None) -> Report:
-        """Take back what callers told: see :meth:`monograph.library.told.Telling.untell`."""
-        self._begin()
-        with self._forgetting():
-            return telling.untell(self._files, nodes, relations, forget)
+    def keeping(self) -> AbstractContextManager[None]:
+        """Do what may have shards forget: see :func:`monograph.shelf.write.apart.kept`."""
+        return apart.kept(self.files, self._place.work)
 
     @contextmanager
-    def _forgetting(self) -> Iterator[None]:
-        """Do what may drop from a shard what it does not name any more, though others do."""
-        before, times = apart.held(self._files), apart.times_forgotten(self._files)
-        try:
-            yield
-        finally:
-            if any(before) and apart.times_forgotten(self._files) != times:
-                apart.settle(self._files, before)
-
-    @contextmanager
-    def _names(self) -> Iterator[Connection]:
+    def names(self) -> Iterator[Connection]:
         """Begin to read the names over all shards as they are written by now."""
         base = base_of(self._place.work)
         if self._before is not None and not (base is not None and base.written):
@@ -289,7 +256,7 @@ class Working:
         self._complete()
         base = base_of(self._place.work)
         if base is not None and base.written:
-            apart.heal(self._files)
+            apart.heal(self.files, self._place.work)
         for archive in self._archives[:1]:
             made_by = archive._file
             self._models = replace(self._models, embedder=made_by.given_embedder, extractor=made_by.given_extractor)
@@ -312,7 +279,7 @@ class Working:
 
     def _complete(self) -> None:
         """Make what shards make on demand."""
-        for file in self._files:
+        for file in self.files:
             with file.database.read() as connection:
                 owed = settings.load_on_demand(connection)
             file.require(*sorted(owed))
