@@ -1,7 +1,7 @@
-"""Names that are not one entity, over all shards: each that names one of the two keeps that they are apart.
+"""Names that are not one entity, over all shards: each shard that names one of the two keeps that they are apart.
 
-A shard has what is set apart in it before it is written to: so whatever names either of two names, and is to be told
-apart by that, lies in a shard that knows.
+So whatever is to be told apart by that lies in a shard that knows, and shards that name neither are not written to. One
+that comes to name them is told before the names of all are read, or published.
 """
 
 from __future__ import annotations
@@ -45,18 +45,8 @@ def take_back(files: Sequence[OpenFile], pairs: Pairs) -> None:
                 cannot_link.take_back(file.writing_pipeline(), pairs)
 
 
-def share(files: Sequence[OpenFile], wanted: Sequence[OpenFile]) -> None:
-    """Have apart in some shards what is so in any."""
-    known = held(files)
-    every = set().union(*known)
-    for file, own in zip(files, known, strict=True):
-        if file in wanted and every - own:
-            with file.spending():
-                cannot_link.put(file.writing_pipeline(), every - own)
-
-
 def heal(files: Sequence[OpenFile], work: Path) -> None:
-    """Have apart what is so in any shard wherever it is named: whoever set it apart may have been killed over it."""
+    """Have apart what is so in any shard wherever it is named by now, and whoever set it apart was killed over it."""
     _go_on(files, work / _NOTE)
     known = held(files)
     every = set().union(*known)

@@ -179,7 +179,6 @@ class Working:
             held = self._holders([one.id for one in some])
             for one in some:
                 dealt.setdefault(held.get(one.id, shard_of(one.id, self._shards)), []).append(one)
-            apart.share(self.files, [self.files[shard] for shard in dealt])
             with self.keeping():
                 reports += [self._archives[shard].add(mine) for shard, mine in dealt.items()]
         return together(reports)
@@ -204,7 +203,6 @@ class Working:
                 if archive._file.describer is None and is_done(archive._file.database, plan):
                     reports.append(Report(same=len(plan.changes), moved=plan.moved))
                 else:
-                    apart.share(self.files, [archive._file])
                     reports.append(apply(archive, plan))
         found = together(reports)
         return replace(found, problems=tuple(dict.fromkeys(found.problems)), moved=tuple(dict.fromkeys(found.moved)))
@@ -231,21 +229,25 @@ class Working:
     @contextmanager
     def names(self) -> Iterator[Connection]:
         """Begin to read the names over all shards as they are written by now."""
-        base = base_of(self._place.work)
-        if self._before is not None and not (base is not None and base.written):
-            path = self._place.file_of(self._before.catalogue)
-            made = False
-        else:
-            self._complete()
-            self._close_files()
-            path, made = self._place.work / _NAMES, True
-            in_step.make(path, self._place, self._named(), self._copied)
+        if self._before is not None and not self._is_written:
+            with closing(Database(self._place.file_of(self._before.catalogue), read_only=True)) as database:
+                with database.read() as connection:
+                    yield connection
+            return
+        made = self._place.work / _NAMES
+        self._complete()
+        self._close_files()
         try:
-            with closing(Database(path, read_only=True)) as database, database.read() as connection:
+            in_step.make(made, self._place, self._named(), self._copied)
+            with closing(Database(made, read_only=True)) as database, database.read() as connection:
                 yield connection
         finally:
-            if made:
-                replacing.drop(path)
+            replacing.drop(made)
+
+    @property
+    def _is_written(self) -> bool:
+        base = base_of(self._place.work)
+        return base is not None and base.written
 
     def publish(self, tree_of: Database | None = None) -> Manifest:
         """Close the files, and publish them as the next version with the catalogue of their names.
@@ -254,9 +256,6 @@ class Working:
         :func:`monograph.shelf.tree.grow.follow`.
         """
         self._complete()
-        base = base_of(self._place.work)
-        if base is not None and base.written:
-            apart.heal(self.files, self._place.work)
         for archive in self._archives[:1]:
             made_by = archive._file
             self._models = replace(self._models, embedder=made_by.given_embedder, extractor=made_by.given_extractor)
@@ -278,11 +277,13 @@ class Working:
         return manifest
 
     def _complete(self) -> None:
-        """Make what shards make on demand."""
+        """Make what shards make on demand, and have them know what is apart over all."""
         for file in self.files:
             with file.database.read() as connection:
                 owed = settings.load_on_demand(connection)
             file.require(*sorted(owed))
+        if self._is_written:
+            apart.heal(self.files, self._place.work)
 
     def _named(self) -> dict[Path, ObjectName]:
         """The closed files, and what their bytes are called."""
