@@ -31,6 +31,8 @@ PAIRS = (
     ("Anna Calder", "Genoa"),
 )  # fmt: skip
 NAMES = ("Anna Calder", "John Smith", "J. Smith", "Vienna", "Green")
+BOTH = "John Smith met Anna Calder in Vienna. J. Smith gave the comet plate to Anna Calder."
+SHORT_FORM = "Anna Calder met Tobias Renk in Genoa. Calder sold the comet plate."
 SHORT = Settings(chunk_tokens=16, chunk_overlap=0)
 
 
@@ -70,7 +72,7 @@ ADDED = st.builds(
     Step,
     st.just("add"),
     st.integers(0, 5),
-    st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=3).map(" ".join),
+    st.lists(st.sampled_from((*SENTENCES, BOTH, SHORT_FORM)), min_size=1, max_size=3).map(" ".join),
     st.sampled_from(TITLES),
 )
 DONE = st.builds(
@@ -105,10 +107,7 @@ def in_memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield Path(made)
 
 
-BOTH = "John Smith met Anna Calder in Vienna. J. Smith gave the comet plate to Anna Calder."
-
-
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=3, deadline=None)
 @example(
     steps=[
         Step("add", 0, SENTENCES[0]), Step("add", 1, SENTENCES[2]), Step("set_apart", 0), Step("add", 2, BOTH),
@@ -118,6 +117,16 @@ BOTH = "John Smith met Anna Calder in Vienna. J. Smith gave the comet plate to A
     shards=3,
     then=2,
 )  # fmt: skip
+@example(
+    steps=[
+        Step("add", 0, SENTENCES[0]),
+        Step("set_apart", 3),
+        Step("add", 1, SHORT_FORM),
+        Step("tell", 3, "", "", (1,)),
+    ],
+    shards=2,
+    then=2,
+)
 @example(
     steps=[
         *(Step("add", place, SENTENCES[place]) for place in range(5)),

@@ -230,9 +230,9 @@ class Working:
     def names(self) -> Iterator[Connection]:
         """Begin to read the names over all shards as they are written by now."""
         if self._before is not None and not self._is_written:
-            with closing(Database(self._place.file_of(self._before.catalogue), read_only=True)) as database:
-                with database.read() as connection:
-                    yield connection
+            path = self._place.file_of(self._before.catalogue)
+            with closing(Database(path, read_only=True)) as database, database.read() as connection:
+                yield connection
             return
         made = self._place.work / _NAMES
         self._complete()
