@@ -27,12 +27,12 @@ from test_shelf_graph import exported, in_order, outcome
 from test_shelf_publish import MEMORY
 
 PAIRS = (
-    ("J. Smith", "John Smith"), ("John Smith", "John Paul Smith"), ("NST", "North Sea Treaty"), ("Calder", "Anna Calder"),
+    ("J. Smith", "John Smith"), ("John Smith", "John Paul Smith"), ("NST", "North Sea Treaty"), ("Renk", "Tobias Renk"),
     ("Anna Calder", "Genoa"),
 )  # fmt: skip
-NAMES = ("Anna Calder", "John Smith", "J. Smith", "Vienna", "Green")
+NAMES = ("Anna Calder", "John Smith", "J. Smith", "Tobias Renk", "Vienna", "Green")
 BOTH = "John Smith met Anna Calder in Vienna. J. Smith gave the comet plate to Anna Calder."
-SHORT_FORM = "Anna Calder met Tobias Renk in Genoa. Calder sold the comet plate."
+SHORT_FORM = "Anna Calder met Tobias Renk in Genoa. Mr Renk sold the comet plate."
 SHORT = Settings(chunk_tokens=16, chunk_overlap=0)
 
 
@@ -118,13 +118,8 @@ def in_memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     then=2,
 )  # fmt: skip
 @example(
-    steps=[
-        Step("add", 0, SENTENCES[0]),
-        Step("set_apart", 3),
-        Step("add", 1, SHORT_FORM),
-        Step("tell", 3, "", "", (1,)),
-    ],
-    shards=2,
+    steps=[Step("add", 0, SENTENCES[3]), Step("set_apart", 3), Step("add", 1, SHORT_FORM), Step("unite", 1)],
+    shards=3,
     then=2,
 )
 @example(
