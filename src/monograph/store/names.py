@@ -106,16 +106,6 @@ def rows(connection: Connection, keys: Iterable[str]) -> dict[str, int]:
     )
 
 
-def in_use(connection: Connection, keys: Iterable[str]) -> set[str]:
-    """Those of some keys whose names are not forgotten by :func:`drop_unused`."""
-    found = connection.execute(
-        """SELECT n.key FROM json_each(?) AS k CROSS JOIN names AS n WHERE n.key = k.value AND (n.uses > 0
-        OR EXISTS (SELECT 1 FROM aliases AS a WHERE a.name = n.name OR a.full = n.name))""",
-        (_listed(keys),),
-    )
-    return {str(key) for (key,) in found}
-
-
 def known(connection: Connection, keys: Iterable[str]) -> dict[str, NameRow]:
     """The names that live, by key, for the keys that do."""
     found = connection.execute(

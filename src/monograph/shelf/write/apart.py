@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from monograph.library.opened import OpenFile
-from monograph.store import forgetting, graphs, names
+from monograph.store import catalogue, forgetting, graphs, names
 from monograph.values import Report
 from monograph.write import cannot_link
 from monograph.write.cannot_link import Pairs
@@ -110,7 +110,7 @@ def _settle(files: Sequence[OpenFile], before: Sequence[Pairs]) -> None:
     living: set[str] = set()
     for file in files:
         with file.database.read() as connection:
-            living |= names.in_use(connection, keys)
+            living |= catalogue.in_use(connection, keys)
     gone = cannot_link.forgotten(every, living)
     for file, own, had in zip(files, held(files), before, strict=True):
         if own & gone:
