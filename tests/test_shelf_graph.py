@@ -128,6 +128,11 @@ def test_what_callers_told_is_shown(both: tuple[Monograph, Shelf], tmp_path: Pat
     for mine, its in ((shelf, one), (shelf.within(ANN), one.within(ANN))):
         for ids in (None, ["v"], ["Oslo", "Zorblax"], ["nothing"], []):
             assert in_order(mine.graph.told(ids)) == in_order(its.graph.told(ids))
+        for k, where in ((1, None), (5, None), (5, {"of": {"!=": "Qwertium"}})):
+            mine_like, its_like = (one.graph.told_like([1.0, 2.0, 0.5], k, where=where) for one in (mine, its))
+            assert [(node.id, cosine) for node, cosine in mine_like] == [(node.id, cosine) for node, cosine in its_like]
+            assert mine_like
+        assert mine.graph.told_like([1.0, 2.0], 5) == []
         for name in ("", "Oslo"):
             mine.graph.to_graphml(tmp_path / "mine.graphml", name)
             its.graph.to_graphml(tmp_path / "its.graphml", name)

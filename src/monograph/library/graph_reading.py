@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from monograph import where as filters
 from monograph.errors import InputError
 from monograph.explore import entities, merges, neighbourhood, routes
 from monograph.explore.surroundings import Surroundings
 from monograph.graph import export
 from monograph.library.opened import OpenFile
-from monograph.values import Entity, Merge, Neighbourhood, Route, Told, arguments
+from monograph.values import Entity, Float32, Merge, Neighbourhood, Route, Told, ToldNode, arguments, inner_products
 from monograph.values import Path as Way
 
 if TYPE_CHECKING:
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
 
 EXPORTED = 1_000
 """Most entities around one that are exported, and that a way is looked for among."""
+
+_AT_ONCE = 64
+"""Nodes that are read together, of those that are nearest."""
 
 
 class GraphReading:
@@ -143,6 +149,38 @@ class GraphReading:
         with self._file.around() as around:
             return around.told_around(asked)
 
+    def told_like(
+        self, vector: Sequence[float], k: int = 5, *, where: Mapping[str, Any] | None = None
+    ) -> list[tuple[ToldNode, float]]:
+        """At most k nodes whose embeddings are nearest to a vector, with their cosines, the highest first.
+
+        Every embedding of the vector's length is compared.
+
+        Parameters
+        ----------
+        vector:
+            (dimension,).
+        where:
+            Only nodes whose properties meet a filter: see :meth:`monograph.Monograph.search`.
+        """
+        asked, k = arguments.vector(vector, "the vector"), arguments.whole_number(k, "k", 0)
+        if not np.isfinite(asked).all():
+            raise InputError("the vector is not finite", "embed the question again")
+        condition = filters.parse(where)
+        found: list[tuple[ToldNode, float]] = []
+        with self._file.around() as around:
+            ids, rows = around.told_embeddings(len(asked))
+            cosines = inner_products(_unit(rows), _unit(asked[None])[0])
+            ranked = np.argsort(-cosines, kind="stable").tolist()  # Of equal ones the first by id.
+            while ranked and len(found) < k:
+                some, ranked = ranked[:_AT_ONCE], ranked[_AT_ONCE:]
+                nodes = around.told_nodes([ids[place] for place in some])
+                for place in some:
+                    node = nodes[ids[place]]
+                    if filters.matches(condition, node.properties):
+                        found.append((node, float(cosines[place])))
+        return found[:k]
+
     def to_networkx(self, name: str = "", hops: int = 2) -> networkx.Graph:
         """The graph around an entity, or without a name the whole graph, as networkx has graphs (extra ``graph``).
 
@@ -183,3 +221,8 @@ class GraphReading:
         """Begin to look round in a graph that is made."""
         self._file.require("graph")
         return self._file.around()
+
+
+def _unit(rows: Float32) -> Float32:
+    lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
+    return (rows / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)

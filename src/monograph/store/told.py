@@ -174,12 +174,17 @@ def joined(connection: Connection, keys: Iterable[str], most: int) -> dict[str, 
     return {key: sorted(some) for key, some in found.items() if len(some) <= most}
 
 
-def embeddings(connection: Connection, dimension: int) -> tuple[list[str], Float32]:
+def embedding_rows(connection: Connection) -> list[Row]:
+    """(number, id, embedding) of every row that has one."""
+    return connection.execute("SELECT told, id, embedding FROM told_nodes WHERE embedding IS NOT NULL").fetchall()
+
+
+def embeddings_of(rows: Iterable[Row], dimension: int) -> tuple[list[str], Float32]:
     """(ids, embeddings) of the nodes that have an embedding of so many values, float32 (n, dimension), in order of id.
 
-    Of several that were told of one node the last counts.
+    Of several that were told of one node the last counts; ``rows`` are all of :func:`embedding_rows`.
     """
-    held = dict(connection.execute("SELECT id, embedding FROM told_nodes WHERE embedding IS NOT NULL ORDER BY told"))
+    held = {name: packed for _, name, packed in sorted(rows, key=_number)}
     fitting = {name: packed for name, packed in sorted(held.items()) if len(packed) == dimension * STORED.itemsize}
-    rows = np.frombuffer(b"".join(fitting.values()), dtype=STORED).reshape(len(fitting), dimension)
-    return list(fitting), rows.astype(np.float32)
+    made = np.frombuffer(b"".join(fitting.values()), dtype=STORED).reshape(len(fitting), dimension)
+    return list(fitting), made.astype(np.float32)

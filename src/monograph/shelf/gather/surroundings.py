@@ -19,7 +19,7 @@ from monograph.store.database import Connection
 from monograph.store.graphs import Records
 from monograph.store.neighbours import Place, Titled
 from monograph.store.told import Row
-from monograph.values import Document, Extraction, Told
+from monograph.values import Document, Extraction, Float32, Told, ToldNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,12 +164,18 @@ class ManyFiles:
                 called.setdefault(name, set()).update(some_keys)
         return ToldRelations(tuple((*ends, chunks) for ends, chunks in said.items()), called)
 
+    def told_nodes(self, ids: Sequence[str] | None) -> dict[str, ToldNode]:
+        return told.nodes_of(self._rows("told_node_rows", ids))
+
+    def told_embeddings(self, dimension: int) -> tuple[list[str], Float32]:
+        return told.embeddings_of(self._rows("told_embedding_rows"), dimension)
+
     def told_around(self, ids: Sequence[str] | None) -> Told:
         relations = told.relations_of(self._rows("told_relation_rows", ids))
-        return Told(told.nodes_of(self._rows("told_node_rows", told.with_ends(ids, relations))), relations)
+        return Told(self.told_nodes(told.with_ends(ids, relations)), relations)
 
-    def _rows(self, method: str, ids: Sequence[str] | None) -> Iterator[Row]:
-        return chain.from_iterable(self.gathered.shards.all(method, ids))
+    def _rows(self, method: str, *asked: Sequence[str] | None) -> Iterator[Row]:
+        return chain.from_iterable(self.gathered.shards.all(method, *asked))
 
 
 def _both(one: Span, other: Span) -> Span:

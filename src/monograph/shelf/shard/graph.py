@@ -105,3 +105,7 @@ class GraphOfShard:
     def told_relation_rows(self, ids: Sequence[str] | None) -> list[told.Row]:
         """See :func:`monograph.store.told.relation_rows`."""
         return told.relation_rows(self.snapshot.connection, ids)
+
+    def told_embedding_rows(self) -> list[told.Row]:
+        """See :func:`monograph.store.told.embedding_rows`."""
+        return told.embedding_rows(self.snapshot.connection)
