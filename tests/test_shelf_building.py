@@ -15,13 +15,14 @@ from killing import killed
 from monograph import Document, Monograph, Passage, Settings
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
 from monograph.errors import InputError, InvalidDocument, ObjectMissing, SourceMissing
-from monograph.shelf import Shelf
+from monograph.read.limits import Limits
+from monograph.shelf import Shelf, build
 from monograph.shelf.fill.building import make_shards, make_shards_of_folders, publish_shards
 from monograph.shelf.fill.dealt import dealt, shard_of
 from monograph.shelf.fill.recipe import Made, Recipe
 from monograph.shelf.place import Place, place_of
 from monograph.shelf.versions.names import ObjectName
-from monograph.values import Report
+from monograph.values import Progress, Report
 from vector_server import VectorServer
 
 DOCUMENTS = [
@@ -152,3 +153,41 @@ def test_what_cannot_be_made_says_so(place: Place, recipe: Recipe) -> None:
         make_shards([Document(passages=(passage,))], 1, recipe)
     with pytest.raises(ObjectMissing):
         publish_shards(place, [Made(ObjectName("0" * 64, 10), Report())])
+
+
+def test_a_shelf_is_built_and_published_at_once(folder: Path, tmp_path: Path) -> None:
+    url, home = tmp_path / "shelf", tmp_path / "home"
+    told: list[Progress] = []
+    report = build(url, iter(DOCUMENTS), shards=3, home=home, summarizer=ExtractiveSummarizer(), progress=told.append)
+    assert report.added == len(DOCUMENTS)
+    assert [(one.done, one.total) for one in told] == [(1, 3), (2, 3), (3, 3)]
+    with pytest.raises(InputError, match="is a shelf already"):
+        build(url, DOCUMENTS, home=home)
+    (folder / "one.txt").write_text("Mary Somerville knew Ada Lovelace.")
+    (folder / "long.txt").write_text("x" * 2_000)
+    with Shelf.open(url, home=home) as shelf:
+        assert shelf.version == 1
+        assert shelf.stats().documents_by_shard and shelf.tree.outline()
+        # What was built before is put in its place as the next version.
+        report = build(url, sources=[folder], shards=2, home=home, replace=True, limits=Limits(max_bytes=1_000))
+        assert (report.added, [one.uri for one in report.problems]) == (1, ["texts/long.txt"])
+        assert shelf.refresh() == 2
+        assert [one.text for one in shelf.search("Somerville")] == ["Mary Somerville knew Ada Lovelace."]
+        assert shelf.tree.outline()
+        assert shelf.check() == []
+        shelf.add(DOCUMENTS[:1])
+        with pytest.raises(InputError, match="not published"):
+            build(url, DOCUMENTS, home=home, replace=True)
+    for wrong in ({"documents": DOCUMENTS, "sources": [folder]}, {}, {"documents": DOCUMENTS, "shards": 0}):
+        with pytest.raises(InputError):
+            build(tmp_path / "other", home=home, **wrong)
+
+
+def test_what_a_build_left_is_dropped_where_nothing_is_to_be_left(recipe: Recipe, tmp_path: Path) -> None:
+    url, home = tmp_path / "shelf", tmp_path / "home"
+    build(url, DOCUMENTS, shards=2, home=home)
+    left = place_of(url, home).building / "begun.mono"
+    left.write_bytes(b"Ada Lovelace")
+    with Shelf.open(url, home=home) as shelf:
+        shelf.forget()
+    assert list(left.parent.iterdir()) == []

@@ -15,9 +15,10 @@ from typer.testing import CliRunner
 
 from monograph import Monograph
 from monograph.app.cli import app
-from monograph.app.shelf_engine import engines_of
+from monograph.app.shelf_engine import engines_of, makers_of
 from monograph.errors import InputError
 from monograph.shelf import Shelf
+from monograph.shelf.fill.makers import HERE
 from monograph.shelf.hold.engine import local
 from monograph.shelf.hold.on_ray import on_ray
 from places import bucket_server
@@ -346,3 +347,16 @@ def test_a_tree_is_made_and_shown(texts: Path, tmp_path: Path) -> None:
     assert "summaries by layer 1" in run("shelf", "stats", url)
     assert json.loads(run("search", url, "comet", "--how", "tree:detail=0", "--json"))[0]["summary"]["layer"] == 1
     assert run("shelf", "check", url).strip() == "all is well"
+
+
+def test_a_shelf_is_built_of_folders(texts: Path, shelf: str, tmp_path: Path) -> None:
+    url = tmp_path / "built"
+    assert f"{len(TEXTS)} documents, 5 chunks in 2 shards" in run("shelf", "build", url, texts, "--shards", 2)
+    found, expected = asked("search", url, "comet"), asked("search", shelf, "comet")
+    assert [(one["chunk"], one["score"]) for one in found] == [(one["chunk"], one["score"]) for one in expected]
+    assert "--replace" in run("shelf", "build", url, texts, code=1)
+    made = asked("shelf", "build", url, texts, "--shards", 3, "--replace", "--max-bytes", 60, code=3)
+    assert (made["added"], made["version"], len(made["problems"])) == (3, 2, 2)
+    for wrong in ("rya", "ray:cpus=two", "ray:replicas=2", "local:cpus=2"):
+        assert "is no engine" in run("shelf", "build", tmp_path / "none", texts, "--engine", wrong, code=1)
+    assert makers_of("local") is HERE

@@ -41,10 +41,9 @@ from monograph.errors import (
     ShardLost,
 )
 from monograph.library.given import Given
-from monograph.shelf import Shelf
+from monograph.shelf import Shelf, Tasks, build
 from monograph.shelf.fill.building import make_shards, publish_shards
 from monograph.shelf.fill.dataset import documents_in
-from monograph.shelf.fill.makers import Tasks
 from monograph.shelf.fill.recipe import Recipe
 from monograph.shelf.hold.caches import keep_everywhere
 from monograph.shelf.hold.engine import Local
@@ -302,6 +301,14 @@ def test_what_a_shard_leaves_out_is_warned_of_here(cluster: Any, made: Made, tmp
     finally:
         engine.close()
         local.close()
+
+
+def test_a_shelf_is_built_by_tasks(cluster: Any, made: Made, tmp_path: Path) -> None:
+    url, home = tmp_path / "shelf", tmp_path / "home"
+    report = build(url, made.documents, shards=SHARDS, home=home, makers=Tasks(cpus=0.5))
+    assert report.added == len(made.documents)
+    with Shelf.open(url, home=home) as shelf:
+        assert shelf.stats().documents == len(made.documents)
 
 
 def test_tasks_make_a_shelf(cluster: Any, made: Made, tmp_path: Path) -> None:

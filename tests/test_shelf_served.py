@@ -247,8 +247,7 @@ def test_langchains_components(url: str, shelf: Shelf, file: Monograph) -> None:
         "search", "read", "entity", "paths", "stats",
     ]  # fmt: skip
     assert [one.id for one in MonographLoader(url, ["/letters/3"]).load()] == ["letters/3"]
-    with pytest.raises(InputError, match="no list of documents"):
-        MonographLoader(shelf).load()
+    assert MonographLoader(shelf).load() == MonographLoader(file).load()
     store, same = EcoVectorStore(shelf), EcoVectorStore(file)
     for filtered in (None, {"number": {">=": 2}}):
         assert [
@@ -260,12 +259,30 @@ def test_langchains_components(url: str, shelf: Shelf, file: Monograph) -> None:
     refused: list[Any] = [
         lambda: store.add_texts(["text"]),
         lambda: store.delete(["letters/1"]),
-        lambda: store.get_by_ids(["letters/1"]),
-        lambda: store.max_marginal_relevance_search(QUESTION),
     ]
     for work in refused:
         with pytest.raises(InputError, match="is a shelf"):
             work()
+    asked = [one.chunk.id for one in file.fetch()]
+    assert store.get_by_ids(asked) == same.get_by_ids(asked)
+    assert store.max_marginal_relevance_search(QUESTION, 3) == same.max_marginal_relevance_search(QUESTION, 3) != []
+
+
+def test_langchains_graph_retriever_walks_over_it(shelf: Shelf, file: Monograph) -> None:
+    pytest.importorskip("graph_retriever", reason="langchain-graph-retriever is not installed")
+    from langchain_graph_retriever import GraphRetriever
+
+    from langchain_monograph import EcoVectorStore
+    from langchain_monograph.graph_adapter import ENTITIES, MonographAdapter
+
+    found, expected = (
+        GraphRetriever(
+            store=MonographAdapter(EcoVectorStore(one), entities=True), edges=[(ENTITIES, ENTITIES)], start_k=1, k=4
+        ).invoke(QUESTION)
+        for one in (shelf, file)
+    )
+    assert [(one.id, one.metadata[ENTITIES]) for one in found] == [(one.id, one.metadata[ENTITIES]) for one in expected]
+    assert len(found) > 1
 
 
 def test_llama_indexs_components(url: str, shelf: Shelf, file: Monograph, tmp_path: Path) -> None:
@@ -303,7 +320,12 @@ def test_llama_indexs_components(url: str, shelf: Shelf, file: Monograph, tmp_pa
     assert MonographToolSpec(shelf).spec_functions == ["search", "read", "entity", "paths", "stats"]
     assert [one.id_ for one in MonographReader(shelf).load_data(["letters/3"])] == ["letters/3"]
     store, same = EcoVectorStore(url), EcoVectorStore(file)
-    for mode in (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.TEXT_SEARCH, VectorStoreQueryMode.HYBRID):
+    for mode in (
+        VectorStoreQueryMode.DEFAULT,
+        VectorStoreQueryMode.TEXT_SEARCH,
+        VectorStoreQueryMode.HYBRID,
+        VectorStoreQueryMode.MMR,
+    ):
         query = VectorStoreQuery(query_str=QUESTION, mode=mode, similarity_top_k=2)
         found, expected = store.query(query), same.query(query)
         assert found.ids == expected.ids
@@ -312,15 +334,16 @@ def test_llama_indexs_components(url: str, shelf: Shelf, file: Monograph, tmp_pa
         lambda: store.add([TextNode(text="text")]),
         lambda: store.delete("letters/1"),
         lambda: store.delete_nodes(["letters/1"]),
-        store.get_nodes,
         store.clear,
-        lambda: store.query(VectorStoreQuery(query_str=QUESTION, mode=VectorStoreQueryMode.MMR)),
         lambda: EraRAGIndex([], monograph=shelf),
         lambda: MonographPropertyGraphStore(url),
     ]
     for work in refused:
         with pytest.raises(InputError, match="is a shelf"):
             work()
+    nodes, others = store.get_nodes(), same.get_nodes()
+    assert sorted(nodes, key=lambda one: one.node_id) == sorted(others, key=lambda one: one.node_id) != []
+    assert [one.ref_doc_id for one in nodes] == sorted(str(one.ref_doc_id) for one in nodes)
     store.close()
 
 

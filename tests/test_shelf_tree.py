@@ -112,10 +112,14 @@ def test_a_shelf_has_the_tree_of_one_file(
 
 CHOSEN = Settings(segment_least=2, segment_most=4)
 NOTES = [
-    Document(f"{SENTENCES[number % len(SENTENCES)]} It was note {number}.", id=f"d{number}", title=f"Note {number}")
+    Document(
+        f"{SENTENCES[number % len(SENTENCES)]} It was note {number}.",
+        id=f"d{number}",
+        title=f"Note {number}" if number < 30 else f"Watch log: week {number}",
+    )
     for number in range(36)
 ]
-WHOLES = ("What is this about?", "What is Note 3 about?", "Summarise Note 7.")
+WHOLES = ("What is this about?", "What is Note 3 about?", "Summarise Note 7.", "Summarise the Watch log.")
 
 
 def same_as_one(shelf: Shelf, one: Monograph) -> None:

@@ -48,7 +48,7 @@ class Ground(summaries.Passages, Protocol):
         ...
 
     def openings(self, documents: Sequence[int], allowed: Allowed, most: int) -> list[int]:
-        """At most so many allowed chunks of documents: the first of each, then the second of each."""
+        """At most so many allowed chunks of documents, which are in order of id: the first of each, then the second."""
         ...
 
     def allowed_ids(self, ids: Sequence[str], allowed: Allowed, documents: Sequence[int] | None) -> set[str]:

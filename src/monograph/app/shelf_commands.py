@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from monograph.app import output, shelf_dealing, shelf_output, shelf_tree, source_commands
-from monograph.app.archives import UrlArgument, known_as, opened_shelf
+from monograph.app.archives import UrlArgument, opened_shelf
 from monograph.app.command import DONE_WITH_PROBLEMS, ApiKeyOption, JsonOption, TrustOption, outcome, unseen
 from monograph.app.manual import as_written
-from monograph.app.trust import remember
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
@@ -28,23 +27,9 @@ PublishOption = Annotated[bool, typer.Option("--publish", help="Publish it as we
 @app.command()
 def create(  # noqa: PLR0913, PLR0917 - options are arguments
     url: UrlArgument,
-    shards: Annotated[int, typer.Option("--shards", help="How many files: about one for each million chunks.")] = 8,
-    embedder: Annotated[
-        str,
-        typer.Option(
-            "--embedder",
-            help="What makes the vectors: static, openai:URL#MODEL, model2vec:FOLDER, onnx:FOLDER.",
-            show_default=False,
-        ),
-    ] = "",
-    extractor: Annotated[
-        str,
-        typer.Option(
-            "--extractor",
-            help="What finds the names: pattern, spacy:PIPELINE, or llm:openai:URL#MODEL.",
-            show_default=False,
-        ),
-    ] = "",
+    shards: shelf_dealing.ShardsOption = 8,
+    embedder: shelf_dealing.EmbedderOption = "",
+    extractor: shelf_dealing.ExtractorOption = "",
     api_key: ApiKeyOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
@@ -57,7 +42,6 @@ def create(  # noqa: PLR0913, PLR0917 - options are arguments
     monograph shelf create s3://bucket/shelf --shards 40
     """
     with outcome(as_json=json_output):
-        from monograph.derive.addresses import addresses
         from monograph.derive.embed import load_embedder
         from monograph.derive.extract import load_extractor
         from monograph.shelf import Shelf
@@ -66,7 +50,7 @@ def create(  # noqa: PLR0913, PLR0917 - options are arguments
         names = load_extractor(extractor, api_key) if extractor else None
         with Shelf.create(url, shards, embedder=vectors, extractor=names) as shelf:
             if trust:
-                remember(known_as(url), dict.fromkeys(one for spec in (embedder, extractor) for one in addresses(spec)))
+                shelf_dealing.trust_models(url, embedder, extractor)
             found = shelf.stats()
         output.print_json(found) if json_output else shelf_output.print_created(found)
 
@@ -239,6 +223,7 @@ def discard(url: UrlArgument, json_output: JsonOption = False) -> None:
         written = base is not None and base.written
         with writing(place.objects):
             working.discard(place.work)
+        place.drop_building()
         if json_output:
             output.print_json({"discarded": written})
         else:
@@ -266,6 +251,7 @@ def release(url: UrlArgument, json_output: JsonOption = False) -> None:
             output.console().print(f"{url}: {output.visible(said)}")
 
 
+app.command()(shelf_dealing.build)
 app.command()(shelf_dealing.split)
 app.command()(shelf_dealing.join)
 app.command()(shelf_dealing.reshard)

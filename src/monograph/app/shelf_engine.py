@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -12,6 +12,7 @@ from monograph.errors import InputError
 from monograph.values.arguments import shown
 
 if TYPE_CHECKING:
+    from monograph.shelf.fill.makers import Makers
     from monograph.shelf.hold.engine import Engines
 
 VARIABLE = "MONOGRAPH_ENGINE"
@@ -41,23 +42,45 @@ def engines_of(written: str) -> Engines:
     from monograph.shelf.hold.on_ray import on_ray
     from monograph.shelf.hold.partial import partially
 
-    name, _, rest = written.partition(":")
-    kinds: dict[str, Callable[[str], Any]] = {"partial": _yes}
-    if name == "ray":
-        kinds |= {"replicas": int, "groups": int, "deadline": float}
-    try:
-        given = dict(one.split("=", 1) for one in rest.split(",")) if rest else {}
-        options = {key.strip(): kinds[key.strip()](value) for key, value in given.items()}
-    except (ValueError, KeyError):
-        name = ""
-    if name not in ("ray", LOCAL):
-        raise InputError(
-            f"{shown(written)} is no engine",
-            "write local, ray, local:partial=yes, or ray:replicas=2,groups=4,deadline=30,partial=yes",
-        )
+    name, options = _read(
+        written,
+        {"partial": _yes},
+        {"partial": _yes, "replicas": int, "groups": int, "deadline": float},
+        "write local, ray, local:partial=yes, or ray:replicas=2,groups=4,deadline=30,partial=yes",
+    )
     lenient = options.pop("partial", False)
     engines = local if name == LOCAL else partial(on_ray, **options)
     return partially(engines) if lenient else engines
+
+
+def makers_of(written: str) -> Makers:
+    """Who makes shards, as a text names it: ``local``, or ``ray``, with what a task takes of a machine.
+
+    Raises
+    ------
+    InputError
+        If it cannot be understood.
+    MissingExtra, ShelfUnreachable
+        If no Ray can be had.
+    """
+    from monograph.shelf.fill.makers import HERE, Tasks
+
+    name, options = _read(written, {}, {"cpus": float}, "write local, ray, or ray:cpus=2")
+    return HERE if name == LOCAL else Tasks(**options)
+
+
+_Kinds: TypeAlias = Mapping[str, Callable[[str], Any]]
+
+
+def _read(written: str, local: _Kinds, ray: _Kinds, mend: str) -> tuple[str, dict[str, Any]]:
+    """A name, and what is to be otherwise."""
+    name, _, rest = written.partition(":")
+    try:
+        kinds = {LOCAL: local, "ray": ray}[name]
+        given = dict(one.split("=", 1) for one in rest.split(",")) if rest else {}
+        return name, {key.strip(): kinds[key.strip()](value) for key, value in given.items()}
+    except (ValueError, KeyError):
+        raise InputError(f"{shown(written)} is no engine", mend) from None
 
 
 def _yes(written: str) -> bool:

@@ -1,10 +1,24 @@
 """Many files answer as one."""
 
 from monograph.shelf.archive import Archive, is_shelf, only_file, place_of
+from monograph.shelf.build import build
+from monograph.shelf.fill.makers import Tasks
 from monograph.shelf.hold.engine import local
 from monograph.shelf.hold.on_ray import on_ray
 from monograph.shelf.hold.partial import partially
 from monograph.shelf.shelf import Shelf
 from monograph.shelf.stats import ShelfStats
 
-__all__ = ["Archive", "Shelf", "ShelfStats", "is_shelf", "local", "on_ray", "only_file", "partially", "place_of"]
+__all__ = [
+    "Archive",
+    "Shelf",
+    "ShelfStats",
+    "Tasks",
+    "build",
+    "is_shelf",
+    "local",
+    "on_ray",
+    "only_file",
+    "partially",
+    "place_of",
+]

@@ -73,6 +73,22 @@ class Place:
             return []
 
     @property
+    def elsewhere(self) -> Path:
+        """The folder on any other machine: where it is in a home here, it is so there."""
+        home = self.home.absolute()
+        return Path("~") / home.relative_to(Path.home()) if home.is_relative_to(Path.home()) else home
+
+    @property
+    def building(self) -> Path:
+        """The folder, on any machine, of shards that are being made of their documents: see Recipe."""
+        return self.elsewhere / "build"
+
+    def drop_building(self) -> None:
+        """Drop here what was made for a build, or begun."""
+        for path in self.building.expanduser().glob("*"):
+            path.unlink(missing_ok=True)
+
+    @property
     def work(self) -> Path:
         """The folder of what is written here and not published yet."""
         return self.home / "work"

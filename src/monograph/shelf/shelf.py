@@ -19,7 +19,6 @@ from monograph.settings import Settings
 from monograph.shelf.fill.dealt import shard_count
 from monograph.shelf.fill.looking import plans
 from monograph.shelf.fill.recut import databases, dealt, joined, source_of
-from monograph.shelf.graph import ShelfGraph
 from monograph.shelf.hold.engine import Engines, local
 from monograph.shelf.looking import Looking
 from monograph.shelf.opened import OpenShelf
@@ -309,6 +308,7 @@ class Shelf(Looking):
         if made.kept is not None:
             self._place.keep([made.kept])
         working.discard(self._place.work)
+        self._place.drop_building()
         return made
 
     def reshard(self, shards: int, *, progress: OnProgress | None = None) -> int:
@@ -336,11 +336,6 @@ class Shelf(Looking):
         with databases(self._place, self._version) as sources:
             joined(made, self._file, sources, progress)
         return made
-
-    @property
-    def graph(self) -> ShelfGraph:
-        """The named things, and how they hang together."""
-        return ShelfGraph(self._file, lambda: self._writer)
 
     @property
     def tree(self) -> ShelfTree:

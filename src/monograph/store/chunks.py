@@ -389,11 +389,12 @@ def of_which_documents(connection: Connection, allowed: Allowed, most: int) -> l
 
 def openings(
     connection: Connection, documents: Sequence[int], allowed: Allowed, most: int
-) -> list[tuple[int, int, int]]:
-    """(ordinal, document, row) of at most so many chunks that are allowed: the first of each, then the second."""
+) -> list[tuple[int, str, int]]:
+    """(ordinal, id of its document, row) of at most so many allowed chunks, ascending."""
     found = connection.execute(
-        f"""SELECT own.ordinal, own.document, own.chunk FROM json_each(?) AS w CROSS JOIN chunks AS own
-        WHERE own.document = w.value AND {allowed.on_each("own.chunk")} ORDER BY own.ordinal, own.document LIMIT ?""",  # noqa: S608
+        f"""SELECT own.ordinal, d.id, own.chunk FROM json_each(?) AS w
+        CROSS JOIN documents AS d ON d.document = w.value CROSS JOIN chunks AS own ON own.document = d.document
+        WHERE {allowed.on_each("own.chunk")} ORDER BY own.ordinal, d.id LIMIT ?""",  # noqa: S608
         (json.dumps(list(documents)), *allowed.parameters, most),
     )
     return found.fetchall()

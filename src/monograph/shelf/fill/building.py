@@ -24,11 +24,15 @@ from monograph.shelf.tree import grow
 from monograph.shelf.versions.manifest import Manifest, latest
 from monograph.shelf.versions.publish import publish
 from monograph.shelf.versions.writer import writing
-from monograph.values import Document
+from monograph.values import Document, OnProgress, Progress
 
 
 def make_shards(
-    given: Iterable[Document] | Dataset, shards: int, recipe: Recipe, makers: Makers = HERE
+    given: Iterable[Document] | Dataset,
+    shards: int,
+    recipe: Recipe,
+    makers: Makers = HERE,
+    progress: OnProgress | None = None,
 ) -> tuple[Made, ...]:
     """Make shards of documents, each dealt out by its id, and put them where the shelf lies; no version has them yet.
 
@@ -61,11 +65,15 @@ def make_shards(
             content[shard].append(recipe.hashes(mine))
             kept[shard].append(makers.keep(mine))
     work = [(recipe, recipe.key(shard, content[shard]), kept[shard]) for shard in range(count)]
-    return tuple(makers.of_documents(work))
+    return _all(makers.of_documents(work), count, progress)
 
 
 def make_shards_of_folders(
-    sources: Sequence[str | os.PathLike[str]], shards: int, recipe: Recipe, makers: Makers = HERE
+    sources: Sequence[str | os.PathLike[str]],
+    shards: int,
+    recipe: Recipe,
+    makers: Makers = HERE,
+    progress: OnProgress | None = None,
 ) -> tuple[Made, ...]:
     """The same of files and folders, as :meth:`monograph.Monograph.sync` takes them: a file is dealt out by its uri.
 
@@ -81,7 +89,16 @@ def make_shards_of_folders(
         (recipe, recipe.key(shard, [repr((one.roots, one.changes)).encode("utf-8", "surrogatepass")]), one)
         for shard, one in enumerate(plans(sources, count, ()))
     ]
-    return tuple(makers.of_files(work))
+    return _all(makers.of_files(work), count, progress)
+
+
+def _all(made: Iterable[Made], count: int, progress: OnProgress | None) -> tuple[Made, ...]:
+    found: list[Made] = []
+    for one in made:
+        found.append(one)
+        if progress is not None:
+            progress(Progress("build", len(found), count, "shards"))
+    return tuple(found)
 
 
 def publish_shards(

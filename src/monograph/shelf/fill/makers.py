@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from monograph.errors import MonographError, ShardLost
@@ -12,7 +12,7 @@ from monograph.shelf.fill.recipe import Made, Recipe, make_of_documents, make_of
 from monograph.shelf.hold.engine import Engine, Local
 from monograph.shelf.hold.holder import Shards
 from monograph.shelf.hold.local_ray import ray_module, start
-from monograph.shelf.hold.on_ray import OnRay, home_of
+from monograph.shelf.hold.on_ray import OnRay
 from monograph.shelf.place import Place
 from monograph.shelf.versions.names import ObjectName
 from monograph.values import Document, Plan
@@ -28,12 +28,12 @@ class Makers(Protocol):
         """Put documents aside until their shard is made; what is returned stands for them."""
         ...
 
-    def of_documents(self, work: Sequence[tuple[Recipe, str, Sequence[Any]]]) -> list[Made]:
-        """Shards of what was put aside, by their recipes and keys; raises what is raised where one is made."""
+    def of_documents(self, work: Sequence[tuple[Recipe, str, Sequence[Any]]]) -> Iterator[Made]:
+        """Shards, in order, of what was put aside, by recipe and key; raises what is raised where one is made."""
         ...
 
-    def of_files(self, work: Sequence[tuple[Recipe, str, Plan]]) -> list[Made]:
-        """Shards of files, by their recipes and keys; raises what is raised where one is made."""
+    def of_files(self, work: Sequence[tuple[Recipe, str, Plan]]) -> Iterator[Made]:
+        """Shards, in order, of files, by recipe and key; raises what is raised where one is made."""
         ...
 
     def engine(self, place: Place, shards: tuple[ObjectName, ...]) -> Engine:
@@ -48,13 +48,13 @@ class Here:
         """See :class:`Makers`."""
         return documents
 
-    def of_documents(self, work: Sequence[tuple[Recipe, str, Sequence[Any]]]) -> list[Made]:
+    def of_documents(self, work: Sequence[tuple[Recipe, str, Sequence[Any]]]) -> Iterator[Made]:
         """See :class:`Makers`."""
-        return [make_of_documents(*one) for one in work]
+        return (make_of_documents(*one) for one in work)
 
-    def of_files(self, work: Sequence[tuple[Recipe, str, Plan]]) -> list[Made]:
+    def of_files(self, work: Sequence[tuple[Recipe, str, Plan]]) -> Iterator[Made]:
         """See :class:`Makers`."""
-        return [make_of_files(*one) for one in work]
+        return (make_of_files(*one) for one in work)
 
     def engine(self, place: Place, shards: tuple[ObjectName, ...]) -> Engine:
         """See :class:`Makers`; they are brought here all the same."""
@@ -91,31 +91,31 @@ class Tasks:
         """See :class:`Makers`. They lie with Ray, which writes to disk what its memory does not hold."""
         return self._ray.put(documents)
 
-    def of_documents(self, work: Sequence[tuple[Recipe, str, Sequence[Any]]]) -> list[Made]:
+    def of_documents(self, work: Sequence[tuple[Recipe, str, Sequence[Any]]]) -> Iterator[Made]:
         """See :class:`Makers`; raises ShardLost if a task was begun anew too often."""
         return self._make(_of_documents, work)
 
-    def of_files(self, work: Sequence[tuple[Recipe, str, Plan]]) -> list[Made]:
+    def of_files(self, work: Sequence[tuple[Recipe, str, Plan]]) -> Iterator[Made]:
         """See :class:`Makers`; raises ShardLost if a task was begun anew too often."""
         return self._make(make_of_files, work)
 
     def engine(self, place: Place, shards: tuple[ObjectName, ...]) -> Engine:
         """See :class:`Makers`."""
-        return OnRay(Shards(place.objects.address, shards, home_of(place)))
+        return OnRay(Shards(place.objects.address, shards, place.elsewhere))
 
-    def _make(self, function: Callable[..., Made], work: Sequence[tuple[Any, ...]]) -> list[Made]:
+    def _make(self, function: Callable[..., Made], work: Sequence[tuple[Any, ...]]) -> Iterator[Made]:
         task = self._ray.remote(_task).options(
             num_cpus=self._cpus, max_retries=RETRIES, retry_exceptions=False, scheduling_strategy="SPREAD"
         )
         begun = [task.remote(function, given) for given in work]
-        made: list[Made] = []
+        made = 0
         try:
             for shard, ref in enumerate(begun):
-                made.append(self._made(shard, ref))
+                yield self._made(shard, ref)
+                made += 1
         finally:
-            for ref in begun[len(made) :]:
+            for ref in begun[made:]:
                 self._ray.cancel(ref, force=True)
-        return made
 
     def _made(self, shard: int, ref: Any) -> Made:
         errors = self._ray.exceptions

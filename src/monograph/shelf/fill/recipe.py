@@ -12,6 +12,7 @@ from monograph.derive.embed import load_embedder
 from monograph.derive.extract import load_extractor
 from monograph.errors import InputError
 from monograph.library.monograph import Monograph
+from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.settings import Settings
 from monograph.shelf.versions.faults import told
 from monograph.shelf.versions.names import OBJECTS, ObjectName
@@ -39,6 +40,8 @@ class Recipe:
     embedder, extractor:
         The texts that name the models, as for :func:`monograph.derive.embed.load_embedder` and
         :func:`monograph.derive.extract.load_extractor`; empty for the usual. Each process makes its own.
+    limits:
+        How much of a file is read.
     """
 
     address: str
@@ -46,6 +49,7 @@ class Recipe:
     settings: Settings | None = None
     embedder: str = ""
     extractor: str = ""
+    limits: Limits = DEFAULT_LIMITS
 
     def open(self, path: Path) -> Monograph:
         """A file that is being made; raises as :meth:`monograph.Monograph.open`."""
@@ -58,7 +62,7 @@ class Recipe:
 
     def key(self, shard: int, content: Iterable[bytes]) -> str:
         """What tells this shard from all others that are made in the same folder."""
-        said = [self.address, shard, repr(self.settings), self.embedder, self.extractor]
+        said = [self.address, shard, repr(self.settings), self.embedder, self.extractor, repr(self.limits)]
         digest = sha256(json.dumps(said).encode())
         for one in content:
             digest.update(one)
@@ -85,7 +89,7 @@ def make_of_documents(recipe: Recipe, key: str, blocks: Iterable[Sequence[Docume
 
 def make_of_files(recipe: Recipe, key: str, plan: Plan) -> Made:
     """Make a shard of the files of a plan, which lie here under the same paths; raises ShelfError."""
-    return _make(recipe, key, lambda archive: [archive.files.apply(plan)])
+    return _make(recipe, key, lambda archive: [archive.files.apply(plan, limits=recipe.limits)])
 
 
 def _make(recipe: Recipe, key: str, fill: Callable[[Monograph], Sequence[Report]]) -> Made:

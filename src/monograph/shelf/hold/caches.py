@@ -8,7 +8,6 @@ from pathlib import Path
 
 from monograph.errors import MonographError, ShelfUnreachable
 from monograph.shelf.hold.local_ray import ray_module, start
-from monograph.shelf.hold.on_ray import home_of
 from monograph.shelf.place import Place, keep
 
 
@@ -40,7 +39,7 @@ def keep_everywhere(place: Place, digests: Collection[str], seconds: float = 60.
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     task = ray.remote(_keep)
-    home, kept = home_of(place), frozenset(digests)
+    home, kept = place.elsewhere, frozenset(digests)
     asked = {
         task.options(num_cpus=0, scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)).remote(
             home, kept

@@ -10,7 +10,6 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from monograph.errors import ClosedFile, DamageWarning, InputError, MonographError, ShardLost
@@ -82,14 +81,8 @@ def on_ray(
     """
     if given.key is not None:
         raise InputError("an encrypted shard is not opened on other machines: its key would go with it", "open it here")
-    shards = Shards(place.objects.address, version.shards, home_of(place), given.target_recall, given.cache_bytes)
+    shards = Shards(place.objects.address, version.shards, place.elsewhere, given.target_recall, given.cache_bytes)
     return OnRay(shards, replicas, groups, deadline)
-
-
-def home_of(place: Place) -> Path:
-    """The folder on every machine that what is fetched is kept in: where it is in a home here, it is so there."""
-    home = place.home.absolute()
-    return Path("~") / home.relative_to(Path.home()) if home.is_relative_to(Path.home()) else home
 
 
 class OnRay:

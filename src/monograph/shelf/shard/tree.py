@@ -59,8 +59,8 @@ class TreeOfShard:
         """Chunks by id."""
         return chunks.rows_of(self.snapshot.connection, ids)
 
-    def openings(self, rows: Sequence[int], allowed: Allowed, most: int) -> list[tuple[int, int, int]]:
-        """(ordinal, document, row) of the first chunks of some documents."""
+    def openings(self, rows: Sequence[int], allowed: Allowed, most: int) -> list[tuple[int, str, int]]:
+        """(ordinal, id of the document, row) of the first chunks of some documents."""
         return chunks.openings(self.snapshot.connection, rows, allowed, most)
 
     def allowed_ids(self, ids: Sequence[str], allowed: Allowed, among: Sequence[int] | None) -> set[str]:

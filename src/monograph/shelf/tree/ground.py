@@ -65,11 +65,10 @@ class ShelfGround:
 
     def openings(self, documents: Sequence[int], allowed: Allowed, most: int) -> list[int]:
         """See :class:`monograph.answer.ground.Ground`."""
-        rows = self.gathered.rows
         found = [
-            (ordinal, rows.whole(shard, document), rows.whole(shard, row))
+            (ordinal, name, self.gathered.rows.whole(shard, row))
             for shard, _, some in self.gathered.shards.of("openings", documents, allowed, most)
-            for ordinal, document, row in some
+            for ordinal, name, row in some
         ]
         return [row for _, _, row in sorted(found)[:most]]
 
