@@ -307,8 +307,7 @@ def test_langchains_components(url: str, shelf: Shelf, file: Monograph) -> None:
         "search", "read", "entity", "paths", "stats",
     ]  # fmt: skip
     assert [one.id for one in MonographLoader(url, ["/letters/3"]).load()] == ["letters/3"]
-    with pytest.raises(InputError, match="no list of documents"):
-        MonographLoader(shelf).load()
+    assert MonographLoader(shelf).load() == MonographLoader(file).load()
     store, same = EcoVectorStore(shelf), EcoVectorStore(file)
     for filtered in (None, {"number": {">=": 2}}):
         assert [
@@ -320,12 +319,30 @@ def test_langchains_components(url: str, shelf: Shelf, file: Monograph) -> None:
     refused: list[Any] = [
         lambda: store.add_texts(["text"]),
         lambda: store.delete(["letters/1"]),
-        lambda: store.get_by_ids(["letters/1"]),
-        lambda: store.max_marginal_relevance_search(QUESTION),
     ]
     for work in refused:
         with pytest.raises(InputError, match="is a shelf"):
             work()
+    asked = [one.chunk.id for one in file.fetch()]
+    assert store.get_by_ids(asked) == same.get_by_ids(asked)
+    assert store.max_marginal_relevance_search(QUESTION, 3) == same.max_marginal_relevance_search(QUESTION, 3) != []
+
+
+def test_langchains_graph_retriever_walks_over_it(shelf: Shelf, file: Monograph) -> None:
+    pytest.importorskip("graph_retriever", reason="langchain-graph-retriever is not installed")
+    from langchain_graph_retriever import GraphRetriever
+
+    from langchain_monograph import EcoVectorStore
+    from langchain_monograph.graph_adapter import ENTITIES, MonographAdapter
+
+    found, expected = (
+        GraphRetriever(
+            store=MonographAdapter(EcoVectorStore(one), entities=True), edges=[(ENTITIES, ENTITIES)], start_k=1, k=4
+        ).invoke(QUESTION)
+        for one in (shelf, file)
+    )
+    assert [(one.id, one.metadata[ENTITIES]) for one in found] == [(one.id, one.metadata[ENTITIES]) for one in expected]
+    assert len(found) > 1
 
 
 def test_llama_indexs_components(url: str, shelf: Shelf, file: Monograph, tmp_path: Path) -> None:
@@ -333,7 +350,6 @@ def test_llama_indexs_components(url: str, shelf: Shelf, file: Monograph, tmp_pa
     from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
     from llama_index.core.vector_stores.types import VectorStoreQuery, VectorStoreQueryMode
 
-    from llama_index.graph_stores.monograph import MonographPropertyGraphStore
     from llama_index.indices.monograph import EraRAGIndex
     from llama_index.postprocessor.monograph import SCRPostprocessor
     from llama_index.query_engine.monograph import CitingQueryEngine
@@ -363,7 +379,12 @@ def test_llama_indexs_components(url: str, shelf: Shelf, file: Monograph, tmp_pa
     assert MonographToolSpec(shelf).spec_functions == ["search", "read", "entity", "paths", "stats"]
     assert [one.id_ for one in MonographReader(shelf).load_data(["letters/3"])] == ["letters/3"]
     store, same = EcoVectorStore(url), EcoVectorStore(file)
-    for mode in (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.TEXT_SEARCH, VectorStoreQueryMode.HYBRID):
+    for mode in (
+        VectorStoreQueryMode.DEFAULT,
+        VectorStoreQueryMode.TEXT_SEARCH,
+        VectorStoreQueryMode.HYBRID,
+        VectorStoreQueryMode.MMR,
+    ):
         query = VectorStoreQuery(query_str=QUESTION, mode=mode, similarity_top_k=2)
         found, expected = store.query(query), same.query(query)
         assert found.ids == expected.ids
@@ -372,16 +393,66 @@ def test_llama_indexs_components(url: str, shelf: Shelf, file: Monograph, tmp_pa
         lambda: store.add([TextNode(text="text")]),
         lambda: store.delete("letters/1"),
         lambda: store.delete_nodes(["letters/1"]),
-        store.get_nodes,
         store.clear,
-        lambda: store.query(VectorStoreQuery(query_str=QUESTION, mode=VectorStoreQueryMode.MMR)),
         lambda: EraRAGIndex([], monograph=shelf),
-        lambda: MonographPropertyGraphStore(url),
     ]
     for work in refused:
         with pytest.raises(InputError, match="is a shelf"):
             work()
+    nodes, others = store.get_nodes(), same.get_nodes()
+    assert sorted(nodes, key=lambda one: one.node_id) == sorted(others, key=lambda one: one.node_id) != []
+    assert [one.ref_doc_id for one in nodes] == sorted(str(one.ref_doc_id) for one in nodes)
     store.close()
+
+
+def test_llama_indexs_graph_store_reads_it(tmp_path: Path) -> None:
+    pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
+    from llama_index.core.graph_stores.types import EntityNode, Relation
+    from llama_index.core.schema import TextNode
+    from llama_index.core.vector_stores.types import VectorStoreQuery
+
+    from llama_index.graph_stores.monograph import MonographPropertyGraphStore
+
+    with Monograph.open(tmp_path / "one.mono") as file:
+        file.add(DOCUMENTS)
+        chunks = [one.chunk.id for one in file.fetch()]
+        same = MonographPropertyGraphStore(file)
+        named = enumerate(("Ada", "Ines", "Renk"))
+        same.upsert_nodes(
+            [
+                EntityNode(
+                    name=name, properties={"triplet_source_id": chunks[at], "at": at}, embedding=[float(at), 1.0]
+                )
+                for at, name in named
+            ]
+        )
+        relations = [("Ada", "MET", "Ines", chunks[0]), ("Ines", "KNOWS", "Renk", chunks[-1])]
+        same.upsert_relations(
+            [Relation(label=label, source_id=a, target_id=b, properties={"ref": by}) for a, label, b, by in relations]
+        )
+        with Shelf.split(tmp_path / "one.mono", tmp_path / "shelf", 3, home=tmp_path / "home") as shelf:
+            store = MonographPropertyGraphStore(shelf)
+            ada = store.get(ids=["Ada"])
+            assert ada == same.get(ids=["Ada"]) != []
+            for ids in (None, ["Ada", chunks[1]]):
+                found, expected = (sorted(one.get(ids=ids), key=lambda node: node.id) for one in (store, same))
+                assert found == expected != []
+            assert store.get_rel_map(ada) == same.get_rel_map(ada) != []
+            assert store.get_triplets(["Ines"]) == same.get_triplets(["Ines"]) != []
+            assert store.get_schema() == same.get_schema()
+            assert store.get_llama_nodes(chunks) == same.get_llama_nodes(chunks)
+            query = VectorStoreQuery(query_embedding=[2.0, 1.0], similarity_top_k=2)
+            assert store.vector_query(query) == same.vector_query(query) != ([], [])
+            refused: list[Any] = [
+                lambda: store.upsert_nodes([EntityNode(name="Tobias")]),
+                lambda: store.upsert_llama_nodes([TextNode(text="text")]),
+                lambda: store.delete(["Ada"]),
+                lambda: store.delete_llama_nodes(["Ada"]),
+            ]
+            for work in refused:
+                with pytest.raises(InputError, match="is a shelf"):
+                    work()
+            assert pickle.loads(pickle.dumps(store)).get(ids=["Ada"]) == ada
 
 
 def test_a_shelf_is_copied_and_pickled(shelf: Shelf) -> None:

@@ -22,7 +22,6 @@ from langchain_core.documents import Document
 from langchain_monograph.documents import as_stored_document, plain
 from langchain_monograph.vectorstores import EcoVectorStore
 from monograph import StoredChunk
-from monograph.shelf import only_file
 
 ENTITIES = "monograph_entities"
 """Edges from this to this lead from a document to all that name what it names."""
@@ -41,7 +40,7 @@ class MonographAdapter(Adapter):
     Parameters
     ----------
     store:
-        The store, which stays the caller's to close; of a file, for a shelf lists no documents.
+        The store, which stays the caller's to close.
     entities:
         Give what documents name in their metadata, as ``monograph_entities``: the names in the file's graph, which is
         made with the first question if it is not there. Of a document of several chunks those of all of them.
@@ -49,7 +48,7 @@ class MonographAdapter(Adapter):
 
     def __init__(self, store: EcoVectorStore, entities: bool = False) -> None:
         super().__init__()
-        self._archive = only_file(store.monograph, "documents to walk along")
+        self._archive = store.monograph
         self.store = store
         self.entities = entities
 

@@ -20,7 +20,7 @@ from langchain_monograph.documents import as_passage, as_stored_document, docume
 from langchain_monograph.embeddings import LangChainEmbedder, MonographEmbeddings
 from monograph import Hit, Strategy, strategy
 from monograph.errors import InputError, InvalidFilter
-from monograph.shelf import Archive, only_file
+from monograph.shelf import Archive
 from monograph_tools import Given, allowed_hits, convention, convert_score, in_collection, opened, to_write, told
 from monograph_tools.scores import Convention
 
@@ -308,10 +308,9 @@ class EcoVectorStore(VectorStore):
         """
         if not 0 <= lambda_mult <= 1:
             raise InputError(f"lambda_mult is {lambda_mult:g}", "give 0 to 1")
-        file = only_file(self.monograph, "vectors to tell documents apart by")
         found = self.similarity_search_with_score_by_vector(embedding, max(k, fetch_k), filter=filter)
         by_id = {document.id: document for document, _ in found}
-        held = file.fetch([name for name in by_id if name is not None], vectors=True)
+        held = self.monograph.fetch([name for name in by_id if name is not None], vectors=True)
         vectors = [(one.chunk.id, one.vector.tolist()) for one in held if one.vector is not None]
         chosen = maximal_marginal_relevance(
             np.asarray(embedding, dtype=np.float32), [vector for _, vector in vectors], lambda_mult, k
@@ -339,7 +338,7 @@ class EcoVectorStore(VectorStore):
         return [(document, convert_score(relevance, wanted=self._scores)) for document, relevance in found]
 
     def _fetched(self, ids: Sequence[str] | None) -> list[Document]:
-        return [as_stored_document(one) for one in only_file(self.monograph, "list of documents").fetch(ids)]
+        return [as_stored_document(one) for one in self.monograph.fetch(ids)]
 
 
 def _chosen(

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar, overload
 from monograph import Document, Hit, Monograph
 from monograph.errors import InputError
 from monograph.models import Embedder
-from monograph.shelf import Archive, Shelf, is_shelf, only_file
+from monograph.shelf import Archive, Shelf, is_shelf
 
 Given: TypeAlias = Archive | str | os.PathLike[str]
 Model = TypeVar("Model")
@@ -176,10 +176,6 @@ class HeldFile:
                 self._seen = in_collection(whole, self._collection)
             return self._seen
 
-    def open_file(self, what: str) -> Monograph:
-        """The open file, for what a shelf does not have. Raises InputError for a shelf, and as :meth:`open`."""
-        return only_file(self.open(), what)
-
     def open_to_write(self) -> Monograph:
         """The open file, to be written to. Raises as :func:`to_write`, and as :meth:`open`."""
         return to_write(self.open())
@@ -199,12 +195,7 @@ class HeldFile:
 
 
 def allowed_hits(archive: Archive, where: Mapping[str, Any], k: int) -> list[Hit]:
-    """What a filter allows, for a query that is near to nothing: at most k chunks in reading order, of relevance 0.
-
-    Of a shelf, which lists no chunks, nothing.
-    """
-    if isinstance(archive, Shelf):
-        return []
+    """What a filter allows, for a query that is near to nothing: at most k chunks in reading order, of relevance 0."""
     return [
         Hit(one.chunk, 0.0, rank, one.title, one.uri, one.metadata, ())
         for rank, one in enumerate(archive.fetch(where=where)[: max(0, k)])
@@ -238,6 +229,6 @@ def whole_documents(held: HeldFile, names: Iterable[str] | None = None) -> Itera
     """
     # A copy: of two that read at once, none closes the other's file.
     with contextlib.closing(copy.copy(held)) as file:
-        listed = [one.id for one in file.open_file("list of documents").documents()] if names is None else names
+        listed = [one.id for one in file.open().documents()] if names is None else names
         for name in listed:
             yield file.open().document(name)

@@ -8,17 +8,18 @@ from dataclasses import replace
 from typing import Any
 
 from monograph.library import past
-from monograph.library.graph_reading import GraphReading
 from monograph.library.questions import Questions
 from monograph.library.searches import allowed
 from monograph.models import Embedder
 from monograph.settings import Settings
 from monograph.shelf.gather import listing
+from monograph.shelf.graph import ShelfGraph
 from monograph.shelf.opened import OpenShelf
 from monograph.shelf.place import Place
 from monograph.shelf.stats import ShelfStats, measure
 from monograph.shelf.versions.manifest import Manifest
 from monograph.shelf.view import OpenView
+from monograph.shelf.write.working import Working
 from monograph.values import Brief, Chunk, Document, Finding, LedgerEntry, Listed, StoredChunk
 
 
@@ -55,9 +56,14 @@ class Looking(Questions):
         return self._file.settings
 
     @property
-    def graph(self) -> GraphReading:
-        """The named things, and how they hang together: looked at, and not written."""
-        return GraphReading(self._file)
+    def graph(self) -> ShelfGraph:
+        """The named things, and how they hang together: looked at, and written for the next version."""
+        return ShelfGraph(self._file, lambda: self._writer)
+
+    @property
+    def _writer(self) -> Working:
+        """What writes the next version."""
+        raise NotImplementedError
 
     def document(self, name: str) -> Document:
         """A document by id or uri, with its text. Raises NotFound where none, or several, are meant."""
@@ -75,10 +81,16 @@ class Looking(Questions):
         """The chunks of a document, by its id or uri, in reading order. Raises as :meth:`document`."""
         return listing.chunks_of(self._file.shards, self.url, name)
 
-    def fetch(self, ids: Sequence[str], *, where: Mapping[str, Any] | None = None) -> list[StoredChunk]:
-        """Stored chunks by id, in the order of the ids; what is not there, or does not meet a filter, is left out."""
+    def fetch(
+        self, ids: Sequence[str] | None = None, *, where: Mapping[str, Any] | None = None, vectors: bool = False
+    ) -> list[StoredChunk]:
+        """Stored chunks by id, or all that meet a filter: parameters as for :meth:`monograph.Monograph.fetch`.
+
+        Those of given ids that are there come in the order of the ids, all others document by document, in order of
+        the documents' ids.
+        """
         _, rest = past.standing(self._file, where)
-        return listing.fetched(self._file.shards, ids, allowed(rest))
+        return listing.fetched(self._file.shards, ids, allowed(rest), vectors=vectors)
 
     def brief(self) -> Brief:
         """What is quickly told of it; a shelf is of no format: 0."""

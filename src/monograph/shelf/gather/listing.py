@@ -27,10 +27,13 @@ def chunks_of(shards: Asking, place: str, name: str) -> list[Chunk]:
     return the_one(shards.all("read_chunks", path_to_text(name)), place, name)
 
 
-def fetched(shards: Asking, ids: Sequence[str], allowed: Allowed) -> list[StoredChunk]:
-    """Stored chunks of those ids that are there, in the order of the ids."""
-    asked = arguments.names(ids, "an id")
-    found = {one.chunk.id: one for some in shards.all("fetch", asked, allowed) for one in some}
+def fetched(shards: Asking, ids: Sequence[str] | None, allowed: Allowed, *, vectors: bool) -> list[StoredChunk]:
+    """Stored chunks of those ids that are there, in the order of the ids; without ids all, in order of document."""
+    asked = None if ids is None else arguments.names(ids, "an id")
+    every: list[StoredChunk] = [one for some in shards.all("fetch", asked, allowed, vectors) for one in some]
+    if asked is None:
+        return sorted(every, key=lambda one: (one.chunk.document_id, one.chunk.ordinal))
+    found = {one.chunk.id: one for one in every}
     return [found[name] for name in asked if name in found]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from monograph.explore import lookup
 from monograph.search.one_file.snapshot import FileSnapshot
-from monograph.store import chunks, documents
+from monograph.store import chunks, documents, settings
 from monograph.store.filters import Allowed
 from monograph.values import Chunk, Listed, StoredChunk
 
@@ -27,6 +27,8 @@ class DocumentsOfShard:
         found, _ = documents.resolve(connection, [name])
         return [[one.chunk for one in chunks.of_document(connection, row.row, strict=True)] for row in found]
 
-    def fetch(self, ids: Sequence[str], allowed: Allowed) -> list[StoredChunk]:
-        """Stored chunks of those ids that are there."""
-        return lookup.fetch(self.snapshot.connection, ids, allowed)
+    def fetch(self, ids: Sequence[str] | None, allowed: Allowed, vectors: bool) -> list[StoredChunk]:
+        """Stored chunks of those ids that are there, or all, with their vectors where they are asked for."""
+        connection = self.snapshot.connection
+        stored = settings.load_model(connection, settings.StoredEmbedder) if vectors else None
+        return lookup.fetch(connection, ids, allowed, None if stored is None else stored.dimension)

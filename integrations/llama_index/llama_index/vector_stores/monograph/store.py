@@ -29,7 +29,7 @@ from llama_index.vector_stores.monograph.nodes import as_documents, as_node
 from llama_index.vector_stores.monograph.where import as_where
 from monograph import Hit, Hybrid
 from monograph.errors import InputError
-from monograph.shelf import Archive, only_file, place_of
+from monograph.shelf import Archive, place_of
 from monograph.values import Float32
 from monograph_tools import Given, allowed_hits, in_collection, opened, to_write, told
 
@@ -208,7 +208,7 @@ class EcoVectorStore(BasePydanticVectorStore):
 
         Their embeddings come with them, of unit length.
         """
-        found = only_file(self._monograph, "list of nodes").fetch(node_ids, where=as_where(filters), vectors=True)
+        found = self._monograph.fetch(node_ids, where=as_where(filters), vectors=True)
         nodes = [as_node(one) for one in found]
         for node, one in zip(nodes, found, strict=True):
             node.embedding = None if one.vector is None else one.vector.tolist()
@@ -294,7 +294,6 @@ class EcoVectorStore(BasePydanticVectorStore):
         return found or (allowed_hits(self._monograph, where, k) if where else [])
 
     def _diverse(self, query: VectorStoreQuery, where: dict[str, Any], options: dict[str, Any]) -> list[Hit]:
-        file = only_file(self._monograph, "vectors to tell nodes apart by")
         threshold = options.get("mmr_threshold", query.mmr_threshold)
         if threshold is not None and not 0 <= threshold <= 1:
             raise InputError(f"mmr_threshold is {threshold:g}", "give 0 to 1")
@@ -305,7 +304,7 @@ class EcoVectorStore(BasePydanticVectorStore):
         if vector is None:
             vector = self._monograph.embedder.embed([_words(query)], "query")[0].tolist()
         by_id = {hit.chunk.id: hit for hit in pool}
-        held = file.fetch(list(by_id), vectors=True)
+        held = self._monograph.fetch(list(by_id), vectors=True)
         vectors = {one.chunk.id: one.vector for one in held if one.vector is not None}
         chosen = unlike_each_other(
             np.asarray(vector, dtype=np.float32),
