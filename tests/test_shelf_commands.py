@@ -178,6 +178,29 @@ def test_one_looks_round_in_it_as_in_a_file(shelf: str, file: Path) -> None:
             assert asked(command, shelf, *rest, *narrowed) == asked(command, file, *rest, *narrowed)
 
 
+def test_its_graph_is_written_for_other_programs(shelf: str, file: Path, tmp_path: Path) -> None:
+    mine, its = tmp_path / "mine.graphml", tmp_path / "its.graphml"
+    assert f"written: {mine}" in " ".join(run("graph", shelf, "Ines Calder", "--graphml", mine).split())
+    run("graph", file, "Ines Calder", "--graphml", its)
+    assert mine.read_bytes() == its.read_bytes()
+
+
+def test_names_are_set_apart_and_united(tmp_path: Path) -> None:
+    url = tmp_path / "shelf"
+    (tmp_path / "texts").mkdir()
+    for name, text in (("one", "Elizabeth Hammersmith came."), ("two", "Elisabeth Hammersmith left.")):
+        (tmp_path / "texts" / f"{name}.txt").write_text(text)
+    run("shelf", "create", url, "--shards", 2)
+    run("shelf", "sync", url, tmp_path / "texts", "--publish")
+    pair = ("Elizabeth Hammersmith", "Elisabeth Hammersmith")
+    for option, count in (("--apart", 2), ("--unite", 1)):
+        said = run("entities", url, pair[0], option, pair[1])
+        assert f"nothing of it is searched before it is published: monograph shelf publish {url}" in said
+        assert len(asked("entities", url, "Hammersmith")["entities"]) == 3 - count
+        run("shelf", "publish", url)
+        assert len(asked("entities", url, "Hammersmith")["entities"]) == count
+
+
 def test_a_conversation(shelf: str, file: Path) -> None:
     lines = "who found the comet?\n/open 1\n"
     assert run("chat", shelf, said=lines) == run("chat", file, said=lines)
@@ -191,8 +214,9 @@ def test_a_conversation(shelf: str, file: Path) -> None:
     [
         (("search", "comet", "--how", "tree"), "--how auto"),
         (("search", "comet", "--as-of", "2026-01-01"), "--history of monograph shelf create"),
-        (("entities", "Ines Calder", "--apart", "Calder"), "monograph shelf join"),
-        (("graph", "Ines Calder", "--graphml", "x.graphml"), "monograph shelf join"),
+        (("entities", "Ines Calder", "--apart", "Qqqq"), "monograph entities"),
+        (("entities", "Ines Calder", "--unite", "Calder"), "--why"),
+        (("entities", "Ines Calder", "--apart", "Calder", "--within", "a=b"), "of the shelf itself"),
         (("show", "comet"), "monograph shelf --help"),
         (("stats",), "monograph shelf --help"),
         (("sync", "."), "monograph shelf --help"),
@@ -313,13 +337,20 @@ def test_a_tree_is_made_and_shown(texts: Path, tmp_path: Path) -> None:
     url, path = tmp_path / "there", tmp_path / "one.mono"
     run("shelf", "create", url, "--shards", 2)
     run("shelf", "sync", url, texts, "--publish")
-    assert "no tree of summaries" in run("shelf", "outline", url, code=1)
-    assert "published as version 3" in run("shelf", "resummarize", url)
-    with Monograph.open(path) as one:
-        one.sync(texts)
-        one.tree.rebuild()
-        assert one.tree.outline("", 1)[0].id == json.loads(run("shelf", "outline", url, "--json"))[0]["id"]
-    assert run("shelf", "outline", url).split("passages")[0] == run("outline", path).split("passages")[0]
+    assert "no tree of summaries" in run("outline", url, code=1)
+    run("sync", path, texts)
+    priced = run("resummarize", path, "--dry-run").removeprefix(f"{path}: at most ")
+    assert run("resummarize", url, "--dry-run").removeprefix(f"{url}: at most ") == priced
+    assert asked("resummarize", url, "--dry-run") == asked("resummarize", path, "--dry-run")
+    assert "published as version 3" in run("resummarize", url)
+    run("resummarize", path)
+    assert asked("resummarize", url) == {**asked("resummarize", path), "version": 4}
+    assert run("outline", url) == run("outline", path)
+    (top,) = asked("outline", url)
+    assert asked("outline", url, top["id"][:6], "--layers", "2") == asked("outline", path, top["id"], "--layers", "2")
+    assert f"monograph outline {url}" in run("outline", url, "0000", code=1)
+    assert "keeps no former versions" in run("outline", url, "--as-of", "2020", code=1)
+    assert run("outline", url, "--within", "$document=nobody").startswith("nothing to outline")
     assert "summaries by layer 1" in run("shelf", "stats", url)
     assert json.loads(run("search", url, "comet", "--how", "tree:detail=0", "--json"))[0]["summary"]["layer"] == 1
     assert run("shelf", "check", url).strip() == "all is well"

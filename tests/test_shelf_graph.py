@@ -17,7 +17,7 @@ from monograph.errors import InputError, MonographError, NotFound
 from monograph.explore import nodes
 from monograph.library.graph_reading import GraphReading
 from monograph.shelf import Shelf
-from monograph.values import ToldNode, ToldRelation
+from monograph.values import Told, ToldNode, ToldRelation
 from test_order import BagEmbedder, corpora
 from test_shelf import shelf_of
 from test_shelf_views import VIEWS, view_of
@@ -34,17 +34,33 @@ def outcome(work: Any, *arguments: Any) -> Any:
         return type(error)
 
 
+def exported(graph: GraphReading, name: str = "") -> Any:
+    """Nodes and edges as other programs have them, in their order."""
+    made = graph.to_networkx(name)
+    return list(made.nodes(data=True)), list(made.edges(data=True))
+
+
+def in_order(told: Told) -> object:
+    """What was told, with the order in which it was, as plain values."""
+    return [
+        (one.id, one.name, one.label, sorted(one.properties.items(), key=str), one.origins)
+        for one in told.nodes.values()
+    ], [(one.source, one.label, one.target, sorted(one.properties.items()), one.origins) for one in told.relations]
+
+
 def same(mine: GraphReading, its: GraphReading, documents: list[str]) -> None:
     shown = its.entities(100)
     assert mine.entities(100) == shown
     assert mine.entities(3, "an") == its.entities(3, "an")
     assert mine.merges() == its.merges()
+    assert exported(mine) == exported(its)
     names = [*NAMES, *(one.name for one in shown[:4])]
     for name in names:
         for hops, limit in ((1, 60), (2, 3), (0, 1)):
             wanted = outcome(its.neighbourhood, name, hops, limit)
             assert outcome(mine.neighbourhood, name, hops, limit) == wanted, name
         assert outcome(mine.merges, name) == outcome(its.merges, name), name
+    assert outcome(exported, mine, names[-1]) == outcome(exported, its, names[-1])
     for other in names[-3:]:
         assert outcome(mine.routes, names[-1], other) == outcome(its.routes, names[-1], other)
     for one in documents[:5]:
@@ -107,8 +123,20 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Monograph, 
             yield one, shelf
 
 
-def test_what_callers_told_is_shown(both: tuple[Monograph, Shelf]) -> None:
+def test_what_callers_told_is_shown(both: tuple[Monograph, Shelf], tmp_path: Path) -> None:
     one, shelf = both
+    for mine, its in ((shelf, one), (shelf.within(ANN), one.within(ANN))):
+        for ids in (None, ["v"], ["Oslo", "Zorblax"], ["nothing"], []):
+            assert in_order(mine.graph.told(ids)) == in_order(its.graph.told(ids))
+        for k, where in ((1, None), (5, None), (5, {"of": {"!=": "Qwertium"}})):
+            mine_like, its_like = (one.graph.told_like([1.0, 2.0, 0.5], k, where=where) for one in (mine, its))
+            assert [(node.id, cosine) for node, cosine in mine_like] == [(node.id, cosine) for node, cosine in its_like]
+            assert mine_like
+        assert mine.graph.told_like([1.0, 2.0], 5) == []
+        for name in ("", "Oslo"):
+            mine.graph.to_graphml(tmp_path / "mine.graphml", name)
+            its.graph.to_graphml(tmp_path / "its.graphml", name)
+            assert (tmp_path / "mine.graphml").read_bytes() == (tmp_path / "its.graphml").read_bytes()
     for mine, its in ((shelf, one), (shelf.within(ANN), one.within(ANN))):
         same(mine.graph, its.graph, ["ann-1", "letters/3", "bob-1", "nothing"])
         for name in ("Charles Babbage", "Oslo", "Ada Lovelace", "Zorblax"):

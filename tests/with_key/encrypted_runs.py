@@ -65,6 +65,7 @@ NOT_OF_A_FILE = (
     "shelf_commands",
     "shelf_files",
     "shelf_graph",
+    "shelf_graph_writing",
     "shelf_objects",
     "shelf_paid",
     "shelf_partial",

@@ -22,8 +22,8 @@ LISTED = 200
 """Most documents that are listed as resources; all can be read, and searched for."""
 
 OF_A_SHELF = """Many files of documents, which answer as one. Use search for questions, and read for the text around
-what was found, entity and paths for who and what belongs together. Every answer names its places: cite them by the
-document's title and the span."""
+what was found, entity and paths for who and what belongs together, outline (where there is one) for what the whole is
+about. Every answer names its places: cite them by the document's title and the span."""
 
 INSTRUCTIONS = """A file of documents. Use search for questions, read for the text around what was found, entity and
 paths for who and what belongs together, outline (where there is one) for what the whole is about. Every answer names

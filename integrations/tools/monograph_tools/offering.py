@@ -14,7 +14,7 @@ from monograph.errors import InputError, MonographError
 from monograph.shelf import Archive, Shelf
 from monograph_tools.faults import for_agents, where
 from monograph_tools.notes import Notes
-from monograph_tools.tools import Reading, Tools, has_tree
+from monograph_tools.tools import Reading, has_tree
 
 Effect: TypeAlias = Literal["reads", "adds", "takes out"]
 
@@ -76,28 +76,22 @@ class Tool:
 
 
 def offered(archive: Archive, *, notes: bool = False) -> list[Tool]:
-    """The tools for a file: ``outline`` where it has a tree, and with ``notes`` those that write.
+    """The tools for a file or a shelf: ``outline`` where it has a tree, and with ``notes`` those that write.
 
-    A shelf has those that read it, and no ``outline``. Raises InputError where notes are asked for in one.
+    Raises InputError where notes are asked for in a shelf.
     """
-    if isinstance(archive, Shelf):
-        if notes:
-            raise InputError(f"{archive.url} is a shelf, which agents only read", "serve it without notes")
-        reading = Reading(archive)
-        return [Tool(one, "reads", archive) for one in _of(reading)]
-    tools, writing = Tools(archive), Notes(archive)
-    found = _of(tools)
+    tools = Reading(archive)
+    made = [Tool(one, "reads", archive) for one in (tools.search, tools.read)]
     if has_tree(archive):
-        found.insert(2, tools.outline)
-    made = [Tool(one, "reads", archive) for one in found]
+        made.append(Tool(tools.outline, "reads", archive))
+    made += [Tool(one, "reads", archive) for one in (tools.entity, tools.paths, tools.stats)]
     if notes:
+        if isinstance(archive, Shelf):
+            raise InputError(f"{archive.url} is a shelf, which agents only read", "serve it without notes")
+        writing = Notes(archive)
         made += [Tool(writing.add_note, "adds", archive)]
         made += [Tool(one, "takes out", archive) for one in (writing.change_note, writing.forget_note)]
     return made
-
-
-def _of(reading: Reading) -> list[Callable[..., BaseModel]]:
-    return [reading.search, reading.read, reading.entity, reading.paths, reading.stats]
 
 
 def as_json(reply: BaseModel) -> str:

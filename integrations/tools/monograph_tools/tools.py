@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from pydantic import Field
 
-from monograph import Chunk, Hit, Monograph, Stats, strategies
+from monograph import Chunk, Hit, Stats, strategies
 from monograph.errors import InputError
 from monograph.shelf import Archive
 from monograph.values import Entity, Link, OutlineNode, StoredChunk
@@ -96,7 +96,7 @@ class Reading:
             entities=found.entities,
             characters=found.characters if isinstance(found, Stats) else None,
             bytes=found.file_bytes if isinstance(found, Stats) else found.bytes,
-            has_tree=isinstance(self.archive, Monograph) and has_tree(self.archive),
+            has_tree=has_tree(self.archive),
             embedder=found.embedder,
             extractor=found.extractor,
         )
@@ -140,37 +140,25 @@ class Reading:
         taken, left = fitting(items, max_tokens)
         return PathsReply(paths=taken, left_out=left)
 
-    def _stored(self, some: Sequence[Sequence[str]]) -> dict[str, StoredChunk]:
-        return {one.chunk.id: one for one in self.archive.fetch([name for names in some for name in names])}
-
-
-class Tools(Reading):
-    """All tools that read one open file."""
-
-    def __init__(self, monograph: Monograph) -> None:
-        super().__init__(monograph)
-        self.monograph = monograph
-
     def outline(
         self,
         node: Annotated[str, Field(description="Id of a summary to open; empty for the top")] = "",
         layers: Annotated[int, Field(ge=0, le=6, description="How many layers to open below it")] = 1,
         max_tokens: Tokens = 2_000,
     ) -> OutlineReply:
-        """See what the whole file is about: a table of contents made of summaries, opened layer by layer."""
-        entries = list(_outlined(self.monograph.tree.outline(node, layers), 0))
+        """See what the whole is about: a table of contents made of summaries, opened layer by layer."""
+        entries = list(_outlined(self.archive.tree.outline(node, layers), 0))
         stored = self._stored([[one.id for one, _ in entries if one.layer == 0]])
         taken, left = fitting((_entry(one, depth, stored) for one, depth in entries), max_tokens)
         return OutlineReply(items=taken, left_out=left)
 
+    def _stored(self, some: Sequence[Sequence[str]]) -> dict[str, StoredChunk]:
+        return {one.chunk.id: one for one in self.archive.fetch([name for names in some for name in names])}
 
-def has_tree(monograph: Monograph) -> bool:
-    """Whether a file has a tree of summaries."""
-    try:
-        monograph.tree.outline("", 0)
-    except InputError:
-        return False
-    return True
+
+def has_tree(archive: Archive) -> bool:
+    """Whether a file or a shelf has a tree of summaries."""
+    return archive.brief().has_tree
 
 
 def address(document: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +11,8 @@ import typer
 
 from monograph.app.command import narrowed, where_of
 from monograph.app.shelf_engine import LOCAL, VARIABLE, engines_of
-from monograph.app.trust import opened, permission
+from monograph.app.trust import opened, permission, remember
+from monograph.derive.addresses import addresses
 from monograph.library import Monograph
 
 if TYPE_CHECKING:
@@ -27,11 +29,13 @@ UrlArgument = Annotated[
 ]
 
 
-def opened_archive(address: str, *, trust: bool = False, engine: str = "", **options: Any) -> Archive:
+def opened_archive(
+    address: str, *, trust: bool = False, named: Iterable[str] = (), engine: str = "", **options: Any
+) -> Archive:
     """Open the file or the shelf of an address, for its own models as :func:`monograph.app.trust.opened` does.
 
-    A shelf is only read, by an engine (:mod:`monograph.app.shelf_engine`), if none is named by what the environment
-    says. ``options`` are those of :meth:`monograph.Monograph.open`; a shelf takes ``model`` and ``reranker`` of them.
+    A shelf is asked by an engine (:mod:`monograph.app.shelf_engine`), if none is named by what the environment says.
+    ``options`` are those of :meth:`monograph.Monograph.open`; a shelf takes ``model`` and ``reranker`` of them.
     """
     # A file needs nothing of what a shelf is made of.
     if "://" in address or os.path.isdir(address):  # noqa: PTH112 - it need not be a path
@@ -40,14 +44,19 @@ def opened_archive(address: str, *, trust: bool = False, engine: str = "", **opt
         if is_shelf(address):
             taken = {name: options[name] for name in ("model", "reranker") if name in options}
             engines = engines_of(engine or os.environ.get(VARIABLE) or LOCAL)
-            return opened_shelf(address, trust=trust, engines=engines, **taken)
-    return opened(Path(address), trust=trust, **options)
+            return opened_shelf(address, trust=trust, named=named, engines=engines, **taken)
+    return opened(Path(address), trust=trust, named=named, **options)
 
 
-def opened_shelf(url: str, *, trust: bool = False, **options: Any) -> Shelf:
-    """Open a shelf; its own models may ask the servers that its user has trusted with it, and no other."""
+def opened_shelf(url: str, *, trust: bool = False, named: Iterable[str] = (), **options: Any) -> Shelf:
+    """Open a shelf; its own models may ask the servers that its user has trusted with it, and no other.
+
+    With ``trust`` these are from now on those as well that models ask that it is given, by their specs ``named``.
+    """
     from monograph.shelf import Shelf
 
+    if trust:
+        remember(known_as(url), dict.fromkeys(one for spec in named for one in addresses(spec)))
     return Shelf.open(url, trusted=permission(trust=trust, name=known_as(url)), **options)
 
 

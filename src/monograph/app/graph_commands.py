@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monograph.app import graph_output, output
+from monograph.app import graph_output, output, shelf_output
 from monograph.app.archives import ArchiveArgument, narrowed_archive, opened_archive
 from monograph.app.command import (
     ApiKeyOption,
@@ -64,7 +64,7 @@ def graph(  # noqa: PLR0913, PLR0917 - options are arguments
         if html is not None:
             _write_page(found, (), entity, html, quiet=json_output)
         if graphml is not None:
-            _file(archive, "GraphML").graph.to_graphml(graphml, entity, hops)
+            archive.graph.to_graphml(graphml, entity, hops)
             _say_written(graphml, quiet=json_output)
 
 
@@ -83,7 +83,7 @@ def entities(  # noqa: PLR0913, PLR0917 - options are arguments
 ) -> None:
     """List what the file names, most often named first.
 
-    With --why it says why names were taken for one; --apart undoes that.
+    With --why it says why names were taken for one; --apart undoes that, in a shelf from the next version on.
 
     monograph entities notes.mono
     monograph entities notes.mono "John Smith" --why
@@ -94,24 +94,17 @@ def entities(  # noqa: PLR0913, PLR0917 - options are arguments
         if (apart or unite) and not name:
             raise InputError("two names are needed", "give the one before --apart or --unite, the other behind it")
         if apart:
-            _file(archive, "names that are set apart").graph.set_apart(name, apart)
+            archive.graph.set_apart(name, apart)
         if unite:
-            _file(archive, "names that are set apart").graph.unite(name, unite)
+            archive.graph.unite(name, unite)
         listed = archive.graph.entities(k, name)
         merges = archive.graph.merges(name) if why or apart or unite else []
         if json_output:
             output.print_json({"entities": listed, "merges": merges})
         else:
             graph_output.print_entities(listed, merges)
-
-
-def _file(archive: Archive, what: str) -> Monograph:
-    """The file that is asked for what a shelf has not. Raises InputError for a shelf."""
-    if isinstance(archive, Monograph):
-        return archive
-    from monograph.shelf import only_file
-
-    return only_file(archive, what)
+            if (apart or unite) and not isinstance(archive, Monograph):
+                shelf_output.print_unpublished(archive.url)
 
 
 def reextract(

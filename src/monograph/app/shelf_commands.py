@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monograph.app import output, shelf_dealing, shelf_output, shelf_tree, source_commands
+from monograph.app import output, shelf_dealing, shelf_output, source_commands
 from monograph.app.archives import UrlArgument, opened_shelf
 from monograph.app.command import DONE_WITH_PROBLEMS, ApiKeyOption, AsOfOption, JsonOption, TrustOption, outcome, unseen
 from monograph.app.manual import as_written
@@ -288,8 +288,6 @@ app.command()(shelf_dealing.build)
 app.command()(shelf_dealing.split)
 app.command()(shelf_dealing.join)
 app.command()(shelf_dealing.reshard)
-app.command()(shelf_tree.outline)
-app.command()(shelf_tree.resummarize)
 
 for _command in app.registered_commands:
     _command.help = as_written(getattr(_command.callback, "__doc__", None) or "")

@@ -23,9 +23,14 @@ def print_written(report: Report, url: str, version: int | None) -> None:
     """What a change did, and in which version it is to be found."""
     print_report(report, visible(url))
     if version is None:
-        console().print(f"nothing of it is searched before it is published: monograph shelf publish {visible(url)}")
+        print_unpublished(url)
     else:
         console().print(f"published as version {version}")
+
+
+def print_unpublished(url: str) -> None:
+    """What was written is on this machine as yet."""
+    console().print(f"nothing of it is searched before it is published: monograph shelf publish {visible(url)}")
 
 
 def print_published(stats: ShelfStats) -> None:

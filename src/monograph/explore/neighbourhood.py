@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from monograph.errors import InputError
 from monograph.explore.cooccurrence import CooccurrenceGraph
 from monograph.explore.nodes import Node, Nodes
-from monograph.explore.one_file import OneFile
 from monograph.explore.surface_forms import entities
 from monograph.explore.surroundings import Surroundings
 from monograph.store import chunks, neighbours
-from monograph.store.database import Connection
 from monograph.values import Chunk, Document, Entity, Link, Neighbourhood, arguments
+
+AT_ONCE = 4_096
+"""Chunks of the whole graph that are asked for together: they may have a way to come."""
 
 
 def neighbourhood(around: Surroundings, centre: Sequence[Node], hops: int, most: int) -> Neighbourhood:
@@ -63,17 +64,24 @@ def neighbourhood(around: Surroundings, centre: Sequence[Node], hops: int, most:
     return _made(nodes, centre, ordered, [link for _, _, link in links], rows, cut)
 
 
-def whole(connection: Connection) -> Neighbourhood:
-    """The whole graph of a file: every entity, every link and every chunk, all in memory."""
-    nodes = Nodes(OneFile(connection))
+def whole(around: Surroundings) -> Neighbourhood:
+    """The whole graph: every entity, every link and every chunk, all in memory.
+
+    Chunks come in order of their documents' ids. It is a function of what is stored, the same in every file of the same
+    documents.
+    """
+    nodes = Nodes(around)
     web = CooccurrenceGraph(nodes)
-    every = neighbours.all_nodes(connection)
-    web.add(nodes.read(every))
-    heads = neighbours.most_named(connection, -1)
+    every = around.every_chunk()
+    for first in range(0, len(every), AT_ONCE):
+        web.add(nodes.read(every[first : first + AT_ONCE]))
+    heads = neighbours.most_named(around.names, -1)
     nodes.read_entities(heads)
     shown = [node for head in heads for node in nodes.nodes_of(head)]
     web.tell(shown)
-    return _made(nodes, (), shown, [link for _, _, link in web.links(shown)], every, 0)
+    places = around.places(every)
+    rows = sorted(places, key=lambda chunk: (places[chunk].document_id, places[chunk].ordinal))
+    return _made(nodes, (), shown, [link for _, _, link in web.links(shown)], rows, 0)
 
 
 def _around(web: CooccurrenceGraph, centre: Sequence[Node], hops: int, most: int) -> tuple[list[list[Node]], int]:

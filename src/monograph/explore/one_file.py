@@ -14,7 +14,7 @@ from monograph.store.chunks import Found
 from monograph.store.database import Connection, path_of
 from monograph.store.graphs import Records
 from monograph.store.neighbours import Place, Titled
-from monograph.values import Document, Extraction
+from monograph.values import Document, Extraction, Float32, Told, ToldNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,9 @@ class OneFile:
 
     def total(self) -> int:
         return neighbours.count_nodes(self.names)
+
+    def every_chunk(self) -> list[int]:
+        return neighbours.all_nodes(self.names)
 
     def titled(self, members: Mapping[int, int]) -> list[Titled]:
         return neighbours.titled(self.names, members)
@@ -97,6 +100,15 @@ class OneFile:
         said = self.relations(list(told.by_keys(self.names, keys)))
         ends = {end for source, _, target, _ in said for end in (source, target)}
         return ToldRelations(said, told.keys_of(self.names, list(ends)))
+
+    def told_nodes(self, ids: Sequence[str]) -> dict[str, ToldNode]:
+        return told.nodes(self.names, ids)
+
+    def told_embeddings(self, dimension: int) -> tuple[list[str], Float32]:
+        return told.embeddings_of(told.embedding_rows(self.names), dimension)
+
+    def told_around(self, ids: Sequence[str] | None) -> Told:
+        return told.around(self.names, ids)
 
     def relations(self, ids: Sequence[str]) -> tuple[tuple[str, str, str, frozenset[int]], ...]:
         """What was told of some nodes, with the chunks that say it."""

@@ -17,24 +17,29 @@ LEAST_DIGITS = 4
 """Of an id, as many as are asked for to name a summary by its beginning."""
 
 
-def outline(connection: Connection, name: str, layers: int, passages: Passages | None = None) -> list[OutlineNode]:
+def outline(
+    connection: Connection, name: str, layers: int, passages: Passages | None = None, place: str = ""
+) -> list[OutlineNode]:
     """What stands at the top of the tree, or one summary, each opened so many layers deep.
+
+    ``place`` is the address of the shelf whose tree it is; empty for a file's.
 
     Raises
     ------
     NotFound
         If no summary has that id, or several begin so.
     """
-    nodes = [_named(connection, name)] if name else store.roots(connection)
+    nodes = [_named(connection, name, place)] if name else store.roots(connection)
     return branches(connection, nodes, layers, passages)
 
 
-def summary(connection: Connection, name: str, passages: Passages | None = None) -> Summary:
+def summary(connection: Connection, name: str, passages: Passages | None = None, place: str = "") -> Summary:
     """A summary by its id. Raises as :func:`outline`."""
-    node = _named(connection, name)
+    node = _named(connection, name, place)
     found = summaries.load(connection, [node], passages)
     if node not in found:
-        raise NotFound(f"summary {name!r} cannot be read", f"monograph check {path_of(connection)}")
+        mend = f"monograph shelf check {place}" if place else f"monograph check {path_of(connection)}"
+        raise NotFound(f"summary {name!r} cannot be read", mend)
     return found[node]
 
 
@@ -46,21 +51,26 @@ def over(connection: Connection, document: str) -> list[Summary]:
     NotFound
         If there is no such document.
     """
-    rows = chunks.rows_of_document(connection, only(connection, document).row)
-    nodes = list(dict.fromkeys(node for some in store.ancestors(connection, rows).values() for node in some))
-    return sorted(summaries.load(connection, nodes).values(), key=lambda one: one.layer)
+    return over_chunks(connection, chunks.rows_of_document(connection, only(connection, document).row))
 
 
-def _named(connection: Connection, name: str) -> int:
+def over_chunks(connection: Connection, rows: Sequence[int], passages: Passages | None = None) -> list[Summary]:
+    """The summaries over some chunks, from the lowest layer up, each once; those over the first chunks first."""
+    above = store.ancestors(connection, rows)
+    nodes = list(dict.fromkeys(node for row in rows for node in above.get(row, ())))
+    return sorted(summaries.load(connection, nodes, passages).values(), key=lambda one: one.layer)
+
+
+def _named(connection: Connection, name: str, place: str) -> int:
     digits = arguments.text(name, "the id").lower()
     found: list[store.Row] = []
     if LEAST_DIGITS <= len(digits) <= 32 and all(one in "0123456789abcdef" for one in digits):
         found = store.beginning(connection, digits, 2)
     if len(found) == 1:
         return found[0].node
-    path = path_of(connection)
-    said = f"several summaries of {path} have ids that begin with" if found else f"{path} holds no summary"
-    raise NotFound(f"{said} {name!r}", f"monograph outline {path}")
+    place = place or str(path_of(connection))
+    said = f"several summaries of {place} have ids that begin with" if found else f"{place} holds no summary"
+    raise NotFound(f"{said} {name!r}", f"monograph outline {place}")
 
 
 def branches(

@@ -11,7 +11,7 @@ from monograph.store.chunks import Found
 from monograph.store.database import Connection
 from monograph.store.graphs import Records
 from monograph.store.neighbours import Place, Titled
-from monograph.values import Document, Extraction
+from monograph.values import Document, Extraction, Float32, Told, ToldNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,10 @@ class Surroundings(Protocol):
 
     def total(self) -> int:
         """Chunks in the graph."""
+        ...
+
+    def every_chunk(self) -> list[int]:
+        """The chunks in the graph, ascending."""
         ...
 
     def titled(self, members: Mapping[int, int]) -> list[Titled]:
@@ -104,4 +108,16 @@ class Surroundings(Protocol):
 
     def told(self, keys: Collection[str]) -> ToldRelations:
         """The relations that callers told of things of which a name has one of some keys."""
+        ...
+
+    def told_nodes(self, ids: Sequence[str]) -> dict[str, ToldNode]:
+        """See :func:`monograph.store.told.nodes`."""
+        ...
+
+    def told_embeddings(self, dimension: int) -> tuple[list[str], Float32]:
+        """See :func:`monograph.store.told.embeddings_of`."""
+        ...
+
+    def told_around(self, ids: Sequence[str] | None) -> Told:
+        """See :func:`monograph.store.told.around`."""
         ...

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import time
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
 
-from monograph.explore import neighbourhood
-from monograph.graph import export
-from monograph.library.graph_reading import EXPORTED, GraphReading
+from monograph.library.graph_reading import GraphReading
 from monograph.library.ledger import spends
 from monograph.library.told import ToldGraph
 from monograph.models import Extractor
 from monograph.store import settings
-from monograph.store.database import Connection
-from monograph.values import Cost, Neighbourhood, OnProgress, Report, arguments
+from monograph.values import Cost, OnProgress, Report
 from monograph.write import cannot_link, configuration, on_demand, rebuild_graph
-
-if TYPE_CHECKING:
-    import networkx
 
 
 class EntityGraph(ToldGraph, GraphReading):
@@ -60,46 +51,6 @@ class EntityGraph(ToldGraph, GraphReading):
         self._file.only_whole("graph.unite")
         self._file.require("graph")
         cannot_link.unite(self._file.writing_pipeline(), name, other)
-
-    def to_networkx(self, name: str = "", hops: int = 2) -> networkx.Graph:
-        """The graph around an entity, or without a name the whole graph, as networkx has graphs (extra ``graph``).
-
-        Nodes and edges are those of :func:`monograph.graph.export.to_networkx`. Around an entity at most EXPORTED
-        others are in it. The whole graph takes about 15 KB of memory and 2 ms a chunk; a file of millions of chunks is
-        better looked at in parts.
-
-        Raises
-        ------
-        NotFound
-            As for :meth:`neighbourhood`.
-        MissingExtra
-            If networkx is not installed.
-        """
-        return export.to_networkx(self._exported(name, hops))
-
-    def to_graphml(self, path: str | os.PathLike[str], name: str = "", hops: int = 2) -> None:
-        """Write what :meth:`to_networkx` gives as a GraphML file, for Gephi, Cytoscape, yEd and the like.
-
-        Raises
-        ------
-        NotFound, MissingExtra
-            As for :meth:`to_networkx`.
-        InputError
-            If the file cannot be written.
-        """
-        target = arguments.path(path, "the path")
-        export.to_graphml(self._exported(name, hops), target)
-
-    def _read(self) -> AbstractContextManager[Connection]:
-        """Begin to read a graph that is made."""
-        self._file.require("graph")
-        return self._file.database.read()
-
-    def _exported(self, name: str, hops: int) -> Neighbourhood:
-        if name:
-            return self.neighbourhood(name, hops, EXPORTED)
-        with self._read() as connection:
-            return neighbourhood.whole(connection)
 
     @spends
     def build(self, *, progress: OnProgress | None = None) -> Report:

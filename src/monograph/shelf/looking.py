@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 from monograph.dates.span import Span
-from monograph.library.graph_reading import GraphReading
 from monograph.library.past import Moment, time_of
 from monograph.library.questions import Questions
 from monograph.library.searches import allowed
@@ -17,13 +16,15 @@ from monograph.read import path_to_text
 from monograph.settings import Settings
 from monograph.shelf import past
 from monograph.shelf.gather import listing
+from monograph.shelf.graph import ShelfGraph
 from monograph.shelf.opened import OpenShelf
 from monograph.shelf.past import OpenPast, standing
 from monograph.shelf.place import Place
 from monograph.shelf.stats import ShelfStats, measure
 from monograph.shelf.versions.manifest import Manifest
 from monograph.shelf.view import OpenView
-from monograph.values import Chunk, Document, Finding, LedgerEntry, Listed, StoredChunk, Version
+from monograph.shelf.write.working import Working
+from monograph.values import Brief, Chunk, Document, Finding, LedgerEntry, Listed, StoredChunk, Version
 
 
 class Looking(Questions):
@@ -59,9 +60,14 @@ class Looking(Questions):
         return self._file.settings
 
     @property
-    def graph(self) -> GraphReading:
-        """The named things, and how they hang together: looked at, and not written."""
-        return GraphReading(self._file)
+    def graph(self) -> ShelfGraph:
+        """The named things, and how they hang together: looked at, and written for the next version."""
+        return ShelfGraph(self._file, lambda: self._writer)
+
+    @property
+    def _writer(self) -> Working:
+        """What writes the next version."""
+        raise NotImplementedError
 
     def _standing(self, where: Mapping[str, Any] | None) -> tuple[OpenShelf, Mapping[str, Any] | None]:
         return standing(self._file, where)
@@ -110,12 +116,17 @@ class Looking(Questions):
         file, rest = standing(self._file, where)
         return listing.fetched(file.shards, ids, allowed(rest), vectors=vectors)
 
+    def brief(self) -> Brief:
+        """What is quickly told of it; a shelf is of no format: 0."""
+        with self._file.reading() as gathered:
+            return Brief(0, sum(one.documents for one in gathered.facts()), gathered.has_tree())
+
     def stats(self) -> ShelfStats:
         """What the version holds and weighs; of a view what is in it, and 0 for what it weighs."""
         found = measure(self.url, self._version, self._file)
         if isinstance(self._file, OpenView):
             # What words are counted in is the whole shelf.
-            found = replace(found, chunks=sum(one.chunks for one in self._file.parts()), bytes=0)
+            found = replace(found, chunks=sum(len(one.chunks) for one in self._file.parts()), bytes=0)
         return replace(found, bytes=0) if isinstance(self._file, OpenPast) else found
 
     def costs(self) -> list[LedgerEntry]:

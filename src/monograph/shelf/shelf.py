@@ -109,7 +109,7 @@ class Shelf(Narrowing):
             If another writer is at work.
         """
         shards = shard_count(shards)
-        place = place_of(_address(url), None if home is None else Path(home), create=True)
+        place = place_of(os.fspath(url), None if home is None else Path(home), create=True)
         if latest(place.objects) is not None:
             raise InputError(f"{place.url} is a shelf already", f"open it: monograph shelf stats {place.url}")
         given = Given(
@@ -151,7 +151,7 @@ class Shelf(Narrowing):
         ShelfUnreachable, ObjectMissing, ObjectDamaged
             If it cannot be read, or there is no such version.
         """
-        place = place_of(_address(url), None if home is None else Path(home))
+        place = place_of(os.fspath(url), None if home is None else Path(home))
         given = Given(
             Path(), embedder=embedder, extractor=extractor, summarizer=summarizer, model=model, reranker=reranker,
             target_recall=target_recall, cache_bytes=cache_bytes, trusted=trusted, clock=clock,
@@ -180,7 +180,7 @@ class Shelf(Narrowing):
         """
         shards = shard_count(shards)
         with source_of(arguments.path(file, "the file"), key) as source:
-            place = place_of(_address(url), None if home is None else Path(home), create=True)
+            place = place_of(os.fspath(url), None if home is None else Path(home), create=True)
             if latest(place.objects) is not None:
                 raise InputError(f"{place.url} is a shelf already", "give another address")
             version = dealt(place, None, shards, source, [source.database], progress)
@@ -365,10 +365,6 @@ class Shelf(Narrowing):
 
 class ShelfPart(Part, Shelf):
     """The part of a shelf that :meth:`Shelf.within` and :meth:`Shelf.as_of` give."""
-
-
-def _address(url: str | os.PathLike[str]) -> str:
-    return url if isinstance(url, str) else os.fspath(url)
 
 
 def _opened_again(url: str, home: Path, version: int, given: Given, engines: Engines) -> Shelf:

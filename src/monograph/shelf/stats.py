@@ -38,7 +38,7 @@ def measure(url: str, version: Manifest, file: OpenShelf) -> ShelfStats:
     with file.database.read() as connection:
         entities, merged = names.count(connection)
         summarizer = settings.load_model(connection, settings.StoredSummarizer)
-        layers = () if file.view else tree.layers(connection)[1:]
+        layers = tree.layers(connection)[1:]
     return ShelfStats(
         url=url,
         version=version.version,

@@ -1,4 +1,4 @@
-"""The names of many files as a view over all of them has them."""
+"""What lies over many files, their names and the tree of summaries, as a view over all of them has it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from monograph.store import catalogue, view
+import numpy as np
+import numpy.typing as npt
+
+from monograph.store import catalogue, filters, tree, view
 from monograph.store.catalogue import Rows
 from monograph.store.database import Connection, Database
-from monograph.store.filters import Allowed
+from monograph.store.filters import EVERYTHING, Allowed
 from monograph.store.view import ViewDatabase
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Part:
     """What of one file is in a view.
 
@@ -23,7 +26,7 @@ class Part:
     documents:
         Their row numbers.
     chunks:
-        How many.
+        Theirs: int64 (n,), ascending.
     names:
         (key, uses, persons).
     nodes, relations:
@@ -31,7 +34,7 @@ class Part:
     """
 
     documents: tuple[int, ...]
-    chunks: int
+    chunks: npt.NDArray[np.int64]
     names: Sequence[tuple[str, int, int]]
     nodes: Rows
     relations: Rows
@@ -40,7 +43,7 @@ class Part:
 def part(connection: Connection) -> Part:
     """What a connection sees of its file, in a read transaction."""
     documents = connection.execute("SELECT document FROM documents ORDER BY document").fetchall()
-    (chunks,) = connection.execute("SELECT count(*) FROM chunks").fetchone()
+    chunks = filters.rows(connection, EVERYTHING)
     names = connection.execute("SELECT key, uses, persons FROM names WHERE uses > 0 ORDER BY key").fetchall()
     nodes = connection.execute("SELECT DISTINCT id, label, name, key, implied FROM told_nodes").fetchall()
     relations = connection.execute("SELECT DISTINCT source, label, target FROM told_relations").fetchall()
@@ -101,6 +104,10 @@ class CatalogueView(ViewDatabase):
         parts = self.parts()
         rows = [row * len(parts) + number for number, one in enumerate(parts) for row in one.documents]
         view.begin(connection, generation, json.dumps(rows))
+        if tree.exists(connection):
+            for number, one in enumerate(parts):
+                view.put_chunks(connection, (one.chunks * len(parts) + number).tolist())
+            view.fill_nodes(connection)
         used: dict[str, tuple[int, int]] = {}
         for key, uses, persons in (name for one in parts for name in one.names):
             before = used.get(key, (0, 0))

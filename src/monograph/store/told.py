@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -18,21 +18,36 @@ _ORIGIN = """COALESCE((SELECT c.id FROM chunks AS c WHERE c.chunk = t.chunk),
     (SELECT d.id FROM documents AS d WHERE d.document = t.document))"""
 
 
+Row: TypeAlias = tuple[Any, ...]
+"""What one origin says, and its number: they stand in the order in which they were told, over many files too."""
+
+
 def nodes(connection: Connection, ids: Sequence[str] | None = None) -> dict[str, ToldNode]:
     """Nodes by id, in the order in which they were first told: all of them, or some."""
+    return nodes_of(node_rows(connection, ids))
+
+
+def node_rows(connection: Connection, ids: Sequence[str] | None = None) -> list[Row]:
+    """What is told of all nodes, or of some: a row for each origin that does."""
     read = f"SELECT t.told, t.id, t.label, t.name, t.properties, t.embedding, t.implied, {_ORIGIN} FROM told_nodes AS t"  # noqa: S608
-    rows = list(
-        connection.execute(read)
-        if ids is None
-        else select(connection, f"{read} WHERE t.id IN", list(dict.fromkeys(ids)))
-    )
-    by_id: dict[str, list[tuple[Any, ...]]] = {}
-    for row in sorted(rows):
+    if ids is None:
+        return connection.execute(read).fetchall()
+    return list(select(connection, f"{read} WHERE t.id IN", list(dict.fromkeys(ids))))
+
+
+def nodes_of(rows: Iterable[Row]) -> dict[str, ToldNode]:
+    """Nodes by id, of all rows of :func:`node_rows` that tell of them."""
+    by_id: dict[str, list[Row]] = {}
+    for row in sorted(rows, key=_number):
         by_id.setdefault(row[1], []).append(row)
     return {name: _node(text(name), some) for name, some in by_id.items()}
 
 
-def _node(name: str, rows: Sequence[tuple[Any, ...]]) -> ToldNode:
+def _number(row: Row) -> int:
+    return int(row[0])
+
+
+def _node(name: str, rows: Sequence[Row]) -> ToldNode:
     """A node of all that was told of it: what was told later is laid over, and what is only implied under."""
     label, called, embedding = "", "", None
     properties: dict[str, Any] = {}
@@ -50,19 +65,27 @@ def _said_by(names: Iterable[str | None]) -> tuple[str, ...]:
 
 def relations(connection: Connection, ids: Sequence[str] | None = None) -> tuple[ToldRelation, ...]:
     """Relations in the order in which they were first told: all of them, or those that lead from or to some nodes."""
+    return relations_of(relation_rows(connection, ids))
+
+
+def relation_rows(connection: Connection, ids: Sequence[str] | None = None) -> list[Row]:
+    """What is told of relations, as :func:`relations` chooses them: a row for each origin that does."""
     read = f"SELECT t.told, t.source, t.label, t.target, t.properties, {_ORIGIN} FROM told_relations AS t"  # noqa: S608
     if ids is None:
-        rows = set(connection.execute(read))
-    else:
-        asked = list(dict.fromkeys(ids))
-        rows = {row for end in ("source", "target") for row in select(connection, f"{read} WHERE t.{end} IN", asked)}
-    by_ends: dict[Ends, list[tuple[Any, ...]]] = {}
-    for row in sorted(rows, key=lambda row: int(row[0])):
+        return connection.execute(read).fetchall()
+    asked = list(dict.fromkeys(ids))
+    return list({row for end in ("source", "target") for row in select(connection, f"{read} WHERE t.{end} IN", asked)})
+
+
+def relations_of(rows: Iterable[Row]) -> tuple[ToldRelation, ...]:
+    """Relations, of all rows of :func:`relation_rows` that tell of them."""
+    by_ends: dict[Ends, list[Row]] = {}
+    for row in sorted(rows, key=_number):
         by_ends.setdefault(Ends(*row[1:4]), []).append(row)
     return tuple(_relation(ends, some) for ends, some in by_ends.items())
 
 
-def _relation(ends: Ends, rows: Sequence[tuple[Any, ...]]) -> ToldRelation:
+def _relation(ends: Ends, rows: Sequence[Row]) -> ToldRelation:
     properties: dict[str, Any] = {}
     for row in rows:
         properties |= loaded_object(row[4])
@@ -71,27 +94,49 @@ def _relation(ends: Ends, rows: Sequence[tuple[Any, ...]]) -> ToldRelation:
     )
 
 
+class Numbered(NamedTuple):
+    """What one origin says by itself, with its number; ``implied`` where only a relation tells of a node."""
+
+    number: int
+    said: ToldNode | ToldRelation
+    implied: bool
+
+
 def each(connection: Connection) -> Iterator[ToldNode | ToldRelation]:
     """What each origin says by itself, nodes first, in the order in which it was told; what is only implied is not."""
-    nodes_of = connection.execute(
+    yield from (one.said for one in each_node(connection) if not one.implied)
+    yield from (one.said for one in each_relation(connection))
+
+
+def each_node(connection: Connection) -> Iterator[Numbered]:
+    """What each origin says of a node, in the order in which it was told."""
+    rows = connection.execute(
         f"""SELECT t.told, t.id, t.label, t.name, t.properties, t.embedding, t.implied, {_ORIGIN}
-        FROM told_nodes AS t WHERE t.implied = 0 ORDER BY t.told"""  # noqa: S608 - constants
+        FROM told_nodes AS t ORDER BY t.told"""  # noqa: S608 - constants
     )
-    yield from (_node(text(row[1]), [row]) for row in nodes_of)
-    relations_of = connection.execute(
+    return (Numbered(row[0], _node(text(row[1]), [row]), bool(row[6])) for row in rows)
+
+
+def each_relation(connection: Connection) -> Iterator[Numbered]:
+    """What each origin says of a relation, in the order in which it was told."""
+    rows = connection.execute(
         f"""SELECT t.told, t.source, t.label, t.target, t.properties, {_ORIGIN}
         FROM told_relations AS t ORDER BY t.told"""  # noqa: S608 - constants
     )
-    yield from (_relation(Ends(*row[1:4]), [row]) for row in relations_of)
+    return (Numbered(row[0], _relation(Ends(*row[1:4]), [row]), implied=False) for row in rows)
 
 
 def around(connection: Connection, ids: Sequence[str] | None = None) -> Told:
     """Some nodes, or all, the relations that lead from or to them, and the nodes at the other ends."""
     found = relations(connection, ids)
+    return Told(nodes(connection, with_ends(ids, found)), found)
+
+
+def with_ends(ids: Sequence[str] | None, found: Iterable[ToldRelation]) -> list[str] | None:
+    """Some nodes, and those that relations lead from and to; None if all are asked for."""
     if ids is None:
-        return Told(nodes(connection), found)
-    wanted = dict.fromkeys((*ids, *(end for one in found for end in (one.source, one.target))))
-    return Told(nodes(connection, list(wanted)), found)
+        return None
+    return list(dict.fromkeys((*ids, *(end for one in found for end in (one.source, one.target)))))
 
 
 def by_keys(connection: Connection, keys: Iterable[str]) -> dict[str, set[str]]:
@@ -129,12 +174,17 @@ def joined(connection: Connection, keys: Iterable[str], most: int) -> dict[str, 
     return {key: sorted(some) for key, some in found.items() if len(some) <= most}
 
 
-def embeddings(connection: Connection, dimension: int) -> tuple[list[str], Float32]:
+def embedding_rows(connection: Connection) -> list[Row]:
+    """(number, id, embedding) of every row that has one."""
+    return connection.execute("SELECT told, id, embedding FROM told_nodes WHERE embedding IS NOT NULL").fetchall()
+
+
+def embeddings_of(rows: Iterable[Row], dimension: int) -> tuple[list[str], Float32]:
     """(ids, embeddings) of the nodes that have an embedding of so many values, float32 (n, dimension), in order of id.
 
-    Of several that were told of one node the last counts.
+    Of several that were told of one node the last counts; ``rows`` are all of :func:`embedding_rows`.
     """
-    held = dict(connection.execute("SELECT id, embedding FROM told_nodes WHERE embedding IS NOT NULL ORDER BY told"))
+    held = {name: packed for _, name, packed in sorted(rows, key=_number)}
     fitting = {name: packed for name, packed in sorted(held.items()) if len(packed) == dimension * STORED.itemsize}
-    rows = np.frombuffer(b"".join(fitting.values()), dtype=STORED).reshape(len(fitting), dimension)
-    return list(fitting), rows.astype(np.float32)
+    made = np.frombuffer(b"".join(fitting.values()), dtype=STORED).reshape(len(fitting), dimension)
+    return list(fitting), made.astype(np.float32)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from monograph.store import tree
 from monograph.store.database import Connection
@@ -11,11 +11,17 @@ from monograph.store.database import Connection
 _NODE = "n.layer = 0 AND n.rank = c.rank AND n.key = c.key"
 
 
-def lay(connection: Connection, leaves: Iterable[tuple[int, bytes, int]]) -> None:
-    """Make some leaves, (rank, key, row of the chunk), all that the tree has.
+_OF = "chunk % ? IN (SELECT value FROM json_each(?))"
+"""Whether a leaf's chunk is of some files, of so many."""
 
-    What stood over others is taken out. A leaf that is there keeps its node, and what stands over it, where its chunk
-    has another row by now; of two of one place the first counts.
+
+def lay(
+    connection: Connection, leaves: Iterable[tuple[int, bytes, int]], files: int = 1, of: Collection[int] = (0,)
+) -> None:
+    """Make some leaves, (rank, key, row of the chunk), all that the tree has of some of its files.
+
+    What stood over others of theirs is taken out. A leaf that is there keeps its node, and what stands over it, where
+    its chunk has another row by now; of two of one place the first counts.
     """
     connection.execute("DROP TABLE IF EXISTS temp.coming")
     connection.execute(
@@ -24,8 +30,9 @@ def lay(connection: Connection, leaves: Iterable[tuple[int, bytes, int]]) -> Non
     )
     connection.executemany("INSERT OR IGNORE INTO temp.coming VALUES (?, ?, ?)", leaves)
     gone = connection.execute(
-        """SELECT node FROM nodes AS n WHERE layer = 0
-        AND NOT EXISTS (SELECT 1 FROM temp.coming AS c WHERE c.rank = n.rank AND c.key = n.key)"""
+        f"""SELECT node FROM nodes AS n WHERE layer = 0 AND {_OF}
+        AND NOT EXISTS (SELECT 1 FROM temp.coming AS c WHERE c.rank = n.rank AND c.key = n.key)""",  # noqa: S608
+        (files, json.dumps(list(of))),
     ).fetchall()
     tree.remove_with_ancestors(connection, [node for (node,) in gone])
     moved = _move(connection)
@@ -58,6 +65,13 @@ def _move(connection: Connection) -> bool:
     connection.execute("UPDATE nodes SET chunk = -1 - chunk WHERE chunk < 0")
     connection.execute("DROP TABLE temp.moved")
     return moved > 0
+
+
+def count(connection: Connection, files: int, of: Collection[int]) -> int:
+    """How many leaves the tree has of some of its files."""
+    query = f"SELECT count(*) FROM nodes WHERE layer = 0 AND {_OF}"  # noqa: S608 - a constant
+    (number,) = connection.execute(query, (files, json.dumps(list(of)))).fetchone()
+    return int(number)
 
 
 def leaves(connection: Connection) -> Iterator[tuple[int, bytes, int]]:

@@ -154,7 +154,7 @@ class ViewDatabase(Database):
         )
         _fill_names(connection)
         settle_heads(connection)
-        _fill_nodes(connection)
+        fill_nodes(connection)
 
 
 class OneReader(ViewDatabase):
@@ -229,8 +229,13 @@ def settle_heads(connection: Connection) -> None:
     )
 
 
-def _fill_nodes(connection: Connection) -> None:
-    """The nodes of chunks, as far as they are up to date, and layer by layer the summaries of nothing else."""
+def put_chunks(connection: Connection, rows: Iterable[int]) -> None:
+    """Lay down which chunks are in a view."""
+    connection.executemany("INSERT INTO temp.view_chunks VALUES (?)", ((row,) for row in rows))
+
+
+def fill_nodes(connection: Connection) -> None:
+    """Lay down what of the tree is in a view: nodes of its chunks, if up to date, and summaries of nothing else."""
     connection.execute(
         """INSERT INTO temp.nodes SELECT n.* FROM temp.view_chunks AS v CROSS JOIN main.nodes AS n
         WHERE n.chunk = v.chunk AND NOT EXISTS (SELECT 1 FROM main.unplanted AS u WHERE u.chunk = v.chunk)"""

@@ -144,7 +144,7 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """What is quickly told of a file: its format, how many documents it holds, and whether it has a tree."""
+    """What is quickly told of a file or a shelf: its format, how many documents, and whether it has a tree."""
 
     format: int
     documents: int

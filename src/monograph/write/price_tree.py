@@ -111,7 +111,7 @@ def price(connection: Connection, pipeline: Pipeline, seen: Forecast) -> Cost:
         {row.node: row.rank for name, row in held.items() if name not in same},
         [build.LeafToBe(*place, seen.coming[name].text) for name, place in coming.items() if name not in same],
     )
-    return _priced(connection, pipeline, draft, total)
+    return priced(connection, pipeline, draft)
 
 
 def price_anew(connection: Connection, pipeline: Pipeline) -> Cost:
@@ -119,7 +119,7 @@ def price_anew(connection: Connection, pipeline: Pipeline) -> Cost:
     total = stored_vectors.count(connection)
     if due_planes(planes_of(connection), total, pipeline):
         return _anew(connection, pipeline, Forecast(), total)
-    return _priced(connection, pipeline, build.Draft(store.version(connection), anew=True), total)
+    return priced(connection, pipeline, build.Draft(store.version(connection), anew=True))
 
 
 def _anew(connection: Connection, pipeline: Pipeline, seen: Forecast, total: int) -> Cost:
@@ -134,7 +134,7 @@ def _anew(connection: Connection, pipeline: Pipeline, seen: Forecast, total: int
     draft = build.Draft(store.version(connection), planes=planes)
     placed = _placed(planes, chunks)
     build.lay_leaves(draft, {}, [build.LeafToBe(*placed[one.name], one.text) for one in chunks])
-    return _priced(connection, pipeline, draft, total)
+    return priced(connection, pipeline, draft)
 
 
 def _placed(planes: Planes, chunks: Sequence[_ChunkToBe]) -> dict[str, tuple[int, bytes]]:
@@ -146,7 +146,22 @@ def _placed(planes: Planes, chunks: Sequence[_ChunkToBe]) -> dict[str, tuple[int
     return {one.name: (full_rank(place, key), key) for one, place, key in zip(chunks, places, keys, strict=True)}
 
 
-def _priced(connection: Connection, pipeline: Pipeline, draft: build.Draft, total: int) -> Cost:
+def priced(
+    connection: Connection, pipeline: Pipeline, draft: build.Draft, remembered: Connection | None = None
+) -> Cost:
+    """What a draft of a tree takes, of which the lowest layer is laid.
+
+    Parameters
+    ----------
+    connection:
+        To the tree.
+    pipeline:
+        With the summarizer that would make it.
+    draft:
+        Of the tree.
+    remembered:
+        Where summaries are remembered; with the tree, if this is not given.
+    """
     if pipeline.summarizer is None:
         return Cost()
     used = recipe(pipeline.summarizer.key, pipeline.settings)
@@ -154,7 +169,7 @@ def _priced(connection: Connection, pipeline: Pipeline, draft: build.Draft, tota
     if cuts is None:
         return Cost()
     keys = {summary_key(pipeline, some): some for some in build.texts(connection, draft, cuts)}
-    held = memo.rows(connection, memo.SUMMARY, list(keys))
+    held = memo.rows(remembered or connection, memo.SUMMARY, list(keys))
     asked = [texts for key, texts in keys.items() if key not in held]
     over = store.count(connection, 1) - len(draft.gone[1]) + len(cuts)
     above = most_above(len(cuts) + len(draft.gone[1]) + len(store.stale_segments(connection, 1)), over, used)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -13,6 +15,8 @@ from monograph.store.database import Connection, Database
 from monograph.store.told_changes import NOBODY, Ends, Origin
 from monograph.values import Report, ToldNode, ToldRelation, arguments, check_json
 from monograph.write.fence import Fence
+
+_Origin = TypeVar("_Origin")
 
 
 def tell(
@@ -34,26 +38,58 @@ def tell(
     OutsideView
         If one has no origin, where not everything may be written.
     """
-    for node in nodes:
-        _check_node(node)
-    for relation in relations:
-        _check_relation(relation)
-    given = [*(one.origins for one in nodes), *(one.origins for one in relations)]
-    names = dict.fromkeys(name for some in given for name in some)
+    check(nodes, relations)
+    given: list[ToldNode | ToldRelation] = [*nodes, *relations]
+    names = dict.fromkeys(name for one in given for name in one.origins)
     with database.write() as connection:
-        origins = _origins(connection, list(names), fence, missing_ok=missing_ok)
-        if fence is not None and not all(any(name in origins for name in some) for some in given):
+        origins = _origins(connection, list(names), fence)
+        require_all(names, origins, missing_ok=missing_ok)
+        if fence is not None and not all(any(name in origins for name in one.origins) for one in given):
             raise OutsideView("nobody in this view says it", "give the ids of chunks or documents that do, as origins")
-        replaced = 0
-        for node in nodes:
-            for origin in _of(node.origins, origins):
-                replaced += told_changes.put_node(connection, node, key_of(node.name or node.id), origin)
-        for relation in relations:
-            for origin in _of(relation.origins, origins):
-                for end in dict.fromkeys((relation.source, relation.target)):
-                    told_changes.imply_node(connection, end, key_of(end), origin)
-                replaced += told_changes.put_relation(connection, relation, origin)
+        said = (Telling(one, origin) for one in given for origin in of(one.origins, origins, NOBODY))
+        replaced = put(connection, said)
     return Report(changed=replaced)
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """What one origin says, to be stored.
+
+    Parameters
+    ----------
+    said:
+        A node or a relation.
+    origin:
+        Who says it.
+    number:
+        Of its row; None for the next.
+    ends:
+        Numbers of the rows of a relation's ends, the second for the target, where the origin has not told of them.
+    implied:
+        Whether a node is told of by a relation alone.
+    """
+
+    said: ToldNode | ToldRelation
+    origin: Origin
+    number: int | None = None
+    ends: tuple[int | None, int | None] = (None, None)
+    implied: bool = False
+
+
+def put(connection: Connection, given: Iterable[Telling]) -> int:
+    """Store what origins say; returns how many rows are replaced by it."""
+    replaced = 0
+    for one in given:
+        said, origin = one.said, one.origin
+        if isinstance(said, ToldRelation):
+            for end, number in zip((said.source, said.target), one.ends, strict=True):
+                told_changes.imply_node(connection, end, key_of(end), origin, number)
+            replaced += told_changes.put_relation(connection, said, origin, one.number)
+        elif one.implied:
+            told_changes.imply_node(connection, said.id, key_of(said.id), origin, one.number)
+        else:
+            replaced += told_changes.put_node(connection, said, key_of(said.name or said.id), origin, one.number)
+    return replaced
 
 
 def untell(database: Database, nodes: Sequence[str], relations: Sequence[Ends], fence: Fence | None = None) -> Report:
@@ -73,24 +109,35 @@ def untell(database: Database, nodes: Sequence[str], relations: Sequence[Ends], 
     return Report(removed=removed)
 
 
-def _origins(
-    connection: Connection, names: Sequence[str], fence: Fence | None, *, missing_ok: bool
-) -> dict[str, Origin]:
+def _origins(connection: Connection, names: Sequence[str], fence: Fence | None) -> dict[str, Origin]:
     found = told_changes.origins(connection, names)
     if fence is not None:
         allowed = fence.among(connection, {one.document for one in found.values() if one.document is not None})
         found = {name: one for name, one in found.items() if one.document in allowed}
+    return found
+
+
+def require_all(names: Iterable[str], found: Container[str], *, missing_ok: bool) -> None:
+    """Raise NotFound where an origin was not found, unless that is allowed."""
     for name in names:
         if name not in found and not missing_ok:
             raise NotFound(
                 f"the origin {arguments.shown(name)} is neither a chunk nor a document",
                 "add what says it first, or leave origins out",
             )
-    return found
 
 
-def _of(names: Iterable[str], origins: dict[str, Origin]) -> Iterable[Origin]:
-    return dict.fromkeys(origins[name] for name in names if name in origins) or (NOBODY,)
+def of(names: Iterable[str], origins: Mapping[str, _Origin], nobody: _Origin) -> Iterable[_Origin]:
+    """Those of some origins that were found, each once; nobody where none was."""
+    return dict.fromkeys(origins[name] for name in names if name in origins) or (nobody,)
+
+
+def check(nodes: Iterable[ToldNode], relations: Iterable[ToldRelation]) -> None:
+    """Raise InputError or InvalidDocument where one cannot be stored."""
+    for node in nodes:
+        _check_node(node)
+    for relation in relations:
+        _check_relation(relation)
 
 
 def _check_node(node: ToldNode) -> None:

@@ -106,16 +106,14 @@ def settings(served: Served, asked: Nothing) -> Serving:
 
 
 def _served_file(name: str, file: Archive) -> ServedFile:
-    if not isinstance(file, Monograph):
-        return ServedFile(name, file.url, 0, file.stats().documents, False, False, file.settings)
     found = file.brief()
     return ServedFile(
         name,
-        str(file.path.absolute()),
+        str(file.path.absolute()) if isinstance(file, Monograph) else file.url,
         found.format,
         found.documents,
         found.has_tree,
-        not file.view and file.files.always_forget,
+        isinstance(file, Monograph) and not file.view and file.files.always_forget,
         file.settings,
     )
 
@@ -171,7 +169,7 @@ class Opened:
 
 def outline(served: Served, asked: Opened) -> list[OutlineNode]:
     """The tree of summaries as a table of contents, as ``monograph outline --json`` prints it."""
-    return served.file(asked.file).tree.outline(asked.node, min(asked.layers, MOST_LAYERS))
+    return served.archive(asked.file).tree.outline(asked.node, min(asked.layers, MOST_LAYERS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +190,9 @@ class OneSummary:
 
 def summary(served: Served, asked: OneSummary) -> Summary:
     """A summary, and where its sentences stand."""
-    return served.file(asked.file).tree.summary(asked.id)
+    return served.archive(asked.file).tree.summary(asked.id)
 
 
 def summaries(served: Served, asked: OneDocument) -> list[Summary]:
     """The summaries over the passages of a document, from the lowest layer up."""
-    return served.file(asked.file).tree.over(asked.id)
+    return served.archive(asked.file).tree.over(asked.id)

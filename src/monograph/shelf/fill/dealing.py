@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
+from heapq import merge
 from itertools import islice
 
 import numpy as np
 
-from monograph.carry import told_lines
 from monograph.carry.taken import Taken
 from monograph.library.carrying import stored
 from monograph.library.opened import OpenFile
@@ -29,7 +30,8 @@ from monograph.store.checksums import given_key
 from monograph.store.database import Connection, Database
 from monograph.store.former_rows import FormerRow
 from monograph.store.sources import Source
-from monograph.values import OnProgress, Passage, Progress, Report, ToldNode, ToldRelation, together
+from monograph.store.told_changes import NOBODY
+from monograph.values import OnProgress, Passage, Progress, Report, together
 from monograph.write import tell
 from monograph.write.past import make_up_for
 from monograph.write.remember import remember
@@ -61,22 +63,23 @@ def deal(
     """
     reports: list[Report] = []
     done = 0
-    for file in files:
-        with file.read() as connection:
+    with ExitStack() as reading:
+        held = [reading.enter_context(file.read()) for file in files]
+        for connection in held:
             _share_out(connection, targets)
+        for connection in held:
             rows = iter(documents.numbers(connection))
             while some := list(islice(rows, _AT_ONCE)):
                 reports += _dealt(connection, some, targets, target_of)
                 done += len(some)
                 if progress is not None:
                     progress(Progress("deal", done, max(done, documents.count(connection)), "documents"))
-            _tell(connection, targets)
-    if targets[0].settings.history:
-        for file in files:
-            with file.read() as connection:
+        _tell(held, targets)
+        if targets[0].settings.history:
+            for connection in held:
                 _deal_former(connection, targets, target_of)
-        for target in targets:
-            make_up_for(target.writing_pipeline(), None)
+            for target in targets:
+                make_up_for(target.writing_pipeline(), None)
     return together(reports)
 
 
@@ -157,20 +160,22 @@ def _taken(connection: Connection, row: int) -> Taken:
     return Taken(replace(document, passages=tuple(passages)), tuple(made))
 
 
-def _tell(connection: Connection, targets: Sequence[OpenFile]) -> None:
-    """What callers told, each by the file that has the document or chunk that says it; else by the first."""
-    said = list(told.each(connection))
-    for place, target in enumerate(targets):
-        mine = list(_own(said, target, is_first=place == 0))
-        if mine:
-            tell.tell(target.written, *told_lines.parted(mine), missing_ok=True)
+def _tell(held: Sequence[Connection], targets: Sequence[OpenFile]) -> None:
+    """What callers told, in the order in which they did, each by the file that has what says it; else by the first."""
+    for each in (told.each_node, told.each_relation):
+        said = enumerate(merge(*map(each, held), key=lambda one: one.number), 1)
+        while some := list(islice(said, _AT_ONCE)):
+            for place, target in enumerate(targets):
+                with target.database.write() as written:
+                    tell.put(written, _own(written, some, is_first=place == 0))
 
 
 def _own(
-    said: Sequence[ToldNode | ToldRelation], target: OpenFile, *, is_first: bool
-) -> Iterator[ToldNode | ToldRelation]:
-    with target.database.read() as connection:
-        known = told_changes.origins(connection, list({name for one in said for name in one.origins}))
-    for one in said:
-        if all(name in known for name in one.origins) if one.origins else is_first:
-            yield one
+    connection: Connection, some: Sequence[tuple[int, told.Numbered]], *, is_first: bool
+) -> Iterator[tell.Telling]:
+    """What a file that is written to is to have of what was told, with new numbers."""
+    known = told_changes.origins(connection, list({name for _, one in some for name in one.said.origins}))
+    for number, one in some:
+        (origin,) = [known.get(name) for name in one.said.origins] or [NOBODY if is_first else None]
+        if origin is not None:
+            yield tell.Telling(one.said, origin, number, implied=one.implied)

@@ -349,23 +349,21 @@ class Gathered:
     # The tree of summaries.
 
     def has_tree(self) -> bool:
-        """Whether there is one. A view has none: what the summaries of a shelf stand over is not in its catalogue."""
-        return not self.catalogue.view and stored_tree.exists(self.catalogue.connection)
+        """Whether there is one."""
+        return stored_tree.exists(self.catalogue.connection)
 
     def require_tree(self) -> None:
         if self.is_past:
             raise InputError("a shelf as it stood has no tree of summaries", "search it another way: --how auto")
-        if self.catalogue.view:
-            raise InputError("a view of a shelf has no tree of summaries", "search it another way: --how auto")
         if not self.has_tree():
             raise InputError(
                 "the shelf has no tree of summaries",
-                "monograph shelf resummarize URL, or search it another way: --how auto",
+                "monograph resummarize URL, or search it another way: --how auto",
             )
 
     def nearest_summaries(self, vector: Float32, k: int, allowed: Allowed) -> Nearest:
         if allowed == EVERYTHING:
-            return self.catalogue.nearest_summaries_but(vector, k, None)
+            return self.catalogue.nearest_summaries_but(vector, k, () if self.catalogue.view else None)
         # Those that are allowed are told: of a shard that is lacking none is.
         told = enumerate(self.shards.all("let_in", allowed))
         rows = chain.from_iterable(self.shards.whole(shard, some.tolist()) for shard, some in told)

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import merge
+from itertools import chain
 
 from monograph.dates.span import Span
 from monograph.explore.surroundings import ToldRelations
 from monograph.read import path_to_text
 from monograph.shelf.gather.gathered import Gathered
 from monograph.shelf.gather.listing import the_one
-from monograph.store import neighbours
+from monograph.store import neighbours, told
 from monograph.store.chunks import Found
 from monograph.store.database import Connection
 from monograph.store.graphs import Records
 from monograph.store.neighbours import Place, Titled
-from monograph.values import Document, Extraction
+from monograph.store.told import Row
+from monograph.values import Document, Extraction, Float32, Told, ToldNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,11 @@ class ManyFiles:
 
     def total(self) -> int:
         return sum(self.gathered.shards.all("graph_size"))
+
+    def every_chunk(self) -> list[int]:
+        shards = self.gathered.shards
+        told = enumerate(shards.all("every_chunk"))
+        return sorted(row for shard, rows in told for row in shards.whole(shard, rows))
 
     def titled(self, members: Mapping[int, int]) -> list[Titled]:
         answers = self.gathered.shards.all("titled", self._keys(members)) if members else []
@@ -156,6 +163,19 @@ class ManyFiles:
             for name, some_keys in one.items():
                 called.setdefault(name, set()).update(some_keys)
         return ToldRelations(tuple((*ends, chunks) for ends, chunks in said.items()), called)
+
+    def told_nodes(self, ids: Sequence[str] | None) -> dict[str, ToldNode]:
+        return told.nodes_of(self._rows("told_node_rows", ids))
+
+    def told_embeddings(self, dimension: int) -> tuple[list[str], Float32]:
+        return told.embeddings_of(self._rows("told_embedding_rows"), dimension)
+
+    def told_around(self, ids: Sequence[str] | None) -> Told:
+        relations = told.relations_of(self._rows("told_relation_rows", ids))
+        return Told(self.told_nodes(told.with_ends(ids, relations)), relations)
+
+    def _rows(self, method: str, *asked: Sequence[str] | None) -> Iterator[Row]:
+        return chain.from_iterable(self.gathered.shards.all(method, *asked))
 
 
 def _both(one: Span, other: Span) -> Span:

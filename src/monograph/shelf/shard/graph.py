@@ -33,6 +33,10 @@ class GraphOfShard:
         """Chunks in the graph."""
         return self._around.total()
 
+    def every_chunk(self) -> list[int]:
+        """The chunks in the graph, ascending."""
+        return self._around.every_chunk()
+
     def titled(self, members: Mapping[str, int]) -> list[Titled]:
         """See :func:`monograph.store.neighbours.titled`."""
         return self._around.titled(self._members(members))
@@ -93,3 +97,15 @@ class GraphOfShard:
     def told_keys(self, ids: Sequence[str]) -> dict[str, set[str]]:
         """Keys of the names of nodes, by id."""
         return told.keys_of(self.snapshot.connection, ids)
+
+    def told_node_rows(self, ids: Sequence[str] | None) -> list[told.Row]:
+        """See :func:`monograph.store.told.node_rows`."""
+        return told.node_rows(self.snapshot.connection, ids)
+
+    def told_relation_rows(self, ids: Sequence[str] | None) -> list[told.Row]:
+        """See :func:`monograph.store.told.relation_rows`."""
+        return told.relation_rows(self.snapshot.connection, ids)
+
+    def told_embedding_rows(self) -> list[told.Row]:
+        """See :func:`monograph.store.told.embedding_rows`."""
+        return told.embedding_rows(self.snapshot.connection)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from monograph.errors import DamagedFile
 from monograph.settings import Settings
 from monograph.shelf.gather.asking import Asking
-from monograph.shelf.tree.grow import leaves_of_all
+from monograph.shelf.tree.grow import leaves_over
 from monograph.store import settings, tree, tree_leaves
 from monograph.store.database import Connection
 from monograph.tree import verify
@@ -19,7 +19,7 @@ from monograph.write.tree import recipe
 def faults(connection: Connection, shards: Asking) -> list[Finding]:
     """Every fault in the tree; none where there is none."""
     return [
-        Finding("catalogue", fault, repairable=False, mend="monograph shelf resummarize URL")
+        Finding("catalogue", fault, repairable=False, mend="monograph resummarize URL")
         for fault in _faults(connection, shards)
     ]
 
@@ -33,7 +33,7 @@ def _faults(connection: Connection, shards: Asking) -> Iterator[str]:
     if planes is None:
         return
     wanted: dict[tuple[int, bytes], int] = {}
-    for rank, key, chunk in leaves_of_all(shards, planes.to_bytes()):
+    for rank, key, chunk in leaves_over(shards, planes.to_bytes(), range(shards.rows.shards)):
         wanted.setdefault((rank, key), chunk)
     wrong = wanted.items() ^ {(rank, key): chunk for rank, key, chunk in tree_leaves.leaves(connection)}.items()
     if wrong:

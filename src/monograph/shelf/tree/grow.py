@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,6 +31,22 @@ from monograph.write.tree import LEARNING_SAMPLE, Spent, TreeUpdate
 
 KEPT = "summaries.mono"
 """The file, beside a catalogue, of what was made for one that was never published."""
+
+
+@dataclass(frozen=True, slots=True)
+class Former:
+    """What a tree goes on from.
+
+    Parameters
+    ----------
+    database:
+        The catalogue of the version before, or the file that the shards are made of.
+    same:
+        The shards that are those of that version, by their numbers: their chunks stand where they stood.
+    """
+
+    database: Database
+    same: Collection[int] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +87,7 @@ def follow(
     catalogue: Path,
     shards: Asking,
     given: Given,
-    former: Database | None,
+    former: Former | None,
     *,
     anew: bool = False,
     on_progress: OnProgress | None = None,
@@ -80,7 +96,7 @@ def follow(
 
     They are where the former catalogue has one, where a summarizer is given, or with ``anew``. What was made of the
     same texts for the former version, or for one that was never published, is not made again. Nothing stays that is
-    over texts which are gone.
+    over texts which are gone. Where nothing is to be done, no byte of the catalogue changes.
 
     Parameters
     ----------
@@ -91,7 +107,7 @@ def follow(
     given:
         The models; those that the file was made with in place of None.
     former:
-        The catalogue of the version before, or the file that the shards are made of.
+        What it goes on from, if there is anything.
     anew:
         Make every summary with the given summarizer, which becomes the shelf's own; without one, with the shelf's.
 
@@ -103,17 +119,18 @@ def follow(
         If another summarizer is given than the tree is made with.
     """
     given = replace(given, path=catalogue, read_only=False, create=False, settings=None, model=None, reranker=None)
-    if not (anew or given.summarizer is not None or _has_tree(catalogue, former)):
+    before = None if former is None else former.database
+    if not (anew or given.summarizer is not None or _has_tree(catalogue, before)):
         return TreeUpdate()
     file = OpenFile.open(replace(given, summarizer=None))
     try:
-        changed = _carry(file.database, former) or anew
+        changed = _carry(file.database, before) or anew
         if given.summarizer is not None and not anew:
             configuration.adopt_summarizer(file.database, given.summarizer)
             configuration.SUMMARIZER.check(file.database, given.summarizer)
         pipeline = file.pipeline(summarizer=given.summarizer or file.summarizer)
         spent = Spent()
-        planes = _lay(pipeline, shards)
+        planes = lay(pipeline, shards, () if changed or former is None else former.same)
         with pipeline.database.read() as connection:
             if not (changed or store.count_stale_segments(connection)):
                 return TreeUpdate()
@@ -141,12 +158,14 @@ def settle_in(file: OpenFile, former: Database) -> None:
             store.clear_stale_leaves(target)
 
 
-def follow_version(catalogue: Path, shards: Asking, given: Given, place: Place, before: Manifest | None) -> TreeUpdate:
-    """As :func:`follow`, after a version; None for the first."""
+def follow_version(
+    catalogue: Path, shards: Asking, given: Given, place: Place, before: Manifest | None, same: Collection[int] = ()
+) -> TreeUpdate:
+    """As :func:`follow`, after a version, of which some shards are the same; None for the first."""
     if before is None:
         return follow(catalogue, shards, given, None)
     with closing(Database(place.file_of(before.catalogue), read_only=True)) as former:
-        return follow(catalogue, shards, given, former)
+        return follow(catalogue, shards, given, Former(former, same))
 
 
 def _has_tree(catalogue: Path, former: Database | None) -> bool:
@@ -175,22 +194,37 @@ def _carry(database: Database, former: Database | None) -> bool:
     return True
 
 
-def _lay(pipeline: Pipeline, shards: Asking) -> Planes:
-    """Give all chunks their leaves; the planes that these stand by."""
-    dimension = pipeline.embedder.dimension
-    found: list[tuple[int, list[str], Float32]] = shards.all("first_vectors", 0, dimension)
-    count = sum(one for one, _, _ in found)
+def count(shards: Asking, dimension: int, of: Iterable[int] | None = None) -> int:
+    """How many chunks of some shards have a vector; of all, if none are given."""
+    asked = range(shards.rows.shards) if of is None else of
+    found: dict[int, tuple[int, list[str], Float32]] = shards.some(asked, "first_vectors", 0, dimension)
+    return sum(one for one, _, _ in found.values())
+
+
+def lay(pipeline: Pipeline, shards: Asking, same: Collection[int] = ()) -> Planes:
+    """Give all chunks their leaves; the planes that these stand by.
+
+    Shards that are the ``same`` are not asked, as long as the planes stay: what the tree has of them is what they have.
+    """
+    dimension, number = pipeline.embedder.dimension, shards.rows.shards
     with pipeline.database.read() as connection:
         held = planes_of(connection)
+        same = () if held is None else same
+        total = tree_leaves.count(connection, number, same)
+    others = [shard for shard in range(number) if shard not in same]
+    if others:
+        total += count(shards, dimension, others)
     planes = held
-    if held is None or tree.due_planes(held, count, pipeline):
-        planes = tree.random_or_learned(pipeline, _sample(shards, dimension), count)
+    if held is None or tree.due_planes(held, total, pipeline):
+        planes = tree.random_or_learned(pipeline, _sample(shards, dimension), total)
+        others = list(range(number))
     assert planes is not None  # noqa: S101 - held, or made
     body = planes.to_bytes()
-    with write(pipeline.database, pipeline.indexes) as connection:
-        if planes is not held:
-            store.begin(connection, body)
-        tree_leaves.lay(connection, leaves_of_all(shards, body))
+    if others:
+        with write(pipeline.database, pipeline.indexes) as connection:
+            if planes is not held:
+                store.begin(connection, body)
+            tree_leaves.lay(connection, leaves_over(shards, body, others), number, others)
     return planes
 
 
@@ -204,9 +238,9 @@ def _sample(shards: Asking, dimension: int) -> Float32:
     return np.stack(rows) if rows else np.empty((0, dimension), dtype=np.float32)
 
 
-def leaves_of_all(shards: Asking, planes: bytes) -> Iterator[tuple[int, bytes, int]]:
-    """(rank, key, row of the chunk over all) of all chunks, shard by shard."""
-    for shard in range(shards.rows.shards):
+def leaves_over(shards: Asking, planes: bytes, some: Iterable[int]) -> Iterator[tuple[int, bytes, int]]:
+    """(rank, key, row of the chunk over all) of the chunks of some shards, one shard after the other."""
+    for shard in some:
         leaves: Leaves = shards.engine.ask({shard: [("leaves", (planes,))]})[shard][0]
         for place, (row, rank) in enumerate(zip(leaves.rows.tolist(), leaves.ranks.tolist(), strict=True)):
             yield rank, leaves.key(place), shards.rows.whole(shard, row)

@@ -1,4 +1,4 @@
-"""The tree of summaries over a shelf, opened and made: ``shelf.tree``."""
+"""The tree of summaries over a shelf, opened, priced and made: ``shelf.tree``."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from monograph.shelf.gather.asking import Asking
 from monograph.shelf.opened import OpenShelf
 from monograph.shelf.place import Place
 from monograph.shelf.tree import grow
+from monograph.shelf.tree.price import price as price_of
 from monograph.shelf.versions.manifest import Manifest
 from monograph.shelf.versions.publish import publish
 from monograph.shelf.versions.sweep import sweep
 from monograph.shelf.versions.writer import writing
-from monograph.values import OnProgress, OutlineNode, Report, Summary, arguments
+from monograph.values import Cost, OnProgress, OutlineNode, Report, Summary, arguments
 from monograph.write.tree import TreeUpdate
 
 Resummarize: TypeAlias = Callable[[Summarizer | None, OnProgress | None], TreeUpdate]
@@ -40,13 +41,18 @@ class ShelfTree:
         layers = arguments.whole_number(layers, "layers", 0)
         with self._file.reading() as gathered:
             gathered.require_tree()
-            return outline.outline(gathered.catalogue.connection, node, layers, gathered)
+            return outline.outline(gathered.catalogue.connection, node, layers, gathered, self._file.url)
 
     def summary(self, node: str) -> Summary:
         """A summary by its id: see :meth:`monograph.library.tree.SummaryTree.summary`."""
         with self._file.reading() as gathered:
             gathered.require_tree()
-            return outline.summary(gathered.catalogue.connection, node, gathered)
+            return outline.summary(gathered.catalogue.connection, node, gathered, self._file.url)
+
+    def over(self, document: str) -> list[Summary]:
+        """The summaries over the chunks of a document: see :meth:`monograph.library.tree.SummaryTree.over`."""
+        with self._file.around() as around:
+            return outline.over_chunks(around.names, around.chunks_of(document), around.gathered)
 
     def rebuild(self, summarizer: Summarizer | None = None, *, progress: OnProgress | None = None) -> Report:
         """Make the tree, or make it anew with another summarizer, and publish that as a version.
@@ -62,6 +68,11 @@ class ShelfTree:
             If a summary cannot be made: the shelf is as it was, and what was made is remembered here.
         """
         return Report(summarized=self._resummarize(summarizer, progress).made)
+
+    def price(self, summarizer: Summarizer | None = None) -> Cost:
+        """What :meth:`rebuild` would take: its summaries and, at most, what they ask of a language model."""
+        self._file.only_whole("tree.price")
+        return price_of(self._file, summarizer or self._file.summarizer)
 
 
 def resummarized(

@@ -6,8 +6,8 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -32,12 +32,13 @@ from monograph.shelf.versions.pieces import Named, name_of, require_closed
 from monograph.shelf.versions.publish import publish
 from monograph.shelf.versions.sweep import sweep
 from monograph.shelf.versions.writer import writing
-from monograph.shelf.write import in_step
-from monograph.store import documents, settings, versions
-from monograph.store.database import Database
+from monograph.shelf.write import apart, in_step
+from monograph.store import documents, replacing, settings, versions
+from monograph.store.database import Connection, Database
 from monograph.values import Document, OnProgress, Plan, Report, together
 
 _BASE = "base.json"
+_NAMES = "names.mono"
 _UNTOUCHED = 0
 """Time of change, in nanoseconds since 1970, of a copy that nobody has written to."""
 
@@ -112,6 +113,11 @@ class Working:
             self._open()
         return self._opened
 
+    @property
+    def files(self) -> list[OpenFile]:
+        """The shards, open for writing."""
+        return [archive._file for archive in self._archives]
+
     def _copy(self, *, empty: bool) -> None:
         """Have the files of the version, or those that were written to since."""
         base, version = base_of(self._place.work), 0 if self._before is None else self._before.version
@@ -151,7 +157,7 @@ class Working:
         is_copy = copied is not None and (state.st_mtime_ns, state.st_size) == (_UNTOUCHED, copied.bytes)
         return copied if copied is not None and is_copy else name_of(path)
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
         """Say that the files are about to be written to."""
         self._note(Base(0 if self._before is None else self._before.version, self._shards, written=True))
 
@@ -168,14 +174,15 @@ class Working:
 
     def add(self, given: Iterable[Document]) -> Report:
         """Store documents, each in the shard that holds its id, or that it is dealt to."""
-        self._begin()
+        self.begin()
         reports = []
         for some in blocks(given, self._shards):
             dealt: dict[int, list[Document]] = {}
             held = self._holders([one.id for one in some])
             for one in some:
                 dealt.setdefault(held.get(one.id, shard_of(one.id, self._shards)), []).append(one)
-            reports += [self._archives[shard].add(mine) for shard, mine in dealt.items()]
+            with self.keeping():
+                reports += [self._archives[shard].add(mine) for shard, mine in dealt.items()]
         return together(reports)
 
     def _holders(self, ids: Sequence[str]) -> dict[str, int]:
@@ -194,13 +201,14 @@ class Working:
     ) -> Report:
         """Bring every shard up to date by its plan; one that is so already is not written to."""
         made = plans([archive._file.database for archive in self._archives])
-        self._begin()
+        self.begin()
         reports = []
-        for archive, plan in zip(self._archives, made, strict=True):
-            if archive._file.describer is None and is_done(archive._file.database, plan):
-                reports.append(Report(same=len(plan.changes), moved=plan.moved))
-            else:
-                reports.append(apply(archive, plan))
+        with self.keeping():
+            for archive, plan in zip(self._archives, made, strict=True):
+                if archive._file.describer is None and is_done(archive._file.database, plan):
+                    reports.append(Report(same=len(plan.changes), moved=plan.moved))
+                else:
+                    reports.append(apply(archive, plan))
         found = together(reports)
         return replace(found, problems=tuple(dict.fromkeys(found.problems)), moved=tuple(dict.fromkeys(found.moved)))
 
@@ -215,8 +223,36 @@ class Working:
                 )
             for shard in shards:
                 wanted.setdefault(shard, []).append(name)
-        self._begin()
-        return together([self._archives[shard].remove(some, forget=forget) for shard, some in wanted.items()])
+        self.begin()
+        with self.keeping():
+            return together([self._archives[shard].remove(some, forget=forget) for shard, some in wanted.items()])
+
+    def keeping(self) -> AbstractContextManager[None]:
+        """Do what may have shards forget: see :func:`monograph.shelf.write.apart.kept`."""
+        return apart.kept(self.files, self._place.work)
+
+    @contextmanager
+    def names(self) -> Iterator[Connection]:
+        """Begin to read the names over all shards as they are written by now."""
+        if self._before is not None and not self._is_written:
+            path = self._place.file_of(self._before.catalogue)
+            with closing(Database(path, read_only=True)) as database, database.read() as connection:
+                yield connection
+            return
+        made = self._place.work / _NAMES
+        self._complete()
+        self._close_files()
+        try:
+            in_step.make(made, self._place, self._named(), self._copied)
+            with closing(Database(made, read_only=True)) as database, database.read() as connection:
+                yield connection
+        finally:
+            replacing.drop(made)
+
+    @property
+    def _is_written(self) -> bool:
+        base = base_of(self._place.work)
+        return base is not None and base.written
 
     def forget_versions(self, names: Sequence[str] | None, before: Moment | None) -> int:
         """Leave no trace of former versions: see :meth:`monograph.shelf.Shelf.forget_versions`."""
@@ -224,9 +260,11 @@ class Working:
         if names is None and first is None:
             raise InputError("neither names nor a moment says which versions", 'say before="2026-01-01", or name them')
         having = [archive for archive in self._archives if _has_former(archive, names, first)]
-        if having:
-            self._begin()
-        return sum(archive.forget_versions(names, before=before) for archive in having)
+        if not having:
+            return 0
+        self.begin()
+        with self.keeping():
+            return sum(archive.forget_versions(names, before=before) for archive in having)
 
     def publish(self, tree_of: Database | None = None) -> Manifest:
         """Close the files, and publish them as the next version with the catalogue of their names.
@@ -234,20 +272,16 @@ class Working:
         If they are to have a tree, it goes on from that of the version before, or of the file ``tree_of``: see
         :func:`monograph.shelf.tree.grow.follow`.
         """
-        for archive in self._archives:
-            with archive._file.database.read() as connection:
-                owed = settings.load_on_demand(connection)
-            archive._file.require(*sorted(owed))
+        self._complete()
         for archive in self._archives[:1]:
             made_by = archive._file
             self._models = replace(self._models, embedder=made_by.given_embedder, extractor=made_by.given_extractor)
         self._close_files()
         made = self._place.work / "catalogue.mono"
         grow.put_aside(made)
-        copied = self._copied.shards if self._copied is not None else [None] * self._shards
-        files = {path: self._name_of(path, one) for path, one in zip(self._paths, copied, strict=False)}
+        files = self._named()
         origin = in_step.make(made, self._place, files, self._copied)
-        self._grow(made, tree_of)
+        self._grow(made, list(files.values()), tree_of)
         named = [Named(*one) for one in files.items()]
         manifest = publish(self._place.objects, named, made, self._before, origin.said())
         self._before = self._copied = manifest
@@ -259,13 +293,29 @@ class Working:
         sweep(self._place.objects)
         return manifest
 
-    def _grow(self, made: Path, tree_of: Database | None) -> None:
+    def _complete(self) -> None:
+        """Make what shards make on demand, and have them know what is apart over all."""
+        for file in self.files:
+            with file.database.read() as connection:
+                owed = settings.load_on_demand(connection)
+            file.require(*sorted(owed))
+        if self._is_written:
+            apart.heal(self.files, self._place.work)
+
+    def _named(self) -> dict[Path, ObjectName]:
+        """The closed files, and what their bytes are called."""
+        copied = self._copied.shards if self._copied is not None else [None] * self._shards
+        return {path: self._name_of(path, one) for path, one in zip(self._paths, copied, strict=False)}
+
+    def _grow(self, made: Path, names: Sequence[ObjectName], tree_of: Database | None) -> None:
+        copied = () if self._copied is None else self._copied.shards
+        same = [number for number, (now, then) in enumerate(zip(names, copied, strict=False)) if now == then]
         shards = Asking(Written(self._paths), Rows(self._shards))
         with closing(shards.engine):
             if tree_of is not None:
-                grow.follow(made, shards, self._models, tree_of)
+                grow.follow(made, shards, self._models, grow.Former(tree_of))
             else:
-                grow.follow_version(made, shards, self._models, self._place, self._before)
+                grow.follow_version(made, shards, self._models, self._place, self._before, same)
 
     def _close_files(self) -> None:
         for archive in self._opened:

@@ -25,10 +25,10 @@ from llama_index.graph_stores.monograph.schema import described, schema_of
 from llama_index.graph_stores.monograph.threads import InThreads
 from llama_index.vector_stores.monograph.nodes import as_documents, as_node
 from llama_index.vector_stores.monograph.where import as_where
-from monograph import Monograph
 from monograph.errors import InputError
+from monograph.shelf import Archive
 from monograph.values import Told, ToldNode, ToldRelation
-from monograph_tools import Given, in_collection, opened_file, told
+from monograph_tools import Given, in_collection, opened, to_write, told
 
 FILE_NAME = "property_graph_store.mono"
 """What ``from_persist_dir`` opens."""
@@ -46,7 +46,7 @@ class MonographPropertyGraphStore(InThreads):
     ----------
     monograph:
         An open file, which stays the caller's to close; or the path of one, which is opened here, made if it is
-        missing, and closed by :meth:`close`.
+        missing, and closed by :meth:`close`. A shelf, or its address, as well: it is only read.
     embed_model:
         Makes the vectors of chunks and queries that bring none; with a path only. Without it the file's own embedder
         does, and a new file whose first chunks bring their vectors takes only such.
@@ -72,12 +72,12 @@ class MonographPropertyGraphStore(InThreads):
         collection: str | None = None,
         key: str | None = None,
     ) -> None:
-        self._whole = opened_file(monograph, embed_model, LlamaIndexEmbedder, key)
+        self._whole = opened(monograph, embed_model, LlamaIndexEmbedder, key)
         self._monograph = in_collection(self._whole, collection)
         self._collection = collection
         self._own = self._whole is not monograph
 
-    def __reduce__(self) -> tuple[Any, tuple[type[MonographPropertyGraphStore], Monograph, str | None]]:
+    def __reduce__(self) -> tuple[Any, tuple[type[MonographPropertyGraphStore], Archive, str | None]]:
         return _opened_anew, (type(self), self._whole, self._collection)
 
     def __copy__(self) -> MonographPropertyGraphStore:
@@ -95,8 +95,8 @@ class MonographPropertyGraphStore(InThreads):
         return cls(Path(persist_dir) / FILE_NAME, embed_model)
 
     @property
-    def client(self) -> Monograph:
-        """The open file, or what of it is in the collection."""
+    def client(self) -> Archive:
+        """The open file or shelf, or what of it is in the collection."""
         return self._monograph
 
     def close(self) -> None:
@@ -204,19 +204,23 @@ class MonographPropertyGraphStore(InThreads):
         entities = [convert.as_told_node(node) for node in nodes if not isinstance(node, ChunkNode)]
         self.upsert_llama_nodes([convert.as_base_node(one) for one in chunks])
         if entities:
-            self._monograph.graph.tell(entities, missing_ok=True)
+            to_write(self._monograph).graph.tell(entities, missing_ok=True)
 
     def upsert_relations(self, relations: list[Relation]) -> None:
         """Store relations; an end that is not there comes with them."""
         if relations:
-            self._monograph.graph.tell((), [convert.as_told_relation(one) for one in relations], missing_ok=True)
+            graph = to_write(self._monograph).graph
+            graph.tell((), [convert.as_told_relation(one) for one in relations], missing_ok=True)
 
     def upsert_llama_nodes(self, llama_nodes: list[BaseNode]) -> None:
         """Store LlamaIndex's own nodes as chunks; what the file has of other sources, with the same text, stays."""
-        own = {one.chunk.id: one for one in self._monograph.fetch([node.node_id for node in llama_nodes])}
+        if not llama_nodes:
+            return
+        file = to_write(self._monograph)
+        own = {one.chunk.id: one for one in file.fetch([node.node_id for node in llama_nodes])}
         fresh = [node for node in llama_nodes if node.node_id not in own or _is_ours(own[node.node_id], node)]
         if fresh:
-            told(self._monograph.put(as_documents(fresh)))
+            told(file.put(as_documents(fresh)))
 
     def delete(
         self,
@@ -229,7 +233,8 @@ class MonographPropertyGraphStore(InThreads):
 
         With a node its relations go, with a chunk all that it says. Each of the four is done for itself.
         """
-        graph = self._monograph.graph
+        file = to_write(self._monograph)
+        graph = file.graph
         names = [*(convert.entity_id(name) for name in entity_names or ()), *(ids or ())]
         chunks = list(ids or ())
         relations: list[ToldRelation] = []
@@ -241,7 +246,7 @@ class MonographPropertyGraphStore(InThreads):
                 relations += [one for one in every.relations if convert.has_all(properties, one.properties)]
                 chunks += self._chunks(None, properties)
         if chunks:
-            told(self._monograph.remove_chunks(chunks))
+            told(file.remove_chunks(chunks))
         if names or relations:
             graph.untell(names, [(one.source, one.label, one.target) for one in relations])
 
@@ -250,16 +255,17 @@ class MonographPropertyGraphStore(InThreads):
 
         What others say of the same entities stays.
         """
+        file = to_write(self._monograph)
         gone = [*(node_ids or ()), *(ref_doc_ids or ())]
         if node_ids:
-            told(self._monograph.remove_chunks(node_ids))
+            told(file.remove_chunks(node_ids))
         if ref_doc_ids:
-            told(self._monograph.remove_chunks(where={"$document": {"in": list(ref_doc_ids)}}))
+            told(file.remove_chunks(where={"$document": {"in": list(ref_doc_ids)}}))
         # What was said by nobody whom the file knows tells by its properties where it came from.
-        every = self._monograph.graph.told()
+        every = file.graph.told()
         nodes = [one.id for one in every.nodes.values() if not one.origins and _came_from(one.properties, gone)]
         relations = [one for one in every.relations if not one.origins and _came_from(one.properties, gone)]
-        self._monograph.graph.untell([*gone, *nodes], [(one.source, one.label, one.target) for one in relations])
+        file.graph.untell([*gone, *nodes], [(one.source, one.label, one.target) for one in relations])
 
     def structured_query(self, query: str, param_map: dict[str, Any] | None = None) -> Any:
         """Raise InputError: a file has no query language of graphs."""
@@ -339,7 +345,7 @@ def _came_from(properties: Any, sources: Sequence[str]) -> bool:
 
 
 def _opened_anew(
-    kind: type[MonographPropertyGraphStore], monograph: Monograph, collection: str | None
+    kind: type[MonographPropertyGraphStore], monograph: Archive, collection: str | None
 ) -> MonographPropertyGraphStore:
     """A store that was pickled: nobody else has its file to close."""
     store = kind(monograph, collection=collection)
