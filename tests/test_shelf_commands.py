@@ -358,7 +358,10 @@ def test_a_tree_is_made_and_shown(texts: Path, tmp_path: Path) -> None:
 
 def test_a_shelf_is_built_of_folders(texts: Path, shelf: str, tmp_path: Path) -> None:
     url = tmp_path / "built"
-    assert f"{len(TEXTS)} documents, 5 chunks in 2 shards" in run("shelf", "build", url, texts, "--shards", 2)
+    assert f"{len(TEXTS)} documents, 5 chunks in 2 shards" in run(
+        "shelf", "build", url, texts, "--shards", 2, "--history"
+    )
+    assert asked("search", url, "comet", "--as-of", "2030") == asked("search", url, "comet")
     found, expected = asked("search", url, "comet"), asked("search", shelf, "comet")
     assert [(one["chunk"], one["score"]) for one in found] == [(one["chunk"], one["score"]) for one in expected]
     assert "--replace" in run("shelf", "build", url, texts, code=1)

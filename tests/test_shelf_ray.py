@@ -30,7 +30,7 @@ ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'mono
 
 import by_sql
 from excerpts import excerpts
-from monograph import Document, Monograph, Passage
+from monograph import Document, Monograph, Passage, Settings
 from monograph.errors import (
     ClosedFile,
     DamageWarning,
@@ -305,10 +305,15 @@ def test_what_a_shard_leaves_out_is_warned_of_here(cluster: Any, made: Made, tmp
 
 def test_a_shelf_is_built_by_tasks(cluster: Any, made: Made, tmp_path: Path) -> None:
     url, home = tmp_path / "shelf", tmp_path / "home"
-    report = build(url, made.documents, shards=SHARDS, home=home, makers=Tasks(cpus=0.5))
+    kept = Settings(history=True)
+    report = build(url, made.documents, shards=SHARDS, settings=kept, home=home, makers=Tasks(cpus=0.5))
     assert report.added == len(made.documents)
-    with Shelf.open(url, home=home) as shelf:
+    with Shelf.open(url, home=home, engines=partial(on_ray, groups=1, deadline=180.0)) as shelf:
         assert shelf.stats().documents == len(made.documents)
+        # As it stood now it is as it is, but for the copies that the process makes of its files.
+        question, then = made.questions[0], shelf.as_of(time.time() + 60)
+        found, expected = then.search(question, 10, "graph"), shelf.search(question, 10, "graph")
+        assert [(hit.chunk.id, hit.score) for hit in found] == [(hit.chunk.id, hit.score) for hit in expected] != []
 
 
 def test_tasks_make_a_shelf(cluster: Any, made: Made, tmp_path: Path) -> None:

@@ -33,9 +33,7 @@ def create(  # noqa: PLR0913, PLR0917 - options are arguments
     shards: shelf_dealing.ShardsOption = 8,
     embedder: shelf_dealing.EmbedderOption = "",
     extractor: shelf_dealing.ExtractorOption = "",
-    history: Annotated[
-        bool, typer.Option("--history", help="It keeps former versions of documents, from now on.")
-    ] = False,
+    history: shelf_dealing.HistoryOption = False,
     api_key: ApiKeyOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
