@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import pickle
-from collections.abc import Iterator, Mapping
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -228,6 +229,31 @@ def test_forgetting_leaves_no_trace(tmp_path: Path) -> None:
         shelf.publish()
         assert b"qwertium" not in held(shelf, tmp_path / "there")
         assert [one.id for one in shelf.documents()] == ["other"]
+
+
+def test_what_a_file_held_lies_with_the_file(tmp_path: Path) -> None:
+    now, notes = Clock([START]), tmp_path / "notes"
+    notes.mkdir()
+
+    def pack(numbers: Iterable[int]) -> None:
+        with zipfile.ZipFile(notes / "box.zip", "w") as box:
+            for number in numbers:
+                box.writestr(f"{number}.txt", f"The lamp of {number} was lit at {now[0]:.0f}.")
+        now[0] += 5
+
+    with both(tmp_path, 2, now) as (_, shelf):
+        for numbers in (range(8), range(1)):
+            pack(numbers)
+            shelf.sync(notes)
+        shelf.publish()
+        shelf.reshard(5)
+        assert f"lit at {START}".encode() in held(shelf, tmp_path / "there")
+        # What was in it comes back, and is forgotten with what it was.
+        for numbers in (range(8), range(8)):
+            pack(numbers)
+            shelf.sync(notes, forget=True)
+        shelf.publish()
+        assert f"lit at {START}".encode() not in held(shelf, tmp_path / "there")
 
 
 def test_former_versions_travel(tmp_path: Path) -> None:

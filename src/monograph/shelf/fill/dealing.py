@@ -13,6 +13,7 @@ import numpy as np
 from monograph.carry.taken import Taken
 from monograph.library.carrying import stored
 from monograph.library.opened import OpenFile
+from monograph.read.source import INSIDE
 from monograph.store import (
     chunks,
     documents,
@@ -103,7 +104,8 @@ def _deal_former(connection: Connection, targets: Sequence[OpenFile], target_of:
 
 def _dealt_by(former: FormerRow, synced: Sequence[str]) -> str:
     """What says where a document that is gone would come back: the file in a synced folder that it was, or its id."""
-    return former.uri if any(f"{former.uri}/".startswith(f"{root}/") for root in synced) else former.id
+    file = former.uri.split(INSIDE)[0]
+    return file if any(f"{file}/".startswith(f"{root}/") for root in synced) else former.id
 
 
 def _share_out(connection: Connection, targets: Sequence[OpenFile]) -> None:
