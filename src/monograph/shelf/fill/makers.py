@@ -67,7 +67,8 @@ HERE = Here()
 class Tasks:
     """Shards are made by tasks of Ray's; one whose machine is taken away is begun anew.
 
-    Files that are to be read must lie under the same paths on all machines.
+    Files that are to be read must lie under the same paths on all machines. Where one fails, or whoever waits is
+    interrupted, the others go on while this process runs; what they make is not made again.
 
     Parameters
     ----------
@@ -107,15 +108,9 @@ class Tasks:
         task = self._ray.remote(_task).options(
             num_cpus=self._cpus, max_retries=RETRIES, retry_exceptions=False, scheduling_strategy="SPREAD"
         )
-        begun = [task.remote(function, given) for given in work]
-        made = 0
-        try:
-            for shard, ref in enumerate(begun):
-                yield self._made(shard, ref)
-                made += 1
-        finally:
-            for ref in begun[made:]:
-                self._ray.cancel(ref, force=True)
+        # Where one fails the others are not cancelled: Ray ends a process that cancels a task just when that ends.
+        for shard, ref in enumerate([task.remote(function, given) for given in work]):
+            yield self._made(shard, ref)
 
     def _made(self, shard: int, ref: Any) -> Made:
         errors = self._ray.exceptions
