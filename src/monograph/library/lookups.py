@@ -125,7 +125,7 @@ class Lookups:
         document; ``where`` as for :meth:`search`; with ``vectors`` their vectors come with them.
         """
         stored = configuration.EMBEDDER.known(self._file.database) if vectors else None
-        file, rest = past.standing(self._file, where)
+        file, rest = past.standing(self._file, where, past.as_of)
         with file.database.read() as connection:
             return lookup.fetch(connection, ids, allowed(rest), None if stored is None else stored.dimension)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from monograph import where as filters
 from monograph.dates import span
@@ -79,31 +79,37 @@ def stood(whole: OpenFile, second: int, kind: type[PastFile]) -> PastFile:
     if isinstance(held, kind) and not held.database.is_closed:
         return held
     with whole.spending():
-        if not whole.database.read_only:
+        if not whole.database.read_only:  # Else the copy makes it each time.
             make_up_for(_pipeline(whole), second)
         made = kind(whole, second)
     whole.views[name] = made
     return made
 
 
-def standing(file: OpenFile, where: Mapping[str, Any] | None) -> tuple[OpenFile, Mapping[str, Any] | None]:
+_File = TypeVar("_File", bound=OpenFile)
+
+
+def standing(
+    file: _File, where: Mapping[str, Any] | None, then: Callable[[_File, Moment], _File]
+) -> tuple[_File, Mapping[str, Any] | None]:
     """The file, or view, that a ``where`` asks: as it stood at the moment of its ``$valid``; and what else it asks.
 
-    The last one is kept with the file: whoever asks by a filter has no hold on it.
+    ``then`` says what it was, as :func:`as_of` does. The last one is kept with the file: whoever asks by a filter has
+    no hold on it.
 
     Raises
     ------
     InvalidFilter
         If it asks for several moments.
     InputError
-        As :func:`as_of`.
+        As ``then``.
     """
     moment, rest = filters.parted(where)
     if moment is None:
         return file, where
-    made = as_of(file, moment)
+    made = then(file, moment)
     past = made.whole if isinstance(made, ViewFile) else made
-    if isinstance(past, PastFile):
+    if isinstance(past, LeaningFile):
         past.whole.lately = past
     return made, rest
 

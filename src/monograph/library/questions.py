@@ -34,7 +34,7 @@ class Questions:
 
     def _standing(self, where: Mapping[str, Any] | None) -> tuple[OpenFile, Mapping[str, Any] | None]:
         """What a filter asks, and what else it says: see :func:`monograph.library.past.standing`."""
-        return past.standing(self._file, where)
+        return past.standing(self._file, where, past.as_of)
 
     def search(
         self,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from monograph.dates.span import Span
-from monograph.library.past import Moment, time_of
+from monograph.library.past import Moment, standing, time_of
 from monograph.library.questions import Questions
 from monograph.library.searches import allowed
 from monograph.models import Embedder
@@ -18,7 +18,7 @@ from monograph.shelf import past
 from monograph.shelf.gather import listing
 from monograph.shelf.graph import ShelfGraph
 from monograph.shelf.opened import OpenShelf
-from monograph.shelf.past import OpenPast, standing
+from monograph.shelf.past import OpenPast
 from monograph.shelf.place import Place
 from monograph.shelf.stats import ShelfStats, measure
 from monograph.shelf.versions.manifest import Manifest
@@ -70,7 +70,7 @@ class Looking(Questions):
         raise NotImplementedError
 
     def _standing(self, where: Mapping[str, Any] | None) -> tuple[OpenShelf, Mapping[str, Any] | None]:
-        return standing(self._file, where)
+        return standing(self._file, where, past.as_of)
 
     def document(self, name: str, *, as_of: Moment | None = None) -> Document:
         """A document by id or uri, with its text; as it stood at a moment, where one is given.
@@ -113,7 +113,7 @@ class Looking(Questions):
         Those of given ids that are there come in the order of the ids, all others document by document, in order of
         the documents' ids.
         """
-        file, rest = standing(self._file, where)
+        file, rest = self._standing(where)
         return listing.fetched(file.shards, ids, allowed(rest), vectors=vectors)
 
     def brief(self) -> Brief:

@@ -2,52 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
-from monograph import where as filters
 from monograph.dates.span import Span
-from monograph.errors import InputError, OutsideView, ShardLost
+from monograph.errors import InputError, OutsideView
 from monograph.library.leaning import LeaningFile
 from monograph.library.past import Moment, time_of
 from monograph.library.view import narrowed
 from monograph.models import Embedder, Extractor
-from monograph.search.one_file.scores import Scores
 from monograph.shelf import catalogue
 from monograph.shelf.gather.asking import Asking
 from monograph.shelf.gather.remembered import Memory
-from monograph.shelf.hold.engine import Engine
+from monograph.shelf.leaning import LeaningShelf, Through
 from monograph.shelf.opened import OpenShelf
-from monograph.shelf.shard.shard import Asked
 from monograph.shelf.view import OpenView
-from monograph.spending import Noted
 from monograph.store.past import MemoryDatabase
 from monograph.vectors.index import EcoVectorIndex
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Then:
-    """Asks shards what they held at the end of a second: see :class:`~monograph.shelf.hold.engine.Engine`."""
-
-    engine: Engine
-    second: int
-
-    def ask(self, wanted: Mapping[int, Sequence[Asked]]) -> dict[int, list[Any]]:
-        """See :class:`~monograph.shelf.hold.engine.Engine`."""
-        asked: dict[int, Sequence[Asked]] = {
-            shard: [("as_of", (self.second, list(some)))] for shard, some in wanted.items()
-        }
-        return {shard: answer for shard, (answer,) in self.engine.ask(asked).items()}
-
-    def close(self) -> None:
-        """Nothing: the shards are let go with the shelf."""
-
-
-class OpenPast(LeaningFile, OpenShelf):
+class OpenPast(LeaningFile, LeaningShelf):
     """A version of a shelf as it stood at the end of a second.
 
     Each shard has a copy of its own file, brought back; the names of all are laid together here, in memory. It is
@@ -58,7 +33,7 @@ class OpenPast(LeaningFile, OpenShelf):
     is_past = True
 
     def __init__(self, whole: OpenShelf, second: int) -> None:
-        self.shards = Asking(Then(whole.shards.engine, second), whole.shards.rows)
+        self.shards = Asking(Through(whole.shards.engine, "as_of", second), whole.shards.rows)
         index = whole.chunk_index
         index = EcoVectorIndex(target_recall=index.target_recall, cache_bytes=index.cache_bytes)
         super().__init__(self._names(whole), index, whole.settings, whole.model, whole.trusted)
@@ -96,30 +71,6 @@ class OpenPast(LeaningFile, OpenShelf):
     def extractor(self) -> Extractor:
         """The shelf's."""
         return self.whole.extractor
-
-    @contextmanager
-    def _lenient(self) -> Iterator[dict[int, ShardLost] | None]:
-        """As the shelf."""
-        with self.whole._lenient() as lacking:
-            yield lacking
-
-    @property
-    def scores(self) -> Scores:
-        """The shelf's, which it may open anew."""
-        return self.whole.scores
-
-    @scores.setter
-    def scores(self, given: Scores) -> None:
-        """Nothing: it has none of its own."""
-
-    @property
-    def noted(self) -> Noted:
-        """The shelf's."""
-        return self.whole.noted
-
-    def enter(self) -> None:
-        """In the shelf's ledger."""
-        self.whole.enter()
 
     def only_whole(self, what: str) -> NoReturn:
         """Raise OutsideView."""
@@ -161,15 +112,3 @@ def as_of(file: OpenShelf, moment: Moment) -> OpenShelf:
     made = OpenPast(whole, last)
     whole.views[f"as of {last}"] = made
     return made
-
-
-def standing(file: OpenShelf, where: Mapping[str, Any] | None) -> tuple[OpenShelf, Mapping[str, Any] | None]:
-    """What of a shelf a ``where`` asks: see :func:`monograph.library.past.standing`."""
-    moment, rest = filters.parted(where)
-    if moment is None:
-        return file, where
-    made = as_of(file, moment)
-    past = made.whole if isinstance(made, OpenView) else made
-    if isinstance(past, OpenPast):
-        past.whole.lately = past
-    return made, rest

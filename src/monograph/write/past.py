@@ -57,12 +57,8 @@ def make_up_for(pipeline: Pipeline, second: int | None) -> None:
     """Make and remember what former versions that stood at the end of a second lack: another model came since.
 
     Without a second that of all.
-
-    Where the file cannot be written, the copy makes it each time.
     """
     database = pipeline.database
-    if database.read_only:
-        return
     with database.read() as connection:
         graph = not settings.is_on_demand(connection, "graph")
         numbers = versions.lacking(connection, second, graph=graph)

@@ -44,7 +44,7 @@ def states(shards: Asking, place: str, name: str) -> list[Version]:
     found = sorted(former, key=lambda one: (one.valid.since, one.valid.until or 0))
     found += [one for _, some in answers for one in some]
     if not found:
-        raise NotFound(f"{place} holds no document {name!r}", f"monograph show {place}")
+        raise NotFound(f"{place} holds no document {name!r}", "give the id of one that is there, or was")
     return found
 
 

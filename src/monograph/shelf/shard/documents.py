@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from monograph.dates.span import FIRST
 from monograph.explore import lookup
 from monograph.search.one_file.snapshot import FileSnapshot
 from monograph.store import chunks, documents, settings, versions
 from monograph.store.filters import Allowed
-from monograph.values import Chunk, Document, Listed, StoredChunk, Valid, Version
+from monograph.values import Chunk, Document, Listed, StoredChunk, Version
 
 
 class DocumentsOfShard:
@@ -31,18 +30,13 @@ class DocumentsOfShard:
     def stood(self, name: str, second: int) -> list[Document]:
         """The documents that an id, a uri or a path meant at the end of a second, with their texts."""
         connection = self.snapshot.connection
-        found, _ = documents.resolve(connection, [name])
-        former = versions.load(connection, versions.numbers_of(connection, name, second))
-        return [documents.load(connection, one) for one in found if one.valid is None or one.valid.at(second)] + [
-            one.document for one in former
-        ]
+        found, former = lookup.stood(connection, name, second)
+        loaded = [documents.load(connection, one) for one in found]
+        return loaded + [one.document for one in versions.load(connection, former)]
 
     def states(self, name: str) -> tuple[list[Version], list[Version]]:
         """The former states of what an id, a uri or a path means, and those that stand."""
-        connection = self.snapshot.connection
-        found, _ = documents.resolve(connection, [name])
-        present = [Version(one.id, one.title, one.uri, one.characters, one.valid or Valid(FIRST)) for one in found]
-        return versions.listed(connection, versions.numbers_of(connection, name)), present
+        return lookup.states(self.snapshot.connection, name)
 
     def fetch(self, ids: Sequence[str] | None, allowed: Allowed, vectors: bool) -> list[StoredChunk]:
         """Stored chunks of those ids that are there, or all, with their vectors where they are asked for."""

@@ -23,10 +23,10 @@ MOST = 2
 
 
 @dataclass(frozen=True, slots=True)
-class _Embedder:
+class _Model:
     """The one that a file was built with; it is made for a text of which nothing is remembered."""
 
-    stored: StoredEmbedder
+    stored: StoredEmbedder | StoredExtractor
     file: OpenFile
 
     @property
@@ -36,6 +36,11 @@ class _Embedder:
     @property
     def spec(self) -> str:
         return self.stored.spec
+
+
+@dataclass(frozen=True, slots=True)
+class _Embedder(_Model):
+    stored: StoredEmbedder
 
     @property
     def dimension(self) -> int:
@@ -46,20 +51,8 @@ class _Embedder:
         return self.file.embedder.embed(texts, kind)
 
 
-@dataclass(frozen=True, slots=True)
-class _Extractor:
-    """The one that a file was built with, likewise."""
-
-    stored: StoredExtractor
-    file: OpenFile
-
-    @property
-    def key(self) -> str:
-        return self.stored.key
-
-    @property
-    def spec(self) -> str:
-        return self.stored.spec
+class _Extractor(_Model):
+    __slots__ = ()
 
     def extract(self, chunks: Sequence[Chunk]) -> list[Extraction]:
         """See :class:`monograph.models.Extractor`. Raises ModelError if it cannot be made here."""
