@@ -85,7 +85,7 @@ def test_nothing_else_is(names: list[str]) -> None:
         "monograph_mcp",
         "monograph_tools",
     }
-    assert not [name for name in names if name.endswith((".cpp", ".hpp", ".inc", ".mono"))]
+    assert not [name for name in names if name.endswith((".cpp", ".hpp", ".mono"))]
 
 
 PROGRAM = """

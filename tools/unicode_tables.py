@@ -1,6 +1,7 @@
-"""Write what the text pass knows of Unicode, into ``src/monograph/text_pass/unicode_tables.inc``.
+"""Write the Unicode tables of the text pass as C++ source: ``python tools/unicode_tables.py FILE``.
 
-All of it is Python's own: kinds of characters by the methods of ``str``, forms by ``unicodedata``.
+CMake runs this at each build. The tables are those of the running Python: kinds of characters come from the methods of
+``str``, forms from ``unicodedata``.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import sys
 import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from pathlib import Path
 
 LAST = 0x10FFFF
 HANGUL = range(0xAC00, 0xD7A4)
@@ -117,4 +119,4 @@ def tables() -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(tables())
+    Path(sys.argv[1]).write_text(tables(), encoding="utf-8")
