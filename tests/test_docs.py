@@ -33,6 +33,11 @@ ANY_CALL = 'event in ("socket.connect", "socket.getaddrinfo", "socket.sendto")'
 SCRIPTS = Forks(OFFLINE.format(modules="monograph", forbidden=ANY_CALL), SCRIPT)
 COMMANDS = Forks(COMMAND_LINE, "main()")
 PROGRAM = Path(sys.executable).parent / "monograph"
+SERVED = {
+    "llama-index": ("llama_index.llms.openai_like import OpenAILike", "served_llm", "ServedLLM as OpenAILike"),
+    "langchain": ("langchain_openai import ChatOpenAI", "served_chat", "ServedChat as ChatOpenAI"),
+}
+"""The frameworks' own clients of such servers, which are not installed, and what asks in their place."""
 COMPONENTS = {
     "llama-index": ("llama_index.core", "llama_index.vector_stores.monograph"),
     "langchain": ("langchain_core", "langchain_monograph"),
@@ -120,7 +125,9 @@ def test_pages_of_components_run(kind: str, tmp_path: Path) -> None:
         with Forks(OFFLINE.format(modules=modules, forbidden=other), SCRIPT) as scripts:
             for page in pages:
                 script = place(tmp_path / page.stem) / "page.py"
-                code = "\n".join(blocks(page, "python"))
+                client, module, instead = SERVED[kind]
+                shutil.copy(ROOT / "tests" / f"{module}.py", script.parent)
+                code = "\n".join(blocks(page, "python")).replace(client, f"{module} import {instead}")
                 script.write_text(code.replace("http://localhost:11434/v1", server.url))
                 run(scripts, script)
     assert server.calls >= 2

@@ -29,11 +29,11 @@ from langchain_core.structured_query import (
     StructuredQuery,
 )
 
-from langchain_monograph import EcoVectorStore, MonographChatModel, MonographTranslator
+from langchain_monograph import EcoVectorStore, MonographTranslator
 from model_server import ModelServer
-from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import InvalidFilter
 from monograph.where import matches, parse
+from served_chat import ServedChat
 
 FIELDS = [
     AttributeInfo(name="year", description="the year of an entry", type="integer"),
@@ -60,7 +60,7 @@ def store(tmp_path: Path) -> Iterator[EcoVectorStore]:
 
 def asked(server: ModelServer, store: EcoVectorStore, said: str, **options: Any) -> list[str | None]:
     server.say(f"```json\n{said}\n```")
-    model = MonographChatModel(model=OpenAICompatible(server.url, "scripted"))
+    model = ServedChat(model="scripted", base_url=server.url)
     retriever = classic.SelfQueryRetriever.from_llm(
         model, store, "entries of a logbook", FIELDS, structured_query_translator=MonographTranslator(), **options
     )

@@ -39,12 +39,11 @@ import monograph as own
 from embedders import HashEmbedder
 from llama_index.embeddings.monograph import LlamaIndexEmbedder, MonographEmbedding
 from llama_index.graph_stores.monograph import MonographPropertyGraphStore
-from llama_index.llms.monograph import MonographLLM
 from llama_index.vector_stores.monograph import EcoVectorStore
 from model_server import ModelServer
 from monograph import Monograph
-from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import InputError, InvalidDocument
+from served_llm import ServedLLM
 
 TEXTS = {
     "d1": "Ada Lovelace met Charles Babbage in London. They spoke of engines.",
@@ -428,11 +427,11 @@ def _plain(nodes: list[Any]) -> list[Any]:
 
 
 @pytest.fixture
-def llm(server: ModelServer) -> MonographLLM:
-    return MonographLLM(OpenAICompatible(server.url, "scripted"))
+def llm(server: ModelServer) -> ServedLLM:
+    return ServedLLM(model="scripted", api_base=server.url)
 
 
-def test_an_index_writes_into_the_file_and_reads_from_it(file: Monograph, llm: MonographLLM) -> None:
+def test_an_index_writes_into_the_file_and_reads_from_it(file: Monograph, llm: ServedLLM) -> None:
     store = MonographPropertyGraphStore(file)
     embed = MonographEmbedding(file.embedder)
     documents = [Document(text=text, id_=name, metadata={"shelf": name}) for name, text in TEXTS.items()]
@@ -469,7 +468,7 @@ def test_an_index_writes_into_the_file_and_reads_from_it(file: Monograph, llm: M
     assert file.check() == []
 
 
-def test_vectors_of_entities_may_lie_in_a_collection_of_the_same_file(file: Monograph, llm: MonographLLM) -> None:
+def test_vectors_of_entities_may_lie_in_a_collection_of_the_same_file(file: Monograph, llm: ServedLLM) -> None:
     store = MonographPropertyGraphStore(file)
     vectors = EcoVectorStore(file, collection="entities")
     embed = MonographEmbedding(file.embedder)

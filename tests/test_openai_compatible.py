@@ -24,11 +24,11 @@ from model_server import ModelServer
 from monograph.derive import server as server_module
 from monograph.derive.openai_compatible import OpenAICompatible, load_model
 from monograph.derive.redaction import Redaction
-from monograph.derive.replies import Joining
+from monograph.derive.replies import has_ended, text_in, usage
 from monograph.derive.server import MAX_WAIT
 from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError, ModelUnavailable
-from monograph.models import Conversation, ConversingModel, LanguageModel, Reply, ReplyPiece, ToolCall
+from monograph.models import LanguageModel, VisionModel
 
 
 @pytest.fixture
@@ -356,123 +356,35 @@ def test_the_scripted_server_keeps_to_the_form(server: ModelServer) -> None:
     assert (server.calls, server.embeddings) == (1, 2)
 
 
-ADD = {
-    "type": "function",
-    "function": {
-        "name": "add",
-        "description": "Adds two numbers.",
-        "parameters": {
-            "type": "object",
-            "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
-            "required": ["a", "b"],
-        },
-    },
-}
+IMAGE = b"\x89PNG\r\n\x1a\n"
 
 
-def ask(words: str, **options: object) -> Conversation:
-    return Conversation([{"role": "user", "content": words}], 50, options)
-
-
-def test_a_conversation_goes_as_it_is_and_calls_come_back(server: ModelServer) -> None:
-    server.heal()
+def test_a_picture_goes_with_the_prompt(server: ModelServer) -> None:
     model = OpenAICompatible(server.url, "tiny")
-    assert isinstance(model, ConversingModel)
-    asked = ask("add 3 and 4", tools=[ADD], tool_choice="required", seed=7)
-    reply = model.converse(asked)
-    (call,) = reply.calls
-    assert (call.name, json.loads(call.arguments), reply.text) == ("add", {"a": 3, "b": 4}, "")
-    assert (reply.finish, reply.model) == ("tool_calls", model.key)
-    assert (reply.tokens_in, reply.tokens_out) == (server.tokens_in, server.tokens_out)
-    assert server.asked[0].body == {
-        "model": "tiny",
-        "messages": list(asked.messages),
-        "max_tokens": 50,
-        "temperature": 0.0,
-        "tools": [ADD],
-        "tool_choice": "required",
-        "seed": 7,
-    }
-    *pieces, last = model.stream_reply(asked)
-    assert last == reply
-    assert len(pieces) > 2
-    written = [one for piece in pieces if isinstance(piece, ReplyPiece) for one in piece.calls]
-    assert "".join(one.arguments for one in written) == call.arguments
-    assert [(one.id, one.name) for one in written] == [(call.id, "add"), *[("", "")] * (len(written) - 1)]
-    assert model.converse(ask("x", model="large", temperature=0.5)).model == "openai/large/0.0"
-    assert (server.asked[-1].body["model"], server.asked[-1].body["temperature"]) == ("large", 0.5)
+    assert isinstance(model, VisionModel)
+    made = model.complete_with_image("What is this?", IMAGE, "image/png", 50)
+    assert (made.text, made.tokens_in, made.tokens_out) == ("Nothing to add.", server.tokens_in, server.tokens_out)
+    address = f"data:image/png;base64,{base64.b64encode(IMAGE).decode()}"
+    assert server.asked[0].body["messages"] == [
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "What is this?"},
+                {"type": "image_url", "image_url": {"url": address}},
+            ],
+        }
+    ]
 
 
-def test_a_conversation_without_counted_tokens(server: ModelServer) -> None:
-    server.heal()
-    server.usage = False
-    reply = OpenAICompatible(server.url, "tiny").converse(ask("add 3 and 4", tools=[ADD]))
-    (call,) = reply.calls
-    assert [reply.tokens_in, reply.tokens_out] == count_tokens(["add 3 and 4", "add" + call.arguments])
-
-
-@pytest.mark.parametrize(
-    ("option", "lacks"), [("tools", "tools"), ("response_format", "schemas"), ("seed", "base URL")]
-)
-def test_what_a_model_does_not_take_is_named(server: ModelServer, option: str, lacks: str) -> None:
+def test_a_model_that_takes_no_images(server: ModelServer) -> None:
     model = OpenAICompatible(server.url, "tiny")
     server.fail(400, times=2, message="this model does not support that")
-    for work in (model.converse, lambda asked: list(model.stream_reply(asked))):
-        with pytest.raises(ModelUnavailable, match="does not support") as caught:
-            work(ask("x", **{option: [ADD]}))
-        assert lacks in caught.value.mend
-
-
-def test_a_key_that_comes_back_in_arguments_is_taken_out(server: ModelServer) -> None:
-    server.heal()
-    server.call("add", '{"a": "sk-abcdefgh1234"}')
-    model = OpenAICompatible(server.url, "tiny", "sk-abcdefgh1234")
-    asked = ask("x", tools=[ADD])
-    *_, last = model.stream_reply(asked)
-    assert isinstance(last, Reply)
-    assert "sk-abc" not in last.calls[0].arguments
-    assert "sk-abc" not in model.converse(asked).calls[0].arguments
-
-
-def events(*calls: object) -> Iterator[dict[str, object]]:
-    for one in calls:
-        yield {"choices": [{"delta": {"tool_calls": one}}]}
-
-
-def part(name: str = "", arguments: object = "", **rest: object) -> dict[str, object]:
-    return {"function": {"name": name, "arguments": arguments}, **rest}
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        # an index each; what is known is said again, or null
-        (
-            [part("add", "", index=0, id="x")],
-            [part("add", "{}", index=0, id="x")],
-            [part("sub", "{}", index=1, id="y")],
-        ),
-        # every call whole, and all of one index
-        ([part("add", "{}", index=0, id="x")], [part("sub", "{}", index=0, id="y")]),
-        # no index: a call begins with its name
-        ([part("add", "{", id="x")], [part("", "}")], [part("sub", {}, id="y")]),
-        ([part("add", "{}", id="x"), part("sub", "{}", id="y")],),
-    ],
-)
-def test_calls_are_told_apart_however_servers_write_them(said: tuple[object, ...]) -> None:
-    joining = Joining(str, "call_")
-    for event in events(*said):
-        joining.take(event)
-    assert joining.calls == (ToolCall(0, "x", "add", "{}"), ToolCall(1, "y", "sub", "{}"))
-
-
-def test_calls_that_are_no_calls() -> None:
-    joining = Joining(str, "call_1_")
-    for event in events(None, 3, [None], ["x"], [{"function": 5}], [part("", "{}")], [part("", "x", index=3)]):
-        joining.take(event)
-    assert joining.calls == ()
-    joining.take({"choices": [{"message": {"content": None, "refusal": "No.", "tool_calls": [part("add")]}}]})
-    assert (joining.text, joining.calls) == ("No.", (ToolCall(0, "call_1_1", "add", "{}"),))
+    with pytest.raises(ModelUnavailable, match="does not support") as caught:
+        model.complete_with_image("What is this?", IMAGE, "image/png", 50)
+    assert "takes images" in caught.value.mend
+    with pytest.raises(ModelUnavailable, match="does not support") as caught:
+        model.complete("x", 5)
+    assert "base URL" in caught.value.mend
 
 
 @given(
@@ -482,7 +394,7 @@ def test_calls_that_are_no_calls() -> None:
             st.lists(inner, max_size=3)
             | st.dictionaries(
                 st.sampled_from(
-                    ["choices", "delta", "message", "tool_calls", "function", "name", "arguments", "index", "id"]
+                    ["choices", "delta", "message", "content", "text", "refusal", "finish_reason", "usage"]
                 ),
                 inner,
                 max_size=4,
@@ -492,18 +404,20 @@ def test_calls_that_are_no_calls() -> None:
     )
 )
 def test_whatever_a_server_says_is_taken_or_passed_over(reply: object) -> None:
-    joining = Joining(str, "call_")
-    for event in (
-        {"choices": [{"delta": reply}]},
-        {"choices": [{"message": {"tool_calls": reply}}]},
-        {"choices": reply},
-    ):
-        joining.take(event)
-    assert all(call.name and call.id for call in joining.calls)
-    assert isinstance(joining.text, str)
+    for event in ({"choices": [{"delta": reply}]}, {"choices": [{"message": reply}]}, {"choices": reply}):
+        text = text_in(event)
+        assert text is None or text == text.encode("utf-8", "replace").decode()
+        assert has_ended(event) in (True, False)
+        assert usage({"usage": reply, **event}) is None
 
 
-def test_leave_is_asked_before_a_conversation(server: ModelServer) -> None:
+def test_a_refusal_is_an_answer() -> None:
+    assert text_in({"choices": [{"message": {"content": None, "refusal": "No."}}]}) == "No."
+    assert text_in({"choices": [{"message": {"content": [{"type": "text", "text": "Yes."}]}}]}) == "Yes."
+    assert text_in({"choices": [{"message": None}]}) is None
+
+
+def test_leave_is_asked_before_the_server_is(server: ModelServer) -> None:
     told: list[str] = []
 
     def refuse(address: str) -> None:
@@ -511,13 +425,17 @@ def test_leave_is_asked_before_a_conversation(server: ModelServer) -> None:
         raise InputError("no", "never")
 
     model = load_model(f"openai:{server.url}#tiny", allow=refuse)
-    assert isinstance(model, ConversingModel)
-    for work in (model.converse, model.stream_reply):
+    assert isinstance(model, VisionModel)
+    for work in (
+        lambda: model.complete("x", 5),
+        lambda: model.stream("x", 5),
+        lambda: model.complete_with_image("x", IMAGE, "image/png", 5),
+    ):
         with pytest.raises(InputError):
-            work(ask("x"))
-    assert (told, server.calls) == ([server.url] * 2, 0)
+            work()
+    assert (told, server.calls) == ([server.url] * 3, 0)
     willing = load_model(f"openai:{server.url}#tiny", allow=told.append)
-    assert isinstance(willing, ConversingModel)
-    *_, last = willing.stream_reply(ask("x"))
-    assert willing.converse(ask("x")) == last
-    assert len(told) == 3
+    assert isinstance(willing, VisionModel)
+    *_, last = willing.stream("x", 5)
+    assert willing.complete("x", 5) == last == willing.complete_with_image("x", IMAGE, "image/png", 5)
+    assert len(told) == 4

@@ -93,7 +93,7 @@ from langchain_monograph import EcoVectorStore, HybridRetriever
 from llama_index.embeddings.monograph import MonographEmbedding
 from llama_index.graph_stores.monograph import MonographPropertyGraphStore
 from llama_index.indices.monograph import EraRAGIndex
-from llama_index.llms.monograph import MonographLLM
+from llama_index.llms.monograph import Model
 from llama_index.postprocessor.monograph import SCRPostprocessor
 from llama_index.query_engine.monograph import CitingQueryEngine
 from llama_index.readers.monograph import MonographReader
@@ -111,7 +111,7 @@ with Monograph.open("x.mono") as archive:
     reveal_type(MonographEmbedding(archive.embedder).embed_batch_size)
     reveal_type(MonographPropertyGraphStore(archive).client)
     reveal_type(EraRAGIndex([], archive).monograph)
-    reveal_type(MonographLLM.class_name())
+    reveal_type(Model.called)
     reveal_type(SCRPostprocessor(archive).cut)
     reveal_type(CitingQueryEngine(archive))
     reveal_type(MonographReader(archive).load_data())

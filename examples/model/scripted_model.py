@@ -1,7 +1,7 @@
 """A scripted language model behind a real socket, in the OpenAI form: for those who have no model, and for tests.
 
 It is deterministic: it answers with the sentence of the passages that shares most words with the question. It counts
-calls and tokens, keeps what it was asked, streams, calls tools, fills schemas, and can be told to fail::
+calls and tokens, keeps what it was asked, streams, and can be told to fail::
 
     python examples/model/scripted_model.py --port 8111
     monograph ask notes.mono "Who found the comet?" --model "openai:http://127.0.0.1:8111/v1#scripted"
@@ -24,13 +24,11 @@ import random
 import re
 import struct
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
-
-from scripted_tools import Called, answer_in_form, call_for
 
 from monograph.derive.tokens import count_tokens, tokenizer
 
@@ -99,7 +97,7 @@ class ModelServer:
 
     def __post_init__(self) -> None:
         self._faults: list[Fault] = []
-        self._answers: list[tuple[str, str | Called]] = []
+        self._answers: list[tuple[str, str]] = []
         self._lock = threading.Lock()
         self._now = 0
         self.closing = threading.Event()
@@ -162,11 +160,6 @@ class ModelServer:
         with self._lock:
             self._answers.append((containing, answer))
 
-    def call(self, name: str, arguments: str, containing: str = "") -> None:
-        """Answer every prompt that holds a text with the call of a tool, whatever it was offered."""
-        with self._lock:
-            self._answers.append((containing, Called(name, arguments)))
-
     def heal(self) -> None:
         """Forget faults and answers that were told."""
         with self._lock:
@@ -185,14 +178,9 @@ class ModelServer:
                     return fault
         return None
 
-    def answer(self, asked: Asked, fault: Fault | None) -> tuple[str | Called, str, int, int]:
-        """Text or the call of a tool, why it ends there, tokens read and written."""
-        said = self._said(asked, fault)
-        if isinstance(said, Called):
-            read, written = count_tokens([asked.prompt, said.name + said.arguments])
-            self._count(read, written)
-            return said, "tool_calls", read, written
-        text = said
+    def answer(self, asked: Asked, fault: Fault | None) -> tuple[str, str, int, int]:
+        """Text, why it ends there, tokens read and written."""
+        text = self._said(asked, fault)
         for stop in asked.body.get("stop") or ():
             text = text.partition(stop)[0]
         most = asked.body.get("max_tokens") or asked.body.get("max_completion_tokens")
@@ -204,24 +192,16 @@ class ModelServer:
         self._count(read, written)
         return text, reason, read, written
 
-    def _said(self, asked: Asked, fault: Fault | None) -> str | Called:
-        """What was told; or the call of a tool, an answer in the form that is asked for, a sentence."""
+    def _said(self, asked: Asked, fault: Fault | None) -> str:
+        """What was told; or a sentence."""
         told = next((said for containing, said in self._answers if containing in asked.prompt), None)
         if fault and fault.what in ANSWERS:
             return ANSWERS[str(fault.what)]
         if told is not None:
             return told
-        question = next((_content(one) for one in reversed(asked.body["messages"]) if one["role"] == "user"), "")
         if asked.prompt.startswith("Describe this picture"):
             return "\n".join(describe(one) for message in asked.body["messages"] for one in _images(message))
-        called = call_for(asked.body, question, telling)
-        formed = answer_in_form(asked.body.get("response_format") or {}, question)
-        if called is not None or formed is not None:
-            return called or formed or ""
-        last = asked.body["messages"][-1]
-        # What a tool has said is read for an answer to the question before it.
-        prompt = f"{_content(last)}\n\n{question}" if last["role"] == "tool" else asked.prompt
-        return (self.script or answer_prompt)(prompt)
+        return (self.script or answer_prompt)(asked.prompt)
 
     def _count(self, read: int, written: int) -> None:
         with self._lock:
@@ -320,16 +300,16 @@ class _Handler(BaseHTTPRequestHandler):
             counted = self.server.owner.usage and asked.body.get("stream_options", {}).get("include_usage")
             self._stream(made, said, reason, usage if counted else None, str(fault.what) if fault else "")
             return
-        message = {"role": "assistant", **(_calling(said) if isinstance(said, Called) else {"content": said})}
+        message = {"role": "assistant", "content": said}
         made |= {"object": "chat.completion", "choices": [{"index": 0, "message": message, "finish_reason": reason}]}
         self._reply(200, made | ({"usage": usage} if self.server.owner.usage else {}))
 
     def _stream(
-        self, made: dict[str, Any], said: str | Called, reason: str, usage: dict[str, int] | None, fault: str = ""
+        self, made: dict[str, Any], said: str, reason: str, usage: dict[str, int] | None, fault: str = ""
     ) -> None:
         """Server-sent events: a piece each, the end's reason, the usage if it was asked for."""
         made["object"] = "chat.completion.chunk"
-        deltas = list(_deltas(said))
+        deltas = [{"content": word} for word in re.findall(r"\s*\S+|\s+$", said)]
         if fault.endswith(" half"):
             deltas = deltas[: max(1, len(deltas) // 2)]
         self.send_response(200)
@@ -459,24 +439,6 @@ def _vector(text: str, dimension: int) -> list[float]:
         total = [value + bits.gauss(0.0, 1.0) for value in total]
     length = math.sqrt(sum(value * value for value in total)) or 1.0
     return [value / length for value in total]
-
-
-def _calling(called: Called) -> dict[str, Any]:
-    """A message that calls a tool. The same call has the same id, as long as it stands alone."""
-    name = hashlib.sha256(f"{called.name}{called.arguments}".encode()).hexdigest()[:12]
-    function = {"name": called.name, "arguments": called.arguments}
-    return {"content": None, "tool_calls": [{"id": f"call-{name}", "type": "function", "function": function}]}
-
-
-def _deltas(said: str | Called) -> Iterator[dict[str, Any]]:
-    """An answer in pieces: a word each, or of a call its name and then some characters of its arguments each."""
-    if isinstance(said, str):
-        yield from ({"content": word} for word in re.findall(r"\s*\S+|\s+$", said))
-        return
-    (call,) = _calling(said)["tool_calls"]
-    yield {"tool_calls": [{"index": 0, **call, "function": {"name": said.name, "arguments": ""}}]}
-    for start in range(0, len(said.arguments), 8):
-        yield {"tool_calls": [{"index": 0, "function": {"arguments": said.arguments[start : start + 8]}}]}
 
 
 def _content(message: dict[str, Any]) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from monograph.errors import InputError
 from monograph.values import Chunk, Extraction, Float32, Float64, SummaryText, arguments
@@ -277,72 +277,25 @@ class StreamingModel(LanguageModel, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Conversation:
-    """What a model is asked that takes messages, in the OpenAI form."""
-
-    messages: Sequence[Mapping[str, Any]]
-    """Each with its ``role`` and ``content`` (a text, or parts: texts, images), ``tool_calls`` or ``tool_call_id``."""
-    max_tokens: int
-    options: Mapping[str, Any] = field(default_factory=dict)
-    """What else that API takes, as it writes it: ``tools``, ``tool_choice``, ``response_format``, ``stop``, …;
-    ``model`` names another model of the same server."""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """A tool that a model wants called; in a piece of a reply, what came of it since the piece before."""
-
-    index: int
-    """Its place among the calls of one reply."""
-    id: str
-    name: str
-    arguments: str
-    """As the model wrote them: JSON, if it is well."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReplyPiece:
-    """A piece of a reply."""
-
-    text: str = ""
-    calls: tuple[ToolCall, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What a model replies to a conversation, and the tokens it read and wrote."""
-
-    text: str
-    calls: tuple[ToolCall, ...] = ()
-    tokens_in: int = 0
-    tokens_out: int = 0
-    finish: str = ""
-    """Why it ends there, as the server says it: ``stop``, ``length``, ``tool_calls``, …"""
-    model: str = ""
-    """Key of the model that replied."""
-
-
 @runtime_checkable
-class ConversingModel(StreamingModel, Protocol):
-    """A language model that takes messages with their roles, tools, images and schemas, and can call tools."""
+class VisionModel(StreamingModel, Protocol):
+    """A language model that takes a picture with its prompt."""
 
-    def converse(self, asked: Conversation) -> Reply:
-        """Reply to a conversation. Safe to call from several threads.
+    def complete_with_image(self, prompt: str, image: bytes, media_type: str, max_tokens: int) -> Completion:
+        """Answer a prompt about a picture. Safe to call from several threads.
+
+        Parameters
+        ----------
+        prompt, max_tokens:
+            As for :meth:`LanguageModel.complete`.
+        image:
+            A PNG or JPEG file.
+        media_type:
+            ``image/png`` or ``image/jpeg``.
 
         Raises
         ------
         ModelUnavailable
-            If the model does not answer, or does not take what is asked of it.
-        """
-        ...
-
-    def stream_reply(self, asked: Conversation) -> Iterator[ReplyPiece | Reply]:
-        """Reply piece by piece, and at the end give the whole :class:`Reply`.
-
-        Raises
-        ------
-        ModelUnavailable
-            As :meth:`converse`; or if it breaks off: what came until then is no reply.
+            If the model does not answer, or takes no images.
         """
         ...

@@ -7,7 +7,6 @@ try:
 except ImportError as error:
     raise MissingExtra("langchain_monograph needs LangChain", 'pip install "monograph[langchain]"') from error
 
-from langchain_monograph.chat_model import MonographChatModel
 from langchain_monograph.compressor import SCRCompressor
 from langchain_monograph.document_loaders import MonographLoader
 from langchain_monograph.embeddings import LangChainEmbedder, MonographEmbeddings
@@ -26,7 +25,6 @@ __all__ = [
     "LangChainEmbedder",
     "LangChainReranker",
     "MiniRAGRetriever",
-    "MonographChatModel",
     "MonographEmbeddings",
     "MonographLoader",
     "MonographToolkit",

@@ -10,7 +10,7 @@ except ImportError as error:
         'pip install "monograph[llama-index]", "monograph[langchain]" or "monograph[mcp]"',
     ) from error
 
-from monograph_tools.borrowed import BorrowedEmbedder, BorrowedModel, BorrowedReranker, all_scores, in_pieces
+from monograph_tools.borrowed import BorrowedEmbedder, BorrowedModel, BorrowedReranker, all_scores
 from monograph_tools.faults import for_agents
 from monograph_tools.given import (
     Given,
@@ -26,7 +26,6 @@ from monograph_tools.offering import Tool, as_json, offered
 from monograph_tools.problems import told
 from monograph_tools.scores import convention, convert_score
 from monograph_tools.tools import has_tree
-from monograph_tools.waiting import in_threads
 
 __all__ = [
     "BorrowedEmbedder",
@@ -43,8 +42,6 @@ __all__ = [
     "for_agents",
     "has_tree",
     "in_collection",
-    "in_pieces",
-    "in_threads",
     "offered",
     "opened",
     "opened_file",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from monograph.errors import ModelUnavailable
-from monograph.models import Completion, LanguageModel, StreamingModel, TextKind
+from monograph.models import Completion, TextKind
 from monograph.values import Float32, Float64
 
 
@@ -182,19 +182,3 @@ class BorrowedModel(ABC):
 
     def _unavailable(self, error: Exception) -> ModelUnavailable:
         return ModelUnavailable(f"{self.called} failed: {error}", "see that it answers by itself")
-
-
-def in_pieces(model: LanguageModel, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
-    """What a model of Monograph's writes, as it comes, and then all of it; one that cannot stream says it in one piece.
-
-    Raises
-    ------
-    ModelUnavailable
-        If the model does not answer, or breaks off.
-    """
-    if isinstance(model, StreamingModel):
-        yield from model.stream(prompt, max_tokens)
-        return
-    done = model.complete(prompt, max_tokens)
-    yield done.text
-    yield done

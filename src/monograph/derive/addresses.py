@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from monograph.models import Allow, Completion, Conversation, ConversingModel, Reply, ReplyPiece
+from monograph.models import Allow, Completion, VisionModel
 
 HUB = "https://huggingface.co/"
 """Before a model's name on the hub: its address."""
@@ -53,7 +53,7 @@ class AskingFirst:
         Told the address before the first request, and again as long as it has raised.
     """
 
-    def __init__(self, model: ConversingModel, spec: str, address: str, allow: Allow) -> None:
+    def __init__(self, model: VisionModel, spec: str, address: str, allow: Allow) -> None:
         self._model = model
         self._address = address
         self._allow = allow
@@ -76,15 +76,10 @@ class AskingFirst:
         self._ask()
         return self._model.stream(prompt, max_tokens)
 
-    def converse(self, asked: Conversation) -> Reply:
-        """As the model does. See :class:`monograph.models.ConversingModel`."""
+    def complete_with_image(self, prompt: str, image: bytes, media_type: str, max_tokens: int) -> Completion:
+        """As the model does. See :class:`monograph.models.VisionModel`."""
         self._ask()
-        return self._model.converse(asked)
-
-    def stream_reply(self, asked: Conversation) -> Iterator[ReplyPiece | Reply]:
-        """As the model does. See :class:`monograph.models.ConversingModel`."""
-        self._ask()
-        return self._model.stream_reply(asked)
+        return self._model.complete_with_image(prompt, image, media_type, max_tokens)
 
     def _ask(self) -> None:
         if not self._allowed:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 
 from monograph import spending
 from monograph.derive.thoughts import without_thoughts
 from monograph.derive.tokens import count_tokens
 from monograph.errors import ModelUnavailable
-from monograph.models import Allow, Completion, Conversation, ConversingModel, Describer
+from monograph.models import Allow, Completion, Describer, VisionModel
 from monograph.values import content_id
 
 PROMPT = """\
@@ -36,7 +35,7 @@ WORKERS = 4
 
 
 class ModelDescriber:
-    """Asks a language model about each picture, as an image in the OpenAI form; an answer without a word is an error.
+    """Asks a language model about each picture and returns its answer; an answer without a word is an error.
 
     Parameters
     ----------
@@ -44,7 +43,7 @@ class ModelDescriber:
         One that takes images, asked from several threads. It tries again by itself; here every picture is one call.
     """
 
-    def __init__(self, model: ConversingModel) -> None:
+    def __init__(self, model: VisionModel) -> None:
         self._model = model
         self.key = f"describe/{model.key}/{content_id(PROMPT)[:8]}"
         """Name of the model and the prompt."""
@@ -62,9 +61,7 @@ class ModelDescriber:
         ModelUnavailable
             If the model does not answer, takes no images, or says nothing.
         """
-        address = f"data:{media_type};base64,{base64.b64encode(image).decode()}"
-        parts = [{"type": "text", "text": PROMPT}, {"type": "image_url", "image_url": {"url": address}}]
-        reply = self._model.converse(Conversation([{"role": "user", "content": parts}], MAX_TOKENS))
+        reply = self._model.complete_with_image(PROMPT, image, media_type, MAX_TOKENS)
         spending.note("describe", self._model.key, reply.tokens_in, reply.tokens_out)
         text = without_thoughts(reply.text.encode("utf-8", "replace").decode()).strip()
         if not any(one.isalnum() for one in text):
@@ -98,7 +95,7 @@ def load_describer(spec: str, api_key: str = "", allow: Allow | None = None) -> 
         from monograph.derive.openai_compatible import load_model
 
         model = load_model(spec, api_key, allow)
-        if isinstance(model, ConversingModel):
+        if isinstance(model, VisionModel):
             return ModelDescriber(model)
     raise ModelUnavailable(
         f"unknown describer {spec!r}", "give openai:BASE_URL#MODEL; one of your own is handed to Monograph.open"

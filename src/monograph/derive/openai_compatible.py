@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from monograph.derive.addresses import AskingFirst
-from monograph.derive.replies import Joining, ends, text_of, usage
+from monograph.derive.replies import has_ended, text_in, usage
 from monograph.derive.served_spec import parted, spec_of
 from monograph.derive.server import BASE_URL_MEND, QUOTED, Server
 from monograph.derive.tokens import count_tokens
 from monograph.derive.told import request
 from monograph.errors import InputError, ModelUnavailable
-from monograph.models import Allow, Completion, Conversation, LanguageModel, Reply, ReplyPiece
+from monograph.models import Allow, Completion, LanguageModel
 
 _LIMIT = "max_tokens"
 _OTHER_LIMIT = "max_completion_tokens"
-_NOT_FOR_ALL = {"tools": "tools", "response_format": "schemas"}
 _REFUSALS = re.compile(r"replied with status (?:400|415|422|500|501)\b")
 
 
@@ -70,7 +70,7 @@ class OpenAICompatible:
         self._server = Server(f"{self.base_url}/chat/completions", api_key, timeout, retries)
         self._model = model
         self._limit = _LIMIT
-        self.key = self._key(model)
+        self.key = f"openai/{model}/{self._temperature}"
         """The model's name and the temperature; not the address, so that a server may move."""
 
     @classmethod
@@ -99,8 +99,41 @@ class OpenAICompatible:
         ModelUnavailable
             If the server cannot be reached, refuses, is too slow or replies with something else.
         """
-        reply = self.converse(_one_prompt(prompt, max_tokens))
-        return Completion(reply.text, reply.tokens_in, reply.tokens_out)
+        return self._complete(prompt, prompt, max_tokens)
+
+    def complete_with_image(self, prompt: str, image: bytes, media_type: str, max_tokens: int) -> Completion:
+        """Answer a prompt about a picture. See :class:`monograph.models.VisionModel`.
+
+        Raises
+        ------
+        ModelUnavailable
+            As for :meth:`complete`; and if the model takes no images.
+        """
+        address = f"data:{media_type};base64,{base64.b64encode(image).decode()}"
+        parts: list[dict[str, Any]] = [
+            {"type": "text", "text": prompt},
+            {"type": "image_url", "image_url": {"url": address}},
+        ]
+        return self._complete(prompt, parts, max_tokens)
+
+    def _complete(self, prompt: str, content: str | list[dict[str, Any]], max_tokens: int) -> Completion:
+        with request("chat", self._model, self.base_url) as told:
+            told.asked(prompt)
+            reply = self._post(content, max_tokens)
+            text = text_in(reply)
+            if text is None:
+                raise ModelUnavailable(f"{self.spec} replied without an answer: {self._said(reply)}", BASE_URL_MEND)
+            made = self._completion(prompt, self._server.redaction.in_answer(text), usage(reply))
+            told.answered(made)
+            return made
+
+    def _post(self, content: str | list[dict[str, Any]], max_tokens: int) -> Mapping[str, Any]:
+        try:
+            return self._server.post(self._body(content, max_tokens))
+        except ModelUnavailable as error:
+            if not self._other_limit(error):
+                raise _refused(error, content) from error.__cause__
+            return self._server.post(self._body(content, max_tokens))
 
     def stream(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
         """Answer a prompt piece by piece. See :class:`monograph.models.StreamingModel`.
@@ -110,109 +143,53 @@ class OpenAICompatible:
         ModelUnavailable
             As for :meth:`complete`; and if the answer breaks off before the server has said why it ends.
         """
-        for piece in self.stream_reply(_one_prompt(prompt, max_tokens)):
-            if isinstance(piece, Reply):
-                yield Completion(piece.text, piece.tokens_in, piece.tokens_out)
-            elif piece.text:
-                yield piece.text
-
-    def converse(self, asked: Conversation) -> Reply:
-        """Reply to a conversation. See :class:`monograph.models.ConversingModel`.
-
-        Raises
-        ------
-        ModelUnavailable
-            As for :meth:`complete`; and if the model takes no tools, images or schemas, where there are such.
-        """
-        with request("chat", self._named(asked), self.base_url) as told:
-            told.asked(asked.messages)
-            made = self._conversed(asked)
-            told.answered(made)
-            return made
-
-    def _conversed(self, asked: Conversation) -> Reply:
-        try:
-            reply = self._server.post(self._body(asked))
-        except ModelUnavailable as error:
-            if not self._other_limit(error):
-                raise _refused(error, asked) from error.__cause__
-            reply = self._server.post(self._body(asked))
-        joining = self._joining(asked)
-        joining.take(reply)
-        if not joining.answered:
-            raise ModelUnavailable(f"{self.spec} replied without an answer: {self._said(reply)}", BASE_URL_MEND)
-        return self._reply(asked, joining, usage(reply), ends(reply))
-
-    def stream_reply(self, asked: Conversation) -> Iterator[ReplyPiece | Reply]:
-        """Reply piece by piece. See :class:`monograph.models.ConversingModel`.
-
-        Raises
-        ------
-        ModelUnavailable
-            As for :meth:`converse`; and if the reply breaks off before the server has said why it ends.
-        """
-        with request("chat", self._named(asked), self.base_url, pieces=True) as told:
-            told.asked(asked.messages)
-            for piece in self._streamed_in_either_way(asked):
-                if isinstance(piece, Reply):
+        with request("chat", self._model, self.base_url, pieces=True) as told:
+            told.asked(prompt)
+            for piece in self._streamed_in_either_way(prompt, max_tokens):
+                if isinstance(piece, Completion):
                     told.answered(piece)
                 yield piece
 
-    def _streamed_in_either_way(self, asked: Conversation) -> Iterator[ReplyPiece | Reply]:
+    def _streamed_in_either_way(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
         try:
-            yield from self._streamed(asked)
+            yield from self._streamed(prompt, max_tokens)
         except ModelUnavailable as error:
             if not self._other_limit(error):
-                raise _refused(error, asked) from error.__cause__
-            yield from self._streamed(asked)
+                raise
+            yield from self._streamed(prompt, max_tokens)
 
-    def _streamed(self, asked: Conversation) -> Iterator[ReplyPiece | Reply]:
-        joining = self._joining(asked)
+    def _streamed(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
+        clean = self._server.redaction.in_answer
+        pieces: list[str] = []
         counted: tuple[int, int] | None = None
-        ended: str | None = None
+        ended = answered = False
+        asked = self._body(prompt, max_tokens) | {"stream": True, "stream_options": {"include_usage": True}}
         try:
-            for event in self._server.stream(
-                self._body(asked) | {"stream": True, "stream_options": {"include_usage": True}}
-            ):
+            for event in self._server.stream(asked):
                 if "error" in event:
                     raise ModelUnavailable(f"{self.spec} failed while it answered: {self._said(event)}", BASE_URL_MEND)
-                piece = joining.take(event)
-                ended = ends(event) or ended
+                text = text_in(event)
+                answered = answered or text is not None
+                ended = ended or has_ended(event)
                 counted = usage(event) or counted
-                if piece.text or piece.calls:
-                    yield piece
+                if text:
+                    pieces.append(clean(text))
+                    yield pieces[-1]
         except ModelUnavailable:
-            if ended is None:  # some servers close the connection once they have said why they stop
+            if not ended:  # some servers close the connection once they have said why they stop
                 raise
-        if not joining.answered:
+        if not answered:
             raise ModelUnavailable(f"{self.spec} replied without an answer", BASE_URL_MEND)
-        yield self._reply(asked, joining, counted, ended)
+        yield self._completion(prompt, clean("".join(pieces)), counted)
 
-    def _joining(self, asked: Conversation) -> Joining:
-        return Joining(self._server.redaction.in_answer, f"call_{len(asked.messages)}_")
+    def _completion(self, prompt: str, text: str, counted: tuple[int, int] | None) -> Completion:
+        read, written = counted or count_tokens([prompt, text])
+        return Completion(text, read, written)
 
-    def _reply(
-        self, asked: Conversation, joining: Joining, counted: tuple[int, int] | None, ended: str | None
-    ) -> Reply:
-        text, calls = joining.text, joining.calls
-        if counted is None:
-            read = "\n\n".join(text_of(message.get("content")) for message in asked.messages)
-            in_, out = count_tokens([read, text + "".join(call.name + call.arguments for call in calls)])
-            counted = in_, out
-        return Reply(text, calls, *counted, ended or "", self._key(self._named(asked)))
-
-    def _named(self, asked: Conversation) -> str:
-        """The model that is asked, as the server calls it."""
-        return str(asked.options.get("model") or self._model)
-
-    def _key(self, model: str) -> str:
-        return f"openai/{model}/{self._temperature}"
-
-    def _body(self, asked: Conversation) -> dict[str, Any]:
-        body: dict[str, Any] = {"model": self._model, "messages": list(asked.messages), self._limit: asked.max_tokens}
-        if self._temperature is not None:
-            body["temperature"] = self._temperature
-        return body | dict(asked.options)
+    def _body(self, content: str | list[dict[str, Any]], max_tokens: int) -> dict[str, Any]:
+        messages = [{"role": "user", "content": content}]
+        body: dict[str, Any] = {"model": self._model, "messages": messages, self._limit: max_tokens}
+        return body if self._temperature is None else body | {"temperature": self._temperature}
 
     def _other_limit(self, error: ModelUnavailable) -> bool:
         """Whether the server wants the limit called otherwise, as OpenAI's newer models do: from now on it is."""
@@ -225,18 +202,11 @@ class OpenAICompatible:
         return self._server.redaction.in_error(json.dumps(reply, ensure_ascii=False), QUOTED)
 
 
-def _one_prompt(prompt: str, max_tokens: int) -> Conversation:
-    return Conversation([{"role": "user", "content": prompt}], max_tokens)
-
-
-def _refused(error: ModelUnavailable, asked: Conversation) -> ModelUnavailable:
-    """An error with a mend for what not all models take, if there was such."""
-    sent = [what for name, what in _NOT_FOR_ALL.items() if asked.options.get(name)]
-    if any(isinstance(message.get("content"), list) for message in asked.messages):
-        sent.append("images")
-    if not sent or not _REFUSALS.search(error.message):
+def _refused(error: ModelUnavailable, content: str | list[dict[str, Any]]) -> ModelUnavailable:
+    """The error, with another hint where an image was sent: not all models take one."""
+    if isinstance(content, str) or not _REFUSALS.search(error.message):
         return error
-    return ModelUnavailable(error.message, f"see that the server's model takes {' and '.join(sent)}")
+    return ModelUnavailable(error.message, "see that the server's model takes images")
 
 
 def load_model(spec: str, api_key: str = "", allow: Allow | None = None) -> LanguageModel:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlsplit
 
 from monograph import telemetry
-from monograph.derive.replies import text_of
-from monograph.models import Reply
+from monograph.models import Completion
 from monograph.telemetry import Span, Value
 
 
@@ -23,39 +21,29 @@ class Request:
     span: Span
     kinds: dict[str, Value]
 
-    def answered(self, made: Reply) -> None:
+    def answered(self, made: Completion) -> None:
         """Tell what was answered, and the tokens it took."""
         self.read(made.tokens_in)
         self._used("output", made.tokens_out)
-        if telemetry.captures():
-            said = [_part(made.text)] if made.text else []
-            called = [
-                {"type": "tool_call", "id": call.id, "name": call.name, "arguments": call.arguments}
-                for call in made.calls
-            ]
-            self._say("gen_ai.output.messages", [{"role": "assistant", "parts": said + called}])
+        self._say("gen_ai.output.messages", "assistant", made.text)
 
     def read(self, tokens: int | None) -> None:
         """Tell how many tokens the model read; None where nobody counted them."""
         if tokens is not None:
             self._used("input", tokens)
 
-    def asked(self, messages: Sequence[Mapping[str, Any]]) -> None:
-        """Tell what was asked: the texts of messages in the OpenAI form."""
-        if telemetry.captures():
-            asked = [{"role": one.get("role"), "parts": [_part(text_of(one.get("content")))]} for one in messages]
-            self._say("gen_ai.input.messages", asked)
+    def asked(self, prompt: str) -> None:
+        """Tell what was asked."""
+        self._say("gen_ai.input.messages", "user", prompt)
 
     def _used(self, kind: str, tokens: int) -> None:
         self.span.set({f"gen_ai.usage.{kind}_tokens": tokens})
         telemetry.used("gen_ai.client.token.usage", tokens, self.kinds | {"gen_ai.token.type": kind})
 
-    def _say(self, name: str, messages: Sequence[Mapping[str, Any]]) -> None:
-        self.span.text(name, json.dumps(messages, ensure_ascii=False))
-
-
-def _part(text: str) -> dict[str, str]:
-    return {"type": "text", "content": text}
+    def _say(self, name: str, role: str, text: str) -> None:
+        if telemetry.captures():
+            parts = [{"type": "text", "content": text}] if text else []
+            self.span.text(name, json.dumps([{"role": role, "parts": parts}], ensure_ascii=False))
 
 
 @contextmanager

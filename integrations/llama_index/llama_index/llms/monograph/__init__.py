@@ -1,4 +1,4 @@
-"""Monograph for LlamaIndex: language models across the border, both ways."""
+"""Monograph for LlamaIndex: any LLM as the model that answers questions of a file."""
 
 from monograph.errors import MissingExtra
 
@@ -7,7 +7,6 @@ try:
 except ImportError as error:
     raise MissingExtra("llama_index.llms.monograph needs LlamaIndex", 'pip install "monograph[llama-index]"') from error
 
-from llama_index.llms.monograph.llm import MonographLLM
 from llama_index.llms.monograph.model import Model
 
-__all__ = ["Model", "MonographLLM"]
+__all__ = ["Model"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Generator, Mapping
+from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
 from typing import Any
 
 import llama_index_instrumentation as instrument
@@ -17,7 +17,6 @@ from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle
 from llama_index.vector_stores.monograph import AnswerEvent
 from monograph import Answer, Citation, Reranker, Strategy
 from monograph.shelf import Archive
-from monograph_tools import in_threads
 
 dispatcher = instrument.get_dispatcher(__name__)
 
@@ -80,7 +79,7 @@ class CitingQueryEngine(BaseQueryEngine):
         if self._streaming:
             sources: list[NodeWithScore] = []
             told: dict[str, Any] = {}
-            return AsyncStreamingResponse(in_threads(self._pieces(query_bundle, sources, told)), sources, told)
+            return AsyncStreamingResponse(_in_threads(self._pieces(query_bundle, sources, told)), sources, told)
         return await asyncio.to_thread(self._query, query_bundle)
 
     def _pieces(
@@ -94,6 +93,12 @@ class CitingQueryEngine(BaseQueryEngine):
                 told.update(_told(piece))
             else:
                 yield piece
+
+
+async def _in_threads(pieces: Iterator[str]) -> AsyncGenerator[str, None]:
+    """Yield the pieces, each awaited in a thread, so that the event loop goes on meanwhile."""
+    while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
+        yield piece
 
 
 def _sources(answer: Answer) -> list[NodeWithScore]:
