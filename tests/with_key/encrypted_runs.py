@@ -36,7 +36,6 @@ WITHOUT_A_FILE = (
     "reckoning",
     "resolve",
     "stop",
-    "text_pass_chunks",
     "text_pass_compared",
     "text_pass_graph",
     "text_pass_names",

@@ -11,13 +11,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Any
 
-from monograph.derive.breaks import HEADING, Block, Sentence, sentences
-from monograph.derive.sentences import BLOCK_CHARACTERS, LONGEST_CHARACTERS, found_stretches
-from monograph.derive.tokens import compiled_tokenizer
+from monograph.derive.breaks import HEADING, Sentence, sentences
 from monograph.errors import InvalidDocument
 from monograph.settings import Settings
 from monograph.values import PASSAGE_SEPARATOR, Chunk, Document, Place, Section, content_id
@@ -31,7 +29,7 @@ _TABLE = re.compile(
 )
 
 
-def cut(document: Document, settings: Settings, counted: Iterable[Block] | None = None) -> list[Chunk]:
+def cut(document: Document, settings: Settings) -> list[Chunk]:
     """The chunks of a document, in reading order.
 
     Every character but white space is in a chunk; ``document.text[start:end] == chunk.text``, without white space at
@@ -45,8 +43,6 @@ def cut(document: Document, settings: Settings, counted: Iterable[Block] | None 
         one that is a boundary.
     settings:
         Most tokens a chunk, and most tokens of whole sentences that it repeats from the one before.
-    counted:
-        The document's sentences, where :func:`~monograph.derive.breaks.count_blocks` has them.
 
     Raises
     ------
@@ -61,7 +57,7 @@ def cut(document: Document, settings: Settings, counted: Iterable[Block] | None 
     tables = _tables(document.text)
     place_starts = [place.start for place in document.places]
     is_placed = bool(section_starts or place_starts or tables)
-    for ordinal, (start, own, end) in enumerate(_spans(document, settings, counted)):
+    for ordinal, (start, own, end) in enumerate(_spans(document, settings)):
         text = document.text[start:end]
         seen[text] = seen.get(text, 0) + 1
         metadata: dict[str, Any] = {}
@@ -127,34 +123,11 @@ def _ready_made(document: Document) -> list[Chunk]:
     return chunks
 
 
-def _spans(document: Document, settings: Settings, counted: Iterable[Block] | None) -> Iterable[tuple[int, int, int]]:
-    """(start, start without the overlap, end) of each chunk."""
-    made = None if counted is not None else compiled_spans(document, settings)
-    return plain_spans(document, settings, counted) if made is None else made
-
-
-def compiled_spans(document: Document, settings: Settings) -> list[tuple[int, int, int]] | None:
-    """The same, compiled; None for a text that is too long, or that it is not sure of, or where nothing is compiled."""
-    fast = compiled_tokenizer()
-    if fast is None or len(document.text) > BLOCK_CHARACTERS:
-        return None
-    return fast.chunks(
-        document.text,
-        list(found_stretches(document.text, 0, len(document.text))),
-        sorted(section.start for section in document.sections),
-        [place.start for place in document.places if place.boundary],
-        LONGEST_CHARACTERS,
-        (settings.chunk_tokens, settings.chunk_overlap),
-    )
-
-
-def plain_spans(
-    document: Document, settings: Settings, counted: Iterable[Block] | None = None
-) -> Iterator[tuple[int, int, int]]:
-    """The same in Python: what the compiled equals."""
+def _spans(document: Document, settings: Settings) -> Iterator[tuple[int, int, int]]:
+    """Yield (start, start without the overlap, end) of each chunk."""
     headings = (section.start for section in document.sections)
     boundaries = [place.start for place in document.places if place.boundary]
-    found = sentences(document.text, headings, settings.chunk_tokens, counted)
+    found = sentences(document.text, headings, settings.chunk_tokens)
     buffer: list[Sentence] = []
     overlap: list[Sentence] = []
     border = held = 0

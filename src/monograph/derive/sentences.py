@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from itertools import accumulate, pairwise
 
 from monograph.derive.stretches import stretches
-from monograph.text_pass import compiled
 
 BLOCK_CHARACTERS = 200_000
 """A text is worked through in blocks of about this size, cut where a paragraph ends."""
@@ -73,15 +71,10 @@ def blocks(text: str) -> Iterator[tuple[int, int]]:
 
 def spans_of_block(text: str, first: int, last: int, longest: int = LONGEST_CHARACTERS) -> tuple[tuple[int, int], ...]:
     """Where the sentences of text[first:last] stand: see :func:`sentence_spans`."""
-    found = found_stretches(text, first, last)
-    if compiled is not None:
-        return tuple(compiled.spans(text, list(found), longest))
-    return tuple(plain_spans(text, found, longest))
-
-
-def plain_spans(text: str, found: Iterable[tuple[int, int]], longest: int) -> Iterator[tuple[int, int]]:
-    """What some stretches hold of sentences: what the compiled equals."""
-    return (part for span in _spans(text, found) for part in cut(text, *span, longest))
+    spans: list[tuple[int, int]] = []
+    for span in _lines(text, _found(text, first, last)):
+        spans.extend(cut(text, *span, longest) if span[1] - span[0] > longest else (span,))
+    return tuple(spans)
 
 
 def trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -92,10 +85,11 @@ def trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         yield start + left, start + len(part.rstrip())
 
 
-def _spans(text: str, found: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _lines(text: str, found: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield sentences divided at the ends of lines that end a sentence too."""
     for begin, end in found:
         start = begin
-        for newline in _NEWLINE.finditer(text, start, end):
+        for newline in _NEWLINE.finditer(text, begin, end) if text.find("\n", begin, end) >= 0 else ():
             # Prose wrapped at a fixed width goes on in lower case: its line ends are no sentence ends.
             after = text[newline.end() : newline.end() + 1]
             if "\n" in newline.group()[1:] or not after.islower():
@@ -104,16 +98,8 @@ def _spans(text: str, found: Iterable[tuple[int, int]]) -> Iterator[tuple[int, i
         yield from trimmed(text, start, end)
 
 
-@lru_cache(maxsize=1)
-def found_stretches(text: str, first: int, last: int) -> tuple[tuple[int, int], ...]:
-    """Sentences of text[first:last] as sentencex finds them, without a gap.
-
-    The last ones are remembered: what is left to the twin of something compiled asks for them once more.
-    """
-    return tuple(_found(text, first, last))
-
-
 def _found(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Yield the sentences of text[first:last] as sentencex finds them, without a gap."""
     import sentencex
 
     block = text[first:last]

@@ -14,8 +14,6 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import pairwise
 
-from monograph.text_pass import compiled
-
 MOST_WORK = 1_024
 """Most signs that each sign of a stretch is held against, on average: 630 in the worst of 24,000 real paragraphs."""
 
@@ -89,16 +87,12 @@ def _times_too_much(text: str) -> float:
 
 
 def _is_easy(text: str) -> bool:
-    """Whether a text has so few quotes and stops that its work needs no counting."""
+    """Whether a text has so few quotes, stops and strange signs that its work needs no counting."""
     if len(text) <= ALWAYS_TAKEN:
         return True
-    return plain_is_easy(text, MOST_WORK // 2) if compiled is None else compiled.is_easy(text, MOST_WORK // 2)
-
-
-def plain_is_easy(text: str, most: int) -> bool:
-    """Whether a text has at most so many quotes, stops and strange signs: what the compiled equals."""
-    few = sum(map(text.count, "'\"`.!?"))
-    return (few if text.isascii() else few + len(_NOT_ASCII.findall(text))) <= most
+    most = MOST_WORK // 2 - sum(map(text.count, "'\"`.!?"))
+    # Each character beyond ASCII has more than one byte: nearly always so few that they need no look.
+    return len(text.encode("utf-8", "surrogatepass")) - len(text) <= most or len(_NOT_ASCII.findall(text)) <= most
 
 
 def work(text: str) -> int:

@@ -1,8 +1,6 @@
 // What Python sees. Every function here has a twin in Python that gives the same results; texts that a function leaves to
 // the twin are told by None or -1. The interpreter's lock is released while texts are gone over.
 #include "bindings.hpp"
-#include "canonical.hpp"
-#include "chunks.hpp"
 #include "fold.hpp"
 #include "keys.hpp"
 #include "phrases.hpp"
@@ -17,7 +15,6 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <stdexcept>
 
 namespace monograph {
@@ -76,26 +73,6 @@ std::vector<std::size_t> sum_tokens(Tokenizer &tokenizer, const nb::list &given,
     return left;
 }
 
-nb::object canonical(const nb::tuple &parts) {
-    thread_local std::string written;
-    written.assign(1, '[');
-    for (nb::handle part : parts) {
-        if (written.size() > 1) written += ',';
-        if (PyUnicode_CheckExact(part.ptr())) {
-            append_json(Text(part.ptr()), written);
-        } else if (PyLong_CheckExact(part.ptr())) {
-            int beyond = 0;
-            const long long number = PyLong_AsLongLongAndOverflow(part.ptr(), &beyond);
-            if (beyond) return nb::none();
-            written += std::to_string(number);
-        } else {
-            return nb::none();
-        }
-    }
-    written += ']';
-    return nb::bytes(written.data(), written.size());
-}
-
 nb::object fold_text(const nb::str &text) {
     std::u32string folded;
     return fold(Text(text.ptr()), folded) ? as_str(folded) : nb::none();
@@ -139,58 +116,6 @@ std::vector<std::vector<std::size_t>> starts_of(const nb::list &given) {
     return starts;
 }
 
-void check_stretches(const Text &text, const std::vector<Span> &stretches, std::size_t longest) {
-    for (const auto &[first, last] : stretches)
-        if (first > last || last > text.size()) throw std::invalid_argument("a stretch reaches beyond the text");
-    if (longest == 0) throw std::invalid_argument("a sentence has one character at least");
-}
-
-std::vector<Span> spans_of(const nb::str &given, const std::vector<Span> &stretches, std::size_t longest) {
-    const Text text(given.ptr());
-    check_stretches(text, stretches, longest);
-    std::vector<Span> spans;
-    nb::gil_scoped_release released;
-    part_stretches(text, stretches, longest, spans);
-    return spans;
-}
-
-nb::object chunks_of(Tokenizer &tokenizer, const nb::str &given, const std::vector<Span> &stretches, const std::vector<std::int64_t> &headings,
-                     const std::vector<std::int64_t> &borders, std::size_t longest, std::pair<std::int64_t, std::int64_t> room) {
-    const Text text(given.ptr());
-    check_stretches(text, stretches, longest);
-    if (room.first < 1 || room.second < 0 || room.second >= room.first) throw std::invalid_argument("a chunk has room for what it repeats and more");
-    if (!std::is_sorted(headings.begin(), headings.end()) || !std::is_sorted(borders.begin(), borders.end())) return nb::none();
-    std::vector<ChunkSpan> chunks;
-    bool is_cut = false;
-    {
-        nb::gil_scoped_release released;
-        std::vector<Span> spans;
-        part_stretches(text, stretches, longest, spans);
-        is_cut = cut_chunks(tokenizer, text, spans, headings, borders, {room.first, room.second}, chunks);
-    }
-    if (!is_cut) return nb::none();
-    nb::list made;
-    for (const ChunkSpan &one : chunks) made.append(nb::make_tuple(one.start, one.own, one.end));
-    return made;
-}
-
-bool is_easy_text(const nb::str &given, std::size_t most) {
-    nb::gil_scoped_release released;
-    return is_easy(Text(given.ptr()), most);
-}
-
-nb::list breaks_of(const nb::str &given, const std::vector<Span> &spans, std::size_t before) {
-    const Text text(given.ptr());
-    std::size_t end = before;
-    for (const auto &[first, last] : spans) {
-        if (first < end || last < first || last > text.size()) throw std::invalid_argument("the spans of a text ascend and lie in it");
-        end = last;
-    }
-    nb::list made;
-    for (const Break &one : breaks(text, spans, before)) made.append(nb::make_tuple(one.blank_line, one.mark));
-    return made;
-}
-
 std::string language_of(const FunctionWords &known, const nb::str &text, std::size_t characters, std::size_t words) {
     nb::gil_scoped_release released;
     return known.language_of(Text(text.ptr()), characters, words);
@@ -229,22 +154,15 @@ NB_MODULE(_text_pass, module) {
              "Fill ``out`` with the sums of the texts' token vectors; which texts are left to the twin.")
         .def("sums", &sum_tokens<std::uint16_t>, nb::arg("texts"), nb::arg("table").noconvert(), nb::arg("at_once"), nb::arg("out").noconvert(),
              "Fill ``out`` with the sums of the texts' token vectors; which texts are left to the twin.")
-        .def("chunks", &chunks_of, nb::arg("text"), nb::arg("stretches"), nb::arg("headings"), nb::arg("borders"), nb::arg("longest"), nb::arg("room"),
-             "(start, start without what is repeated, end) of the chunks of a text; None for one that is left to the twin.")
         .def_prop_ro("known", &Tokenizer::known, "Words whose tokens are known.");
     module.def("unicode_version", &Unicode::version, "The version of Unicode that the tables were made from.");
     module.def("character", &character, nb::arg("code"), "What the tables hold of a character: flags, combining class, fold, small form.");
-    module.def("canonical", &canonical, nb::arg("parts"), "Texts and numbers as canonical JSON; None for what else there is.");
     module.def("fold", &fold_text, nb::arg("text"), "A text without case and accents; None for one that is left to the twin.");
     module.def("fold_and_pair", &fold_and_pair, nb::arg("text"),
                "A text without case and accents, and that in pairs where it is written without blanks; None for one that is left.");
     module.def("key_of", &key_of_name, nb::arg("name"), nb::arg("longest"), "The key of a name; None for one that is left to the twin.");
     module.def("word_hashes", &word_hashes, nb::arg("texts"), "CRC-32 of the stems of each text's words, uint32 in bytes, or None.");
     module.def("sentence_starts", &starts_of, nb::arg("texts"), "Where the sentences of each text begin.");
-    module.def("spans", &spans_of, nb::arg("text"), nb::arg("stretches"), nb::arg("longest"), "Where the sentences within stretches stand.");
-    module.def("is_easy", &is_easy_text, nb::arg("text"), nb::arg("most"), "Whether a text has at most so many quotes, stops and strange signs.");
-    module.def("breaks", &breaks_of, nb::arg("text"), nb::arg("spans"), nb::arg("before"),
-               "Of each span of a text whether a blank line stands before it, and CRC-32 of what it holds.");
     nb::class_<FunctionWords>(module, "FunctionWords", "Words that name nothing, by language.")
         .def(nb::init<const nb::dict &>(), nb::arg("languages"))
         .def("language_of", &language_of, nb::arg("text"), nb::arg("characters"), nb::arg("words"),

@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 
 from monograph.dates.dating import Dated
 from monograph.errors import InputError, InvalidDocument
-from monograph.text_pass import compiled
 from monograph.values import arguments
 from monograph.values.arguments import shown
 from monograph.values.arrays import Float32
@@ -37,13 +36,7 @@ def content_hash(*parts: object) -> bytes:
     -------
     32 bytes.
     """
-    made = None if compiled is None else compiled.canonical(parts)
-    return hashlib.sha256(plain_canonical(parts) if made is None else made).digest()
-
-
-def plain_canonical(parts: tuple[object, ...]) -> bytes:
-    """Parts as canonical JSON: what the compiled, which knows texts and numbers, equals."""
-    return _CANONICAL(parts).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(_CANONICAL(parts).encode("utf-8", "surrogatepass")).digest()
 
 
 def content_id(*parts: object) -> str:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from monograph.derive.breaks import Block, count_blocks
 from monograph.derive.chunk import cut
 from monograph.derive.embed.given import GivenVectors
 from monograph.derive.embed.text import embedded_text
@@ -17,7 +16,6 @@ from monograph.models import Embedder
 from monograph.settings import Settings
 from monograph.store.checksums import given_key
 from monograph.store.vectors import pack
-from monograph.text_pass import compiled
 from monograph.values import Chunk, Document, Float32, Passage, Problem, content_hash
 
 CUTTER = 1
@@ -89,24 +87,16 @@ def prepare(work: Sequence[tuple[Document, bytes]], embedder: Embedder, settings
     In the order of ``work``; a problem for a document that cannot be stored: a passage is empty, or came with a
     vector of another length than the embedder's, or not finite.
     """
-    counted = _counted([document for document, _ in work])
     result: list[Prepared | Problem] = []
-    for (document, sha256), blocks in zip(work, counted, strict=True):
+    for document, sha256 in work:
         try:
-            chunks = tuple(cut(document, settings, blocks))
+            chunks = tuple(cut(document, settings))
             given = [passage.vector for passage in document.passages] or [None] * len(chunks)
             vectors = (vectored(document, *pair, embedder) for pair in zip(chunks, given, strict=True))
             result.append(Prepared(document, sha256, chunks, tuple(vectors)))
         except InvalidDocument as error:
             result.append(Problem(document.uri, error.message, error.mend))
     return result
-
-
-def _counted(documents: Sequence[Document]) -> Sequence[list[Block] | None]:
-    """Sentences of documents, counted together where nothing is compiled: what is goes over one text at a time."""
-    if compiled is not None:
-        return [None] * len(documents)
-    return count_blocks(["" if document.passages else document.text for document in documents])
 
 
 def vectored(document: Document, chunk: Chunk, given: Float32 | None, embedder: Embedder) -> Vectored:
