@@ -55,11 +55,7 @@ class Lexicon:
     def names(
         self, text: str, language: str, taken: Sequence[tuple[int, int]]
     ) -> list[tuple[int, int, int, bool]] | None: ...
-    def numbers(self, text: str) -> list[tuple[int, int, int]]: ...
     def is_number_word(self, word: str) -> bool: ...
-    def speakers(self, text: str) -> list[tuple[int, int]] | None: ...
-
-def quotes(text: str) -> list[tuple[int, int, int]]: ...
 
 class Patterns(Generic[_Mention]):
     def __init__(
@@ -71,7 +67,15 @@ class Patterns(Generic[_Mention]):
         kind_of: Callable[[str, int, int], str],
     ) -> None: ...
     def mentions(
-        self, text: str, head: tuple[int, int], phrases: tuple[int, int], longest: int, most: int
+        self,
+        text: str,
+        shapes: Sequence[tuple[int, int, int]],
+        taken: Sequence[tuple[int, int]],
+        speakers: Sequence[tuple[int, int]],
+        head: tuple[int, int],
+        phrases: tuple[int, int],
+        longest: int,
+        most: int,
     ) -> list[_Mention] | None: ...
 
 class AskedWords:

@@ -14,7 +14,7 @@ constexpr std::pair<const char *, Set> SETS[] = {
     {"addresses", ADDRESSES}, {"no_speakers", NO_SPEAKERS}, {"also_names", ALSO_NAMES}, {"verbs", VERBS},
     {"professions", PROFESSIONS}, {"links", LINKS}, {"courtesy", COURTESY},
     {"no_person", NO_PERSON}, {"small", SMALL_WORDS}, {"joined", JOINED},
-    {"months", MONTHS}, {"units", UNITS}, {"magnitudes", MAGNITUDES}, {"numbers", NUMBERS}, {"articles", ARTICLES},
+    {"numbers", NUMBERS}, {"articles", ARTICLES},
     {"joining", JOINING}, {"german_loose", GERMAN_LOOSE}, {"german_parts", GERMAN_PARTS},
 };
 

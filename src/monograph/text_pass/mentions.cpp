@@ -1,7 +1,5 @@
 #include "mentions.hpp"
 
-#include "speakers.hpp"
-
 #include <algorithm>
 #include <utility>
 
@@ -9,35 +7,13 @@ namespace monograph {
 
 namespace {
 
-constexpr std::size_t LONGEST_WORD = 32, LONGEST_YEAR = 4;
+constexpr std::size_t LONGEST_WORD = 32;
 constexpr View SEVERAL_SMALL_FORMS = U"\u0130\u03A3";
 
 bool is_left(View text) {
-    for (std::size_t at = 0; at < text.size(); ++at) {
-        const char32_t code = text[at];
-        if (code < 0x80) {
-            if (code == U'@' || (code == U'h' && text.substr(at, 4) == U"http") || (code == U'w' && text.substr(at, 4) == U"www.")) return true;
-        } else if (SEVERAL_SMALL_FORMS.find(code) != View::npos || (code >= 0x3400 && code <= 0x4DBF) || (code >= 0x4E00 && code <= 0x9FFF)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-// A year or a code may be a part of a name (the 1999 Open, Boeing B-52); a day or an amount is not.
-bool stands_alone(const Shaped &one) {
-    return one.shape == Shape::TIME || one.shape == Shape::QUANTITY || (one.shape == Shape::DATE && one.end - one.start > LONGEST_YEAR);
-}
-
-Kind kind_of(Shape shape) {
-    switch (shape) {
-    case Shape::DATE: return Kind::DATE;
-    case Shape::TIME: return Kind::TIME;
-    case Shape::QUANTITY: return Kind::QUANTITY;
-    case Shape::CODE: return Kind::CODE;
-    case Shape::WORK: return Kind::WORK;
-    default: return Kind::QUOTE;
-    }
+    return std::any_of(text.begin(), text.end(), [](char32_t code) {
+        return code >= 0x80 && (SEVERAL_SMALL_FORMS.find(code) != View::npos || (code >= 0x3400 && code <= 0x4DBF) || (code >= 0x4E00 && code <= 0x9FFF));
+    });
 }
 
 // Whether a name in quotation marks stands within a longer name.
@@ -97,33 +73,20 @@ class Merged {
 
 } // namespace
 
-bool find_mentions(const Text &text, const Lexicon &lexicon, const FunctionWords &words, const Limits &limits, Found &out) {
+bool find_mentions(const Text &text, const Lexicon &lexicon, const FunctionWords &words, const Limits &limits, const Given &given, Found &out) {
     out.text = signs_of(text);
     if (is_left(out.text)) return false;
     const std::string &language = words.language_of(text, limits.characters, limits.words);
     if (language == "german") return false;
-    out.shapes = numbers(out.text, lexicon);
-    const std::vector<Shaped> quoted = quotes(out.text);
-    std::vector<Span> taken;
-    for (const Shaped &one : out.shapes) {
-        const auto same = [&](const Shaped &other) { return other.start == one.start && other.end == one.end; };
-        if (stands_alone(one) && std::none_of(quoted.begin(), quoted.end(), same)) taken.emplace_back(one.start, one.end);
-    }
-    out.shapes.insert(out.shapes.end(), quoted.begin(), quoted.end());
-    if (out.text.find(U':') != std::u32string::npos) {
-        std::u32string blanked = out.text;
-        for (const auto &[first, last] : taken) blanked.replace(first, last - first, last - first, U'\0');
-        if (!speakers(blanked, lexicon, out.speakers)) return false;
-    }
-    out.names = proper_names(out.text, lexicon, language, taken);
+    out.names = proper_names(out.text, lexicon, language, given.taken);
     out.phrases = words.key_phrases(out.text, language, limits.phrases, limits.words_a_phrase);
     return true;
 }
 
-std::vector<Mention> mentions(const Found &found, std::size_t longest, std::size_t most) {
+std::vector<Mention> mentions(const Given &given, const Found &found, std::size_t longest, std::size_t most) {
     Merged merged(found.text, longest);
-    for (const Shaped &one : found.shapes) merged.shape(one.start, one.end, kind_of(one.shape));
-    for (const auto &[first, last] : found.speakers) merged.name(first, last, Kind::PERSON);
+    for (const Mention &one : given.shapes) merged.shape(one.start, one.end, one.kind);
+    for (const auto &[first, last] : given.speakers) merged.name(first, last, Kind::PERSON);
     for (const Name &one : found.names) merged.name(one.start, one.end, static_cast<Kind>(one.kind));
     for (const auto &[first, last] : found.phrases) merged.phrase(first, last);
     return merged.in_order(most);

@@ -3,42 +3,32 @@
 #include "mentions.hpp"
 #include "number_words.hpp"
 #include "slots.hpp"
-#include "speakers.hpp"
 #include "text.hpp"
 #include "typed.hpp"
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 namespace monograph {
 
 namespace {
 
-constexpr std::size_t KINDS = static_cast<std::size_t>(Kind::TERM) + 1;
+constexpr std::size_t KINDS = static_cast<std::size_t>(Kind::EMAIL) + 1;
 
-nb::list as_list(const std::vector<Shaped> &found) {
-    nb::list made;
-    for (const Shaped &one : found) made.append(nb::make_tuple(one.start, one.end, static_cast<int>(one.shape)));
-    return made;
-}
-
-nb::list numbers_in(const Lexicon &lexicon, const nb::str &text) { return as_list(numbers(signs_of(Text(text.ptr())), lexicon)); }
-
-nb::list quotes_in(const nb::str &text) { return as_list(quotes(signs_of(Text(text.ptr())))); }
-
-nb::object speakers_in(const Lexicon &lexicon, const nb::str &text) {
-    std::vector<Span> found;
-    return speakers(signs_of(Text(text.ptr())), lexicon, found) ? nb::cast(found) : nb::none();
+void check_spans(const Text &text, const std::vector<Span> &spans) {
+    for (const auto &[first, last] : spans)
+        if (first > last || last > text.size()) throw std::invalid_argument("a span reaches beyond the text");
 }
 
 nb::object names_in(const Lexicon &lexicon, const nb::str &given, const std::string &language, const std::vector<Span> &taken) {
     const Text text(given.ptr());
-    for (const auto &[first, last] : taken)
-        if (first > last || last > text.size()) throw std::invalid_argument("what is taken reaches beyond the text");
+    check_spans(text, taken);
     std::vector<Name> names;
     bool left = false;
     {
@@ -64,22 +54,30 @@ class Patterns {
             throw std::invalid_argument("patterns take a lexicon, function words, their own kinds and a type of mentions");
     }
 
-    nb::object mentions_in(const nb::str &given, std::pair<std::size_t, std::size_t> head, std::pair<std::size_t, std::size_t> phrases,
-                           std::size_t longest, std::size_t most) const {
+    nb::object mentions_in(const nb::str &given, const std::vector<std::tuple<std::size_t, std::size_t, std::size_t>> &shapes,
+                           const std::vector<Span> &taken, const std::vector<Span> &speakers, std::pair<std::size_t, std::size_t> head,
+                           std::pair<std::size_t, std::size_t> phrases, std::size_t longest, std::size_t most) const {
         const Text text(given.ptr());
         if (phrases.second == 0) throw std::invalid_argument("a phrase is kept for one word at least");
+        check_spans(text, taken);
+        check_spans(text, speakers);
+        Given known{{}, taken, speakers};
+        for (const auto &[first, last, kind] : shapes) {
+            if (first > last || last > text.size() || kind >= KINDS) throw std::invalid_argument("a shape reaches beyond the text, or is of no kind");
+            known.shapes.push_back({first, last, static_cast<Kind>(kind)});
+        }
         const auto &lexicon = *nb::inst_ptr<Lexicon>(lexicon_);
         const auto &words = *nb::inst_ptr<FunctionWords>(words_);
         Found found;
         bool is_found = false;
         {
             nb::gil_scoped_release released;
-            is_found = find_mentions(text, lexicon, words, {head.first, head.second, phrases.first, phrases.second}, found);
+            is_found = find_mentions(text, lexicon, words, {head.first, head.second, phrases.first, phrases.second}, known, found);
         }
         if (!is_found) return nb::none();
         std::erase_if(found.names, [&](Name &name) { return !settle(given, found.text, lexicon, name); });
         nb::list made;
-        for (const Mention &one : mentions(found, longest, most)) made.append(as_mention(given, one));
+        for (const Mention &one : mentions(known, found, longest, most)) made.append(as_mention(given, one));
         return made;
     }
 
@@ -126,15 +124,13 @@ void bind_names(nb::module_ &module) {
              nb::arg("definitions"), nb::arg("languages"))
         .def("names", &names_in, nb::arg("text"), nb::arg("language"), nb::arg("taken"),
              "(start, end, kind, whether it is none if it is a number) of a text's names; None for one that is left to the twin.")
-        .def("numbers", &numbers_in, nb::arg("text"), "(start, end, shape) of a text's dates, times, amounts and codes.")
         .def("is_number_word", [](const Lexicon &lexicon, const nb::str &word) { return is_number_word(signs_of(Text(word.ptr())), lexicon); },
-             nb::arg("word"), "Whether a word is a number.")
-        .def("speakers", &speakers_in, nb::arg("text"), "Where those stand who speak in a text; None for one that is left to the twin.");
-    module.def("quotes", &quotes_in, nb::arg("text"), "(start, end, shape) of what stands in quotation marks.");
+             nb::arg("word"), "Whether a word is a number.");
     nb::class_<Patterns>(module, "Patterns", "All patterns by which a text tells what it names.")
         .def(nb::init<nb::object, nb::object, const nb::list &, nb::object, nb::object>(), nb::arg("lexicon"), nb::arg("words"),
              nb::arg("kinds"), nb::arg("mention"), nb::arg("kind_of"))
-        .def("mentions", &Patterns::mentions_in, nb::arg("text"), nb::arg("head"), nb::arg("phrases"), nb::arg("longest"), nb::arg("most"),
+        .def("mentions", &Patterns::mentions_in, nb::arg("text"), nb::arg("shapes"), nb::arg("taken"), nb::arg("speakers"), nb::arg("head"),
+             nb::arg("phrases"), nb::arg("longest"), nb::arg("most"),
              "What a text names, in order; None for one that is left to the twin.");
 }
 

@@ -21,7 +21,6 @@ from monograph.derive.extract.clues import (
     TITLES,
 )
 from monograph.derive.extract.function_words import FUNCTION_WORDS, compiled_words
-from monograph.derive.extract.measures import MAGNITUDES, MONTHS, UNITS
 from monograph.derive.extract.number_words import JOINING, NUMBER_WORDS
 from monograph.derive.extract.readings import ALSO_NAMES
 from monograph.derive.extract.typed import ARTICLES, VERBS, kind_of_name
@@ -34,8 +33,8 @@ if TYPE_CHECKING:
 KINDS = ("name", "person", "organisation", "place", "event", "work")
 """Kinds of names by their numbers."""
 
-SHAPES = ("", "date", "time", "quantity", "code", "quote", "work")
-"""Kinds of what is known by its shape, by their numbers."""
+MENTIONED = (*KINDS, "date", "time", "quantity", "code", "quote", "term", "url", "email")
+"""Kinds of all mentions by their numbers."""
 
 
 @functools.cache
@@ -54,15 +53,12 @@ def compiled_lexicon() -> Lexicon | None:
         "joining": JOINING,
         "links": INSIDE | LOOSE | GERMAN_LOOSE,
         "loose": LOOSE,
-        "magnitudes": MAGNITUDES,
-        "months": MONTHS,
         "no_speakers": NO_SPEAKERS,
         "numbers": NUMBER_WORDS,
         "professions": [word for word, kind in KIND_BY_DEFINITION.items() if kind == "person"],
         "shortened": SHORTENED,
         "tails": TAILS,
         "titles": TITLES,
-        "units": UNITS,
         "verbs": VERBS,
     }
     return compiled.Lexicon(sets, _by_kind(KIND_BY_LAST_WORD), _by_kind(KIND_BY_DEFINITION), FUNCTION_WORDS)
@@ -78,5 +74,4 @@ def compiled_patterns() -> Patterns[Mention] | None:
     lexicon, function_words = compiled_lexicon(), compiled_words()
     if compiled is None or lexicon is None or function_words is None:
         return None
-    kinds = [*KINDS, "date", "time", "quantity", "code", "quote", "term"]
-    return compiled.Patterns(lexicon, function_words, kinds, Mention, kind_of_name)
+    return compiled.Patterns(lexicon, function_words, list(MENTIONED), Mention, kind_of_name)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from monograph.derive.extract.function_words import LOOKED_AT, LOOKED_AT_CHARACTERS, language_of
 from monograph.derive.extract.german import with_terms
 from monograph.derive.extract.han import han_names, han_terms, has_han
-from monograph.derive.extract.lexicon import compiled_patterns
+from monograph.derive.extract.lexicon import MENTIONED, compiled_patterns
 from monograph.derive.extract.names import proper_names
 from monograph.derive.extract.shapes import shapes, without
 from monograph.derive.extract.speakers import speakers
@@ -22,6 +22,7 @@ LONGEST_NAME = 120
 """Characters of a name; a longer run is none."""
 
 _LONGEST_WORD = 32
+_KINDS = {kind: number for number, kind in enumerate(MENTIONED)}
 
 
 class PatternExtractor:
@@ -44,10 +45,14 @@ class PatternExtractor:
 def mentions(text: str) -> list[Mention]:
     """What a text names, in order of start, longer before shorter; each span once."""
     fast = compiled_patterns()
-    made = None
-    if fast is not None:
-        head, phrases = (LOOKED_AT_CHARACTERS, LOOKED_AT), (MOST_PHRASES, WORDS_A_PHRASE)
-        made = fast.mentions(text, head, phrases, LONGEST_NAME, MOST_MENTIONS)
+    if fast is None:
+        return mentions_by_parts(text)
+    found = {(one.start, one.end): one for one in shapes(text)}
+    taken = sorted(span for span, one in found.items() if _stands_alone(one))
+    speaking = [(one.start, one.end) for one in speakers(without(text, taken))]
+    shaped = [(start, end, _KINDS[one.kind]) for (start, end), one in found.items()]
+    head, phrases = (LOOKED_AT_CHARACTERS, LOOKED_AT), (MOST_PHRASES, WORDS_A_PHRASE)
+    made = fast.mentions(text, shaped, taken, speaking, head, phrases, LONGEST_NAME, MOST_MENTIONS)
     return mentions_by_parts(text) if made is None else made
 
 

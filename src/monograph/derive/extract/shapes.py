@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from monograph.derive.extract.lexicon import SHAPES, compiled_lexicon
 from monograph.derive.extract.measures import MAGNITUDES, MONTHS, UNITS
-from monograph.text_pass import compiled
 from monograph.values import Mention
 
 _MONTH = rf"(?:{'|'.join(sorted(MONTHS, key=lambda month: (-len(month), month)))})\b\.?"
@@ -67,18 +65,8 @@ def without(text: str, spans: Sequence[tuple[int, int]]) -> str:
     return "".join((*parts, text[at:]))
 
 
-def numbers(text: str) -> Iterable[Mention]:
-    """Dates, times, amounts and codes, in order."""
-    fast = compiled_lexicon()
-    return plain_numbers(text) if fast is None else _shaped(text, fast.numbers(text))
-
-
-def _shaped(text: str, found: list[tuple[int, int, int]]) -> Iterator[Mention]:
-    return (Mention(text[start:end], SHAPES[shape], start, end) for start, end, shape in found)
-
-
-def plain_numbers(text: str) -> Iterator[Mention]:
-    """The same in Python: what the compiled equals."""
+def numbers(text: str) -> Iterator[Mention]:
+    """Yield dates, times, amounts and codes, in order."""
     end = 0
     while (digit := _DIGIT.search(text, end)) is not None:
         start = _first_sign(text, digit.start(), end)
@@ -122,13 +110,8 @@ def _month_before(text: str, number: int, end: int) -> int:
     return number
 
 
-def quotes(text: str) -> Iterable[Mention]:
-    """What stands in quotation marks, in order, without them."""
-    return plain_quotes(text) if compiled is None else _shaped(text, compiled.quotes(text))
-
-
-def plain_quotes(text: str) -> Iterator[Mention]:
-    """The same in Python: what the compiled equals."""
+def quotes(text: str) -> Iterator[Mention]:
+    """Yield what stands in quotation marks, in order, without them."""
     end = 0
     # To look for one of the opening signs is much faster than to try all that they may open.
     while (opening := _OPENING.search(text, end)) is not None:
