@@ -1,13 +1,9 @@
-"""The pass over a text: compiled and in Python it gives the same, to the bit, in every script."""
+"""The pass over a text gives what plain Python gives, to the bit, in every script."""
 
 from __future__ import annotations
 
 import importlib.util
 import json
-import random
-import re
-import sqlite3
-import subprocess
 import sys
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
@@ -22,19 +18,18 @@ from hypothesis import strategies as st
 import scripts
 from monograph.derive import tokens
 from monograph.derive.embed import static
-from monograph.derive.embed.static import TOKENS_AT_ONCE, StaticEmbedder, sums, token_vectors
+from monograph.derive.embed.static import TOKENS_AT_ONCE, StaticEmbedder, token_vectors
 from monograph.derive.extract.function_words import FUNCTION_WORDS, compiled_words, plain_language_of
 from monograph.derive.extract.lexicon import KINDS, compiled_lexicon
 from monograph.derive.extract.names import plain_proper_names, proper_names
 from monograph.derive.extract.terms import MOST_PHRASES, WORDS_A_PHRASE, plain_key_phrases
-from monograph.derive.tokens import LONGEST_WORD, MOST_WORDS, compiled_tokenizer, count_tokens, token_ids
-from monograph.graph.names import LONGEST_KEY, key_of, plain_key_of
-from monograph.graph.text import hashes, plain_sentence_starts
-from monograph.store.terms import pair, plain_fold
+from monograph.derive.tokens import LONGEST_WORD, MOST_WORDS, compiled_tokenizer, count_tokens, token_ids, tokenizer
+from monograph.graph.names import key_of
+from monograph.graph.text import sentence_starts, word_hashes
+from monograph.store.terms import Entry, fold, indexed, words_of
 from monograph.text_pass import compiled
-
-if compiled is None:
-    pytest.skip("nothing was compiled on this machine", allow_module_level=True)
+from monograph.values import Float32
+from support.oracles import words as oracle
 
 ROOT = Path(__file__).resolve().parents[1]
 found = importlib.util.spec_from_file_location("unicode_tables", ROOT / "tools" / "unicode_tables.py")
@@ -56,25 +51,38 @@ def plain(texts: list[str]) -> list[str]:
     return [text for text in texts if is_text(text)]
 
 
-def assert_same_tokens(texts: list[str]) -> None:
-    fast = compiled_tokenizer()
-    assert fast is not None
-    wanted = token_ids(texts)
-    for text, ids in zip(texts, wanted, strict=True):
-        found = fast.ids(text)
-        left = any(sign in text for sign in ("▁", "<s>", "</s>", "<unk>"))
-        assert found == (None if left else ids)
-    assert count_tokens(texts) == [len(ids) for ids in wanted]
+def own(text: str) -> list[int]:
+    """The tokens of a text by the tokenizers package."""
+    return list(tokenizer().encode(text, add_special_tokens=False).ids)
+
+
+def sums(texts: list[str], at_once: int = TOKENS_AT_ONCE) -> Float32:
+    """The sums of the texts' token vectors, so many at once."""
     table = token_vectors()
-    made = np.empty((len(texts), table.shape[1]), dtype=np.float32)
-    rows = fast.sums(texts, table, TOKENS_AT_ONCE, made)
-    theirs = sums(texts)
-    made[rows] = theirs[rows]
-    assert made.tobytes() == theirs.tobytes()
+    made = np.zeros((len(texts), table.shape[1]), dtype=np.float32)
+    for place, ids in enumerate(map(own, texts)):
+        for first in range(0, len(ids), at_once):
+            made[place] += table[ids[first : first + at_once]].sum(axis=0)
+    return made
+
+
+def assert_same_tokens(texts: list[str]) -> None:
+    wanted = list(map(own, texts))
+    assert list(map(token_ids, texts)) == wanted
+    assert count_tokens(texts) == list(map(len, wanted))
+    expected = sums(texts)
+    lengths = np.linalg.norm(expected, axis=1, keepdims=True)
+    np.divide(expected, lengths, out=expected, where=lengths > 0)
+    assert StaticEmbedder().embed(texts).tobytes() == expected.tobytes()
+
+
+SPECIAL = st.lists(
+    st.sampled_from(["▁", "<s>", "</s>", "<unk>", "<s", " ", "a", "word", "\n", "é", "中", "🙂"]), max_size=12
+)
 
 
 @many
-@given(SEVERAL.map(plain))
+@given(SEVERAL.map(plain) | st.lists(SPECIAL.map("".join), max_size=6))
 def test_tokens_and_sums_are_those_of_the_tokenizer(texts: list[str]) -> None:
     assert_same_tokens(texts)
 
@@ -82,37 +90,31 @@ def test_tokens_and_sums_are_those_of_the_tokenizer(texts: list[str]) -> None:
 @settings(deadline=None, max_examples=300)
 @given(scripts.TEXTS.filter(is_text), st.integers(1, 5))
 def test_a_sum_is_made_in_parts(text: str, at_once: int) -> None:
-    fast = compiled_tokenizer()
-    assert fast is not None
     made = np.empty((1, 256), dtype=np.float32)
-    if fast.sums([text], token_vectors(), at_once, made) == []:
-        ids = token_ids([text])[0]
-        wanted = np.zeros(256, dtype=np.float32)
-        for first in range(0, len(ids), at_once):
-            wanted += token_vectors()[ids[first : first + at_once]].sum(axis=0)
-        assert made[0].tobytes() == wanted.tobytes()
+    if compiled_tokenizer().sums([text], token_vectors(), at_once, made) == []:
+        assert made.tobytes() == sums([text], at_once).tobytes()
 
 
-def test_half_a_surrogate_pair_is_left_to_the_twin() -> None:
-    fast = compiled_tokenizer()
-    assert fast is not None
-    assert fast.count(["a\ud800b", "ab"]) == [-1, fast.count(["ab"])[0]]
-    assert fast.ids("\udfff") is None
+def test_half_a_surrogate_pair_has_no_tokens() -> None:
+    for text in ("a\ud800b", "\udfff"):
+        with pytest.raises(UnicodeEncodeError):
+            count_tokens(["ab", text])
+        with pytest.raises(UnicodeEncodeError):
+            StaticEmbedder().embed([text])
 
 
 def test_known_words_are_bounded() -> None:
     fast = compiled_tokenizer()
-    assert fast is not None
     texts = [" ".join(f"w{number}" for number in range(first, first + 5_000)) for first in range(0, MOST_WORDS, 5_000)]
     for text in texts:
         fast.count([text, "y" * (LONGEST_WORD + 1)])
         assert fast.known <= MOST_WORDS
-    assert fast.ids(texts[0]) == token_ids(texts[:1])[0]
+    assert fast.ids(texts[0]) == own(texts[0])
 
 
 def test_threads_share_what_they_know() -> None:
     texts = [" ".join(f"{sentence} {number}" for sentence in scripts.SENTENCES) for number in range(400)]
-    wanted = [len(ids) for ids in token_ids(texts)]
+    wanted = [len(own(text)) for text in texts]
     with ThreadPoolExecutor(4) as threads:
         found = threads.map(count_tokens, [texts[place::4] for place in range(4)])
         assert list(found) == [wanted[place::4] for place in range(4)]
@@ -120,7 +122,6 @@ def test_threads_share_what_they_know() -> None:
 
 def test_what_does_not_fit_is_refused() -> None:
     fast = compiled_tokenizer()
-    assert fast is not None
     row = np.empty((1, 256), dtype=np.float32)
     with pytest.raises(ValueError, match="do not fit"):
         fast.sums(["a", "b"], token_vectors(), TOKENS_AT_ONCE, row)
@@ -145,7 +146,6 @@ def test_a_description_may_be_written_in_any_way(ascii_only: bool, indent: int |
     told = {"passed over": [[], {}, {"a": [1.5e3, None]}, True, '"}]\\'], **told}
     written = json.dumps(told, ensure_ascii=ascii_only, indent=indent).encode()
     fast, known = compiled.Tokenizer(written, 10, 10), compiled_tokenizer()
-    assert known is not None
     for text in scripts.SENTENCES:
         assert fast.ids(text) == known.ids(text)
 
@@ -157,8 +157,7 @@ def test_other_bytes_than_a_description_are_refused(written: bytes) -> None:
 
 
 def test_few_texts_are_embedded_as_many_are() -> None:
-    fast, embedder = compiled_tokenizer(), StaticEmbedder()
-    assert fast is not None
+    embedder = StaticEmbedder()
     texts = [*scripts.SENTENCES, "", "▁", "one two " * 20_000] * 9
     assert len(texts) > static._FEW
     together = embedder.embed(texts)
@@ -168,7 +167,6 @@ def test_few_texts_are_embedded_as_many_are() -> None:
 
 def test_numbers_of_two_bytes_are_those_of_numpy() -> None:
     fast = compiled_tokenizer()
-    assert fast is not None
     (token,) = fast.ids("the") or [0]
     every = np.arange(1 << 16, dtype=np.uint16)
     table = np.zeros((token + 1, 1 << 16), dtype=np.uint16)
@@ -191,23 +189,20 @@ def test_the_tables_are_pythons() -> None:
         flags, combining, folded, small = compiled.character(code)
         assert flags == unicode_tables.flags(sign), hex(code)
         assert small == (ord(sign.lower()) if len(sign.lower()) == 1 else code), hex(code)
-        if flags:
-            assert combining == unicodedata.combining(sign), hex(code)
-            assert folded == unicode_tables.folded(sign), hex(code)
+        assert combining == unicodedata.combining(sign), hex(code)
+        assert folded == unicode_tables.folded(sign), hex(code)
 
 
 def assert_same_words(texts: list[str]) -> None:
-    made = compiled.word_hashes(texts)
-    for text, hashed in zip(texts, made, strict=True):
-        known = all(unicode_tables.flags(sign) for sign in text)
-        folded = plain_fold(text)
-        assert compiled.fold(text) == (folded if known else None)
-        assert compiled.fold_and_pair(text) == ((folded, pair(folded)) if known else None)
-        assert hashed == (hashes(words_in(folded)).tobytes() if known else None)
-
-
-def words_in(folded: str) -> list[str]:
-    return re.findall(r"[\w\u0300-\u036f]+", pair(folded))
+    for text, hashed in zip(texts, word_hashes(texts), strict=True):
+        assert fold(text) == oracle.folded(text)
+        assert indexed(Entry(1, text[:20], text)) == (
+            oracle.paired(text[:20]),
+            oracle.paired(text),
+            oracle.folded(text),
+        )
+        assert words_of(text) == oracle.words(text)
+        assert hashed.tobytes() == oracle.hashes(oracle.words(text)).tobytes()
 
 
 @many
@@ -238,9 +233,7 @@ KEYS = st.lists(
 @settings(deadline=None, max_examples=1_000)
 @given(KEYS | scripts.TEXTS)
 def test_keys_of_names(name: str) -> None:
-    known = all(unicode_tables.flags(sign) for sign in name[: 2 * LONGEST_KEY])
-    assert compiled.key_of(name, LONGEST_KEY) == (plain_key_of(name) if known else None)
-    assert key_of(name) == plain_key_of(name)
+    assert key_of(name) == oracle.key(name)
 
 
 @pytest.mark.long
@@ -249,11 +242,11 @@ def test_words_of_corpora(shared: Path, name: str) -> None:
     texts = list(scripts.corpus(shared, name, 2_000))
     assert_same_words(texts)
     for key in {" ".join(two) for text in texts for two in pairwise(text.split())}:
-        assert compiled.key_of(key, LONGEST_KEY) in (plain_key_of(key), None)
+        assert key_of(key) == oracle.key(key)
 
 
 def assert_same_sentences(texts: list[str]) -> None:
-    assert compiled.sentence_starts(texts) == [plain_sentence_starts(text) for text in texts]
+    assert list(map(sentence_starts, texts)) == list(map(oracle.sentence_starts, texts))
 
 
 @many
@@ -359,52 +352,3 @@ def test_sentences_and_phrases_of_corpora(shared: Path, name: str) -> None:
     texts = list(scripts.corpus(shared, name, 1_000))
     assert_same_sentences(texts)
     assert_same_phrases(texts)
-
-
-MADE = """
-import json, sys
-{before}
-sys.path.insert(0, {tests!r})
-from pathlib import Path
-import scripts
-from monograph import Document, Monograph
-from monograph.text_pass import compiled
-
-assert (compiled is None) == {twin}
-texts = json.loads(Path({texts!r}).read_text(encoding="utf-8", errors="surrogatepass"))
-with Monograph.open({path!r}) as archive:
-    archive.add([Document(id=f"{{number:03}}", title=text[:20], text=text) for number, text in enumerate(texts)])
-"""
-HELD = (
-    "SELECT sha256, id, title FROM documents ORDER BY id",
-    "SELECT id, start, end, ordinal FROM chunks ORDER BY id",
-    "SELECT key, kind, value FROM memo ORDER BY key, kind",
-    "SELECT key, signature, uses, code FROM names ORDER BY key",
-    "SELECT c.id, g.words FROM chunk_graphs AS g JOIN chunks AS c USING (chunk) ORDER BY c.id",
-    "SELECT term, doc, cnt FROM vocabulary ORDER BY term",
-)
-
-
-def made(place: Path, *, twin: bool) -> list[list[tuple[object, ...]]]:
-    """What a file holds that a process made with what is compiled, or without."""
-    path = place / f"{'twin' if twin else 'compiled'}.mono"
-    before = "sys.modules['monograph.text_pass._text_pass'] = None" if twin else ""
-    tests, texts = str(Path(scripts.__file__).parent), str(place / "texts.json")
-    code = MADE.format(before=before, twin=twin, tests=tests, texts=texts, path=str(path))
-    subprocess.run([sys.executable, "-c", code], check=True)
-    with sqlite3.connect(path) as connection:
-        return [connection.execute(query).fetchall() for query in HELD]
-
-
-@pytest.mark.plain("rows are read without a key")
-def test_a_file_that_the_twin_makes_has_the_same_rows(tmp_path: Path) -> None:
-    chance = random.Random(11)
-    words = [word for sentence in scripts.SENTENCES for word in sentence.split()]
-    odd = [sign for sign in scripts.ODD if is_text(sign)]
-    mixed = [" ".join(chance.choice(words + odd) for _ in range(200)) for _ in range(30)]
-    texts = [*scripts.SENTENCES, "\n\n".join(scripts.SENTENCES), *mixed]
-    (tmp_path / "texts.json").write_text(json.dumps(texts), encoding="utf-8")
-    ours, theirs = made(tmp_path, twin=False), made(tmp_path, twin=True)
-    assert all(ours)
-    for query, one, other in zip(HELD, ours, theirs, strict=True):
-        assert one == other, query

@@ -15,15 +15,12 @@ from pathlib import Path
 LAST = 0x10FFFF
 HANGUL = range(0xAC00, 0xD7A4)
 ACCENTS = range(0x300, 0x370)
-FLAGS = ("word", "lower", "upper", "title", "space", "decimal", "digit", "assigned")
+FLAGS = ("word", "lower", "upper", "title", "space", "decimal", "digit", "alpha")
 """The bits of a character's flags, the lowest first."""
 
 
 def flags(sign: str) -> int:
-    """What kind of character it is; 0 for one that this version does not know."""
-    category = unicodedata.category(sign)
-    if category in ("Cn", "Cs"):
-        return 0
+    """What kind of character it is."""
     kinds = (
         sign.isalnum() or sign == "_",
         sign.islower(),
@@ -32,7 +29,7 @@ def flags(sign: str) -> int:
         sign.isspace(),
         sign.isdecimal(),
         sign.isdigit(),
-        True,
+        sign.isalpha(),
     )
     return sum(is_so << place for place, is_so in enumerate(kinds))
 

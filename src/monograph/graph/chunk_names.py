@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import functools
-from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from monograph.graph.names import LONGEST_KEY, mention_key
 from monograph.graph.resolve import NO_PERSON, SMALL
-from monograph.graph.short_names import COURTESY, JOINED, Pairs, full_names, without_courtesy
-from monograph.graph.text import plain_sentence_starts
+from monograph.graph.short_names import COURTESY, JOINED, Pairs, full_names
 from monograph.text_pass import compiled
 from monograph.values import ENTITY_KINDS, Mention
 
@@ -41,10 +39,8 @@ class Named(NamedTuple):
 
 
 @functools.cache
-def compiled_naming() -> Naming[Named] | None:
-    """What tells names, compiled; None where nothing is. Made once."""
-    if compiled is None:
-        return None
+def _naming() -> Naming[Named]:
+    """What tells names, compiled. Made once."""
     sets = {"courtesy": COURTESY, "joined": JOINED, "no_person": NO_PERSON, "small": SMALL}
     return compiled.Naming(sets, list(ENTITY_KINDS), LONGEST_KEY, Named, Mention, mention_key)
 
@@ -61,50 +57,12 @@ def chunk_names(
     cannot_link:
         (short, full) keys that someone said are not one.
     """
-    fast = compiled_naming()
-    made = None if fast is None else fast.of_chunks(list(texts), list(mentions), cannot_link)
-    return plain_chunk_names(texts, mentions, cannot_link) if made is None else made
-
-
-def plain_chunk_names(
-    texts: Sequence[str], mentions: Sequence[tuple[Mention, ...]], cannot_link: Pairs
-) -> list[tuple[tuple[Named, ...], Brackets]]:
-    """The same in Python: what the compiled equals."""
-    known = known_names(mentions, cannot_link)
-    return [(_names(text, some, known), in_brackets(text, some)) for text, some in zip(texts, mentions, strict=True)]
+    return _naming().of_chunks(list(texts), list(mentions), cannot_link)
 
 
 def known_names(mentions: Sequence[Sequence[Mention]], cannot_link: Pairs) -> dict[str, str]:
     """What the short names among a document's mentions mean: :func:`monograph.graph.short_names.full_names`."""
     return full_names(((mention_key(one.name, one.kind), one.kind) for some in mentions for one in some), cannot_link)
-
-
-def _names(text: str, mentions: Sequence[Mention], known: Mapping[str, str]) -> tuple[Named, ...]:
-    starts = plain_sentence_starts(text)
-    found: dict[str, list[int]] = {}
-    kinds: dict[str, str] = {}
-    for mention in mentions:
-        key = mention_key(mention.name, mention.kind)
-        if len(key) < SHORTEST_KEY and key.isascii():
-            continue
-        if mention.kind in ("person", "name"):
-            key = known.get(without_courtesy(key), key)
-        if key in found or len(found) < MOST_NAMES:
-            sentence = min(bisect_right(starts, mention.start) - 1, _LAST_SENTENCE)
-            sentences = found.setdefault(key, [])
-            if sentence not in sentences:
-                sentences.append(sentence)
-            known_kind = kinds.setdefault(key, mention.kind)
-            if known_kind != mention.kind:
-                kinds[key] = min(known_kind, mention.kind, key=_telling)
-    return tuple(
-        Named(key, kinds[key], some[0], some[1] if len(some) > 1 else NO_SENTENCE) for key, some in found.items()
-    )
-
-
-def _telling(kind: str) -> int:
-    """Of the kinds that mentions of one name in a chunk have, the first in KINDS tells most."""
-    return ENTITY_KINDS.index(kind) if kind in ENTITY_KINDS else len(ENTITY_KINDS)
 
 
 def in_brackets(text: str, mentions: Sequence[Mention]) -> Brackets:

@@ -7,18 +7,12 @@ import zlib
 from functools import lru_cache
 
 from monograph.dates.days import days_in
-from monograph.store.terms import fold
 from monograph.text_pass import compiled
 from monograph.values import content_id
 
 LONGEST_KEY = 160
 """Characters; a longer name is compared by its head."""
 
-_POSSESSIVE = re.compile(r"['’]s\b")
-_DROPPED = str.maketrans("", "", "'’.`´\u00ad\u200c\u200d\u2060")
-_TOKEN = re.compile(r"\w+")
-_ARTICLES = frozenset(("the", "a", "an"))
-_INITIAL = re.compile(r"\s*[Aa]\.")
 _QUALIFIER = re.compile(r"^(?P<name>.*\S)\s*\((?P<qualifier>[^()]*)\)\s*$", re.DOTALL)
 _PARTS = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
 _PREFIXES = frozenset(("Mc", "Mac", "De", "Di", "Du", "La", "Le", "Van", "Von"))
@@ -34,17 +28,7 @@ def key_of(name: str) -> str:
 
     ``The Beatles``, ``beatles`` and ``Beatles'`` share one; so do ``J.R.R. Tolkien`` and ``JRR Tolkien``.
     """
-    made = None if compiled is None else compiled.key_of(name, LONGEST_KEY)
-    return plain_key_of(name) if made is None else made
-
-
-def plain_key_of(name: str) -> str:
-    """The same in Python: what the compiled equals."""
-    bare = _POSSESSIVE.sub("", fold(name[: 2 * LONGEST_KEY])).translate(_DROPPED).replace("_", " ")
-    words = _TOKEN.findall(bare)
-    if len(words) > 1 and words[0] in _ARTICLES and not _INITIAL.match(name):
-        del words[0]
-    return " ".join(words)[:LONGEST_KEY].rstrip()
+    return compiled.key_of(name, LONGEST_KEY)
 
 
 @lru_cache(maxsize=65_536)

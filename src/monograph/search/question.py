@@ -88,10 +88,6 @@ class Question:
         places = (self.place.get(word_hash(word)) for word in words)
         return frozenset(place for place in places if place is not None)
 
-    def weight(self, places: Iterable[int]) -> float:
-        """What the words at some places weigh together."""
-        return float(sum(self.weights[place] for place in sorted(places)))  # A sum hangs on its order.
-
 
 @dataclass(frozen=True, slots=True)
 class _Token:

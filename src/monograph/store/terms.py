@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, islice
@@ -25,7 +24,6 @@ from monograph.text_pass import compiled
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
-_ACCENTS = re.compile("[\u0300-\u036f]+")
 _WORD = re.compile(r"[\w\u0300-\u036f]+")
 _LENGTH_OF_TRIGRAM = 3
 _AT_ONCE = 1_024
@@ -53,32 +51,20 @@ class Weights:
 
 def fold(text: str) -> str:
     """Text without case and accents: what is compared when words are compared."""
+    return folded_and_paired(text)[0]
+
+
+def folded_and_paired(text: str) -> tuple[str, str]:
+    """A text without case and accents, and that with writing without spaces in pairs of characters."""
     if text.isascii():
-        return text.lower().replace("\0", " ")
-    made = None if compiled is None else compiled.fold(text)
-    return plain_fold(text) if made is None else made
-
-
-def plain_fold(text: str) -> str:
-    """The same in Python: what the compiled equals."""
-    bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", text.casefold()))
-    return unicodedata.normalize("NFC", bare).replace("\0", " ")
+        folded = text.lower().replace("\0", " ")
+        return folded, folded
+    return compiled.fold_and_pair(text)
 
 
 def words_of(text: str) -> list[str]:
     """The words of a text as the index holds them, in order, repeats included."""
-    return _WORD.findall(pair(fold(text)))
-
-
-def pair(folded: str) -> str:
-    """A folded text with what is written without blanks in pairs of characters."""
-    if folded.isascii():
-        return folded
-    return _UNSPACED.sub(lambda run: f" {_pairs(run.group())} ", folded)
-
-
-def _pairs(run: str) -> str:
-    return run if len(run) == 1 else " ".join(run[at : at + 2] for at in range(len(run) - 1))
+    return _WORD.findall(folded_and_paired(text)[1])
 
 
 def has_trigrams(connection: Connection) -> bool:
@@ -131,11 +117,8 @@ def remove(connection: Connection, entries: Sequence[Entry]) -> None:
 
 def indexed(entry: Entry) -> tuple[str, str, str]:
     """What of a chunk is indexed: its title and text in pairs, and its folded text."""
-    made = None if compiled is None or entry.text.isascii() else compiled.fold_and_pair(entry.text)
-    if made is None:
-        folded = fold(entry.text)
-        made = folded, pair(folded)
-    return pair(fold(entry.title)), made[1], made[0]
+    folded, paired = folded_and_paired(entry.text)
+    return folded_and_paired(entry.title)[1], paired, folded
 
 
 @dataclass(slots=True)

@@ -1,20 +1,21 @@
-"""One pass over a text in C++: tokens, words, sentences, chunks, names; absent where nothing could be compiled.
-
-All it does is done in Python too, where the thing is at home: the twin, which gives the same results to the bit, takes
-the texts that the pass leaves to it, and every text where :data:`compiled` is None.
-"""
+"""One pass over a text in C++: tokens, words, sentences, chunks, names."""
 
 from __future__ import annotations
 
 import unicodedata
 
+_INSTALL = "install a wheel for this Python, or build for it: pip install --force-reinstall --no-cache-dir monograph"
+
 try:
     from monograph.text_pass import _text_pass as compiled
-except ImportError:
-    compiled = None  # type: ignore[assignment]
-else:
-    if compiled.unicode_version() != unicodedata.unidata_version:
-        # Built by one Python and run by another, it would not know the same characters as its twin.
-        compiled = None  # type: ignore[assignment]
+except ImportError as error:
+    raise ImportError(
+        f"the compiled module monograph.text_pass._text_pass cannot be loaded ({error}): {_INSTALL}"
+    ) from error
+if compiled.unicode_version() != unicodedata.unidata_version:
+    raise ImportError(
+        f"monograph.text_pass was compiled for Unicode {compiled.unicode_version()}, and this Python has "
+        f"{unicodedata.unidata_version}: {_INSTALL}"
+    )
 
 __all__ = ["compiled"]

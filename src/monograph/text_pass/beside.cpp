@@ -11,12 +11,11 @@ namespace monograph {
 
 namespace {
 
-// A text as the inverted index has it; false where it holds a character that the tables do not know.
-bool indexed(const Text &text, std::u32string &out) {
+// A text as the inverted index has it.
+void indexed(const Text &text, std::u32string &out) {
     thread_local std::u32string folded;
-    if (!fold(text, folded)) return false;
+    fold(text, folded);
     if (!pair_unspaced(folded, out)) out = folded;
-    return true;
 }
 
 // The different words of an indexed text.
@@ -65,41 +64,38 @@ Sentences::Sentences(const AskedWords &asked, const Text &text, std::vector<std:
         throw std::invalid_argument("sentences ascend from 0, and lie in the text");
 }
 
-bool Sentences::set_title(const Text &key) {
-    if (!indexed(key, title_)) return false;
+void Sentences::set_title(const Text &key) {
+    indexed(key, title_);
     title_places_ = asked_.places(title_);
     title_words_ = words_of(title_);
-    return true;
 }
 
-bool Sentences::name(const Text &key, const std::vector<std::size_t> &where, Name &out) {
+Sentences::Name Sentences::name(const Text &key, const std::vector<std::size_t> &where) {
     thread_local std::u32string written;
-    if (!indexed(key, written)) return false;
+    indexed(key, written);
+    Name out{};
     const auto words = words_of(written);
     out.words = static_cast<std::size_t>(std::count_if(words.begin(), words.end(), [&](const auto word) {
         return !std::binary_search(title_words_.begin(), title_words_.end(), word);
     }));
-    out.beside = 0.0;
-    if (where.empty()) return true;
+    if (where.empty()) return out;
     const std::uint64_t aside = asked_.places(written) | title_places_;
     for (const std::size_t sentence : where) {
-        std::uint64_t held = 0;
-        if (!places(std::min(sentence, starts_.size() - 1), held)) return false;
+        const std::uint64_t held = places(std::min(sentence, starts_.size() - 1));
         if (held & ~aside) out.beside = std::max(out.beside, asked_.weight(held & ~aside));
     }
-    return true;
+    return out;
 }
 
-bool Sentences::places(std::size_t sentence, std::uint64_t &out) {
+std::uint64_t Sentences::places(std::size_t sentence) {
     if (!known_[sentence]) {
         const std::size_t last = sentence + 1 < starts_.size() ? starts_[sentence + 1] : text_.size();
         thread_local std::u32string written;
-        if (!indexed(text_.part(starts_[sentence], last), written)) return false;
+        indexed(text_.part(starts_[sentence], last), written);
         places_[sentence] = asked_.places(written);
         known_[sentence] = true;
     }
-    out = places_[sentence];
-    return true;
+    return places_[sentence];
 }
 
 } // namespace monograph

@@ -1,4 +1,4 @@
-// Which of a question's words stand beside names in the sentences of a text. Twin: monograph.search.beside.
+// Which of a question's words stand beside names in the sentences of a text.
 #pragma once
 #include "sentences.hpp"
 #include "text.hpp"
@@ -34,19 +34,18 @@ class Sentences {
     // ``starts`` ascend, the first is 0; none lies beyond the text.
     Sentences(const AskedWords &asked, const Text &text, std::vector<std::size_t> starts);
 
-    // The key of the title; false where it holds a character that the tables do not know.
-    bool set_title(const Text &key);
+    void set_title(const Text &key);
 
     struct Name {
         std::size_t words; // Different ones that the title has not.
         double beside;     // What words of the question weigh that are beside the name, in the best of its sentences.
     };
 
-    // Of a name by its key, in some sentences; false as for the title.
-    bool name(const Text &key, const std::vector<std::size_t> &where, Name &out);
+    // Of a name by its key, in some sentences.
+    Name name(const Text &key, const std::vector<std::size_t> &where);
 
   private:
-    bool places(std::size_t sentence, std::uint64_t &out);
+    std::uint64_t places(std::size_t sentence);
 
     const AskedWords &asked_;
     Text text_;

@@ -110,12 +110,11 @@ float AskedTerms::add_up(const std::uint32_t *tokens, std::size_t count, std::ve
 }
 
 Compared::Compared(const AskedTerms &asked) : asked_(asked), sum_(asked.table_.dimension) {
-    std::uint32_t none = 0;
-    form(View(), none); // Each stretch begins with the word that is none.
+    form(View()); // Each stretch begins with the word that is none.
     settle();
 }
 
-bool Compared::text(const Text &text, const std::vector<Span> &stretches, double *rows, double *whole) {
+void Compared::text(const Text &text, const std::vector<Span> &stretches, double *rows, double *whole) {
     const std::size_t size = asked_.size();
     std::vector<std::int32_t> numbers;
     std::vector<std::size_t> ends; // Of the forms of each stretch.
@@ -124,7 +123,7 @@ bool Compared::text(const Text &text, const std::vector<Span> &stretches, double
     read_.clear();
     for (std::size_t at = 0; at < stretches.size(); ++at) {
         own = Row();
-        if (!stretch(text, stretches[at], own)) return false;
+        stretch(text, stretches[at], own);
         touch = touch || (at && stretches[at - 1].second == stretches[at].first);
         double *told = rows + at * (2 * size + TOLD) + size;
         for (std::size_t one = 0; one < size; ++one) told[one] = own.has >> one & 1;
@@ -140,7 +139,7 @@ bool Compared::text(const Text &text, const std::vector<Span> &stretches, double
     }
     if (touch) { // A word may be cut.
         all = Row();
-        if (!stretch(text, {0, text.size()}, all)) return false;
+        stretch(text, {0, text.size()}, all);
         numbers = numbers_;
     }
     settle();
@@ -148,7 +147,6 @@ bool Compared::text(const Text &text, const std::vector<Span> &stretches, double
     nearest(touch && !ends.empty() ? ends.back() : 0, read_.size(), whole);
     for (std::size_t one = 0; one < size; ++one) whole[size + one] = all.stands >> one & 1;
     whole[2 * size] = static_cast<double>(different(numbers, asked_.triples_, 3));
-    return true;
 }
 
 // The most of how near some of the forms read come, and the word that is none.
@@ -192,7 +190,7 @@ void Compared::settle() {
 }
 
 // Read a stretch, but for how near it comes.
-bool Compared::stretch(const Text &text, Span span, Row &row) {
+void Compared::stretch(const Text &text, Span span, Row &row) {
     bool simple = true;
     for (std::size_t at = span.first; simple && at < span.second; ++at) simple = folds_alone(text[at]);
     numbers_.clear();
@@ -204,8 +202,7 @@ bool Compared::stretch(const Text &text, Span span, Row &row) {
         }
         written_.clear();
         for (; at < span.second && in_form(text[at]); ++at) written_ += static_cast<char32_t>(text[at]);
-        std::uint32_t place = 0;
-        if (!form(written_, place)) return false;
+        const std::uint32_t place = form(written_);
         const Form &known = forms_[place];
         read_.push_back(place);
         row.has |= known.has;
@@ -221,20 +218,19 @@ bool Compared::stretch(const Text &text, Span span, Row &row) {
             row.names += known.clues & CAPITAL;
         first = false;
     }
-    if (simple) return true;
-    if (!words_of(text.part(span.first, span.second), found_)) return false;
+    if (simple) return;
+    words_of(text.part(span.first, span.second), found_);
     for (const View one : found_) {
         numbers_.push_back(words_[word(one)].number);
         if (numbers_.back() >= 0) row.stands |= asked_.stems_[static_cast<std::size_t>(numbers_.back())].stands;
     }
-    return true;
 }
 
-// The words of a text as the index has them, in order; false where it holds a character that the tables do not know.
-bool Compared::words_of(const Text &text, std::vector<View> &words) {
+// The words of a text as the index has them, in order.
+void Compared::words_of(const Text &text, std::vector<View> &words) {
     const Unicode &unicode = Unicode::tables();
     const auto in_word = [&](char32_t code) { return unicode.is(code, WORD); };
-    if (!fold(text, folded_)) return false;
+    fold(text, folded_);
     const std::u32string &indexed = pair_unspaced(folded_, paired_) ? paired_ : folded_;
     words.clear();
     for (auto first = std::find_if(indexed.begin(), indexed.end(), in_word); first != indexed.end();) {
@@ -242,7 +238,6 @@ bool Compared::words_of(const Text &text, std::vector<View> &words) {
         words.emplace_back(first, last);
         first = std::find_if(last, indexed.end(), in_word);
     }
-    return true;
 }
 
 std::uint32_t Compared::word(View written) {
@@ -255,11 +250,8 @@ std::uint32_t Compared::word(View written) {
     return place;
 }
 
-bool Compared::form(View written, std::uint32_t &place) {
-    if (const auto *found = forms_by_text_.find(bytes_of(written))) {
-        place = found->first;
-        return true;
-    }
+std::uint32_t Compared::form(View written) {
+    if (const auto *found = forms_by_text_.find(bytes_of(written))) return found->first;
     std::vector<View> &words = own_;
     words.clear();
     bool ascii = true;
@@ -269,11 +261,11 @@ bool Compared::form(View written, std::uint32_t &place) {
             if (code >= U'A' && code <= U'Z') code += 32;
         words.emplace_back(folded_);
     } else {
-        if (!words_of(Text(written), words)) return false;
+        words_of(Text(written), words);
         ascii = false;
     }
     if (words.empty()) words.emplace_back();
-    place = static_cast<std::uint32_t>(forms_.size());
+    const auto place = static_cast<std::uint32_t>(forms_.size());
     forms_by_text_.put(bytes_of(written), place, 0);
     Form made{0, 0, -1, clues_of(written, ascii ? View(folded_) : View()), words_of_forms_.size()};
     for (const View one : words) {
@@ -287,7 +279,7 @@ bool Compared::form(View written, std::uint32_t &place) {
     }
     made.number = words_[words_of_forms_[made.words]].number;
     forms_.push_back(made);
-    return true;
+    return place;
 }
 
 // What a word tells; ``small`` are its small letters where they are known.

@@ -1,5 +1,5 @@
 // Texts held against a question: which of its words their stretches have or come near to, and what else their words may
-// tell. Twin: monograph.answer.compared.
+// tell.
 #pragma once
 #include "byte_map.hpp"
 #include "sentences.hpp"
@@ -82,8 +82,8 @@ class Compared {
     // those that share a stem the last one stands for it); words with a capital beyond the first, 1 for three; 1 for a
     // time, an amount, a first word that points elsewhere; how many different pairs of the question stand in it. And one for
     // the text, of which the stretches leave out nothing but white space: how near it comes; 1 for each word that stands
-    // there in whatever form; how many different triples. False where the text is left to the twin.
-    bool text(const Text &text, const std::vector<Span> &stretches, double *rows, double *whole);
+    // there in whatever form; how many different triples.
+    void text(const Text &text, const std::vector<Span> &stretches, double *rows, double *whole);
 
   private:
     struct Word {
@@ -104,12 +104,12 @@ class Compared {
         std::size_t words; // Where its words begin.
     };
 
-    bool stretch(const Text &text, Span span, Row &row);
+    void stretch(const Text &text, Span span, Row &row);
     void settle();
     void nearest(std::size_t from, std::size_t to, double *near) const;
-    bool words_of(const Text &text, std::vector<View> &words);
+    void words_of(const Text &text, std::vector<View> &words);
     std::uint32_t word(View word);
-    bool form(View written, std::uint32_t &place);
+    std::uint32_t form(View written);
     std::uint32_t clues_of(View written, View small) const;
     static std::size_t different(const std::vector<std::int32_t> &numbers, const std::vector<AskedTerms::Run> &runs, std::size_t length);
 

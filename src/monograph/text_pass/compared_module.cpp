@@ -42,8 +42,7 @@ void make_asked(AskedTerms *place, Tokenizer &tokenizer, const Table &table, con
     new (place) AskedTerms(tokenizer, {table.data(), table.shape(0), table.shape(1)}, words_of(words), words_of(every), clues);
 }
 
-// Whether all texts could be gone over; where one is left to the twin, what was filled counts for nothing.
-bool compare(const AskedTerms &asked, const nb::list &given, const std::vector<std::vector<Span>> &stretches, const Rows &out, const Rows &wholes) {
+void compare(const AskedTerms &asked, const nb::list &given, const std::vector<std::vector<Span>> &stretches, const Rows &out, const Rows &wholes) {
     const Texts texts(given);
     const std::size_t size = asked.size(), width = 2 * size + Compared::TOLD, width_of_text = 2 * size + Compared::TOLD_OF_TEXT;
     std::size_t count = 0;
@@ -59,10 +58,9 @@ bool compare(const AskedTerms &asked, const nb::list &given, const std::vector<s
     Compared compared(asked);
     double *rows = out.data();
     for (std::size_t at = 0; at < texts.size(); ++at) {
-        if (!compared.text(texts[at], stretches[at], rows, wholes.data() + at * width_of_text)) return false;
+        compared.text(texts[at], stretches[at], rows, wholes.data() + at * width_of_text);
         rows += stretches[at].size() * width;
     }
-    return true;
 }
 
 } // namespace
@@ -73,7 +71,7 @@ void bind_compared(nb::module_ &module) {
         .def("__init__", &make_asked, nb::arg("tokenizer"), nb::arg("table").noconvert(), nb::arg("words"), nb::arg("every"), nb::arg("clues"),
              nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 6>())
         .def("compare", &compare, nb::arg("texts"), nb::arg("stretches"), nb::arg("out").noconvert(), nb::arg("wholes").noconvert(),
-             "Fill a row for each stretch, and for each text; whether none of them is left to the twin.");
+             "Fill a row for each stretch, and for each text.");
 }
 
 } // namespace monograph

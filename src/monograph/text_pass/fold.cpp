@@ -46,19 +46,18 @@ std::u32string_view stem(std::u32string_view word) {
     }
 }
 
-bool fold(const Text &text, std::u32string &out) {
+void fold(const Text &text, std::u32string &out) {
     const Unicode &unicode = Unicode::tables();
     out.resize(text.size());
     std::size_t size = 0;
     bool combines = false;
-    const bool is_known = text.visit([&](const auto *signs) {
+    text.visit([&](const auto *signs) {
         for (std::size_t at = 0; at < text.size(); ++at) {
             const std::uint32_t code = signs[at];
             if (code < 0x80) {
                 out[size++] = static_cast<char32_t>(code >= 'A' && code <= 'Z' ? code + 32 : code ? code : ' ');
                 continue;
             }
-            if (!unicode.is_assigned(code)) return false;
             char32_t single;
             const auto folded = unicode.folded(code, single);
             const std::size_t needed = size + folded.size() + text.size() - at - 1;
@@ -68,12 +67,9 @@ bool fold(const Text &text, std::u32string &out) {
                 out[size++] = one;
             }
         }
-        return true;
     });
     out.resize(size);
-    if (!is_known) return false;
     if (combines) compose(out);
-    return true;
 }
 
 bool pair_unspaced(const std::u32string &folded, std::u32string &out) {

@@ -9,8 +9,8 @@
 
 namespace monograph {
 
-// In place of what ``out`` held; false where the text holds a character that the tables do not know.
-bool fold(const Text &text, std::u32string &out);
+// Fold a text into ``out``.
+void fold(const Text &text, std::u32string &out);
 
 // Whether ``out``, in place of what it held, is another text than the folded one.
 bool pair_unspaced(const std::u32string &folded, std::u32string &out);

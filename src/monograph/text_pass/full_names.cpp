@@ -12,7 +12,6 @@ namespace monograph {
 namespace {
 
 constexpr std::size_t MOST_WORDS = 4, LONGER_THAN_INITIALS = 2;
-constexpr std::uint32_t LAST_WITH_CASE = 0x2100; // Beyond are numbers that have small forms too.
 
 std::string_view bytes_of(View key) { return {reinterpret_cast<const char *>(key.data()), key.size() * sizeof(char32_t)}; }
 
@@ -34,8 +33,6 @@ template <class Do> bool all_words(View key, Do holds) {
 class Teller {
   public:
     Teller(Keys &keys, const Lexicon &lexicon) : keys_(keys), lexicon_(lexicon) {}
-
-    bool left() const { return left_; }
 
     void tell() {
         const std::uint32_t told = keys_.size(); // More are numbered on the way.
@@ -64,16 +61,7 @@ class Teller {
     }
 
     bool is_alphabetic(View word) {
-        for (const char32_t code : word) {
-            if ((code >= U'a' && code <= U'z') || (code >= U'A' && code <= U'Z')) continue;
-            if (code < 0x80) return false;
-            // A small letter is one; of what has no case, numbers are to be told from letters by the twin.
-            if (code >= LAST_WITH_CASE || !Unicode::tables().is(code, LOWER)) {
-                left_ = true;
-                return false;
-            }
-        }
-        return true;
+        return !word.empty() && std::all_of(word.begin(), word.end(), [](char32_t code) { return Unicode::tables().is(code, ALPHA); });
     }
 
     // A person with initials, as T. Renk and J. R. R. Tolkien are.
@@ -94,7 +82,6 @@ class Teller {
 
     Keys &keys_;
     const Lexicon &lexicon_;
-    bool left_ = false;
 };
 
 // The full names that short forms mean: not one with initials where the same is named in full.
@@ -132,11 +119,10 @@ View without_courtesy(View key, const Lexicon &lexicon) {
     return lexicon.sets_of(key.substr(0, blank)) & COURTESY ? key.substr(blank + 1) : key;
 }
 
-bool full_names(Keys &keys, const Lexicon &lexicon, const std::function<bool(View, View)> &are_apart, std::vector<std::uint32_t> &full) {
+void full_names(Keys &keys, const Lexicon &lexicon, const std::function<bool(View, View)> &are_apart, std::vector<std::uint32_t> &full) {
     constexpr std::uint32_t SEVERAL = Keys::NONE - 1;
     Teller teller(keys, lexicon);
     teller.tell();
-    if (teller.left()) return false;
     full.assign(keys.size(), Keys::NONE);
     for (const std::uint32_t one : meant(keys))
         for (const std::u32string &form : {std::u32string(first_word(keys[one])), std::u32string(last_word(keys[one]))}) {
@@ -150,7 +136,6 @@ bool full_names(Keys &keys, const Lexicon &lexicon, const std::function<bool(Vie
         else if (full[one] != Keys::NONE && (full[one] == SEVERAL || keys[one].size() < 2 || are_apart(keys[one], keys[full[one]])))
             full[one] = Keys::NONE;
     }
-    return true;
 }
 
 } // namespace monograph

@@ -1,4 +1,4 @@
-// Last and first names that stand for a full one in a document. Twin: monograph.graph.short_names.
+// Last and first names that stand for a full one in a document.
 #pragma once
 #include "byte_map.hpp"
 #include "lexicon.hpp"
@@ -37,7 +37,7 @@ class Keys {
 View without_courtesy(View key, const Lexicon &lexicon);
 
 // Of each key its full name, by the numbers of both; NONE for one that stands for no other. ``are_apart`` tells whether
-// someone said that a short name and a full one are not one. False where a word is none that can be told to be of letters.
-bool full_names(Keys &keys, const Lexicon &lexicon, const std::function<bool(View, View)> &are_apart, std::vector<std::uint32_t> &full);
+// someone said that a short name and a full one are not one.
+void full_names(Keys &keys, const Lexicon &lexicon, const std::function<bool(View, View)> &are_apart, std::vector<std::uint32_t> &full);
 
 } // namespace monograph

@@ -64,16 +64,16 @@ class Naming {
         date_ = place_of_kind("date");
     }
 
-    // Of each chunk its names, and which of its mentions stand in brackets behind which; None for what is left to the twin.
+    // Of each chunk its names, and which of its mentions stand in brackets behind which.
     nb::object of_chunks(const nb::list &texts, const nb::list &mentions, const nb::object &cannot_link) const {
         const Texts written(texts);
         if (mentions.size() != written.size()) throw std::invalid_argument("give the mentions of each text");
         Keys keys;
         std::vector<std::vector<Occurrence>> found(written.size());
         for (std::size_t at = 0; at < written.size(); ++at)
-            if (!read(nb::borrow<nb::object>(mentions[at]), keys, found[at])) return nb::none();
+            if (!read(nb::borrow<nb::object>(mentions[at]), keys, found[at])) throw std::invalid_argument("a mention is of a kind or at a place that there is not");
         std::vector<std::uint32_t> full;
-        if (!full_names(keys, lexicon_, apart(cannot_link), full)) return nb::none();
+        full_names(keys, lexicon_, apart(cannot_link), full);
         ChunkNames names(keys, full, lexicon_, std::uint64_t{1} << person_ | std::uint64_t{1} << name_);
         std::vector<nb::object> made(keys.size());
         nb::list chunks;
@@ -138,7 +138,10 @@ class Naming {
         const Text text(name.ptr());
         const bool is_parted = place == person_ && in_parts(text, parts);
         const bool is_asked = place == date_ && may_hold_day(text);
-        if (!is_asked && key_of((is_parted ? Text(parts) : text).head(2 * longest_), longest_, key)) return keys.number(key);
+        if (!is_asked) {
+            monograph::key_of((is_parted ? Text(parts) : text).head(2 * longest_), longest_, key);
+            return keys.number(key);
+        }
         const nb::object told = ask_(name, kind);
         if (!PyUnicode_Check(told.ptr())) throw nb::type_error("a key is a str");
         const Text answer(told.ptr());
@@ -208,7 +211,7 @@ void bind_graph(nb::module_ &module) {
         .def(nb::init<const nb::dict &, const nb::list &, std::size_t, nb::object, nb::object, nb::object>(), nb::arg("sets"), nb::arg("kinds"),
              nb::arg("longest_key"), nb::arg("named"), nb::arg("mention"), nb::arg("ask"))
         .def("of_chunks", &Naming::of_chunks, nb::arg("texts"), nb::arg("mentions"), nb::arg("cannot_link"),
-             "Of each chunk its names, and pairs of mentions of which one stands in brackets; None for what is left to the twin.");
+             "Of each chunk its names, and pairs of mentions of which one stands in brackets.");
 }
 
 } // namespace monograph

@@ -23,11 +23,11 @@ bool begins_with_initial(const Text &name) {
 
 } // namespace
 
-bool key_of(const Text &name, std::size_t longest, std::u32string &out) {
+void key_of(const Text &name, std::size_t longest, std::u32string &out) {
     const Unicode &unicode = Unicode::tables();
     const auto in_word = [&](const std::u32string &text, std::size_t at) { return at < text.size() && unicode.is(text[at], WORD); };
     thread_local std::u32string folded;
-    if (!fold(name, folded)) return false;
+    fold(name, folded);
     out.clear();
     std::size_t words = 0, first_word = 0;
     bool open = false;
@@ -56,7 +56,6 @@ bool key_of(const Text &name, std::size_t longest, std::u32string &out) {
     }
     if (out.size() > longest) out.resize(longest);
     while (!out.empty() && unicode.is(out.back(), SPACE)) out.pop_back();
-    return true;
 }
 
 } // namespace monograph

@@ -1,4 +1,4 @@
-// The keys under which names are known. Twin: monograph.graph.names.
+// The keys under which names are known.
 #pragma once
 #include "text.hpp"
 
@@ -7,8 +7,8 @@
 
 namespace monograph {
 
-// Folded words, one blank between them, without possessives, dots and the article before them; at most ``longest``
-// characters, in place of what ``out`` held. False where the text holds a character that the tables do not know.
-bool key_of(const Text &name, std::size_t longest, std::u32string &out);
+// Write the key of a name into ``out``: folded words, one blank between them, without possessives, dots and the article
+// before them; at most ``longest`` characters.
+void key_of(const Text &name, std::size_t longest, std::u32string &out);
 
 } // namespace monograph

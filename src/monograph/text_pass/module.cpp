@@ -73,47 +73,38 @@ std::vector<std::size_t> sum_tokens(Tokenizer &tokenizer, const nb::list &given,
     return left;
 }
 
-nb::object fold_text(const nb::str &text) {
-    std::u32string folded;
-    return fold(Text(text.ptr()), folded) ? as_str(folded) : nb::none();
-}
-
 nb::object fold_and_pair(const nb::str &text) {
     std::u32string folded, paired;
-    if (!fold(Text(text.ptr()), folded)) return nb::none();
+    fold(Text(text.ptr()), folded);
     const nb::object first = as_str(folded);
     return nb::make_tuple(first, pair_unspaced(folded, paired) ? as_str(paired) : first);
 }
 
 nb::object key_of_name(const nb::str &name, std::size_t longest) {
     std::u32string key;
-    return key_of(Text(name.ptr()).head(2 * longest), longest, key) ? as_str(key) : nb::none();
+    key_of(Text(name.ptr()).head(2 * longest), longest, key);
+    return as_str(key);
 }
 
 nb::list word_hashes(const nb::list &given) {
     const Texts texts(given);
     std::vector<std::vector<std::uint32_t>> hashes(texts.size());
-    std::vector<char> known(texts.size());
     {
         nb::gil_scoped_release released;
         std::u32string folded, paired;
         for (std::size_t at = 0; at < texts.size(); ++at) {
-            known[at] = fold(texts[at], folded);
-            if (known[at]) hash_words(pair_unspaced(folded, paired) ? paired : folded, hashes[at]);
+            fold(texts[at], folded);
+            hash_words(pair_unspaced(folded, paired) ? paired : folded, hashes[at]);
         }
     }
     nb::list made;
-    for (std::size_t at = 0; at < texts.size(); ++at)
-        made.append(known[at] ? nb::object(nb::bytes(hashes[at].data(), 4 * hashes[at].size())) : nb::none());
+    for (const auto &some : hashes) made.append(nb::bytes(some.data(), 4 * some.size()));
     return made;
 }
 
-std::vector<std::vector<std::size_t>> starts_of(const nb::list &given) {
-    const Texts texts(given);
-    std::vector<std::vector<std::size_t>> starts(texts.size());
+std::vector<std::size_t> starts_of(const nb::str &text) {
     nb::gil_scoped_release released;
-    for (std::size_t at = 0; at < texts.size(); ++at) starts[at] = sentence_starts(texts[at]);
-    return starts;
+    return sentence_starts(Text(text.ptr()));
 }
 
 std::string language_of(const FunctionWords &known, const nb::str &text, std::size_t characters, std::size_t words) {
@@ -134,7 +125,7 @@ nb::tuple character(std::uint32_t code) {
     if (code >= UNICODE_END) throw std::invalid_argument("there is no such character");
     char32_t single;
     std::uint32_t flags = 0;
-    for (std::uint32_t flag = 1; flag <= ASSIGNED; flag <<= 1) flags |= unicode.is(code, flag) ? flag : 0;
+    for (std::uint32_t flag = 1; flag <= ALPHA; flag <<= 1) flags |= unicode.is(code, flag) ? flag : 0;
     return nb::make_tuple(flags, unicode.combining_class(code), as_str(std::u32string(unicode.folded(code, single))), unicode.lower(code));
 }
 
@@ -157,12 +148,11 @@ NB_MODULE(_text_pass, module) {
         .def_prop_ro("known", &Tokenizer::known, "Words whose tokens are known.");
     module.def("unicode_version", &Unicode::version, "The version of Unicode that the tables were made from.");
     module.def("character", &character, nb::arg("code"), "What the tables hold of a character: flags, combining class, fold, small form.");
-    module.def("fold", &fold_text, nb::arg("text"), "A text without case and accents; None for one that is left to the twin.");
     module.def("fold_and_pair", &fold_and_pair, nb::arg("text"),
-               "A text without case and accents, and that in pairs where it is written without blanks; None for one that is left.");
-    module.def("key_of", &key_of_name, nb::arg("name"), nb::arg("longest"), "The key of a name; None for one that is left to the twin.");
-    module.def("word_hashes", &word_hashes, nb::arg("texts"), "CRC-32 of the stems of each text's words, uint32 in bytes, or None.");
-    module.def("sentence_starts", &starts_of, nb::arg("texts"), "Where the sentences of each text begin.");
+               "A text without case and accents, and that in pairs where it is written without blanks.");
+    module.def("key_of", &key_of_name, nb::arg("name"), nb::arg("longest"), "The key of a name.");
+    module.def("word_hashes", &word_hashes, nb::arg("texts"), "CRC-32 of the stems of each text's words, uint32 in bytes.");
+    module.def("sentence_starts", &starts_of, nb::arg("text"), "Where the sentences of a text begin.");
     nb::class_<FunctionWords>(module, "FunctionWords", "Words that name nothing, by language.")
         .def(nb::init<const nb::dict &>(), nb::arg("languages"))
         .def("language_of", &language_of, nb::arg("text"), nb::arg("characters"), nb::arg("words"),

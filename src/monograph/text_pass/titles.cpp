@@ -72,7 +72,7 @@ bool title_phrases(const Text &text, const TitleLimits &limits, std::u32string &
         while (at < text.size() && unicode.is(text[at], WORD)) ++at;
         const bool is_large = unicode.is(text[first], UPPER | DIGIT);
         if (!is_large && small > limits.small) continue; // No phrase reaches it.
-        if (!key_of(text.part(first, at).head(2 * limits.longest_key), limits.longest_key, key)) return false;
+        key_of(text.part(first, at).head(2 * limits.longest_key), limits.longest_key, key);
         if (key.empty()) continue;
         if (!words.empty()) keys += U' ';
         const std::size_t begin = keys.size();

@@ -9,7 +9,7 @@
 namespace monograph {
 
 // The bits of a character's flags, as tools/unicode_tables.py has them.
-enum Flag : std::uint32_t { WORD = 1, LOWER = 2, UPPER = 4, TITLE = 8, SPACE = 16, DECIMAL = 32, DIGIT = 64, ASSIGNED = 128 };
+enum Flag : std::uint32_t { WORD = 1, LOWER = 2, UPPER = 4, TITLE = 8, SPACE = 16, DECIMAL = 32, DIGIT = 64, ALPHA = 128 };
 
 constexpr std::uint32_t UNICODE_END = 0x110000;
 
@@ -19,7 +19,6 @@ class Unicode {
     static const char *version();
 
     bool is(std::uint32_t code, std::uint32_t flags) const { return entries_[code] & flags; }
-    bool is_assigned(std::uint32_t code) const { return entries_[code] & ASSIGNED; }
 
     // The character's small form, where that is one character: itself for one that has none.
     std::uint32_t lower(std::uint32_t code) const;

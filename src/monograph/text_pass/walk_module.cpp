@@ -45,17 +45,16 @@ nb::list phrases_of(const nb::list &given, const nb::object &none, std::size_t w
     return made;
 }
 
-// (words, beside) of each name; None for a text that is left to the twin.
-nb::object names_beside(const AskedWords &asked, const nb::str &text, const nb::str &title_key, const nb::list &given,
+// (words, beside) of each name.
+nb::list names_beside(const AskedWords &asked, const nb::str &text, const nb::str &title_key, const nb::list &given,
                         const std::vector<std::vector<std::size_t>> &where, const std::vector<std::size_t> &starts) {
     const Texts keys(given);
     if (where.size() != keys.size()) throw std::invalid_argument("give the sentences of each name");
     Sentences sentences(asked, Text(text.ptr()), starts);
-    if (!sentences.set_title(Text(title_key.ptr()))) return nb::none();
+    sentences.set_title(Text(title_key.ptr()));
     nb::list made;
     for (std::size_t at = 0; at < keys.size(); ++at) {
-        Sentences::Name name{};
-        if (!sentences.name(keys[at], where[at], name)) return nb::none();
+        const Sentences::Name name = sentences.name(keys[at], where[at]);
         made.append(nb::make_tuple(name.words, name.beside));
     }
     return made;
@@ -69,7 +68,7 @@ void bind_walk(nb::module_ &module) {
     nb::class_<AskedWords>(module, "AskedWords", "The words of a question, and what they weigh.")
         .def(nb::init<std::vector<std::uint32_t>, std::vector<double>>(), nb::arg("words"), nb::arg("weights"))
         .def("beside", &names_beside, nb::arg("text"), nb::arg("title_key"), nb::arg("keys"), nb::arg("where"), nb::arg("starts"),
-             "(different words that the title has not, what those of the question beside it weigh) of each name of a text, or None.");
+             "(different words that the title has not, what those of the question beside it weigh) of each name of a text.");
 }
 
 } // namespace monograph

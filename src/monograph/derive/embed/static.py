@@ -53,30 +53,12 @@ class StaticEmbedder:
         float32 of shape (len(texts), 256), rows of unit length; zero for a text without tokens.
         """
         result = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        fast = compiled_tokenizer()
-        left: Sequence[int] = range(len(texts))
-        if fast is not None:
-            table = stored_vectors().view(np.uint16) if len(texts) <= _FEW else token_vectors()
-            left = fast.sums(list(texts), table, TOKENS_AT_ONCE, result)
-        if left:
-            result[left] = sums([texts[place] for place in left])
+        table = stored_vectors().view(np.uint16) if len(texts) <= _FEW else token_vectors()
+        for place in compiled_tokenizer().sums(list(texts), table, TOKENS_AT_ONCE, result):
+            ids = token_ids(texts[place])  # A text with special tokens.
+            for first in range(0, len(ids), TOKENS_AT_ONCE):
+                result[place] += token_vectors()[ids[first : first + TOKENS_AT_ONCE]].sum(axis=0)
         # Sums, not means: they differ by a factor that unit length takes away.
         lengths = np.linalg.norm(result, axis=1, keepdims=True)
         np.divide(result, lengths, out=result, where=lengths > 0)
         return result
-
-
-def sums(texts: Sequence[str]) -> Float32:
-    """The sums of texts' token vectors: what the compiled tokenizer gives.
-
-    Returns
-    -------
-    float32 of shape (len(texts), 256).
-    """
-    table = token_vectors()
-    result = np.zeros((len(texts), table.shape[1]), dtype=np.float32)
-    for place, ids in enumerate(token_ids(texts)):
-        # One text at a time: its token vectors stay in the processor's cache between the look-up and the sum.
-        for first in range(0, len(ids), TOKENS_AT_ONCE):
-            result[place] += table[ids[first : first + TOKENS_AT_ONCE]].sum(axis=0)
-    return result
