@@ -33,18 +33,16 @@ from graph_files import (
     unresolved,
 )
 from graph_languages import languages
-from graph_twins import twins
 from machine import SHARED, console, run_sections
 from monograph import Monograph
 from monograph.derive.embed import StaticEmbedder
 from monograph.evaluate.run import evaluate
 from monograph.graph import evidence
 from monograph.library import searches
-from monograph.search import minirag, question, reckoning
+from monograph.search import minirag, question
 from monograph.search.leads import Leads
 from monograph.search.one_file import leads
 from monograph.search.one_file.memory import Memory, Remembered
-from monograph.search.reckoning import plain
 from monograph.store.graphs import SubjectChunk
 from monograph.values import Document
 
@@ -100,16 +98,17 @@ def changed(changes: Changes) -> Iterator[None]:
             setattr(module, name, value)
 
 
-def _nothing(*_: Any) -> None:
-    return None
-
-
 _USUAL = leads._leads
 
 
 def _to_all_that_name(about: Sequence[SubjectChunk], naming: Sequence[int]) -> Leads:
-    """Links to the chunks that have a name, those of documents about it included."""
-    return replace(_USUAL(about, ()), others=tuple(naming))
+    """Links to the chunks that have a name, those of documents about it included; none to documents."""
+    return _USUAL((), naming)
+
+
+def _to_documents(about: Sequence[SubjectChunk], naming: Sequence[int]) -> Leads:
+    """Links to the documents about a name alone."""
+    return _USUAL(about, ())
 
 
 def _forgetful(*_: Any) -> Remembered:
@@ -120,13 +119,8 @@ def ablated() -> dict[str, Changes]:
     """What is replaced in each row."""
     rows: dict[str, Changes] = {
         "default": (),
-        "no definition links": (
-            (reckoning, "compiled", None),
-            (plain, "defined", _nothing),
-            (leads, "_leads", _to_all_that_name),
-            (Memory, "of", _forgetful),
-        ),
-        "no mention links": ((reckoning, "compiled", None), (plain, "mentioned", _nothing)),
+        "no definition links": ((leads, "_leads", _to_all_that_name), (Memory, "of", _forgetful)),
+        "no mention links": ((leads, "_leads", _to_documents), (Memory, "of", _forgetful)),
         "no clauses": ((question, "clauses", lambda text: (text,)),),
         "no coverage order": ((evidence, "COVERAGE", 0.0),),
         "no hop": ((evidence, "HOPS", 0),),
@@ -245,8 +239,7 @@ def _our_steps(url: str, documents: Sequence[Document]) -> Iterator[tuple[str, s
 
 
 SECTIONS: dict[str, Callable[[argparse.Namespace], Results]] = {
-    one.__name__: one
-    for one in (recall, twins, languages, ablations, contextual, sensitivity, build, query, edit, model)
+    one.__name__: one for one in (recall, languages, ablations, contextual, sensitivity, build, query, edit, model)
 }
 
 

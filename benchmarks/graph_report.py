@@ -43,9 +43,6 @@ of Wikipedia and the same questions, every third, in four languages; the titles 
 60 pages a language about invented films, directors and towns, written from templates (`benchmarks/two_hops.py`), and 60
 questions that need two of them each; no set of such questions in Chinese or German is at hand. The patterns were mended
 on it, so it shows what they can do, and not what to expect of other texts."""
-TWINS = """\
-The same questions, once with all that is compiled and once with the Python twins alone, ten hits each: of how many questions
-both give the same hits in the same order, and the same paths to them; and by how much the score of a hit differs at most."""
 ABLATIONS = """\
 Recall@5 in percent, with titles. A *definition link* leads from a name in a chunk to a document about it; without these,
 such documents are reached like any that mention the name. A *mention link* leads to another chunk that has the name.
@@ -93,7 +90,6 @@ def write(results: Results, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     sections = {
         "recall": ("What is found", recall),
-        "twins": ("Native code beside its twins", twins),
         "languages": ("Other languages", languages),
         "ablations": ("Which part finds what", ablations),
         "contextual": ("With an embedder that reads in context", contextual),
@@ -167,15 +163,6 @@ def languages(found: Results) -> list[str]:
     ways = [one for one in next(iter(found.values())) if one not in ("documents", "questions")]
     rows = [[name, str(one["questions"]), *(percent(one[way]) for way in ways)] for name, one in found.items()]
     return [LANGUAGES, table(["set", "questions", *ways], rows)]
-
-
-def twins(found: Results) -> list[str]:
-    rows = [
-        [f"{name}: {way}", *(str(one[what]) for what in ("questions", "hits", "paths")), f"{one['difference']:.1g}"]
-        for name, ways in found.items()
-        for way, one in ways.items()
-    ]
-    return [TWINS, table(["set and mode", "questions", "same hits", "same paths", "scores"], rows)]
 
 
 def ablations(found: Results) -> list[str]:

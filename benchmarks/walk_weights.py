@@ -9,8 +9,8 @@ recall@5 (and a little recall@10 and reciprocal rank), held back towards those t
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,15 +24,16 @@ from machine import console, machine
 from monograph.evaluate.datasets import Question
 from monograph.graph import evidence
 from monograph.library.searches import corpus
-from monograph.search import follow, fusion, nearest, reckoning, walk, words
+from monograph.search import follow, fusion, nearest, walk, walked, words
 from monograph.search.question import take_apart
 from monograph.search.ranking import POOL
-from monograph.search.reckoning import following
-from monograph.search.reckoning.plain import PlainReckoning
 from monograph.search.strategy import Corpus
 from monograph.search.walked import Walk
 from monograph.store import graphs
 from monograph.store.filters import EVERYTHING
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
+from support.oracles.reckoning import PlainReckoning
 
 Floats = npt.NDArray[np.float64]
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks" / "weights.md"
@@ -89,46 +90,7 @@ class Walked:
         return float(made[0]), float(made[1]), float(made[2])
 
 
-@dataclass
-class _Seen:
-    """What passes through the walk's models and links while a question is walked; chunks by their places."""
-
-    features: Floats
-    links: list[tuple[int, list[tuple[int, int]], Floats]]
-
-
-class _Watched:
-    """A model that keeps what it is asked about."""
-
-    def __init__(self, model: evidence.Model, seen: _Seen) -> None:
-        self.model, self.seen, self.weights = model, seen, model.weights
-
-    def probability(self, features: Floats) -> Floats:
-        self.seen.features = np.asarray(features)
-        return self.model.probability(features)
-
-
-@contextmanager
-def watching() -> Iterator[_Seen]:
-    """Walks within are watched: they are reckoned in numpy."""
-    seen = _Seen(np.zeros((0, 0)), [])
-    before = evidence.FOUND, evidence.DEFINES, evidence.MENTIONS, following.add, reckoning.compiled
-    evidence.FOUND, evidence.DEFINES, evidence.MENTIONS = (_Watched(one, seen) for one in before[:3])  # type: ignore[assignment,misc]
-
-    def add(found: following.Reached, pairs: following.Pairs, chances: Floats) -> None:
-        mention = int(seen.features.shape[1] == SIZES[2])
-        ends = zip(pairs.starts.tolist(), pairs.targets.tolist(), strict=True)
-        seen.links.append((mention, list(ends), seen.features))
-        before[3](found, pairs, chances)
-
-    following.add, reckoning.compiled = add, None  # type: ignore[assignment]
-    try:
-        yield seen
-    finally:
-        evidence.FOUND, evidence.DEFINES, evidence.MENTIONS, following.add, reckoning.compiled = before
-
-
-def walked(searched: Corpus, asked: Question, seen: _Seen) -> Walked:
+def walked_question(searched: Corpus, asked: Question) -> Walked:
     """A question as it is known from every start that counts."""
     with searched.read() as snapshot:
         question = take_apart(snapshot, asked.question)
@@ -143,14 +105,11 @@ def walked(searched: Corpus, asked: Question, seen: _Seen) -> Walked:
         walk._start(again, weighted, walk._subjects_asked(again), made[1:])
         known = again.reckoning
         assert isinstance(known, PlainReckoning)
-        fused = [*known._rows]
-        found = seen.features if fused else np.zeros((0, SIZES[0]))
+        fused = list(known.features)
         starts = list(dict.fromkeys([*whole.highest(STARTS), *again.highest(10)]))
         again.know(starts)
-        seen.links.clear()
         follow.follow(again, starts)
-        targets = {known._rows[target] for _, pairs, _ in seen.links for _, target in pairs}
-        rows = sorted({*fused, *whole.reckoning.chances(), *targets})
+        rows = sorted({*fused, *whole.reckoning.chances(), *(target for _, target, *_ in known.links)})
         again.know(rows)
         owners = graphs.documents_of(snapshot.connection, rows)
         names = dict(snapshot.connection.execute("SELECT document, id FROM documents"))
@@ -158,29 +117,25 @@ def walked(searched: Corpus, asked: Question, seen: _Seen) -> Walked:
         lifts = fusion.lifted(dict.fromkeys(rows, 0.0), matches)
     place = {row: number for number, row in enumerate(rows)}
     links = sorted(
-        (
-            place[known._rows[start]],
-            place[known._rows[target]],
-            mention,
-            *features,
-            *([0.0] * (SIZES[1] - len(features))),
-        )
-        for mention, pairs, some in seen.links
-        for (start, target), features in zip(pairs, some.tolist(), strict=True)
+        (place[start], place[target], int(is_mention), *features, *([0.0] * (SIZES[1] - len(features))))
+        for start, target, is_mention, features in known.links
     )
     columns = np.array(links, dtype=np.float64).reshape(len(links), 3 + SIZES[1])
+    covers = np.zeros((len(rows), len(question.words)))
+    for number, row in enumerate(rows):
+        covers[number, known.has[row]] = question.weights[known.has[row]]
     ids = [names[owners[row]] for row in rows]
     numbers = {name: number for number, name in enumerate(dict.fromkeys(ids))}
     gold = np.zeros(max(len(numbers), 1), dtype=bool)
     gold[[numbers[name] for name in asked.evidence_ids if name in numbers]] = True
     return Walked(
         own=np.array([place[row] for row in fused], dtype=np.int64),
-        found=np.asarray(found, dtype=np.float64).reshape(len(fused), SIZES[0]),
+        found=np.array(list(known.features.values()), dtype=np.float64).reshape(len(fused), SIZES[0]),
         first=np.searchsorted(columns[:, 0], np.arange(len(rows) + 1)),
         target=columns[:, 1].astype(np.int64),
         mention=columns[:, 2].astype(np.int64),
         links=np.ascontiguousarray(columns[:, 3:]),
-        covers=known._has[known._places(rows)] * question.weights,
+        covers=covers,
         document=np.array([numbers[name] for name in ids], dtype=np.int64),
         gold=gold,
         wanted=float(len(set(asked.evidence_ids))),
@@ -323,8 +278,8 @@ def chosen(sets: Sets, rounds: int) -> Floats:
 def load(name: str, titled: bool) -> list[Walked]:
     """The questions of a set that have evidence."""
     asked = [one for one in dataset(name).questions if one.evidence_ids][: MOST_QUESTIONS.get(name)]
-    with opened(name, titled) as monograph, watching() as seen:
-        return [walked(corpus(monograph._file), one, seen) for one in asked]
+    with opened(name, titled) as monograph:
+        return [walked_question(corpus(monograph._file), one) for one in asked]
 
 
 def main() -> None:
@@ -334,6 +289,7 @@ def main() -> None:
     parser.add_argument("--page", type=Path, default=PAGE)
     options = parser.parse_args()
     CACHE.mkdir(parents=True, exist_ok=True)
+    walked.Reckoning = PlainReckoning  # type: ignore[assignment,misc]  # It keeps features.
     sets = {one: load(*one) for family in FAMILIES for one in family}
     rows = []
     for family in FAMILIES:

@@ -103,27 +103,6 @@ def test_auto_takes_the_graph_where_the_question_names_what_the_file_knows(tmp_p
             assert monograph.search(question, 5) != [] or not question
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.data())
-def test_the_order_of_gain(data: st.DataObject) -> None:
-    """Values never rise, every row comes once, and each is the best of those that are left."""
-    count, words = data.draw(st.integers(1, 8)), data.draw(st.integers(1, 5))
-    logarithms = np.array(data.draw(st.lists(st.floats(-9, 0), min_size=count, max_size=count)))
-    has = np.array(
-        data.draw(st.lists(st.lists(st.booleans(), min_size=words, max_size=words), min_size=count, max_size=count))
-    )
-    covers = has / words
-    ordered = evidence.in_order_of_gain(logarithms, covers)
-    assert sorted(row for row, _ in ordered) == list(range(count))
-    values = [value for _, value in ordered]
-    assert all(one >= other - 1e-9 for one, other in zip(values, values[1:], strict=False))
-    for place, (_, value) in enumerate(ordered):
-        before = [row for row, _ in ordered[:place]]
-        left = ~has[before].any(axis=0) if before else np.ones(words, dtype=bool)
-        best = max(logarithms[row] + evidence.COVERAGE * covers[row][left].sum() for row, _ in ordered[place:])
-        assert value == pytest.approx(best)
-
-
 PAIRS = st.lists(st.tuples(st.floats(0.0, 1.0), st.floats(-1.0, 1.0)), min_size=1, max_size=8)
 
 

@@ -1,4 +1,4 @@
-"""What a walk reckons: compiled and in numpy it is the same to the bit, whatever comes to it."""
+"""A walk's scores are those of the oracle to the bit, for any input."""
 
 from __future__ import annotations
 
@@ -13,22 +13,29 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from monograph.graph import evidence
 from monograph.graph.evidence import Float64
 from monograph.graph.text import Words
-from monograph.search import reckoning
 from monograph.search.leads import NOWHERE, Leads
-from monograph.search.reckoning import Reckoning
-from monograph.search.reckoning.plain import PlainReckoning
+from monograph.search.reckoning._reckoning import Reckoning
 from monograph.search.reckoning.words_held import words_held
+from monograph.search.standard import standardised
 from monograph.search.start_texts import StartText, start_of
 from monograph.store.graphs import WORDS
 from monograph.store.names import NameRow
+from support.oracles.reckoning import PlainReckoning
 
 FIRST_CHUNK, FIRST_NAME = 1_000, 50
 
-Make = Callable[[Words, Float64, Sequence[int]], Reckoning]
-MAKES: list[Make] = [PlainReckoning] if reckoning.compiled is None else [PlainReckoning, reckoning.reckoning]
-both = pytest.mark.parametrize("make", MAKES)
+MODELS = tuple((one.bias, one.weights) for one in (evidence.FOUND, evidence.DEFINES, evidence.MENTIONS))
+
+
+EVERY: list[Callable[..., Any]] = [PlainReckoning, Reckoning]
+both = pytest.mark.parametrize("kind", EVERY)
+
+
+def make(kind: Callable[..., Any], words: Words, weights: Float64, asked: Sequence[int] = ()) -> Any:
+    return kind(words.tolist(), weights.tolist(), asked, MODELS, evidence.COVERAGE)
 
 
 def pack(words: Sequence[int]) -> bytes:
@@ -37,15 +44,15 @@ def pack(words: Sequence[int]) -> bytes:
 
 @dataclass
 class Pair:
-    """The compiled and its twin, which are told the same, and must tell the same."""
+    """The compiled scores and the oracle: both get the same input."""
 
     words: Words
     weights: Float64
     asked: Sequence[int]
-    made: list[Reckoning] = field(init=False)
+    made: list[Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.made = [make(self.words, self.weights, self.asked) for make in MAKES]
+        self.made = [make(kind, self.words, self.weights, self.asked) for kind in EVERY]
 
     def do(self, name: str, *given: object) -> Any:
         first, *others = (getattr(one, name)(*given) for one in self.made)
@@ -170,14 +177,12 @@ HASHES = st.integers(0, 40) | st.integers(0, 40).map(lambda low: low + (7 << 16)
 QUESTIONS = st.lists(HASHES, max_size=9).map(lambda some: np.array(sorted(set(some)), dtype=np.uint32))
 
 
-@pytest.mark.skipif(reckoning.compiled is None, reason="nothing was compiled on this machine")
 @settings(max_examples=300, deadline=None)
 @given(st.integers(0, 1 << 32), QUESTIONS, st.integers(1, 14), st.integers(1, 8), st.integers(0, 3), st.integers(1, 6))
 def test_walks_are_the_same(seed: int, words: Words, chunks: int, names: int, hops: int, starts: int) -> None:
     walk(Chance(np.random.default_rng(seed), chunks, names), words, hops, starts)
 
 
-@pytest.mark.skipif(reckoning.compiled is None, reason="nothing was compiled on this machine")
 @pytest.mark.parametrize("chunks", [130, 300, 1_000])
 def test_long_walks_are_the_same(chunks: int) -> None:
     random = np.random.default_rng(chunks)
@@ -188,24 +193,24 @@ def test_long_walks_are_the_same(chunks: int) -> None:
 @both
 @settings(max_examples=100, deadline=None)
 @given(words=QUESTIONS, chunks=st.lists(st.lists(HASHES, max_size=30), min_size=1, max_size=6))
-def test_words_that_chunks_have(make: Make, words: Words, chunks: list[list[int]]) -> None:
+def test_words_that_chunks_have(kind: Callable[..., Any], words: Words, chunks: list[list[int]]) -> None:
     """Each weighs another power of two: what a chunk covers before all others tells which it has."""
     weights = 0.5 ** np.arange(len(words))
-    made = make(words, weights, ())
+    made = make(kind, words, weights)
     rows = list(range(len(chunks)))
     made.learn(rows, np.zeros(len(chunks), dtype=np.int64), [pack(some) for some in chunks])
     for row, some in zip(rows, chunks, strict=True):
         wanted = [word in set(some) for word in words.tolist()]
         ((_, value),) = made.in_order([row], [0.0])
-        assert value == pytest.approx(reckoning.evidence.COVERAGE * float(weights[wanted].sum()))
+        assert value == pytest.approx(evidence.COVERAGE * float(weights[wanted].sum()))
         assert words_held(words, [pack(some)]).tolist() == [wanted]
 
 
 @both
-def test_a_walk_by_hand(make: Make) -> None:
+def test_a_walk_by_hand(kind: Callable[..., Any]) -> None:
     """One start names an entity that a document is about, and that another chunk names too."""
     words = np.array([1, 2], dtype=np.uint32)
-    made = make(words, np.array([0.25, 0.75]), [70])
+    made = make(kind, words, np.array([0.25, 0.75]), [70])
     assert made.unknown([5, 6, 5]) == [5, 6]
     made.learn([5, 6], np.array([1, 2]), [pack([1]), pack([])])
     vectors = np.array([5], dtype=np.int64), np.array([[0.5]], dtype=np.float32)
@@ -241,13 +246,12 @@ def test_a_walk_by_hand(make: Make) -> None:
     assert made.in_order([5, 8], [-1.0, -2.0], 1) == ordered[:1]
 
 
-@both
-def test_odd_numbers_are_endured(make: Make) -> None:
+def test_odd_numbers_are_endured() -> None:
     """Scores without bounds, or that are no numbers, and names used less than never: chances stay between 0 and 1."""
     odd = [math.inf, -math.inf, math.nan, 1e308, -1e308, 0.0]
     with np.errstate(all="ignore"):
         for scores in itertools.permutations(odd, 4):
-            made = make(np.array([1], dtype=np.uint32), np.array([1.0]), ())
+            made = make(Reckoning, np.array([1], dtype=np.uint32), np.array([1.0]))
             rows = [1, 2, 3, 4]
             made.learn(rows, np.array([1, 2, 3, 4]), [pack([])] * 4)
             near = np.array(rows, dtype=np.int64), np.array([scores], dtype=np.float64).astype(np.float32)
@@ -261,10 +265,9 @@ def test_odd_numbers_are_endured(make: Make) -> None:
             assert all(0.0 <= chance <= 1.0 for chance in made.chances().values())
 
 
-@both
-def test_what_does_not_fit_is_refused(make: Make) -> None:
+def test_what_does_not_fit_is_refused() -> None:
     words, weights = np.array([1, 2], dtype=np.uint32), np.array([0.5, 0.5])
-    made = make(words, weights, ())
+    made = make(Reckoning, words, weights)
     made.learn([5], np.array([1]), [pack([1])])
     with pytest.raises(ValueError, match="not learnt again"):
         made.learn([5], np.array([1]), [pack([1])])
@@ -285,19 +288,12 @@ def test_what_does_not_fit_is_refused(make: Make) -> None:
 
 
 def test_what_the_compiled_cannot_take_is_refused() -> None:
-    compiled = reckoning.compiled
-    if compiled is None:
-        pytest.skip("nothing was compiled on this machine")
-    models = tuple(
-        (one.bias, one.weights)
-        for one in (reckoning.evidence.FOUND, reckoning.evidence.DEFINES, reckoning.evidence.MENTIONS)
-    )
     for words, weights in (([2, 1], [0.5, 0.5]), ([1, 2], [0.5]), (list(range(65)), [0.0] * 65)):
         with pytest.raises(ValueError, match="words ascend"):
-            compiled.Reckoning(words, weights, [], models, 1.0)
+            Reckoning(words, weights, [], MODELS, 1.0)
     with pytest.raises(TypeError):
-        compiled.Reckoning([1], [1.0], [], models[::-1], 1.0)
-    made = compiled.Reckoning([1, 2], [0.5, 0.5], [], models, 1.0)
+        Reckoning([1], [1.0], [], MODELS[::-1], 1.0)
+    made = Reckoning([1, 2], [0.5, 0.5], [], MODELS, 1.0)
     one = np.array([1], dtype=np.int64)
     with pytest.raises(ValueError, match="document and the words of each chunk"):
         made.learn([5, 6], one, [b""])
@@ -328,3 +324,12 @@ def test_what_the_compiled_cannot_take_is_refused() -> None:
         made.lead([Leads((5,), (), (), ())])
     with pytest.raises(ValueError, match="logarithm of each chunk"):
         made.in_order([5], [])
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(st.floats(-1e6, 1e6), max_size=40))
+def test_standardised_scores_are_those_of_numpy(given_scores: list[float]) -> None:
+    scores = np.array(given_scores)
+    spread = scores.std() if len(scores) else 0.0
+    wanted = (scores - scores.mean()) / spread if spread > 0 else np.zeros(len(scores))
+    assert standardised(scores).tobytes() == wanted.tobytes()

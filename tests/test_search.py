@@ -278,17 +278,6 @@ def test_more_hits_begin_with_fewer(monograph: Monograph, how: str) -> None:
         assert [hit.chunk.id for hit in monograph.search(query, k, how=how)] == all_of_them[:k]
 
 
-@pytest.mark.parametrize("most", [1, 2, 7, 1_000])
-def test_words_are_counted_no_further_than_asked(filled: Monograph, most: int) -> None:
-    filled.add([Document(f"The boiler of the house, part {n}.", id=f"part {n}") for n in range(20)])
-    with filled._file.database.read() as connection:
-        every = [word for (word,) in connection.execute("SELECT term FROM vocabulary") if word.isascii()]
-        exact = terms.document_frequency(connection, every)
-        assert max(exact.values()) >= 20 > min(exact.values())
-        counted = terms.counted(connection, [*every, "nowhere"], most)
-    assert counted == {word: min(number, most) for word, number in exact.items()}
-
-
 @settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     asked=st.lists(

@@ -41,7 +41,6 @@ WITHOUT_A_FILE = (
     "text_pass_names",
     "text_pass_walk",
     "tokens",
-    "walk_links",
     "wheel",
 )
 """Modules of tests that open no file, which a key changes nothing for: they are left out where there is one."""

@@ -49,17 +49,12 @@ class Model:
 
     def probability(self, features: Float64) -> Float64:
         """Probabilities (n,) of rows of features (n, len(weights)); equal rows have equal ones."""
-        sums = np.maximum(weighted_sums(features, np.array(self.weights)) + self.bias, _LEAST_LOGARITHM)
+        # Added up from the first value on: the last bits depend on the order.
+        weighted = np.add.accumulate(features * np.array(self.weights), axis=1)[:, -1]
+        sums = np.maximum(weighted + self.bias, _LEAST_LOGARITHM)
         # As the C library has it: numpy's own differs from it, and between processors, in its last bit.
         result: Float64 = 1.0 / (1.0 + np.array(list(map(math.exp, (-sums).tolist()))))
         return np.nan_to_num(result)
-
-
-def weighted_sums(rows: Float64, weights: Float64) -> Float64:
-    """What each of some rows (n, m) weighs (n,), added up from its first value on: its last bits hang on the order."""
-    if not rows.size:
-        return np.zeros(len(rows))
-    return np.asarray(np.add.accumulate(rows * weights, axis=1)[:, -1])
 
 
 FOUND = Model(-6.3, (0.58, 0.4, 3.15, 0.4, 0.34, 1.72, 2.11, 1.05))
@@ -93,31 +88,3 @@ def read_in_context(chances: Float64, cosines: Float64) -> Float64:
     certain = np.clip(chances, LOWEST, _HIGHEST)
     logarithms = np.log(certain) - np.log1p(-certain) + IN_CONTEXT * (cosines - cosines.max())
     return np.asarray(1.0 / (1.0 + np.exp(-logarithms)))
-
-
-def in_order_of_gain(logarithms: Float64, covers: Float64, most: int | None = None) -> list[tuple[int, float]]:
-    """Rows put in order so that each adds most to those before it; of those that add as much the first.
-
-    Parameters
-    ----------
-    logarithms:
-        (n,) of probabilities.
-    covers:
-        (n, words): the weight of each of the question's words that a row has, else 0; all words together weigh 1.
-    most:
-        How many are put in order, the first ones; None for all.
-
-    Returns
-    -------
-    (row, value): values never rise.
-    """
-    left = np.ones(covers.shape[1])
-    alive = np.ones(len(logarithms), dtype=bool)
-    ordered = []
-    for _ in range(len(logarithms) if most is None else min(most, len(logarithms))):
-        values = np.where(alive, logarithms + COVERAGE * weighted_sums(covers, left), -np.inf)
-        best = int(values.argmax())
-        ordered.append((best, float(values[best])))
-        alive[best] = False
-        left[covers[best] > 0] = 0.0
-    return ordered

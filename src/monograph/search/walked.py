@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
+from monograph.graph import evidence
 from monograph.search.question import Question
-from monograph.search.reckoning import Reckoning, reckoning
+from monograph.search.reckoning._reckoning import Reckoning
 from monograph.search.snapshot import Snapshot
 from monograph.search.start_texts import StartText
 from monograph.store.filters import Allowed
@@ -38,7 +39,9 @@ class Walk:
         heads = {one.name.head for one in self.question.names}
         self.entities = self.snapshot.members(heads)
         self.names = {one.name.row: one.name for one in self.question.names}
-        self.reckoning = reckoning(self.question.words, self.question.weights, heads)
+        models = tuple((one.bias, one.weights) for one in (evidence.FOUND, evidence.DEFINES, evidence.MENTIONS))
+        words, weights = self.question.words.tolist(), self.question.weights.tolist()
+        self.reckoning = Reckoning(words, weights, list(heads), models, evidence.COVERAGE)
 
     def know(self, wanted: Sequence[int]) -> None:
         """Find out of which documents chunks are, and which of the question's words they have."""

@@ -1,8 +1,8 @@
 """What the inverted index knows of a question's words, read out of FTS5's own pages.
 
 FTS5 goes through the chunks that have a word one by one, at more than a microsecond each; the pages that it reads tell
-the same in a few nanoseconds. Where nothing could be compiled, or pages are not as they are known here, there is
-nothing to be had of this module, and :mod:`monograph.store.terms` asks FTS5 itself, with the same results to the bit.
+the same in a few nanoseconds. Where pages are not as they are known here, or FTS5's tokenizer may cut one of the words,
+:mod:`monograph.store.terms` asks FTS5 itself, with the same results to the bit.
 """
 
 from __future__ import annotations
@@ -11,19 +11,15 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from monograph.store import lengths
 from monograph.store.allowed_rows import AllowedRows
 from monograph.store.counts import Counts, totals_of
 from monograph.store.database import Connection
 from monograph.store.filters import EVERYTHING, Allowed
-from monograph.store.inverted import compiled
+from monograph.store.inverted import _inverted
 from monograph.store.prefetch import Prefetcher
 from monograph.store.terms import Weights, is_half
-
-if TYPE_CHECKING:
-    from monograph.store.inverted._inverted import Words
 
 _VERSION = 4
 """Of FTS5's format."""
@@ -54,7 +50,7 @@ class Postings:
 
     chunks: Mapping[str, int]
     whole: frozenset[str]
-    _words: Words
+    _words: _inverted.Words
     _totals: tuple[int, int]
     _counted: Counted
 
@@ -115,7 +111,7 @@ class Counted:
         self.exact: dict[str, int] = {}
         self.common: set[str] = set()
         self._lengths: dict[int, tuple[int, bytes, int]] = {}
-        self.kept = None if compiled is None else compiled.Kept(_MOST_KEPT)
+        self.kept = _inverted.Kept(_MOST_KEPT)
         """Postings of the words that were asked for last."""
 
     def lengths_of(self, connection: Connection, blocks: Sequence[int]) -> list[tuple[int, bytes, int]]:
@@ -127,9 +123,8 @@ class Counted:
             self._lengths = held = {}
             missing = list(blocks)
         self.ahead.lengths(connection, missing)
-        if compiled is not None:
-            for block, counts in lengths.of_blocks(connection, missing):
-                held[block] = block, counts, compiled.shortest(counts)
+        for block, counts in lengths.of_blocks(connection, missing):
+            held[block] = block, counts, _inverted.shortest(counts)
         return [held[block] for block in blocks if block in held]
 
     def learn(self, exact: Mapping[str, int], common: Collection[str]) -> None:
@@ -156,11 +151,9 @@ def read(
 
     Returns
     -------
-    None where nothing could be compiled, or the pages are not as they are known here.
+    None where the pages are not as they are known here.
     """
     held = counted or Counted()
-    if compiled is None or held.kept is None:
-        return None
     version, totals, layout = connection.execute(_HEAD).fetchone()
     sums = _totals(totals) if isinstance(totals, bytes) else None
     if version != _VERSION or sums is None or not isinstance(layout, bytes):
@@ -169,7 +162,7 @@ def read(
     chunks.update((word, most) for word in few if word not in words and word in held.common)
     asked = sorted({*words, *few}.difference(chunks))
     limits = [most if word in few and word not in words else _ALL for word in asked]
-    known = compiled.Words(layout, asked, limits, held.kept)
+    known = _inverted.Words(layout, asked, limits, held.kept)
     if not known.known:
         return None
     missing = known.missing

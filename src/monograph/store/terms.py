@@ -188,17 +188,6 @@ def document_frequency(connection: Connection, words: Iterable[str]) -> dict[str
     )
 
 
-def counted(connection: Connection, words: Iterable[str], most: int) -> dict[str, int]:
-    """In how many chunks each of some folded words without accents stands, counted no further than ``most``."""
-    # The table of frequencies would go over all that is known of a word that stands everywhere.
-    found = connection.execute(
-        """SELECT w.value, (SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH '"' || w.value || '"' LIMIT ?))
-        FROM json_each(?) AS w""",
-        (most, json.dumps(sorted(set(words)), ensure_ascii=False)),
-    )
-    return {word: number for word, number in found if number}
-
-
 def bm25(
     connection: Connection, words: Sequence[str], k: int, weights: Weights, allowed: Allowed
 ) -> list[tuple[int, float]]:

@@ -71,8 +71,7 @@ class FileSnapshot:
         self._postings = postings.read(self.connection, whole, few, above, self.remembered.counted)
         if self._postings is not None:
             return Frequencies(total, self._postings.chunks)
-        counted = terms.document_frequency(self.connection, whole)
-        return Frequencies(total, {**counted, **terms.counted(self.connection, few, above)})
+        return Frequencies(total, terms.document_frequency(self.connection, whole | few))
 
     def total(self) -> int:
         return terms.count(self.connection)

@@ -2,7 +2,6 @@ from collections.abc import Sequence
 
 from monograph.graph.evidence import Int64
 from monograph.search.leads import Leads
-from monograph.search.reckoning import Scored, Subject
 from monograph.search.start_texts import StartText
 from monograph.values import Float32
 
@@ -19,10 +18,10 @@ class Reckoning:
     def learn(self, rows: Sequence[int], documents: Int64, packed: list[bytes]) -> None: ...
     def start(
         self,
-        rankings: list[Scored],
+        rankings: list[tuple[Sequence[int], Sequence[float], float]],
         said: Sequence[Sequence[int]],
         near: tuple[Int64, Float32],
-        subjects: list[Subject],
+        subjects: list[tuple[int, bool, float, float, float]],
         naming: dict[int, float],
     ) -> None: ...
     def begin(

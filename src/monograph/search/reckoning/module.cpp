@@ -290,21 +290,25 @@ NB_MODULE(_reckoning, module) {
     using namespace monograph;
     module.doc() = "What a walk along the graph knows of chunks, and what it reckons of them.";
     nb::set_leak_warnings(false);
-    nb::class_<Reckoning>(module, "Reckoning", "See monograph.search.reckoning.")
+    nb::class_<Reckoning>(module, "Reckoning", "Scores of one walk along the graph, without what it reads. Chunks are given by their rows. A chunk that was not learnt raises KeyError, "
+             "except where a method says otherwise.")
         .def(nb::init<std::vector<std::uint32_t>, std::vector<double>, std::vector<std::int64_t>, const std::tuple<Given<8>, Given<8>, Given<7>> &, double>(),
              nb::arg("words"), nb::arg("weights"), nb::arg("asked"), nb::arg("models"), nb::arg("coverage"))
-        .def("unknown", &Reckoning::unknown, nb::arg("rows"), "Those of some chunks that are not known, in order, once each.")
-        .def("learn", &Reckoning::learn, nb::arg("rows"), nb::arg("documents"), nb::arg("packed"), "Chunks that were not known.")
+        .def("unknown", &Reckoning::unknown, nb::arg("rows"), "Return the chunks that were not learnt, in order, once each.")
+        .def("learn", &Reckoning::learn, nb::arg("rows"), nb::arg("documents"), nb::arg("packed"), "Learn new chunks: their documents (n,), below 0 where a chunk does not exist, and their words, packed.")
         .def("start", &Reckoning::start, nb::arg("rankings"), nb::arg("said"), nb::arg("near"), nb::arg("subjects"), nb::arg("naming"),
-             "All that is known is found by itself.")
-        .def("begin", &Reckoning::begin, nb::arg("starts"), nb::arg("texts"), nb::arg("tells"), "The entities that the names in some starts lead to.")
-        .def("lead", &Reckoning::lead, nb::arg("leads"), "The chunks that these lead to which are not known.")
-        .def("follow", &Reckoning::follow, "Add the links to where they lead.")
-        .def("to", &Reckoning::to, nb::arg("row"), "The chances of the links to a chunk, and the names that lead there.")
-        .def("own", &Reckoning::own, nb::arg("row"), "The chance of a chunk by itself.")
-        .def("chance", &Reckoning::chance, nb::arg("row"), "The chance of a chunk.")
-        .def("chances", &Reckoning::chances, "Those of all that was found.")
-        .def("highest", &Reckoning::highest, nb::arg("most") = nb::none(), "The most probable chunks, their chances, and those of them that tie.")
-        .def("logarithms", &Reckoning::logarithms, nb::arg("rows"), "Of the chances of chunks.")
-        .def("in_order", &Reckoning::in_order, nb::arg("rows"), nb::arg("logarithms"), nb::arg("most") = nb::none(), "Chunks put in order so that each adds most.");
+             "Give every learnt chunk its own chance. rankings: (rows, scores, weight) of each; a chunk that a ranking lacks counts there as its lowest. "
+             "said: for each clause the places of its words among the question's. near: (rows of the chunks that have a vector, cosines (clauses, n)). "
+             "subjects: (row, whether by its title, features 3 to 5 of evidence.FOUND) of chunks whose document is about a name of the question. "
+             "naming: by row, the share of the question's entities that a chunk names.")
+        .def("begin", &Reckoning::begin, nb::arg("starts"), nb::arg("texts"), nb::arg("tells"), "Return the rows, ascending, of the entities that the names in the starts lead to; tells is the result of search.beside.")
+        .def("lead", &Reckoning::lead, nb::arg("leads"), "Take where each of these entities leads; return the chunks among them that are not learnt yet, in order, once each.")
+        .def("follow", &Reckoning::follow, "Add the links to where these entities lead, and compute the chances of all chunks again.")
+        .def("to", &Reckoning::to, nb::arg("row"), "Return the chances of the links to a chunk, and the names that lead there, by the rows of their starts; empty where no link leads.")
+        .def("own", &Reckoning::own, nb::arg("row"), "Return the chance of a chunk by itself; 0 for one that is not known.")
+        .def("chance", &Reckoning::chance, nb::arg("row"), "Return the chance of a chunk; 0 for one that was not found.")
+        .def("chances", &Reckoning::chances, "Return the chances of all chunks that were found, by row.")
+        .def("highest", &Reckoning::highest, nb::arg("most") = nb::none(), "Return the most probable chunks, at most so many and all that tie with the last, best first; their chances; the rows of those that tie.")
+        .def("logarithms", &Reckoning::logarithms, nb::arg("rows"), "Return the logarithms of the chances of chunks, which count as at least evidence.LOWEST.")
+        .def("in_order", &Reckoning::in_order, nb::arg("rows"), nb::arg("logarithms"), nb::arg("most") = nb::none(), "Return (chunk, value), ordered so that each chunk adds most to those before it; of those that add as much the first. Values never rise.");
 }

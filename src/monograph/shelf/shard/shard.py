@@ -188,7 +188,7 @@ class Reading(GraphOfShard, DocumentsOfShard, TreeOfShard):
         found = postings.read(connection, words, few, most, self.snapshot.remembered.counted)
         if found is not None:
             return dict(found.chunks)
-        return {**terms.document_frequency(connection, words), **terms.counted(connection, few, most)}
+        return terms.document_frequency(connection, {*words, *few})
 
     def document_frequency(self, words: Collection[str]) -> dict[str, int]:
         """In how many chunks words stand."""
