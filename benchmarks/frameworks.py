@@ -22,7 +22,7 @@ import numpy as np
 import psutil
 
 from machine import SHARED, console, machine, show
-from monograph import Monograph
+from monograph import Monograph, Settings
 from monograph.derive.embed import StaticEmbedder
 from monograph.evaluate.datasets import load_dataset
 from monograph.vectors.index import DEFAULT_TARGET_RECALL
@@ -51,8 +51,7 @@ class Data:
 class Hands:
     """What a store is asked to do.
 
-    Add a batch (start, end), find the ids near a vector, delete a document, be kept; make its graph, which it does when
-    it is first asked for it.
+    Add a batch (start, end), find the ids near a vector, delete a document, be kept; build its graph.
     """
 
     add: Callable[[int, int], None]
@@ -98,7 +97,9 @@ def llama(name: str, data: Data, folder: Path) -> Hands:
     if name.startswith("monograph"):
         from llama_index.vector_stores.monograph import EcoVectorStore
 
-        store: Any = EcoVectorStore(Monograph.open(folder / "a.mono", on_demand=True, target_recall=target(name)))
+        store: Any = EcoVectorStore(
+            Monograph.open(folder / "a.mono", settings=Settings(graph=False), target_recall=target(name))
+        )
         inner = lambda vector: store.client.search("", 10, how="dense", vector=vector)  # noqa: E731
         graph = store.client.graph.build
     elif name == "simple":
@@ -176,7 +177,7 @@ def chain(name: str, data: Data, folder: Path) -> Hands:
         from langchain_monograph import EcoVectorStore, LangChainEmbedder
 
         embedder = LangChainEmbedder(Given(), dimension=data.vectors.shape[1])
-        opened = Monograph.open(folder / "b.mono", embedder, on_demand=True, target_recall=target(name))
+        opened = Monograph.open(folder / "b.mono", embedder, settings=Settings(graph=False), target_recall=target(name))
         store: Any = EcoVectorStore(opened)
         inner = lambda vector: opened.search("", 10, how="dense", vector=vector)  # noqa: E731
         graph = opened.graph.build
@@ -333,7 +334,7 @@ def page(found: list[Row], nodes: int, repeats: int) -> str:
         *("| " + " | ".join(cells(row)) + " |" for row in found),
         "",
         "`monograph 0.99` is the same file opened with `target_recall=0.99`; the usual is 0.95. "
-        "Monograph indexes the words as well, and every batch is on disk when it returns. Its graph is made when it is first asked for, which takes as long as `graph` says.",
+        "Monograph indexes the words as well, and every batch is on disk when it returns. Its graph is built by `archive.graph.build()`, which takes as long as `graph` says.",
         "The stores in memory are written out once, at the end, which is not counted. `core alone` is the same search without the framework:",
         "the difference is what the adapter takes, most of it to make the framework's nodes. `reopen and ask` is without imports. LlamaIndex's stores over FAISS",
         "and LanceDB are not asked to delete: the one cannot by document, the other fails at it.",

@@ -17,7 +17,7 @@ import numpy as np
 
 import vector_data
 from machine import show
-from monograph import Document, Monograph, Passage
+from monograph import Document, Monograph, Passage, Settings
 from monograph.derive.embed import StaticEmbedder
 from vector_data import VectorSet
 from vector_report import FILTERED_HEADINGS, PUBLIC_HEADINGS, at_recall, filtered_rows, public_rows
@@ -54,7 +54,7 @@ def timed(find: Find, queries: Sequence[Any], truth: Sequence[set[str]]) -> Resu
 
 def filled(path: Path, made: VectorSet) -> Monograph:
     """A file of passages that were given with their vectors, as a framework gives them."""
-    archive = Monograph.open(path, on_demand=True)
+    archive = Monograph.open(path, settings=Settings(graph=False))
     for first in range(0, len(made.vectors), AT_ONCE):
         rows = range(first, min(first + AT_ONCE, len(made.vectors)))
         documents = [
@@ -101,7 +101,10 @@ def by_question(count: int) -> Results:
     texts = vector_data.sentences()[:count]
     queries = embedder.embed(asked, "query")
     made = VectorSet("sentences", embedder.embed(texts, "document"), queries, "")
-    with tempfile.TemporaryDirectory() as place, Monograph.open(Path(place) / "file.mono", on_demand=True) as archive:
+    with (
+        tempfile.TemporaryDirectory() as place,
+        Monograph.open(Path(place) / "file.mono", settings=Settings(graph=False)) as archive,
+    ):
         archive.add([Document(text, id=str(row)) for row, text in enumerate(texts)])
         found = timed(
             lambda one: [hit.chunk.document_id for hit in archive.search(one, 5, how="dense")], asked, nearest(made, 5)
@@ -122,7 +125,7 @@ def stores(place: Path, made: VectorSet) -> dict[str, Callable[[str, int], Find]
 
     rows = range(len(made.vectors))
     told = [{key: row % parts for key, parts in PARTS.items()} for row in rows]
-    llama = EcoVectorStore(Monograph.open(place / "llama.mono", on_demand=True))
+    llama = EcoVectorStore(Monograph.open(place / "llama.mono", settings=Settings(graph=False)))
     llama.add(
         [
             TextNode(
@@ -139,7 +142,9 @@ def stores(place: Path, made: VectorSet) -> dict[str, Callable[[str, int], Find]
             return [made.vectors[int(text[9:-1])].tolist() for text in texts]
 
     size = made.vectors.shape[1]
-    opened = Monograph.open(place / "chain.mono", LangChainEmbedder(Given(size=size), dimension=size), on_demand=True)
+    opened = Monograph.open(
+        place / "chain.mono", LangChainEmbedder(Given(size=size), dimension=size), settings=Settings(graph=False)
+    )
     chain = ChainStore(opened)
     chain.add_documents(
         [ChainDocument(id=str(row), page_content=f"Sentence {row}.", metadata=dict(told[row])) for row in rows]

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from graph_files import dataset, mixture
-from monograph import Document, Monograph, Passage
+from monograph import Document, Monograph, Passage, Settings
 from monograph.derive.sentences import sentence_spans
 
 WORDS = 80
@@ -67,7 +67,7 @@ def graph_alone(count: int) -> dict[str, float]:
     every = list(passages(count))
     with (
         tempfile.TemporaryDirectory() as place,
-        Monograph.open(Path(place) / "file.mono", on_demand=True) as archive,
+        Monograph.open(Path(place) / "file.mono", settings=Settings(graph=False)) as archive,
     ):
         before = processor()
         archive.add([Document(text, id=f"{number:07}") for number, text in enumerate(every)])
@@ -104,7 +104,7 @@ def bytes_of_nodes(count: int) -> dict[str, float]:
     every = passages(count)
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "file.mono"
-        with Monograph.open(path, on_demand=True) as archive:
+        with Monograph.open(path, settings=Settings(graph=False)) as archive:
             for first in range(0, count, AT_ONCE):
                 archive.put(
                     [

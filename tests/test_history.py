@@ -9,6 +9,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -617,14 +618,15 @@ archive.add([Document("The boiler was replaced by Otto.", id="boiler")])
     assert commit > 1
 
 
-def test_on_demand(tmp_path: Path, now: Now) -> None:
-    with opened(tmp_path / "a.mono", now, on_demand=True) as archive:
+def test_a_graph_that_is_built_later(tmp_path: Path, now: Now) -> None:
+    with opened(tmp_path / "a.mono", now, settings=replace(HISTORY, graph=False)) as archive:
         archive.add([Document("The boiler was repaired by Ines.", id="boiler")])
         now[0] += 10
         archive.add([Document("The boiler was replaced by Otto.", id="boiler")])
-        past = archive.as_of(START + 5)
-        assert sorted(one.name for one in past.graph.entities(9)) == ["Ines", "The"]
-        assert archive.stats().owed.graph == 1
+        for one in (archive, archive.as_of(START + 5)):
+            with pytest.raises(InputError, match="has no graph"):
+                one.graph.entities(9)
+        archive.graph.build()
         assert sorted(one.name for one in archive.graph.entities(9)) == ["Otto", "The"]
         assert sorted(one.name for one in archive.as_of(START + 5).graph.entities(9)) == ["Ines", "The"]
 

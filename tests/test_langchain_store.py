@@ -216,6 +216,11 @@ def test_a_function_filters_before_the_k_are_counted(tmp_path: Path) -> None:
 
 
 def test_the_same_store_by_words_and_by_the_graph(store: EcoVectorStore) -> None:
+    for how in ("graph", "tfidf"):
+        with pytest.raises(InputError, match="has no graph"):
+            store.similarity_search("chisel", k=1, how=how)
+    assert isinstance(store.monograph, Monograph)
+    store.monograph.graph.build()
     for how in ("lexical", "tfidf", "hybrid", "graph", "auto"):
         assert ids(store.similarity_search("chisel", k=1, how=how)) == ["doc/2"]
     assert store.similarity_search("chisel", k=8, how=Hybrid(alpha=1)) == store.similarity_search("chisel", k=8)

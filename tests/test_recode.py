@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from killing import killed
-from monograph import Document, Monograph
+from monograph import Document, Monograph, Settings
 from monograph.errors import DamagedFile, ReadOnlyFile
 from monograph.store import beside, codes, vectors
 from monograph.store import clusters as store
@@ -292,7 +292,7 @@ def passages(count: int, first: int = 0) -> list[Document]:
 
 def older(path: Path, count: int) -> None:
     """A file whose vectors are coded as an earlier version did."""
-    with Monograph.open(path, on_demand=True) as monograph:
+    with Monograph.open(path, settings=Settings(graph=False)) as monograph:
         monograph.put(passages(count))
         index = EcoVectorIndex(design=OLD)
         with monograph._file.database.write() as connection:
@@ -346,7 +346,7 @@ def test_killed_while_it_is_coded(tmp_path: Path, few: None, moment: str) -> Non
     assert owed == sorted(owed, reverse=True)
     with Monograph.open(path) as monograph:
         assert stored_as(monograph) == "bits2"
-        assert monograph.stats().owed == Owed(400, 400)
+        assert monograph.stats().owed == Owed()
         assert monograph.check() == []
         assert [nearest(monograph, place) for place in (399, 501)] == ["n399", "n501"]
         with monograph._file.database.read() as connection:
@@ -499,7 +499,7 @@ def test_what_is_owed_is_told_and_made_by_a_command(tmp_path: Path, folder: Path
     path = tmp_path / "x.mono"
     older(path, 5_010)
     with Monograph.open(path) as monograph:
-        assert monograph.stats().owed == Owed(5_010, 5_010, 5_010)
+        assert monograph.stats().owed == Owed(5_010)
         assert monograph.files.plan(folder, price=False).owed.vectors == 5_010
     with Monograph.open(path, read_only=True) as reader:
         assert nearest(reader, 8) == "n8"

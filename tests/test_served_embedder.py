@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from embedders import HashEmbedder
 from forks import COMMAND_LINE, Forks
-from monograph import Document, Embedder, Monograph
+from monograph import Document, Embedder, Monograph, Settings
 from monograph.derive import server as server_module
 from monograph.derive.embed import load_embedder
 from monograph.derive.embed.asked_before import AskedBefore
@@ -256,7 +256,7 @@ def test_the_price_is_what_is_sent_and_nothing_is_paid_twice(server: VectorServe
 def test_what_was_paid_for_is_kept_when_the_server_fails(server: VectorServer, tmp_path: Path) -> None:
     documents = [Document(f"The lamp number {number} is lit at dusk.", id=str(number)) for number in range(80)]
     path = tmp_path / "lamps.mono"
-    with Monograph.open(path, load_embedder(spec(server)), on_demand=True) as archive:
+    with Monograph.open(path, load_embedder(spec(server)), settings=Settings(graph=False)) as archive:
         archive.embedder.embed(["a"])
         server.faults += [lambda reply: reply, lambda reply: reply, 400, *[400] * 9]
         with pytest.raises(ModelUnavailable, match="400"):

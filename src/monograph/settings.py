@@ -38,6 +38,9 @@ class Settings:
         What puts like texts together: ``learned`` from the file's own vectors, or ``random`` as in EraRAG.
     history:
         Keep the former versions of documents that are replaced or removed, with when each was there: see docs/time.md.
+    graph:
+        Build each document's part of the graph and of the index of trigrams when it is stored. False suits a file that
+        serves as a vector store only; ``archive.graph.build()`` builds both later, and from then on this is True.
 
     Raises
     ------
@@ -53,6 +56,7 @@ class Settings:
     summary_layers: int = 5
     planes: Literal["learned", "random"] = "learned"
     history: bool = False
+    graph: bool = True
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
@@ -69,5 +73,6 @@ class Settings:
             )
         if self.planes not in ("learned", "random"):
             raise InputError(f"planes is {arguments.shown(self.planes)}", "give learned or random")
-        if not isinstance(self.history, bool):
-            raise InputError(f"history is {arguments.shown(self.history)}", "give True or False")
+        for name in ("history", "graph"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(f"{name} is {arguments.shown(getattr(self, name))}", "give True or False")

@@ -317,7 +317,7 @@ def reextract(life: Life) -> Command:
 
 
 def build(life: Life) -> Command:
-    """Half of the documents lose their part of the graph and their trigrams, which are then made on demand."""
+    """Half of the documents lose their part of the graph and their trigrams, and the graph is then built."""
     first = life.chosen.randrange(2)
 
     def work(path: Path, _: Tell) -> None:
@@ -331,7 +331,7 @@ def build(life: Life) -> Command:
 def _owe(monograph: Monograph, first: int) -> None:
     pipeline = monograph._file.writing_pipeline()
     with write(pipeline.database, pipeline.indexes) as connection:
-        settings.save_on_demand(connection, settings.ON_DEMAND)
+        settings.save(connection, replace(monograph.settings, graph=False))
         rebuild_graph._note(connection, pipeline, rebuild_graph.UNDER_WAY)
         for row in documents.numbers(connection)[first::2]:
             graph_changes.take_out(connection, row, chunks.rows_of_document(connection, row))

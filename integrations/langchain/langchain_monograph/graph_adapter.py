@@ -22,6 +22,7 @@ from langchain_core.documents import Document
 from langchain_monograph.documents import as_stored_document, plain
 from langchain_monograph.vectorstores import EcoVectorStore
 from monograph import StoredChunk
+from monograph_tools import build_graph
 
 ENTITIES = "monograph_entities"
 """Edges from this to this lead from a document to all that name what it names."""
@@ -43,12 +44,14 @@ class MonographAdapter(Adapter):
         The store, which stays the caller's to close.
     entities:
         Give what documents name in their metadata, as ``monograph_entities``: the names in the file's graph, which is
-        made with the first question if it is not there. Of a document of several chunks those of all of them.
+        built here if the file has none. Of a document of several chunks those of all of them.
     """
 
     def __init__(self, store: EcoVectorStore, entities: bool = False) -> None:
         super().__init__()
         self._archive = store.monograph
+        if entities:
+            build_graph(self._archive)
         self.store = store
         self.entities = entities
 

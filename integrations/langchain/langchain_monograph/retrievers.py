@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from abc import abstractmethod
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -14,7 +15,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_monograph.documents import as_document, as_passage, documents_ids, plain
 from langchain_monograph.over_file import OverFile
 from monograph import Graph, Hit, Reranker, Strategy, Tree
-from monograph_tools import told
+from monograph_tools import build_graph, told
 
 
 class FileRetriever(OverFile, BaseRetriever):
@@ -83,10 +84,19 @@ class HybridRetriever(FileRetriever):
 
 
 class MiniRAGRetriever(FileRetriever):
-    """Finds chunks hop by hop along the graph of what is named together (Fan et al., MiniRAG, arXiv 2501.06713)."""
+    """Finds chunks hop by hop along the graph of what is named together (Fan et al., MiniRAG, arXiv 2501.06713).
+
+    The graph of an open file without one is built here; the file of a path must have one.
+    """
 
     faithful: bool = False
     """Search by the paper's own formulas."""
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Hold the file, and build its graph if it has none."""
+        super().model_post_init(context)
+        if not isinstance(self.monograph, Path | str):
+            build_graph(self.monograph)
 
     def _search(
         self, query: str, k: int | None = None, where: dict[str, Any] | None = None, faithful: bool | None = None

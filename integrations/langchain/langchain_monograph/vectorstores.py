@@ -30,7 +30,7 @@ How: TypeAlias = str | Strategy
 
 
 class EcoVectorStore(VectorStore):
-    """Documents and their vectors in one file, with an inverted index and a graph beside them.
+    """Documents and their vectors in one file, with an inverted index beside them.
 
     Every id is kept, whatever it is, and stands for one document; adding one of a known id replaces it. ``filter`` is a
     ``where`` of Monograph (``{"year": {">=": 2020}}``, LangChain's ``$`` spellings too) or a function of the document.
@@ -47,7 +47,8 @@ class EcoVectorStore(VectorStore):
     embedding:
         Makes the vectors; with a path only. Without it the file's own embedder does.
     how:
-        How searches are done that do not say it themselves.
+        How searches are done that do not say it themselves. A new file has a graph only if this is ``graph`` or
+        ``tfidf``; the graph of a file without one is then built here. ``archive.graph.build()`` builds it later.
     collection:
         Whose documents these are: nothing else of the file is found, listed or taken out, and what is added is in it.
         An id is one in the whole file: that of a document in another collection is refused.
@@ -74,11 +75,12 @@ class EcoVectorStore(VectorStore):
         scores: Convention = "relevance",
     ) -> None:
         self._scores = convention(scores)
-        self._whole = opened(monograph, embedding, LangChainEmbedder, key)
+        self._how = _checked(how)
+        needs_graph = getattr(self._how, "needs_graph", False)
+        self._whole = opened(monograph, embedding, LangChainEmbedder, key, graph=needs_graph)
         self.monograph = in_collection(self._whole, collection)
         self._own = self._whole is not monograph
         self._embedding = embedding
-        self._how = _checked(how)
         self._discard: Callable[[], Any] | None = None
 
     def __getstate__(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, overload
 
-from monograph import Document, Hit, Monograph
+from monograph import Document, Hit, Monograph, Settings
 from monograph.errors import InputError
 from monograph.models import Embedder
 from monograph.shelf import Archive, Shelf, is_shelf
@@ -22,10 +22,18 @@ COLLECTION = "monograph_collection"
 """The metadata key of the collection that a document is in; it is nobody's own, and not handed back."""
 
 
-def opened(given: Given, model: Model | None, borrowed: Callable[[Model], Embedder], key: str | None = None) -> Archive:
+def opened(
+    given: Given,
+    model: Model | None,
+    borrowed: Callable[[Model], Embedder],
+    key: str | None = None,
+    *,
+    graph: bool = False,
+) -> Archive:
     """The open file or shelf itself, or one that is opened with a framework's embedding model, or with its own.
 
-    A new file makes its graph when it is first asked for; a shelf must be there.
+    A new file has a graph only if one is wanted; the graph of a file that has none is built then. A shelf must be
+    there.
 
     Raises
     ------
@@ -37,14 +45,34 @@ def opened(given: Given, model: Model | None, borrowed: Callable[[Model], Embedd
         if is_shelf(given):
             _refuse_key(key, f"{given} is a shelf, which has no key")
             return Shelf.open(given, embedder=embedder)
-        return Monograph.open(given, embedder, key=key, on_demand=True)
+        settings = None if graph or Path(given).exists() else Settings(graph=False)
+        archive = Monograph.open(given, embedder, key=key, settings=settings)
+        if graph:
+            build_graph(archive)
+        return archive
     _refuse_key(key)
     if model is not None:
         name = getattr(borrowed, "__name__", "embedder")
         raise InputError(
             "the file is open, with an embedder of its own", f"Monograph.open(path, {name}(your embedding model))"
         )
+    if graph:
+        build_graph(given)
     return given
+
+
+def build_graph(archive: Archive) -> None:
+    """Build the graph of a file that has none; nothing to do for a shelf.
+
+    Raises
+    ------
+    InputError
+        If the archive is a view of a file without a graph.
+    ReadOnlyFile
+        If the file has no graph and is open for reading only.
+    """
+    if isinstance(archive, Monograph) and not archive.settings.graph:
+        archive.graph.build()
 
 
 def opened_file(

@@ -61,7 +61,7 @@ def _print_exported(made: Exported, file: Path, *, no_graph: bool) -> None:
         counts += f", {made.entities:,} entities"
     out.print(f"{made.path}: {counts}; {output.in_bytes(made.size)}")
     if not made.graph and not no_graph:
-        out.print(f"without its graph, which is not made yet: monograph build {file}")
+        out.print(f"without a graph; to build it: monograph build {file}")
 
 
 def kinds() -> list[str]:

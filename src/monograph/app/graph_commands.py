@@ -140,10 +140,10 @@ def build(
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Make what FILE has not made yet.
+    """Build the graph of FILE.
 
-    A file that came from a framework's vector store has no graph, and nothing to find substrings by, until somebody
-    wants them; a large one of an earlier version has codes of vectors that take more room and time than today's. Others
+    A file that a framework's vector store made has no graph, and nothing to find substrings by, until they are built
+    here; a large one of an earlier version has codes of vectors that take more room and time than today's. Others
     may read and write meanwhile; interrupt it at any time, and the next one goes on from there.
     """
     with outcome(as_json=json_output):

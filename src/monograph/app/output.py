@@ -182,11 +182,7 @@ def print_embedding_cost(cost: Cost, path: str) -> None:
 
 def owed(waiting: Owed) -> str:
     """What is not made yet, in words."""
-    parts = (
-        (waiting.graph, f"the graph of {waiting.graph:,} documents"),
-        (waiting.substrings, f"the trigrams of {waiting.substrings:,}"),
-        (waiting.vectors, f"smaller codes of {waiting.vectors:,} vectors"),
-    )
+    parts = ((waiting.vectors, f"smaller codes of {waiting.vectors:,} vectors"),)
     return ", ".join(part for one, part in parts if one)
 
 

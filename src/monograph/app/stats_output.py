@@ -37,6 +37,8 @@ def print_stats(stats: Stats) -> None:
     made_with += f"  asks {', '.join(map(visible, stats.addresses))}" if stats.addresses else ""
     out.print(f"{stats.path}  format {stats.format}  {made_with}")
     out.print(made)
+    if not stats.has_graph:
+        out.print(f"no graph; to build it: monograph build {visible(stats.path)}")
     if stats.owed:
         out.print(f"not made yet: {owed(stats.owed)}; now: monograph build {visible(stats.path)}")
 

@@ -38,7 +38,7 @@ def exported(file: OpenFile, place: Path, *, overwrite: bool, graph: bool, progr
         made_whole(place, layout.FILES, overwrite=overwrite) as folder,
         file.database.read() as connection,
     ):
-        is_made = graph and "graph" not in settings.load_on_demand(connection) and graphs.is_whole(connection)
+        is_made = graph and settings.has_graph(connection) and graphs.is_whole(connection)
         built = file.settings
         began = export.known_of(connection, __version__, built.chunk_tokens, built.chunk_overlap)
         made = export.write(connection, folder, began, graph=is_made, on_progress=progress)

@@ -8,13 +8,13 @@ from monograph.errors import DamagedFile
 from monograph.library import faults
 from monograph.library.given import Given
 from monograph.library.opened import OpenFile
-from monograph.store import check, check_notes, check_schema, costs, documents, schema, stats
+from monograph.store import check, check_notes, check_schema, costs, documents, schema, settings, stats
 from monograph.store import tree as summaries
 from monograph.store.database import Connection
 from monograph.store.encryption import RawKey
 from monograph.tree.measure import measure
-from monograph.values import Brief, Finding, IndexStats, Stats, TreeStats
-from monograph.write import configuration, forget, on_demand
+from monograph.values import Brief, Finding, IndexStats, Owed, Stats, TreeStats
+from monograph.write import configuration, forget, recode_vectors
 from monograph.write import repair as mending
 
 
@@ -27,7 +27,8 @@ def stats_of(file: OpenFile) -> Stats:
         sizes = stats.sizes(connection)
         index = file.chunk_index.stats(connection)
         shape = measure(connection)
-        owed = on_demand.owed(connection, file.indexes)
+        owed = Owed(recode_vectors.owed(connection, file.indexes))
+        has_graph = settings.has_graph(connection)
     summarizer = configuration.SUMMARIZER.known(file.database)
     embedder = configuration.EMBEDDER.known(file.database)
     extractor = configuration.EXTRACTOR.known(file.database)
@@ -61,6 +62,7 @@ def stats_of(file: OpenFile) -> Stats:
         id=configuration.identity(file.database),
         addresses=configuration.addresses_named(file.database),
         owed=owed,
+        has_graph=has_graph,
     )
 
 

@@ -29,7 +29,6 @@ class Given:
     cache_bytes: int = DEFAULT_CACHE_BYTES
     trusted: Trusted = ()
     key: str | RawKey | None = field(default=None, repr=False)
-    on_demand: bool = False
     reranker: Reranker | str | None = None
     describer: Describer | str | None = None
     clock: Callable[[], float] = time.time

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 from monograph.library.graph_reading import GraphReading
 from monograph.library.ledger import spends
 from monograph.library.told import ToldGraph
 from monograph.models import Extractor
-from monograph.store import settings
 from monograph.values import Cost, OnProgress, Report
-from monograph.write import cannot_link, configuration, on_demand, rebuild_graph
+from monograph.write import cannot_link, configuration, rebuild_graph
 
 
 class EntityGraph(ToldGraph, GraphReading):
     """The named things of a file and how they hang together; made by :attr:`monograph.Monograph.graph`.
 
-    Where the graph is made on demand, what reads it makes it first; opened for reading only, that raises ReadOnlyFile.
+    In a file made with ``Settings(graph=False)``, reading it raises InputError until :meth:`build` was called.
     """
 
     @property
@@ -36,7 +36,7 @@ class EntityGraph(ToldGraph, GraphReading):
             If nothing in the file has one of them.
         """
         self._file.only_whole("graph.set_apart")
-        self._file.require("graph")
+        self._file.require_graph()
         cannot_link.set_apart(self._file.writing_pipeline(), name, other)
 
     @spends
@@ -49,25 +49,27 @@ class EntityGraph(ToldGraph, GraphReading):
             If they were not set apart.
         """
         self._file.only_whole("graph.unite")
-        self._file.require("graph")
+        self._file.require_graph()
         cannot_link.unite(self._file.writing_pipeline(), name, other)
 
     @spends
     def build(self, *, progress: OnProgress | None = None) -> Report:
-        """Make what is made on demand and is not made yet: the graph, and the trigrams that substrings are found by.
+        """Build the graph and the index of trigrams of a file made with ``Settings(graph=False)``.
 
-        From now on they are made with the documents. A batch of documents is done at a time, while others read and
+        From now on they are built with the documents. A batch of documents is done at a time, while others read and
         write; ended before the end, the next call goes on from there. :meth:`price` says what a model would be asked.
         """
         self._file.only_whole("graph.build")
         started = time.perf_counter()
-        made = on_demand.make(self._file.writing_pipeline(), settings.ON_DEMAND, progress)
+        made = rebuild_graph.build(self._file.writing_pipeline(), progress)
+        for one in (self._file, *self._file.views.values()):
+            one.settings = replace(one.settings, graph=True)
         return Report(extracted=made.extracted, fell_back=made.fell_back, seconds=time.perf_counter() - started)
 
     def price(self) -> Cost:
-        """What of the graph is not made yet, and what making it would take; nothing is written."""
+        """Return what :meth:`build` would take; nothing is written."""
         self._file.only_whole("graph.price")
-        return on_demand.price(self._file.pipeline())
+        return rebuild_graph.price(self._file.pipeline())
 
     @spends
     def rebuild(self, extractor: Extractor | None = None, *, progress: OnProgress | None = None) -> Report:

@@ -218,8 +218,8 @@ class GraphReading:
             return neighbourhood.whole(around)
 
     def _around(self) -> AbstractContextManager[Surroundings]:
-        """Begin to look round in a graph that is made."""
-        self._file.require("graph")
+        """Begin to look round in the graph."""
+        self._file.require_graph()
         return self._file.around()
 
 

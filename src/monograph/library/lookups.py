@@ -50,7 +50,7 @@ class Lookups:
 
     @property
     def settings(self) -> Settings:
-        """The numbers the file is built with."""
+        """How the file is built."""
         return self._file.settings
 
     @property

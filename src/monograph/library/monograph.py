@@ -56,7 +56,6 @@ class Monograph(Questions, Lookups):
         reranker: Reranker | str | None = None,
         describer: Describer | str | None = None,
         settings: Settings | None = None,
-        on_demand: bool = False,
         create: bool = True,
         read_only: bool = False,
         key: str | None = None,
@@ -81,8 +80,8 @@ class Monograph(Questions, Lookups):
             Describes pictures in files that are synced, and is remembered (:mod:`monograph.derive.describe`); one given
             later takes its place, and ``"none"`` gives it up. Without one, words in pictures are recognised, with the
             extra ``ocr``.
-        settings, on_demand:
-            The numbers a new file is built with; whether it makes its graph when it is first asked for.
+        settings:
+            How a new file is built; ``Settings(graph=False)`` for a file that serves as a vector store only.
         create, read_only:
             Make the file if it is missing; never write.
         key:
@@ -110,7 +109,7 @@ class Monograph(Questions, Lookups):
         """
         given = Given(
             arguments.path(path, "the file"), embedder, extractor, summarizer, model, settings, create, read_only,
-            target_recall, cache_bytes, trusted, key, on_demand, reranker, describer, clock,
+            target_recall, cache_bytes, trusted, key, reranker, describer, clock,
         )  # fmt: skip
         return cls(OpenFile.open(given))
 

@@ -12,7 +12,7 @@ from monograph.answer.cache import AnswerCache
 from monograph.answer.ground import FileGround, Ground
 from monograph.derive.describe import load_describer
 from monograph.derive.rerank import load_reranker
-from monograph.errors import InputError, ModelError, ReadOnlyFile
+from monograph.errors import InputError, ModelError
 from monograph.explore.one_file import OneFile
 from monograph.explore.surroundings import Surroundings
 from monograph.library import faults
@@ -27,15 +27,12 @@ from monograph.spending import Noted, noting
 from monograph.store import settings
 from monograph.store.clusters import SUMMARIES
 from monograph.store.database import Database
-from monograph.store.settings import OnDemand
 from monograph.values import Document, Hit, OnProgress, Report
 from monograph.values.arguments import shown
 from monograph.vectors.index import EcoVectorIndex
-from monograph.write import configuration, forget, on_demand, rebuild_graph, tree
+from monograph.write import configuration, forget, rebuild_graph, tree
 from monograph.write.fence import Fence
 from monograph.write.pipeline import Pipeline
-
-_SAID: dict[OnDemand, str] = {"graph": "the graph", "substrings": "the index of trigrams"}
 
 
 class OpenFile:
@@ -90,7 +87,7 @@ class OpenFile:
         index = EcoVectorIndex(target_recall=given.target_recall, cache_bytes=given.cache_bytes)
         database = Database(given.path, create=given.create, read_only=given.read_only, key=given.key)
         try:
-            built = configuration.settle(database, given.settings, on_demand=given.on_demand)
+            built = configuration.settle(database, given.settings)
             database.clock = given.clock if built.history else None
             file = cls(database, index, built, given.model, given.trusted)
         except BaseException:
@@ -324,28 +321,16 @@ class OpenFile:
     def only_whole(self, what: str) -> None:
         """Raise OutsideView where this is a view, which does not do such things."""
 
-    def require(self, *what: OnDemand) -> None:
-        """Make of what a file makes on demand that which is about to be read.
-
-        Raises
-        ------
-        ReadOnlyFile
-            If it is not made, and the file is open for reading only.
-        """
-        if not what:
-            return
+    def require_graph(self) -> None:
+        """Raise InputError if the file has no graph."""
         with self.database.read() as connection:
-            lacking = settings.load_on_demand(connection) & set(what)
-        if not lacking:
-            return
-        if self.database.read_only:
-            said = " and ".join(_SAID[one] for one in sorted(lacking))
-            raise ReadOnlyFile(
-                f"{self.database.path} is open for reading only, and has yet to make {said}",
-                f"monograph build {self.database.path}",
-            )
-        with self.spending():
-            on_demand.make(self.writing_pipeline(), lacking)
+            if settings.has_graph(connection):
+                return
+        path = self.database.path
+        raise InputError(
+            f"{path} has no graph: it was made with Settings(graph=False)",
+            f"call archive.graph.build(), or run: monograph build {path}",
+        )
 
     @contextmanager
     def spending(self) -> Iterator[None]:

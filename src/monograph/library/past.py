@@ -16,11 +16,9 @@ from monograph.library.view import ViewFile, narrowed
 from monograph.models import Embedder, Extractor, Summarizer
 from monograph.store import settings, versions
 from monograph.store.past import PastDatabase
-from monograph.store.settings import OnDemand
 from monograph.values import Document, OnProgress, Report
 from monograph.values.arguments import shown
 from monograph.vectors.index import EcoVectorIndex
-from monograph.write import on_demand
 from monograph.write.past import bring_back, make_up_for
 from monograph.write.pipeline import Pipeline
 
@@ -164,14 +162,6 @@ class PastFile(LeaningFile):
     def adding_pipeline(self, passages: Iterable[Document] = ()) -> NoReturn:
         """Raise OutsideView: what was is not written."""
         self.only_whole("adding")
-
-    def require(self, *what: OnDemand) -> None:
-        """Make in the copy what is made on demand and is about to be read."""
-        with self.database.read() as connection:
-            lacking = settings.load_on_demand(connection) & set(what)
-        if lacking:
-            with self.spending():
-                on_demand.make(_pipeline(self), lacking)
 
     def followed(self, report: Report) -> NoReturn:
         """Raise OutsideView: what was is not written."""

@@ -51,7 +51,8 @@ def search(
             query = replace(query, k=min(query.k, 2 * snapshot.total()))
     if not query.k:
         return []
-    file.require(*getattr(chosen, "needs", ()))
+    if getattr(chosen, "needs_graph", False):
+        file.require_graph()
     reranker = file.reranker if brought.reranker is None else file.reranker_of(brought.reranker)
     searched = corpus(file)
     if reranker is not None:

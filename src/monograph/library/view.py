@@ -12,7 +12,6 @@ from monograph.library.leaning import LeaningFile
 from monograph.library.opened import OpenFile
 from monograph.models import Embedder, Extractor, Summarizer
 from monograph.store.filters import Allowed, compile_condition
-from monograph.store.settings import OnDemand
 from monograph.store.view import ViewDatabase
 from monograph.values import Document, OnProgress, Report
 from monograph.where import Combination, Condition
@@ -76,9 +75,9 @@ class ViewFile(LeaningFile):
         """The file's: what is added goes by the fence."""
         return self.whole.adding_pipeline(passages)
 
-    def require(self, *what: OnDemand) -> None:
-        """The whole file's is made."""
-        self.whole.require(*what)
+    def require_graph(self) -> None:
+        """As the whole file."""
+        self.whole.require_graph()
 
     def followed(self, report: Report) -> Report:
         """The whole file's tree follows."""

@@ -15,7 +15,6 @@ from monograph.errors import InputError
 from monograph.models import Embedder
 from monograph.search.snapshot import Snapshot
 from monograph.store.filters import EVERYTHING, Allowed
-from monograph.store.settings import OnDemand
 from monograph.values import Float32, Hit, arguments
 
 SMALL = 1e-9
@@ -109,8 +108,8 @@ class Named:
     """A strategy of this package: as a text it is what :func:`monograph.search.how.strategy` reads."""
 
     __slots__ = ()
-    needs: ClassVar[tuple[OnDemand, ...]] = ()
-    """What it reads of that which a file may make on demand: a search makes it first."""
+    needs_graph: ClassVar[bool] = False
+    """Whether it reads the graph or the trigrams, which a file with ``Settings(graph=False)`` lacks."""
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     def __str__(self) -> str:

@@ -30,7 +30,6 @@ from monograph.shelf.tree.check import faults as tree_faults
 from monograph.shelf.tree.ground import ShelfGround
 from monograph.spending import Noted
 from monograph.store.costs import together
-from monograph.store.settings import OnDemand
 from monograph.values import Document, Finding, Hit, LedgerEntry
 
 
@@ -138,8 +137,8 @@ class OpenShelf(OpenFile):
             self.paid.forget()
             self.reranker_of(self.reranker)
 
-    def require(self, *what: OnDemand) -> None:
-        """Nothing is made on demand: whatever is published is whole."""
+    def require_graph(self) -> None:
+        """Nothing to do: every shard has its graph."""
 
     def facts(self) -> Sequence[Facts]:
         """What stays the same of each shard while the version does."""

@@ -33,7 +33,7 @@ _QUERIES = (
      "SELECT count(*) FROM words_docsize WHERE id NOT IN (SELECT chunk FROM chunks)"),
     ("trigrams", "chunks that are not in the index of trigrams", True,
      """SELECT count(*) FROM chunks WHERE chunk NOT IN (SELECT id FROM trigrams_docsize)
-        AND NOT EXISTS (SELECT 1 FROM settings WHERE name = 'on_demand' AND value LIKE '%substrings%')"""),
+        AND NOT EXISTS (SELECT 1 FROM settings WHERE name = 'build' AND value LIKE '%"graph": false%')"""),
     ("trigrams", "index rows of trigrams without a chunk", True,
      "SELECT count(*) FROM trigrams_docsize WHERE id NOT IN (SELECT chunk FROM chunks)"),
     ("documents", "documents of files that are not known", True,

@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, fields
-from typing import Literal, TypeAlias, TypeVar
+from dataclasses import asdict, dataclass, fields, replace
+from typing import TypeVar
 
 from monograph.errors import DamagedFile
 from monograph.settings import Settings
@@ -50,17 +50,13 @@ class StoredDescriber:
     spec: str
 
 
-OnDemand: TypeAlias = Literal["graph", "substrings"]
-ON_DEMAND: tuple[OnDemand, ...] = ("graph", "substrings")
-"""What may be made later than the documents it is of: their parts of the graph, and the trigrams of their texts."""
-
 GENERATION = "generation"
 """The setting that counts commits; it has no checksum."""
 _SUMMARIES = "summaries"
-_AGAIN, _LINKS, _ALWAYS_FORGET, _ON_DEMAND = "again", "follow_links", "always_forget", "on_demand"
+_AGAIN, _LINKS, _ALWAYS_FORGET = "again", "follow_links", "always_forget"
 _DESCRIBER, _DESCRIBED = "describer", "described"
 FOUND_AGAIN = (
-    "id", _SUMMARIES, "failures", "unread", _AGAIN, _LINKS, _ALWAYS_FORGET, _ON_DEMAND, _DESCRIBER, _DESCRIBED,
+    "id", _SUMMARIES, "failures", "unread", _AGAIN, _LINKS, _ALWAYS_FORGET, _DESCRIBER, _DESCRIBED,
 )  # fmt: skip
 """The settings that may be forgotten: they are made anew, found out by the next sync or repair, or said once more."""
 KEPT = ("build", "embedder", "extractor", "summarizer", *FOUND_AGAIN)
@@ -91,6 +87,19 @@ def load(connection: Connection) -> Settings | None:
 def save(connection: Connection, settings: Settings) -> None:
     """Store the settings a file is built with."""
     _put(connection, "build", json.dumps(asdict(settings)))
+
+
+def has_graph(connection: Connection) -> bool:
+    """Whether the graph and the trigrams are built with the documents: see ``Settings.graph``."""
+    stored = load(connection)
+    return stored is None or stored.graph
+
+
+def set_graph(connection: Connection) -> None:
+    """Note that from now on the graph and the trigrams are built with the documents."""
+    stored = load(connection)
+    if stored is not None and not stored.graph:
+        save(connection, replace(stored, graph=True))
 
 
 def load_id(connection: Connection) -> str:
@@ -195,23 +204,6 @@ def load_always_forget(connection: Connection) -> bool:
 def save_always_forget(connection: Connection, on: bool) -> None:
     """Say whether whatever is taken out is to be forgotten."""
     _put(connection, _ALWAYS_FORGET, "yes" if on else "no")
-
-
-def load_on_demand(connection: Connection) -> frozenset[OnDemand]:
-    """What of the file is made when it is first asked for, and not with the documents."""
-    text = _get(connection, _ON_DEMAND) or "[]"
-    with _decoding(connection, _ON_DEMAND):
-        return frozenset(one for one in ON_DEMAND if one in json.loads(text))
-
-
-def is_on_demand(connection: Connection, what: OnDemand) -> bool:
-    """Whether that is."""
-    return what in load_on_demand(connection)
-
-
-def save_on_demand(connection: Connection, what: Collection[OnDemand]) -> None:
-    """Say what is made when it is first asked for."""
-    _put(connection, _ON_DEMAND, json.dumps(sorted(what)))
 
 
 def _get(connection: Connection, name: str) -> str | None:

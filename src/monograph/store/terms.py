@@ -68,8 +68,8 @@ def words_of(text: str) -> list[str]:
 
 
 def has_trigrams(connection: Connection) -> bool:
-    """Whether trigrams are indexed with the words, and not on demand."""
-    return not settings.is_on_demand(connection, "substrings")
+    """Whether trigrams are indexed with the words."""
+    return settings.has_graph(connection)
 
 
 def add(connection: Connection, entries: Iterable[Entry], *, trigrams: bool) -> None:

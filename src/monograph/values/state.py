@@ -84,18 +84,15 @@ class TreeStats:
 
 @dataclass(frozen=True, slots=True)
 class Owed:
-    """What a file has not made yet: see ``archive.graph.build`` and ``archive.vectors.build``.
+    """What a file has not made yet: see ``archive.vectors.build``.
 
-    Documents whose part of the ``graph``, and documents whose trigrams, which ``substrings`` are found by, are to come:
-    they are made when they are first asked for. ``vectors`` have codes of an earlier version, and are found by those.
+    ``vectors`` have codes of an earlier version, and are found by those.
     """
 
-    graph: int = 0
-    substrings: int = 0
     vectors: int = 0
 
     def __bool__(self) -> bool:
-        return bool(self.graph or self.substrings or self.vectors)
+        return bool(self.vectors)
 
 
 NOTHING_OWED = Owed()
@@ -108,7 +105,8 @@ class Stats:
     ``entities`` are named things, ``merged`` the names that were taken to mean one of another name, ``mentions`` pairs
     of a name and a chunk that has it. ``tree`` is None in a file without one. ``id`` is the file's own: it stays when
     the file is moved or copied; ``addresses`` are the servers that its own models ask, if they are trusted with it;
-    ``owed`` is what it has not made yet.
+    ``owed`` is what it has not made yet; ``has_graph`` is False in a file made with ``Settings(graph=False)``, until
+    ``archive.graph.build`` was called.
     """
 
     path: str
@@ -140,6 +138,7 @@ class Stats:
     id: str = ""
     addresses: tuple[str, ...] = ()
     owed: Owed = NOTHING_OWED
+    has_graph: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,8 +131,8 @@ def store(
 def _made(
     pipeline: Pipeline, work: Sequence[Prepared], precomputed: Precomputed, waiting: _Waiting, tally: Tally
 ) -> _Made | None:
-    """The parts of the graph, unless that is made on demand; None when an extraction is forgotten meanwhile."""
-    if _graph_on_demand(pipeline.database):
+    """The parts of the graph, if the file has one; None when an extraction is forgotten meanwhile."""
+    if not _has_graph(pipeline.database):
         return _Made(waiting, None, names.name(pipeline, ()))
     given = (chunk for one in work for chunk in one.chunks)
     extracted = remember_extractions(pipeline, given, precomputed.extractions, waiting.extractions)
@@ -142,9 +142,9 @@ def _made(
     return None if related is None else _Made(waiting, related, names.name(pipeline, related, precomputed.parts.codes))
 
 
-def _graph_on_demand(database: Database) -> bool:
+def _has_graph(database: Database) -> bool:
     with database.read() as connection:
-        return settings.is_on_demand(connection, "graph")
+        return settings.has_graph(connection)
 
 
 @telemetry.traced("monograph.derive.chunks")
@@ -177,7 +177,7 @@ class _Waiting:
 class _Made:
     """What was made for a batch: what waits to be stored, the parts of the graph, and their names.
 
-    The parts are None where the graph is made on demand.
+    The parts are None in a file without a graph.
     """
 
     waiting: _Waiting
@@ -200,7 +200,7 @@ def _commit(pipeline: Pipeline, ready: Sequence[_Ready], made: _Made, seen: Seen
         if (
             extracted is None
             or named is None
-            or settings.is_on_demand(connection, "graph") != (made.related is None)
+            or settings.has_graph(connection) == (made.related is None)
             or any(key not in held and key not in made.waiting.vectors for key in keys)
         ):
             return None

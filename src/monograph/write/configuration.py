@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
 
 from monograph.derive.addresses import addresses
@@ -23,10 +23,10 @@ from monograph.values import Document
 from monograph.vectors.index import EcoVectorIndex
 
 
-def settle(database: Database, given: Settings | None, *, on_demand: bool = False) -> Settings:
+def settle(database: Database, given: Settings | None) -> Settings:
     """The settings a file was built with; a new file gets the ones given.
 
-    What can be made ``on_demand`` is made so in a new file.
+    Whether it has a ``graph`` may differ: a file that is there stays as it is.
 
     Raises
     ------
@@ -42,10 +42,8 @@ def settle(database: Database, given: Settings | None, *, on_demand: bool = Fals
                 stored = given or Settings()
                 stored_settings.save(connection, stored)
                 stored_settings.save_id(connection, secrets.token_hex(16))
-                if on_demand:
-                    stored_settings.save_on_demand(connection, stored_settings.ON_DEMAND)
     built = stored or Settings()
-    if given is not None and given != built:
+    if given is not None and replace(given, graph=built.graph) != built:
         mend = "open it without settings, or make a new file"
         raise InputError(f"{database.path} was built with {built}, not with {given}", mend)
     return built

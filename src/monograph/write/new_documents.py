@@ -17,7 +17,7 @@ from monograph.write.prepare import Prepared
 class Derived:
     """What documents of a batch count on: memo rows of vectors and extractions, rows of names, and the graph's parts.
 
-    ``parts`` are None where the graph is made on demand: the documents are then stored without. ``ending`` says what
+    ``parts`` are None in a file without a graph: the documents are then stored without. ``ending`` says what
     becomes of the states that they end, None where the file keeps none. ``uses`` and ``index`` collect what the
     documents change of how often names are used, and in the inverted index.
     """

@@ -125,9 +125,9 @@ def with_precomputed(
 
 
 def _makes_only_vectors(pipeline: Pipeline) -> bool:
-    """Whether the graph is made on demand: what is left takes the writer less than to hand it out."""
+    """Whether the file has no graph: what is left takes the writer less than to hand it out."""
     with pipeline.database.read() as connection:
-        return settings.is_on_demand(connection, "graph")
+        return not settings.has_graph(connection)
 
 
 def _done(batch: list[Parcel], begun: _Begun) -> tuple[list[Parcel], Precomputed]:

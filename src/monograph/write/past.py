@@ -60,7 +60,7 @@ def make_up_for(pipeline: Pipeline, second: int | None) -> None:
     """
     database = pipeline.database
     with database.read() as connection:
-        graph = not settings.is_on_demand(connection, "graph")
+        graph = settings.has_graph(connection)
         numbers = versions.lacking(connection, second, graph=graph)
         former = list(versions.load(connection, numbers))
     if not former:

@@ -66,10 +66,9 @@ def _price(pipeline: Pipeline, batch: list[Parcel], cost: Cost, priced: _Priced)
             row = documents.find(connection, prepared.document.id)
             held = set() if row is None else chunks.ids_of_document(connection, row.row)
             fresh += sum(chunk.id not in held for chunk in prepared.chunks)
-        # Where the graph is made on demand, that has a price of its own.
-        at_once = not settings.is_on_demand(connection, "graph")
-        given = [chunk for prepared in work for chunk in prepared.chunks if at_once]
-        named = sorted(names_to_embed(connection, pipeline, work) - priced.names) if at_once else []
+        has_graph = settings.has_graph(connection)
+        given = [chunk for prepared in work for chunk in prepared.chunks if has_graph]
+        named = sorted(names_to_embed(connection, pipeline, work) - priced.names) if has_graph else []
         extracting = price_extractions(connection, pipeline.extractor, given, priced.extractions)
         if pipeline.summarizer is not None:
             priced.seen.bring(connection, pipeline, work)

@@ -6,13 +6,21 @@ from collections.abc import Sequence
 
 from monograph.errors import BusyFile, DamagedFile
 from monograph.graph.build import GRAPH
-from monograph.store import chunks, documents, graph_changes, memo, settings, versions
-from monograph.store.database import Connection
+from monograph.store import check_terms, chunks, documents, graph_changes, memo, settings, terms, versions
+from monograph.store.database import Connection, Database
 from monograph.store.lacking import BEFORE_ALL, documents_lacking
-from monograph.values import Document, OnProgress, Progress
+from monograph.values import Cost, Document, OnProgress, Progress
 from monograph.write import names
 from monograph.write.configuration import EXTRACTOR
-from monograph.write.graph import Extracted, Related, relate, remember_extractions, rows_of_extractions, store_part
+from monograph.write.graph import (
+    Extracted,
+    Related,
+    price_extractions,
+    relate,
+    remember_extractions,
+    rows_of_extractions,
+    store_part,
+)
 from monograph.write.pipeline import Pipeline, telling_refusals
 from monograph.write.prepare import Prepared
 from monograph.write.transaction import write
@@ -23,7 +31,7 @@ _TRIES = 3
 UNDER_WAY = -GRAPH
 """Stands for the number of a graph that is being made: killed before the end, the next write goes on from there.
 
-Where it is made on demand it stands until that is done.
+In a file that has none it stands until the graph is built.
 """
 
 
@@ -31,8 +39,7 @@ Where it is made on demand it stands until that is done.
 def catch_up(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
     """Give the graph what it lacks, and note which extractor makes it; nothing to do in a file that is up to date.
 
-    A file of an older version, or whose graph was made otherwise than today, gets its graph here, unless that is made
-    on demand.
+    A file of an older version, or whose graph was made otherwise than today, gets its graph here, if it has one.
     """
     stored = EXTRACTOR.known(pipeline.database)
     number = None if stored is None or stored.key != pipeline.extractor.key else stored.graph
@@ -47,13 +54,39 @@ def catch_up(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
             graph_changes.clear(connection)
             _note(connection, pipeline, UNDER_WAY)
     with pipeline.database.read() as connection:
-        on_demand = settings.is_on_demand(connection, "graph")
-    if not on_demand:
+        has_graph = settings.has_graph(connection)
+    if has_graph:
         complete(pipeline, on_progress)
 
 
+@telling_refusals
+def build(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Extracted:
+    """Build the graph and the trigrams of a file that has none; from now on they are built with the documents."""
+    with pipeline.database.read() as connection:
+        has_graph = settings.has_graph(connection)
+    return Extracted() if has_graph else complete(pipeline, on_progress)
+
+
+def price(pipeline: Pipeline) -> Cost:
+    """Return what building the graph would take: the chunks to extract, and what the extractor asks a model."""
+    cost = Cost()
+    priced: set[bytes] = set()
+    with pipeline.database.read() as connection:
+        rows = documents_lacking(connection, "graph")
+        for row in rows:
+            given = [one.chunk for one in chunks.of_document(connection, row)]
+            more = price_extractions(connection, pipeline.extractor, given, priced)
+            cost = Cost(
+                documents=len(rows),
+                extractions=cost.extractions + more.chunks,
+                model_calls=cost.model_calls + more.calls,
+                model_tokens=cost.model_tokens + more.tokens,
+            )
+    return cost
+
+
 def complete(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Extracted:
-    """Give the graph what it lacks, a batch of documents at a time; from now on it follows every write.
+    """Give the graph and the trigrams what they lack, a batch of documents at a time; from now on every write does.
 
     Killed before the end, what is made stays. Others may write meanwhile, and may do the same.
     """
@@ -62,6 +95,7 @@ def complete(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Extra
     extracted = Extracted()
     done = 0
     while not _finish(pipeline):
+        _index_trigrams(pipeline.database, on_progress)
         after = BEFORE_ALL
         while rows := _lacking(pipeline, after):
             extracted = _sum(extracted, _make_some(pipeline, rows))
@@ -120,11 +154,13 @@ def remember(pipeline: Pipeline, rows: Sequence[int], on_progress: OnProgress | 
 
 
 def rebuild(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
-    """Make the graph anew from what is remembered; what is not is extracted again."""
+    """Make the graph anew from what is remembered; what is not is extracted again. A file without a graph has none."""
     with pipeline.database.write() as connection:
         graph_changes.clear(connection)
         _note(connection, pipeline, UNDER_WAY)
-    complete(pipeline, on_progress)
+        has_graph = settings.has_graph(connection)
+    if has_graph:
+        complete(pipeline, on_progress)
 
 
 def begin_again(connection: Connection, rows: Sequence[int]) -> None:
@@ -147,13 +183,35 @@ def _note(connection: Connection, pipeline: Pipeline, graph: int) -> None:
 
 
 def _finish(pipeline: Pipeline) -> bool:
-    """Note that the graph is made, and from now on with the documents, if it lacks nothing."""
+    """Note that the graph is made, and from now on with the documents, if neither it nor the trigrams lack anything."""
     with pipeline.database.write() as connection:
-        if documents_lacking(connection, "graph", most=1):
+        if documents_lacking(connection, "graph", most=1) or documents_lacking(connection, "trigrams", most=1):
             return False
         _note(connection, pipeline, GRAPH)
-        settings.save_on_demand(connection, settings.load_on_demand(connection) - {"graph"})
+        settings.set_graph(connection)
     return True
+
+
+def _index_trigrams(database: Database, on_progress: OnProgress | None) -> None:
+    with database.read() as connection:
+        total = len(documents_lacking(connection, "trigrams"))
+    after, done = BEFORE_ALL, 0
+    while rows := _index_some(database, after):
+        after, done = rows[-1], done + len(rows)
+        _tell(on_progress, "substrings", done, max(done, total))
+
+
+def _index_some(database: Database, after: int) -> list[int]:
+    """Index the trigrams of the next documents that lack them; returns their rows."""
+    with database.read() as connection:
+        if not documents_lacking(connection, "trigrams", after, 1):
+            return []
+    with database.write() as connection:
+        rows = documents_lacking(connection, "trigrams", after, DOCUMENTS_AT_ONCE)
+        entries = [one for row in rows for one in check_terms.entries_of(connection, row)]
+        held = terms.with_trigrams(connection, [one.chunk for one in entries])
+        terms.add_trigrams(connection, [one for one in entries if one.chunk not in held])
+    return rows
 
 
 def make(pipeline: Pipeline, rows: Sequence[int]) -> None:

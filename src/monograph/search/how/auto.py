@@ -12,7 +12,7 @@ from monograph.search.snapshot import Opening, Snapshot
 from monograph.search.strategy import Corpus, Named, Query
 from monograph.values import Hit
 
-NOT_MADE = "without the graph, which is not made yet"
+NOT_MADE = "without a graph: archive.graph.build() builds it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Auto(Named):
     def search(self, corpus: Corpus, query: Query) -> list[Hit]:
         """As :class:`~monograph.search.how.graph.Graph`, or :class:`~monograph.search.how.hybrid.Hybrid`.
 
-        A hit of a file whose graph is not made yet says so.
+        A hit of a file without a graph says so.
         """
         with corpus.read() as snapshot:
             snapshot.expect(Opening(query.text, query.allowed, counted))

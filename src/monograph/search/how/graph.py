@@ -13,7 +13,6 @@ from monograph.search.relevance import share
 from monograph.search.snapshot import Opening, Pooling, Snapshot, Walking
 from monograph.search.strategy import Corpus, Named, Query
 from monograph.search.walked import Walk
-from monograph.store.settings import OnDemand
 from monograph.values import Hit, Origin
 
 
@@ -29,7 +28,7 @@ class Graph(Named):
         may be.
     """
 
-    needs: ClassVar[tuple[OnDemand, ...]] = ("graph",)
+    needs_graph: ClassVar[bool] = True
 
     faithful: bool = False
 

@@ -19,7 +19,6 @@ from monograph.search.ranking import Ranking, ranking
 from monograph.search.snapshot import Snapshot
 from monograph.search.strategy import Corpus, Named, Query
 from monograph.store import terms
-from monograph.store.settings import OnDemand
 from monograph.values import Hit, arguments
 
 CANDIDATES = 64
@@ -41,7 +40,7 @@ class Tfidf(Named):
         If one is not finite.
     """
 
-    needs: ClassVar[tuple[OnDemand, ...]] = ("substrings",)
+    needs_graph: ClassVar[bool] = True
 
     alpha: float = 1.0
     beta: float = 1.0

@@ -33,9 +33,10 @@ from monograph.shelf.versions.publish import publish
 from monograph.shelf.versions.sweep import sweep
 from monograph.shelf.versions.writer import writing
 from monograph.shelf.write import apart, in_step
-from monograph.store import documents, replacing, settings, versions
+from monograph.store import documents, replacing, versions
 from monograph.store.database import Connection, Database
 from monograph.values import Document, OnProgress, Plan, Report, together
+from monograph.write import rebuild_graph
 
 _BASE = "base.json"
 _NAMES = "names.mono"
@@ -294,11 +295,10 @@ class Working:
         return manifest
 
     def _complete(self) -> None:
-        """Make what shards make on demand, and have them know what is apart over all."""
+        """Build the graphs of shards that have none, and have them know what is apart over all."""
         for file in self.files:
-            with file.database.read() as connection:
-                owed = settings.load_on_demand(connection)
-            file.require(*sorted(owed))
+            with file.spending():
+                rebuild_graph.build(file.writing_pipeline())
         if self._is_written:
             apart.heal(self.files, self._place.work)
 

@@ -46,7 +46,8 @@ class MonographPropertyGraphStore(InThreads):
     ----------
     monograph:
         An open file, which stays the caller's to close; or the path of one, which is opened here, made if it is
-        missing, and closed by :meth:`close`. A shelf, or its address, as well: it is only read.
+        missing, and closed by :meth:`close`. A file without a graph gets one here. A shelf, or its address, as well: it
+        is only read.
     embed_model:
         Makes the vectors of chunks and queries that bring none; with a path only. Without it the file's own embedder
         does, and a new file whose first chunks bring their vectors takes only such.
@@ -72,7 +73,7 @@ class MonographPropertyGraphStore(InThreads):
         collection: str | None = None,
         key: str | None = None,
     ) -> None:
-        self._whole = opened(monograph, embed_model, LlamaIndexEmbedder, key)
+        self._whole = opened(monograph, embed_model, LlamaIndexEmbedder, key, graph=True)
         self._monograph = in_collection(self._whole, collection)
         self._collection = collection
         self._own = self._whole is not monograph

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from llama_index.core.schema import QueryBundle
@@ -9,7 +10,7 @@ from llama_index.core.schema import QueryBundle
 from llama_index.retrievers.monograph.over_file import FileRetriever
 from monograph import Graph, Hit, Strategy, Tree
 from monograph.shelf import Archive
-from monograph_tools import Given
+from monograph_tools import Given, build_graph
 
 
 class HybridRetriever(FileRetriever):
@@ -43,7 +44,8 @@ class MiniRAGRetriever(FileRetriever):
     """Finds chunks hop by hop along the graph of what is named together (Fan et al., MiniRAG, arXiv 2501.06713).
 
     Each node says by which entities it was reached, under ``monograph_explanation``. This is not built on LlamaIndex's
-    property graphs: there an entity keeps one source, and who else named it is lost.
+    property graphs: there an entity keeps one source, and who else named it is lost. The graph of an open file without
+    one is built here; the file of a path must have one.
 
     Parameters
     ----------
@@ -56,6 +58,8 @@ class MiniRAGRetriever(FileRetriever):
     def __init__(self, monograph: Given, *, faithful: bool = False, **options: Any) -> None:
         self._faithful = faithful
         super().__init__(monograph, **options)
+        if not isinstance(monograph, str | os.PathLike):
+            build_graph(monograph)
 
     def _search(self, monograph: Archive, query: QueryBundle) -> list[Hit]:
         return monograph.search(

@@ -1,4 +1,4 @@
-"""Made when first asked for, the graph and the trigrams are those of a file where they were made with the documents."""
+"""Built later, the graph and the trigrams are those of a file where they were built with the documents."""
 
 from __future__ import annotations
 
@@ -19,18 +19,25 @@ from killing import killed
 from model_server import ModelServer
 from monograph import Document, Hit, Monograph, Settings
 from monograph.derive.extract import load_extractor
-from monograph.errors import InvalidDocument, ReadOnlyFile
+from monograph.errors import InputError, InvalidDocument
 from monograph.search.how.auto import NOT_MADE
-from monograph.values import Cost, Owed
-from monograph.write import on_demand, rebuild_graph
+from monograph.store.lacking import documents_lacking
+from monograph.values import Cost
+from monograph.write import rebuild_graph
 from test_new_documents import DIMENSION, SENTENCES, TITLES, contents, documents
 
 QUESTIONS = ("Who met Anna Calder in Vienna?", "comet plate", "Who signed the NST?")
-SMALL = Settings(chunk_tokens=16, chunk_overlap=0)
 
 
 def opened(path: Path, *, later: bool, paid: bool = False) -> Monograph:
-    return Monograph.open(path, HashEmbedder(DIMENSION) if paid else None, settings=SMALL, on_demand=later)
+    settings = Settings(chunk_tokens=16, chunk_overlap=0, graph=not later)
+    return Monograph.open(path, HashEmbedder(DIMENSION) if paid else None, settings=settings)
+
+
+def lacking(monograph: Monograph) -> tuple[int, int]:
+    """Documents whose part of the graph, and documents whose trigrams, are not built."""
+    with monograph._file.database.read() as connection:
+        return len(documents_lacking(connection, "graph")), len(documents_lacking(connection, "trigrams"))
 
 
 def rows(monograph: Monograph) -> dict[str, list[tuple[object, ...]]]:
@@ -51,7 +58,7 @@ STEPS = st.one_of(
     st.tuples(st.just("add"), st.lists(documents(NAMES, own=True, with_vectors=False), min_size=1, max_size=4)),
     st.tuples(st.just("remove"), st.lists(NAMES, min_size=1, max_size=3, unique=True)),
     st.tuples(st.just("compact"), st.none()),
-    st.tuples(st.sampled_from(["build", "some of the graph", "some trigrams", "graph", "tfidf"]), st.none()),
+    st.tuples(st.sampled_from(["build", "some of the graph", "some trigrams"]), st.none()),
 )
 
 
@@ -67,16 +74,14 @@ def do(monograph: Monograph, kind: str, what: list[Document] | list[str] | None)
 
 
 def make(monograph: Monograph, kind: str) -> None:
-    """Make some of what is owed, or all of it, or have it made by who wants it."""
+    """Build some of what is lacking, or all of it."""
     if kind == "build":
         monograph.graph.build()
     elif kind == "some of the graph":
         pipeline = monograph._file.writing_pipeline()
         rebuild_graph.make(pipeline, rebuild_graph._lacking(pipeline, 0)[::2])
     elif kind == "some trigrams":
-        on_demand._index_some(monograph._file.database, 1)
-    elif kind in ("graph", "tfidf"):
-        monograph.search("Anna Calder", 3, kind)
+        rebuild_graph._index_some(monograph._file.database, 1)
 
 
 def compare(folder: Path, steps: Sequence[tuple[str, list[Document] | list[str] | None]], *, paid: bool) -> None:
@@ -90,9 +95,10 @@ def compare(folder: Path, steps: Sequence[tuple[str, list[Document] | list[str] 
             make(later, kind)
             assert later.check() == []
             assert answers(later, "hybrid") == answers(once, "hybrid")
+        later.graph.build()
         for how in ("graph", "tfidf", "auto", "graph:faithful=true"):
             assert answers(later, how) == answers(once, how), how
-        assert later.stats().owed == Owed()
+        assert later.stats().has_graph
         assert rows(later) == rows(once)
         assert later.check() == []
 
@@ -102,7 +108,7 @@ def compare(folder: Path, steps: Sequence[tuple[str, list[Document] | list[str] 
 def test_it_is_the_file_that_made_all_at_once(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, list[Document] | None]], paid: bool
 ) -> None:
-    compare(tmp_path_factory.mktemp("on demand"), steps, paid=paid)
+    compare(tmp_path_factory.mktemp("later"), steps, paid=paid)
 
 
 @pytest.mark.long
@@ -112,7 +118,7 @@ def test_it_is_the_file_that_made_all_at_once(
 def test_it_always_is_the_file_that_made_all_at_once(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, list[Document] | None]], paid: bool
 ) -> None:
-    compare(tmp_path_factory.mktemp("on demand"), steps, paid=paid)
+    compare(tmp_path_factory.mktemp("later"), steps, paid=paid)
 
 
 def some_documents(count: int, first: int = 0) -> list[Document]:
@@ -126,7 +132,7 @@ def some_documents(count: int, first: int = 0) -> list[Document]:
     ]
 
 
-def test_auto_says_that_there_is_no_graph_yet(tmp_path: Path) -> None:
+def test_auto_says_that_there_is_no_graph(tmp_path: Path) -> None:
     with opened(tmp_path / "x.mono", later=True) as monograph:
         monograph.add(some_documents(12))
         found = answers(monograph, "auto")
@@ -134,48 +140,52 @@ def test_auto_says_that_there_is_no_graph_yet(tmp_path: Path) -> None:
         assert {hit.note for hit in found} == {NOT_MADE}
         assert found[0].explain().endswith(f" · {NOT_MADE}")
         assert monograph.stats().entities == 0
-        assert monograph.stats().owed == Owed(12, 12)
-        assert monograph.graph.entities()
-        assert monograph.stats().owed == Owed(0, 12)
+        assert not monograph.stats().has_graph
+        assert not monograph.settings.graph
+        monograph.graph.build()
+        assert monograph.stats().has_graph
+        assert monograph.settings.graph
         assert {hit.note for hit in answers(monograph, "auto")} == {""}
         monograph.add(some_documents(3, 12))
-        assert monograph.stats().owed == Owed(0, 15)
-        monograph.search("Anna", 1, "tfidf")
-        assert monograph.stats().owed == Owed()
+        assert lacking(monograph) == (0, 0)
         assert monograph.check() == []
 
 
 @pytest.mark.parametrize("how", ["graph", "graph:faithful=true", "tfidf"])
-def test_who_cannot_write_is_told_what_makes_it(tmp_path: Path, how: str) -> None:
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_search_that_needs_the_graph_says_what_builds_it(tmp_path: Path, how: str, *, read_only: bool) -> None:
     path = tmp_path / "x.mono"
     with opened(path, later=True) as monograph:
         monograph.add(some_documents(5))
         chunks = len({one.chunk.text for one in monograph.fetch()})
-    with Monograph.open(path, read_only=True) as reader:
-        with pytest.raises(ReadOnlyFile, match="has yet to make") as told:
+    with Monograph.open(path, read_only=read_only) as reader:
+        with pytest.raises(InputError, match="has no graph") as told:
             reader.search("Anna Calder", 3, how)
-        assert told.value.mend == f"monograph build {path}"
-        with pytest.raises(ReadOnlyFile, match="has yet to make the graph"):
+        assert "archive.graph.build()" in told.value.mend
+        assert f"monograph build {path}" in told.value.mend
+        with pytest.raises(InputError, match="has no graph"):
             reader.graph.entities()
+        with pytest.raises(InputError, match="has no graph"):
+            reader.within({"a": 1}).search("Anna Calder", 3, how)
         assert reader.search("Anna Calder", 3)
+        assert not reader.stats().has_graph
     command = [sys.executable, "-m", "monograph.app.cli", "build", str(path)]
     priced = subprocess.run([*command, "--dry-run", "--json"], check=True, capture_output=True, text=True)
     assert json.loads(priced.stdout)["extractions"] == chunks
     shown = subprocess.run([*command[:3], "stats", str(path)], check=True, capture_output=True, text=True)
-    assert "the graph of 5 documents, the trigrams of 5; now: monograph build" in " ".join(shown.stdout.split())
+    assert "no graph; to build it: monograph build" in " ".join(shown.stdout.split())
     told_of = subprocess.run([*command, "--json"], check=True, capture_output=True, text=True)
     assert json.loads(told_of.stdout)["extracted"] == chunks
     with Monograph.open(path, read_only=True) as reader:
         assert reader.search("Anna Calder", 3, how)
 
 
-def test_a_plan_says_what_is_owed_and_prices_only_the_rest(tmp_path: Path, folder: Path, server: ModelServer) -> None:
+def test_a_plan_prices_no_graph_where_there_is_none(tmp_path: Path, folder: Path, server: ModelServer) -> None:
     (folder / "new.txt").write_text("Anna Calder met John Smith in Vienna.", "utf-8")
     extractor = load_extractor(f"llm:openai:{server.url}#scripted")
-    with Monograph.open(tmp_path / "x.mono", extractor=extractor, on_demand=True) as monograph:
+    with Monograph.open(tmp_path / "x.mono", extractor=extractor, settings=Settings(graph=False)) as monograph:
         monograph.add(some_documents(4))
         plan = monograph.files.plan(folder)
-        assert plan.owed == Owed(4, 4)
         assert plan.cost is not None
         assert (plan.cost.extractions, plan.cost.model_calls) == (0, 0)
         monograph.files.apply(plan)
@@ -186,7 +196,6 @@ def test_a_plan_says_what_is_owed_and_prices_only_the_rest(tmp_path: Path, folde
         report = monograph.graph.build()
         assert (report.extracted, server.calls) == (5, 5)
         assert monograph.graph.price() == Cost()
-        assert monograph.files.plan(folder).owed == Owed()
 
 
 def test_a_file_that_is_there_stays_as_it_was_made(tmp_path: Path) -> None:
@@ -194,7 +203,8 @@ def test_a_file_that_is_there_stays_as_it_was_made(tmp_path: Path) -> None:
     opened(path, later=False).close()
     with opened(path, later=True) as monograph:
         monograph.add(some_documents(3))
-        assert monograph.stats().owed == Owed()
+        assert monograph.settings.graph
+        assert monograph.stats().has_graph
         assert monograph.stats().entities > 0
 
 
@@ -207,23 +217,22 @@ def test_killed_while_it_is_made(tmp_path: Path, moment: str) -> None:
         wanted = rows(once)
     program = f"""
 from monograph import Monograph
-from monograph.write import on_demand, rebuild_graph
-rebuild_graph.DOCUMENTS_AT_ONCE = on_demand.DOCUMENTS_AT_ONCE = 10
+from monograph.write import rebuild_graph
+rebuild_graph.DOCUMENTS_AT_ONCE = 10
 Monograph.open({str(path)!r}).graph.build()
 """
-    owed = [Owed(40, 40)]
+    left = [(40, 40)]
     kills = 0
     while killed(program, 4, moment):
         kills += 1
         with Monograph.open(path) as monograph:
             assert monograph.check() == []
-            owed.append(monograph.stats().owed)
-        assert owed[-1].graph <= owed[-2].graph
-        assert owed[-1].substrings <= owed[-2].substrings
-        assert owed[-1] != owed[-2]
+            left.append(lacking(monograph))
+            assert not monograph.stats().has_graph
+        assert left[-1] <= left[-2]
     assert kills > 2
     with Monograph.open(path) as monograph:
-        assert monograph.stats().owed == Owed()
+        assert monograph.stats().has_graph
         assert rows(monograph) == wanted
         assert monograph.check() == []
 
@@ -234,8 +243,8 @@ def test_others_write_while_it_is_made(tmp_path: Path) -> None:
         monograph.add(some_documents(60))
     build = f"""
 from monograph import Monograph
-from monograph.write import on_demand, rebuild_graph
-rebuild_graph.DOCUMENTS_AT_ONCE = on_demand.DOCUMENTS_AT_ONCE = 5
+from monograph.write import rebuild_graph
+rebuild_graph.DOCUMENTS_AT_ONCE = 5
 Monograph.open({str(path)!r}).graph.build()
 """
     tests = str(Path(__file__).parent)
@@ -243,7 +252,7 @@ Monograph.open({str(path)!r}).graph.build()
 import sys
 sys.path.insert(0, {tests!r})
 from monograph import Monograph
-from test_on_demand import some_documents
+from test_without_graph import some_documents
 with Monograph.open({str(path)!r}) as monograph:
     for place in range(40):
         monograph.add(some_documents(2, 20 + 2 * place))
@@ -254,12 +263,12 @@ with Monograph.open({str(path)!r}) as monograph:
     with Monograph.open(path) as monograph, opened(whole, later=False) as once:
         monograph.graph.build()
         once.add(some_documents(80, 20))
-        assert monograph.stats().owed == Owed()
+        assert monograph.stats().has_graph
         assert rows(monograph) == rows(once)
         assert monograph.check() == []
 
 
-def test_a_repair_leaves_what_is_owed(tmp_path: Path) -> None:
+def test_a_repair_builds_no_graph(tmp_path: Path) -> None:
     path = tmp_path / "x.mono"
     with opened(path, later=True) as monograph:
         monograph.add(some_documents(10))
@@ -267,7 +276,8 @@ def test_a_repair_leaves_what_is_owed(tmp_path: Path) -> None:
             connection.execute("DELETE FROM words_docsize WHERE id = 3")
         assert monograph.check() != []
         assert monograph.check(repair=True) == []
-        assert monograph.stats().owed == Owed(10, 10)
+        assert lacking(monograph) == (10, 10)
+        assert not monograph.stats().has_graph
         monograph.graph.build()
         with opened(tmp_path / "once.mono", later=False) as once:
             once.add(some_documents(10))
@@ -279,10 +289,54 @@ def test_forgetting_what_is_half_made_leaves_no_trace(tmp_path: Path) -> None:
     path = tmp_path / "x.mono"
     with opened(path, later=True) as monograph:
         monograph.add([*some_documents(6), Document("The password is Xylophone Quartz.", id="secret")])
-        on_demand._index_some(monograph._file.database, 3)
+        rebuild_graph._index_some(monograph._file.database, 3)
         monograph.remove(["secret", "n1", "n5"], forget=True)
         assert monograph.check() == []
-        assert monograph.stats().owed == Owed(4, 2)
+        assert lacking(monograph) == (4, 2)
     held = b"".join(one.read_bytes() for one in tmp_path.glob("x.mono*")).lower()
     assert b"xylophone" not in held
     assert b"xyl" not in held
+
+
+@pytest.mark.parametrize("framework", ["langchain", "llama_index"])
+def test_graph_components_build_it_when_they_are_made(tmp_path: Path, framework: str) -> None:
+    pytest.importorskip("langchain_core" if framework == "langchain" else "llama_index.core")
+    with opened(tmp_path / "x.mono", later=True) as monograph:
+        monograph.add(some_documents(5))
+        if framework == "langchain":
+            from langchain_monograph import EcoVectorStore, MiniRAGRetriever
+
+            EcoVectorStore(monograph)
+            assert not monograph.settings.graph
+            found = MiniRAGRetriever(monograph=monograph).invoke("Anna Calder")
+        else:
+            from llama_index.retrievers.monograph import MiniRAGRetriever as Retriever
+            from llama_index.vector_stores.monograph import EcoVectorStore as Store
+
+            Store(monograph)
+            assert not monograph.settings.graph
+            found = Retriever(monograph).retrieve("Anna Calder")
+        assert found
+        assert monograph.settings.graph
+        assert lacking(monograph) == (0, 0)
+
+
+@pytest.mark.parametrize("framework", ["langchain", "llama_index"])
+def test_a_file_of_a_vector_store_has_no_graph(tmp_path: Path, framework: str) -> None:
+    path = tmp_path / "x.mono"
+    if framework == "langchain":
+        pytest.importorskip("langchain_core")
+        from langchain_monograph import EcoVectorStore
+
+        EcoVectorStore(path).close()
+        EcoVectorStore(tmp_path / "graph.mono", how="graph").close()
+    else:
+        pytest.importorskip("llama_index.core")
+        from llama_index.graph_stores.monograph import MonographPropertyGraphStore
+        from llama_index.vector_stores.monograph import EcoVectorStore as Store
+
+        Store(path).close()
+        MonographPropertyGraphStore(tmp_path / "graph.mono").close()
+    for name, graph in ((path, False), (tmp_path / "graph.mono", True)):
+        with Monograph.open(name) as monograph:
+            assert monograph.settings.graph is graph
