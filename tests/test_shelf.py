@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dealing import dealt_files, empty_file, marked
-from monograph import Document, Hit, Monograph
-from monograph.errors import BusyFile, InputError, NotFound, ShelfConflict
+from monograph import Document, Hit, Monograph, Settings
+from monograph.errors import BusyFile, InputError, NotFound, NotOnShelf, ShelfConflict
 from monograph.library.given import Given
 from monograph.library.questions import Questions
 from monograph.models import Embedder
@@ -28,7 +28,6 @@ from monograph.shelf.versions.publish import publish
 from monograph.shelf.versions.writer import release
 from monograph.store.catalogue import share
 from monograph.store.schema import newest_format
-from monograph.values import ToldNode, ToldRelation
 from test_order import QUERIES, SENTENCES, TITLES, BagEmbedder, Formulas, bounds, corpora
 
 WAYS = ("lexical", "tfidf", "dense", "hybrid", "graph", "graph:faithful=true", "auto")
@@ -194,8 +193,6 @@ def test_a_file_becomes_a_shelf_and_a_shelf_a_file(tmp_path: Path) -> None:
     path, home = tmp_path / "one.mono", tmp_path / "here"
     with Monograph.open(path) as one:
         one.add(DOCUMENTS)
-        one.graph.set_apart("J. Smith", "John Smith")
-        one.graph.tell([ToldNode("a", "Anna Calder"), ToldNode("b", "Green")], [ToldRelation("a", "likes", "b")])
         with Shelf.split(path, tmp_path / "there", 3, home=home) as shelf:
             same_as_one(shelf, one)
             assert shelf.stats().merged == one.stats().merged
@@ -276,11 +273,19 @@ def test_a_catalogue_of_other_names_is_found_out(made: Shelf) -> None:
     assert "monograph shelf reshard" in found.mend
 
 
-def test_a_tree_is_refused(made: Shelf) -> None:
+def test_what_only_a_file_does_is_refused(made: Shelf, tmp_path: Path) -> None:
     made.add(DOCUMENTS)
     made.publish()
     with pytest.raises(InputError, match="no tree of summaries"):
         made.search("comet", 3, "tree")
+    for name in ("tree", "within", "as_of", "versions", "vectors", "files", "compact"):
+        with pytest.raises(NotOnShelf, match=rf"is a shelf, which has no {name} .*Monograph\.open\(path\)\.{name}"):
+            getattr(made, name)
+        assert not hasattr(made, name)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        made.nothing  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(NotOnShelf, match="monograph sync --history"):
+        Shelf.create(tmp_path / "other", settings=Settings(history=True))
 
 
 def test_what_an_earlier_version_published_is_read(tmp_path: Path) -> None:

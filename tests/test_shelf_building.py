@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from killing import killed
 from monograph import Document, Monograph, Passage, Settings
-from monograph.derive.summarize.extractive import ExtractiveSummarizer
 from monograph.errors import InputError, InvalidDocument, ObjectMissing, SourceMissing
 from monograph.read.limits import Limits
 from monograph.shelf import Shelf, build
@@ -75,16 +74,6 @@ def test_a_shelf_that_was_made_is_one_that_was_written(place: Place, recipe: Rec
         shelf.add([Document("Mary Somerville knew Ada Lovelace.", id="new")])
         assert shelf.publish() == 2
         assert shelf.stats().documents == len(DOCUMENTS) + 1
-
-
-def test_it_may_have_a_tree(place: Place, recipe: Recipe, tmp_path: Path) -> None:
-    made = make_shards(iter(DOCUMENTS), 3, recipe)
-    publish_shards(place, made, summarizer=ExtractiveSummarizer())
-    publish_shards(place, made)  # It has one from then on.
-    with Shelf.open(place.url, home=tmp_path / "home") as shelf:
-        (top,) = shelf.tree.outline()
-        assert top.count == shelf.stats().chunks
-        assert shelf.check() == []
 
 
 def test_a_folder_is_dealt_out_by_its_files(place: Place, recipe: Recipe, folder: Path, tmp_path: Path) -> None:
@@ -158,7 +147,7 @@ def test_what_cannot_be_made_says_so(place: Place, recipe: Recipe) -> None:
 def test_a_shelf_is_built_and_published_at_once(folder: Path, tmp_path: Path) -> None:
     url, home = tmp_path / "shelf", tmp_path / "home"
     told: list[Progress] = []
-    report = build(url, iter(DOCUMENTS), shards=3, home=home, summarizer=ExtractiveSummarizer(), progress=told.append)
+    report = build(url, iter(DOCUMENTS), shards=3, home=home, progress=told.append)
     assert report.added == len(DOCUMENTS)
     assert [(one.done, one.total) for one in told] == [(1, 3), (2, 3), (3, 3)]
     with pytest.raises(InputError, match="is a shelf already"):
@@ -167,13 +156,12 @@ def test_a_shelf_is_built_and_published_at_once(folder: Path, tmp_path: Path) ->
     (folder / "long.txt").write_text("x" * 2_000)
     with Shelf.open(url, home=home) as shelf:
         assert shelf.version == 1
-        assert shelf.stats().documents_by_shard and shelf.tree.outline()
+        assert shelf.stats().documents_by_shard
         # What was built before is put in its place as the next version.
         report = build(url, sources=[folder], shards=2, home=home, replace=True, limits=Limits(max_bytes=1_000))
         assert (report.added, [one.uri for one in report.problems]) == (1, ["texts/long.txt"])
         assert shelf.refresh() == 2
         assert [one.text for one in shelf.search("Somerville")] == ["Mary Somerville knew Ada Lovelace."]
-        assert shelf.tree.outline()
         assert shelf.check() == []
         shelf.add(DOCUMENTS[:1])
         with pytest.raises(InputError, match="not published"):

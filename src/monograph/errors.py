@@ -27,6 +27,7 @@ The tree::
     │   ├── InvalidFilter    a `where` that cannot be understood
     │   ├── InvalidDocument  a document, passage or vector that cannot be stored
     │   ├── NameTaken        a file of that name is there already
+    │   ├── NotOnShelf       what a file does and a shelf does not
     │   ├── OutsideView      what a view does not do, or what stands outside of it
     │   └── NotFound         an id that the file does not hold
     ├── ShelfError           the place where the objects of a shelf lie
@@ -98,10 +99,6 @@ class DamagedDocument(DamagedFile):
 
 class DamageWarning(UserWarning):
     """What a search left out because it cannot be read: the warning names the document, the row and the mend."""
-
-
-class PartialAnswer(DamageWarning):
-    """A search went without shards of a shelf that could not be had, as it was asked to: the warning names them."""
 
 
 class ReadOnlyFile(FileError):
@@ -182,6 +179,10 @@ class InputError(MonographError):
 
 class InvalidFilter(InputError):
     """A ``where`` that cannot be understood."""
+
+
+class NotOnShelf(InputError, AttributeError):
+    """A shelf was asked for what only a file does."""
 
 
 class OutsideView(InputError):

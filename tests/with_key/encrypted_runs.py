@@ -66,15 +66,11 @@ NOT_OF_A_FILE = (
     "shelf_graph_writing",
     "shelf_objects",
     "shelf_paid",
-    "shelf_partial",
-    "shelf_past",
     "shelf_publish",
     "shelf_ray",
     "shelf_rounds",
     "shelf_served",
     "shelf_sync",
-    "shelf_tree",
-    "shelf_views",
     "vector_batches",
 )
 """Modules of tests of what stands before a file or beside it, or is reckoned of what was read out of it: of readers, of

@@ -58,6 +58,6 @@ class OverFile(Serializable):
     @property
     def lc_attributes(self) -> dict[str, Any]:
         """The file as its path, a shelf as its address. Raises InputError for a view, which neither would be."""
-        if isinstance(self.monograph, Monograph | Shelf) and self.monograph.view:
+        if isinstance(self.monograph, Monograph) and self.monograph.view:
             raise InputError("a view cannot be written down as a path", "give the file, and a collection")
         return {"monograph": self._file.address}

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar, overload
 from monograph import Document, Hit, Monograph, Settings
 from monograph.errors import InputError
 from monograph.models import Embedder
-from monograph.shelf import Archive, Shelf, is_shelf
+from monograph.shelf import Archive, Shelf, is_shelf, only_file
 
 Given: TypeAlias = Archive | str | os.PathLike[str]
 Model = TypeVar("Model")
@@ -117,13 +117,13 @@ def in_collection(archive: Archive, name: str | None) -> Archive:
     Raises
     ------
     InputError
-        If the name is no text, or empty.
+        If the name is no text, or empty, or it is a shelf, which has no collections.
     """
     if name is None:
         return archive
     if not isinstance(name, str) or not name:
         raise InputError(f"the collection is {name!r}", "give it a name")
-    return archive.within({COLLECTION: name})
+    return only_file(archive, "collections").within({COLLECTION: name})
 
 
 class HeldFile:

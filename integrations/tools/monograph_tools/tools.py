@@ -10,7 +10,7 @@ from pydantic import Field
 
 from monograph import Chunk, Hit, Stats, strategies
 from monograph.errors import InputError
-from monograph.shelf import Archive
+from monograph.shelf import Archive, only_file
 from monograph.values import Entity, Link, OutlineNode, StoredChunk
 from monograph_tools.replies import (
     Citation,
@@ -147,7 +147,7 @@ class Reading:
         max_tokens: Tokens = 2_000,
     ) -> OutlineReply:
         """See what the whole is about: a table of contents made of summaries, opened layer by layer."""
-        entries = list(_outlined(self.archive.tree.outline(node, layers), 0))
+        entries = list(_outlined(only_file(self.archive, "tree of summaries").tree.outline(node, layers), 0))
         stored = self._stored([[one.id for one, _ in entries if one.layer == 0]])
         taken, left = fitting((_entry(one, depth, stored) for one, depth in entries), max_tokens)
         return OutlineReply(items=taken, left_out=left)
@@ -157,7 +157,7 @@ class Reading:
 
 
 def has_tree(archive: Archive) -> bool:
-    """Whether a file or a shelf has a tree of summaries."""
+    """Whether a file has a tree of summaries; a shelf has none."""
     return archive.brief().has_tree
 
 

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monograph.app.command import narrowed, where_of
+from monograph.app.command import narrowed
 from monograph.app.shelf_engine import LOCAL, VARIABLE, engines_of
 from monograph.app.trust import opened, permission, remember
 from monograph.derive.addresses import addresses
-from monograph.library import Monograph
 
 if TYPE_CHECKING:
     from monograph.shelf import Archive, Shelf
@@ -66,9 +65,9 @@ def known_as(address: str) -> str:
 
 
 def narrowed_archive(archive: Archive, within: list[str] | None, as_of: str = "") -> Archive:
-    """A file or a shelf as --as-of and --within say: as it stood then; what is outside cannot be seen."""
-    if isinstance(archive, Monograph):
-        return narrowed(archive, within, as_of)
-    where = where_of(within or [])
-    stood = archive.as_of(as_of) if as_of else archive
-    return stood if where is None else stood.within(where)
+    """Return a file as --as-of and --within limit it, or a shelf. Raises NotOnShelf for a shelf with either."""
+    if not within and not as_of:
+        return archive
+    from monograph.shelf import only_file
+
+    return narrowed(only_file(archive, "history" if as_of else "views"), within, as_of)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monograph.app import graph_output, output, shelf_output
+from monograph.app import graph_output, output
 from monograph.app.archives import ArchiveArgument, narrowed_archive, opened_archive
 from monograph.app.command import (
     ApiKeyOption,
@@ -83,28 +83,28 @@ def entities(  # noqa: PLR0913, PLR0917 - options are arguments
 ) -> None:
     """List what the file names, most often named first.
 
-    With --why it says why names were taken for one; --apart undoes that, in a shelf from the next version on.
+    With --why it says why names were taken for one; --apart undoes that.
 
     monograph entities notes.mono
     monograph entities notes.mono "John Smith" --why
     monograph entities notes.mono "John Smith" --apart "J. Smith"
     """
+    from monograph.shelf import only_file
+
     with outcome(as_json=json_output), opened_archive(file, create=False) as whole:
         archive = narrowed_archive(whole, within, as_of)
         if (apart or unite) and not name:
             raise InputError("two names are needed", "give the one before --apart or --unite, the other behind it")
         if apart:
-            archive.graph.set_apart(name, apart)
+            only_file(archive, "names that are kept apart").graph.set_apart(name, apart)
         if unite:
-            archive.graph.unite(name, unite)
+            only_file(archive, "names that are kept apart").graph.unite(name, unite)
         listed = archive.graph.entities(k, name)
         merges = archive.graph.merges(name) if why or apart or unite else []
         if json_output:
             output.print_json({"entities": listed, "merges": merges})
         else:
             graph_output.print_entities(listed, merges)
-            if (apart or unite) and not isinstance(archive, Monograph):
-                shelf_output.print_unpublished(archive.url)
 
 
 def reextract(

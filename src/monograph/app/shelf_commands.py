@@ -10,12 +10,9 @@ import typer
 
 from monograph.app import output, shelf_dealing, shelf_output, source_commands
 from monograph.app.archives import UrlArgument, opened_shelf
-from monograph.app.command import DONE_WITH_PROBLEMS, ApiKeyOption, AsOfOption, JsonOption, TrustOption, outcome, unseen
+from monograph.app.command import DONE_WITH_PROBLEMS, ApiKeyOption, JsonOption, TrustOption, outcome, unseen
 from monograph.app.manual import as_written
-from monograph.errors import InputError
 from monograph.read.limits import DEFAULT_LIMITS, Limits
-from monograph.settings import Settings
-from monograph.values import Report
 
 if TYPE_CHECKING:
     from monograph.shelf import Shelf
@@ -33,7 +30,6 @@ def create(  # noqa: PLR0913, PLR0917 - options are arguments
     shards: shelf_dealing.ShardsOption = 8,
     embedder: shelf_dealing.EmbedderOption = "",
     extractor: shelf_dealing.ExtractorOption = "",
-    history: shelf_dealing.HistoryOption = False,
     api_key: ApiKeyOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
@@ -52,8 +48,7 @@ def create(  # noqa: PLR0913, PLR0917 - options are arguments
 
         vectors = load_embedder(embedder, api_key=api_key) if embedder else None
         names = load_extractor(extractor, api_key) if extractor else None
-        kept = Settings(history=True) if history else None
-        with Shelf.create(url, shards, embedder=vectors, extractor=names, settings=kept) as shelf:
+        with Shelf.create(url, shards, embedder=vectors, extractor=names) as shelf:
             if trust:
                 shelf_dealing.trust_models(url, embedder, extractor)
             found = shelf.stats()
@@ -110,22 +105,11 @@ def sync(  # noqa: PLR0913, PLR0917 - options are arguments
 
 
 @app.command()
-def remove(  # noqa: PLR0913, PLR0917 - options are arguments
+def remove(
     url: UrlArgument,
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="ID", help="Ids or paths of documents.", show_default=False)
-    ] = None,
+    names: Annotated[list[str], typer.Argument(metavar="ID", help="Ids or paths of documents.", show_default=False)],
     publish: PublishOption = False,
     forget: source_commands.ForgetOption = None,
-    versions_before: Annotated[
-        str,
-        typer.Option(
-            "--versions-before",
-            metavar="TIME",
-            help="Forget only what the documents, or all, were before this, 2026-03 or 2026-03-01: they stay.",
-            show_default=False,
-        ),
-    ] = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -134,16 +118,10 @@ def remove(  # noqa: PLR0913, PLR0917 - options are arguments
     Older versions hold them until they are forgotten (shelf forget).
 
     monograph shelf remove ~/shelf notes/boiler.md --publish
-    monograph shelf remove ~/shelf --versions-before 2026-01-01 --publish
     """
     with outcome(as_json=json_output):
-        if not names and not versions_before:
-            raise InputError("nothing says what to take out", "name documents by id or path")
         with opened_shelf(url, trust=trust) as shelf:
-            if versions_before:
-                report = Report(removed=shelf.forget_versions(names or None, before=versions_before))
-            else:
-                report = shelf.remove(names or (), forget=forget)
+            report = shelf.remove(names, forget=forget)
             version = _published(shelf, json_output=json_output) if publish else None
         if json_output:
             output.print_json({**output.as_json(report), "version": version})
@@ -176,31 +154,24 @@ def _published(shelf: Shelf, *, json_output: bool) -> int:
 def show(
     url: UrlArgument,
     name: Annotated[str, typer.Argument(metavar="ID", help="A document's id or uri.", show_default=False)],
-    as_of: AsOfOption = "",
-    versions: Annotated[bool, typer.Option("--versions", help="List the states that the document had.")] = False,
     json_output: JsonOption = False,
 ) -> None:
     """Read a document.
 
     monograph shelf show ~/shelf notes/boiler.md
-    monograph shelf show ~/shelf notes/boiler.md --as-of 2026-03
     """
     with outcome(as_json=json_output):
         with opened_shelf(url) as shelf:
-            if versions:
-                had = shelf.versions(name)
-                output.print_json(had) if json_output else output.print_versions(had)
-                return
-            found = shelf.document(name, as_of=as_of or None)
+            found = shelf.document(name)
         output.print_json(found) if json_output else output.print_document(found)
 
 
 @app.command()
-def stats(url: UrlArgument, as_of: AsOfOption = "", json_output: JsonOption = False) -> None:
+def stats(url: UrlArgument, json_output: JsonOption = False) -> None:
     """Count and weigh what the newest version holds."""
     with outcome(as_json=json_output):
         with opened_shelf(url) as shelf:
-            found = (shelf.as_of(as_of) if as_of else shelf).stats()
+            found = shelf.stats()
         output.print_json(found) if json_output else shelf_output.print_stats(found)
 
 

@@ -14,7 +14,6 @@ from monograph.app.keys import key_of
 from monograph.app.shelf_engine import LOCAL, makers_of
 from monograph.app.trust import remember
 from monograph.read.limits import DEFAULT_LIMITS, Limits
-from monograph.settings import Settings
 
 ShardsOption = Annotated[int, typer.Option("--shards", help="How many files: about one for each million chunks.")]
 EmbedderOption = Annotated[
@@ -35,9 +34,6 @@ ExtractorOption = Annotated[
 ]
 
 
-HistoryOption = Annotated[bool, typer.Option("--history", help="It keeps former versions of documents, from now on.")]
-
-
 def trust_models(url: str, *models: str) -> None:
     """Remember that the servers that a new shelf's models ask may be asked."""
     from monograph.derive.addresses import addresses
@@ -51,7 +47,6 @@ def build(  # noqa: PLR0913, PLR0917 - options are arguments
     shards: ShardsOption = 8,
     embedder: EmbedderOption = "",
     extractor: ExtractorOption = "",
-    history: HistoryOption = False,
     engine: Annotated[
         str,
         typer.Option(
@@ -87,7 +82,6 @@ def build(  # noqa: PLR0913, PLR0917 - options are arguments
                 shards=shards,
                 embedder=embedder,
                 extractor=extractor,
-                settings=Settings(history=True) if history else None,
                 limits=Limits(max_bytes, max_seconds),
                 makers=makers_of(engine),
                 replace=replace,

@@ -23,8 +23,7 @@ EngineOption = Annotated[
     typer.Option(
         "--engine",
         envvar=VARIABLE,
-        help="What asks the shards of a shelf: local, ray, or ray:replicas=2,groups=4,deadline=30; with partial=yes "
-        "it answers without shards that cannot be had, and says so.",
+        help="What asks the shards of a shelf: local, ray, or ray:replicas=2,groups=4,deadline=30.",
         show_default=False,
     ),
 ]
@@ -40,17 +39,13 @@ def engines_of(written: str) -> Engines:
     """
     from monograph.shelf.hold.engine import local
     from monograph.shelf.hold.on_ray import on_ray
-    from monograph.shelf.hold.partial import partially
 
     name, options = _read(
         written,
-        {"partial": _yes},
-        {"partial": _yes, "replicas": int, "groups": int, "deadline": float},
-        "write local, ray, local:partial=yes, or ray:replicas=2,groups=4,deadline=30,partial=yes",
+        {"replicas": int, "groups": int, "deadline": float},
+        "write local, ray, or ray:replicas=2,groups=4,deadline=30",
     )
-    lenient = options.pop("partial", False)
-    engines = local if name == LOCAL else partial(on_ray, **options)
-    return partially(engines) if lenient else engines
+    return local if name == LOCAL else partial(on_ray, **options)
 
 
 def makers_of(written: str) -> Makers:
@@ -65,23 +60,19 @@ def makers_of(written: str) -> Makers:
     """
     from monograph.shelf.fill.makers import HERE, Tasks
 
-    name, options = _read(written, {}, {"cpus": float}, "write local, ray, or ray:cpus=2")
+    name, options = _read(written, {"cpus": float}, "write local, ray, or ray:cpus=2")
     return HERE if name == LOCAL else Tasks(**options)
 
 
 _Kinds: TypeAlias = Mapping[str, Callable[[str], Any]]
 
 
-def _read(written: str, local: _Kinds, ray: _Kinds, mend: str) -> tuple[str, dict[str, Any]]:
+def _read(written: str, ray: _Kinds, mend: str) -> tuple[str, dict[str, Any]]:
     """A name, and what is to be otherwise."""
     name, _, rest = written.partition(":")
     try:
-        kinds = {LOCAL: local, "ray": ray}[name]
+        kinds = {LOCAL: {}, "ray": ray}[name]
         given = dict(one.split("=", 1) for one in rest.split(",")) if rest else {}
         return name, {key.strip(): kinds[key.strip()](value) for key, value in given.items()}
     except (ValueError, KeyError):
         raise InputError(f"{shown(written)} is no engine", mend) from None
-
-
-def _yes(written: str) -> bool:
-    return {"yes": True, "no": False}[written.strip()]

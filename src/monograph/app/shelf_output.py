@@ -53,7 +53,6 @@ def print_stats(stats: ShelfStats) -> None:
         ("chunks", f"{stats.chunks:,}"),
         ("entities", f"{stats.entities:,}"),
         ("  names merged into them", f"{stats.merged:,}"),
-        ("summaries by layer", " ".join(f"{count:,}" for count in stats.summaries_by_layer) or "no tree"),
         ("size", in_bytes(stats.bytes)),
     )
     for row in rows:

@@ -1,4 +1,4 @@
-"""The commands that look at the tree of summaries, and the one that makes it: of a file, or of a shelf."""
+"""The commands that look at the tree of summaries, and the one that makes it."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ from typing import Annotated
 
 import typer
 
-from monograph.app import output, shelf_output, tree_output
-from monograph.app.archives import ArchiveArgument, narrowed_archive, opened_archive
+from monograph.app import output, tree_output
 from monograph.app.command import (
     ApiKeyOption,
     AsOfOption,
+    FileArgument,
     JsonOption,
     TrustOption,
     WithinOption,
+    narrowed,
     outcome,
     unseen,
 )
-from monograph.library import Monograph
+from monograph.app.trust import opened
 
 
 def outline(
-    file: ArchiveArgument,
+    file: FileArgument,
     node: Annotated[
         str, typer.Argument(metavar="NODE", help="A summary's id, or its first four digits.", show_default=False)
     ] = "",
@@ -36,16 +37,15 @@ def outline(
 
     monograph outline notes.mono
     monograph outline notes.mono 3f9a --layers 2
-    monograph outline ~/shelf
     """
     with outcome(as_json=json_output):
-        with opened_archive(file, create=False) as archive:
-            found = narrowed_archive(archive, within, as_of).tree.outline(node, layers)
+        with opened(file, create=False) as monograph:
+            found = narrowed(monograph, within, as_of).tree.outline(node, layers)
         output.print_json(found) if json_output else tree_output.print_outline(found)
 
 
 def resummarize(
-    file: ArchiveArgument,
+    file: FileArgument,
     summarizer: Annotated[
         str,
         typer.Argument(
@@ -62,7 +62,7 @@ def resummarize(
     r"""Make the tree of summaries, or make it anew.
 
     From then on it follows every change. What a summarizer made of the same texts before is remembered. Until the end,
-    the file answers with the tree it has; of a shelf the tree is published as a version.
+    the file answers with the tree it has.
 
       monograph resummarize notes.mono
       monograph resummarize notes.mono --dry-run \
@@ -72,16 +72,11 @@ def resummarize(
         from monograph.derive.summarize import load_summarizer
 
         chosen = load_summarizer(summarizer, api_key) if summarizer else None
-        with opened_archive(file, trust=trust, named=[summarizer], create=False) as archive:
+        with opened(file, trust=trust, named=[summarizer], create=False) as monograph:
             if dry_run:
-                cost = archive.tree.price(chosen)
-                output.print_json(cost) if json_output else tree_output.print_price(cost, file)
+                cost = monograph.tree.price(chosen)
+                output.print_json(cost) if json_output else tree_output.print_price(cost, str(file))
                 return
             with output.progress_bar("resummarize", quiet=unseen(json_output)) as on_progress:
-                report = archive.tree.rebuild(chosen, progress=on_progress)
-        if isinstance(archive, Monograph):
-            output.print_json(report) if json_output else output.print_report(report, file)
-        elif json_output:
-            output.print_json({**output.as_json(report), "version": archive.version})
-        else:
-            shelf_output.print_written(report, file, archive.version)
+                report = monograph.tree.rebuild(chosen, progress=on_progress)
+        output.print_json(report) if json_output else output.print_report(report, str(file))

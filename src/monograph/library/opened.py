@@ -27,7 +27,7 @@ from monograph.spending import Noted, noting
 from monograph.store import settings
 from monograph.store.clusters import SUMMARIES
 from monograph.store.database import Database
-from monograph.values import Document, Hit, OnProgress, Report
+from monograph.values import Document, OnProgress, Report
 from monograph.values.arguments import shown
 from monograph.vectors.index import EcoVectorIndex
 from monograph.write import configuration, forget, rebuild_graph, tree
@@ -283,10 +283,6 @@ class OpenFile:
         """Begin to read a state of it for the summaries that go with what is found, until the context ends."""
         with self.database.read() as connection:
             yield FileGround(connection)
-
-    def found(self, search: Callable[[], list[Hit]]) -> list[Hit]:
-        """What a search of it finds; the hits say what of it could not be searched, where that was allowed."""
-        return search()
 
     @property
     def hidden(self) -> str:

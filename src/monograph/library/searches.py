@@ -60,7 +60,7 @@ def search(
     since, told = time.perf_counter(), {"monograph.search.mode": type(chosen).__name__.lower()}
     with file.spending(), telemetry.span("monograph.search", {**told, "monograph.search.k": query.k}) as span:
         span.text("monograph.search.query", query.text)
-        found = file.found(lambda: settled(chosen.search(searched, query)))
+        found = settled(chosen.search(searched, query))
         span.set({"monograph.search.hits": len(found)})
     telemetry.took("monograph.search.duration", since, told)
     if reranker is not None:

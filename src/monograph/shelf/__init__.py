@@ -5,7 +5,6 @@ from monograph.shelf.build import build
 from monograph.shelf.fill.makers import Tasks
 from monograph.shelf.hold.engine import local
 from monograph.shelf.hold.on_ray import on_ray
-from monograph.shelf.hold.partial import partially
 from monograph.shelf.shelf import Shelf
 from monograph.shelf.stats import ShelfStats
 
@@ -19,6 +18,5 @@ __all__ = [
     "local",
     "on_ray",
     "only_file",
-    "partially",
     "place_of",
 ]

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TypeAlias
 
-from monograph.errors import InputError
+from monograph.errors import NotOnShelf
 from monograph.library.monograph import Monograph
 from monograph.shelf.shelf import Shelf
 from monograph.shelf.versions.names import VERSIONS
@@ -38,9 +38,9 @@ def only_file(archive: Archive, what: str) -> Monograph:
 
     Raises
     ------
-    InputError
+    NotOnShelf
         If it is a shelf, which has no such thing.
     """
     if isinstance(archive, Monograph):
         return archive
-    raise InputError(f"{archive.url} is a shelf, which has no {what}", f"monograph shelf join {archive.url} FILE")
+    raise NotOnShelf(f"{archive.url} is a shelf, which has no {what}", "give a .mono file, which has it")

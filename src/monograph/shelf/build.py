@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from monograph.errors import InputError
-from monograph.models import Summarizer
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.settings import Settings
 from monograph.shelf.fill.building import make_shards, make_shards_of_folders, publish_shards
 from monograph.shelf.fill.dataset import Dataset
+from monograph.shelf.fill.dealt import require_no_history
 from monograph.shelf.fill.makers import HERE, Makers
 from monograph.shelf.fill.recipe import Recipe
 from monograph.shelf.place import place_of
@@ -28,7 +28,6 @@ def build(  # noqa: PLR0913 - each is a choice of its own
     shards: int = 8,
     embedder: str = "",
     extractor: str = "",
-    summarizer: Summarizer | None = None,
     settings: Settings | None = None,
     limits: Limits = DEFAULT_LIMITS,
     makers: Makers = HERE,
@@ -56,8 +55,6 @@ def build(  # noqa: PLR0913 - each is a choice of its own
     embedder, extractor:
         Models by the texts that name them, as ``--embedder`` and ``--extractor`` do: whoever makes a shard makes its
         own. Keys of servers are taken from the environment there.
-    summarizer:
-        What makes the tree of summaries; without one, there is a tree where the version before had one.
     settings, limits:
         The numbers that the shards are built with, and how much of a file is read.
     makers:
@@ -83,6 +80,7 @@ def build(  # noqa: PLR0913 - each is a choice of its own
     MonographError
         Whatever :meth:`monograph.Monograph.add` raises.
     """
+    require_no_history(settings)
     place = place_of(os.fspath(url), None if home is None else Path(home), create=True)
     if latest(place.objects) is not None and not replace:
         raise InputError(
@@ -97,5 +95,5 @@ def build(  # noqa: PLR0913 - each is a choice of its own
         made = make_shards(documents, shards, recipe, makers, progress)
     else:
         raise InputError("both documents and sources are given", "give one of them")
-    publish_shards(place, made, makers, summarizer=summarizer)
+    publish_shards(place, made, makers)
     return together([one.report for one in made])

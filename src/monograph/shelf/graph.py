@@ -1,62 +1,27 @@
-"""The entity–chunk graph of a shelf, looked at, and written for the next version: ``shelf.graph``."""
+"""The entity–chunk graph of a shelf, to be read: ``shelf.graph``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NoReturn
 
+from monograph.errors import NotOnShelf
+from monograph.library.graph import EntityGraph
 from monograph.library.graph_reading import GraphReading
-from monograph.library.told import Telling
 from monograph.shelf.opened import OpenShelf
-from monograph.shelf.write import apart, telling
-from monograph.shelf.write.working import Working
-from monograph.store.told_changes import Ends
-from monograph.values import Report, ToldNode, ToldRelation
-from monograph.write import cannot_link
 
 
-class ShelfGraph(Telling, GraphReading):
-    """The named things of a shelf; made by :attr:`monograph.shelf.Shelf.graph`.
-
-    What is read is that of the version that is searched. What is written is read when it is published: it raises
-    ShelfConflict if another writer is at work.
-    """
+class ShelfGraph(GraphReading):
+    """The named things of a shelf; made by :attr:`monograph.shelf.Shelf.graph`."""
 
     _file: OpenShelf
 
-    def __init__(self, file: OpenShelf, writer: Callable[[], Working]) -> None:
-        super().__init__(file)
-        self._writer = writer
+    if not TYPE_CHECKING:
 
-    def set_apart(self, name: str, other: str) -> None:
-        """Say that two names are not one entity, as :meth:`monograph.library.graph.EntityGraph.set_apart`.
-
-        They are what they are called in the next version, as it is written by now.
-        """
-        writer = self._writer()
-        with writer.names() as connection:
-            pairs = cannot_link.pairs_of(connection, self._file.url, name, other)
-        writer.begin()
-        apart.put(writer.files, pairs)
-
-    def unite(self, name: str, other: str) -> None:
-        """Take back :meth:`set_apart`, as :meth:`monograph.library.graph.EntityGraph.unite`."""
-        writer = self._writer()
-        with writer.names() as connection:
-            pairs = cannot_link.held_of(connection, self._file.url, name, other)
-        writer.begin()
-        apart.take_back(writer.files, pairs)
-
-    def _tell(self, nodes: Sequence[ToldNode], relations: Sequence[ToldRelation], *, missing_ok: bool) -> None:
-        writer = self._writer()
-        said = telling.dealt(writer.files, nodes, relations, missing_ok=missing_ok)
-        writer.begin()
-        with writer.keeping():
-            telling.tell(writer.files, said)
-
-    def _untell(self, nodes: Sequence[str], relations: Sequence[Ends], forget: bool | None) -> Report:
-        writer = self._writer()
-        files = telling.saying(writer.files, nodes, relations)
-        if files:
-            writer.begin()
-        with writer.keeping():
-            return telling.untell(files, nodes, relations, forget)
+        def __getattr__(self, name: str) -> NoReturn:
+            """Raise NotOnShelf for a method of a file's graph that a shelf's does not have."""
+            if not name.startswith("_") and hasattr(EntityGraph, name):
+                raise NotOnShelf(
+                    f"the graph of {self._file.url}, a shelf, has no {name}",
+                    f"open a .mono file: Monograph.open(path).graph.{name}",
+                )
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from monograph.answer.cache import AnswerCache
-from monograph.answer.ground import Ground
-from monograph.errors import PartialAnswer, ShardLost
 from monograph.library.opened import OpenFile
 from monograph.models import Reranker
 from monograph.read import path_to_text
@@ -23,14 +20,11 @@ from monograph.shelf.gather.remembered import Memory
 from monograph.shelf.gather.rows import Rows
 from monograph.shelf.gather.surroundings import ManyFiles
 from monograph.shelf.hold.engine import Engine
-from monograph.shelf.hold.partial import Partial
 from monograph.shelf.paid import Paid
 from monograph.shelf.shard.shard import Facts
-from monograph.shelf.tree.check import faults as tree_faults
-from monograph.shelf.tree.ground import ShelfGround
 from monograph.spending import Noted
 from monograph.store.costs import together
-from monograph.values import Document, Finding, Hit, LedgerEntry
+from monograph.values import Document, Finding, LedgerEntry
 
 
 class OpenShelf(OpenFile):
@@ -40,8 +34,6 @@ class OpenShelf(OpenFile):
     url: str = ""
     """Where the shelf lies."""
     paid: Paid | None = None
-    is_past = False
-    """Whether it is what the shelf held at a moment."""
 
     def begin(self, engine: Engine, shards: int, home: Path) -> None:
         """Ask these shards from now on, and remember in a folder what models answer."""
@@ -54,55 +46,15 @@ class OpenShelf(OpenFile):
     def reading(self) -> Iterator[Gathered]:
         """Begin a search of all shards: nothing of a version changes."""
         self.read_before = memory = self.read_before.for_search()
-        with super().reading() as catalogue, self._lenient() as lacking:
-            if lacking is not None:  # What is lacking now may be there next time.
-                memory = Memory()
+        with super().reading() as catalogue:
             assert isinstance(catalogue, FileSnapshot)  # noqa: S101 - what a file gives
-            yield Gathered(self.shards, catalogue, memory, self.is_past)
+            yield Gathered(self.shards, catalogue, memory)
 
     @contextmanager
     def around(self) -> Iterator[ManyFiles]:
-        """Begin to look round in the graph of all shards.
-
-        Raises ShardLost where one cannot be had, also where searches go without it: what is shown would not say so.
-        """
-        with self._lenient() as lacking, self.reading() as gathered:
-            yield ManyFiles(gathered, self.url)
-        if lacking:
-            raise next(iter(lacking.values()))
-
-    @contextmanager
-    def ground(self) -> Iterator[Ground]:
-        """See :meth:`monograph.library.opened.OpenFile.ground`."""
+        """Begin to look round in the graph of all shards."""
         with self.reading() as gathered:
-            yield ShelfGround(gathered)
-
-    def found(self, search: Callable[[], list[Hit]]) -> list[Hit]:
-        """What a search finds, marked where it went without shards.
-
-        Raises ShardLost where nothing is found, since what was to be found may be in these.
-        """
-        with self._lenient() as lacking:
-            hits = search()
-        if not lacking:
-            return hits
-        if not hits:
-            raise next(iter(lacking.values()))
-        numbers = ", ".join(map(str, sorted(lacking)))
-        note = f"without shard{'s' if len(lacking) > 1 else ''} {numbers} of {self.shards.rows.shards}"
-        why = "; ".join(str(lacking[shard]) for shard in sorted(lacking))
-        warnings.warn(PartialAnswer(f"left out: {why}"), stacklevel=4)
-        return [replace(one, note="; ".join(filter(None, (one.note, note)))) for one in hits]
-
-    @contextmanager
-    def _lenient(self) -> Iterator[dict[int, ShardLost] | None]:
-        """Let shards be lacking where that is allowed; gives those that are, or None where it is not."""
-        engine = self.shards.engine
-        if isinstance(engine, Partial):
-            with engine.lenient() as lacking:
-                yield lacking
-        else:
-            yield None
+            yield ManyFiles(gathered, self.url)
 
     def reranker_of(self, given: Reranker | str | None) -> Reranker | None:
         """See :meth:`monograph.library.opened.OpenFile.reranker_of`: from then on its scores are remembered."""
@@ -158,8 +110,7 @@ class OpenShelf(OpenFile):
             for one in answer
         ]
         with self.database.read() as connection:
-            found += catalogue.faults(connection, self.shards.all("share"))
-            return found + tree_faults(connection, self.shards)
+            return found + catalogue.faults(connection, self.shards.all("share"))
 
     def close(self) -> None:
         """Let the shards go, and the catalogue."""

@@ -7,25 +7,21 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
-from weakref import WeakSet
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from monograph.errors import InputError, NotFound
+from monograph.errors import InputError, NotFound, NotOnShelf
 from monograph.library.given import Given
-from monograph.library.past import Moment
-from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Summarizer, Trusted
+from monograph.library.monograph import Monograph
+from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Trusted
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.settings import Settings
-from monograph.shelf.fill.dealt import shard_count
+from monograph.shelf.fill.dealt import require_no_history, shard_count
 from monograph.shelf.fill.looking import plans
 from monograph.shelf.fill.recut import databases, dealt, joined, source_of
 from monograph.shelf.hold.engine import Engines, local
-from monograph.shelf.narrowing import Narrowing
+from monograph.shelf.looking import Looking
 from monograph.shelf.opened import OpenShelf
-from monograph.shelf.parts import Part
-from monograph.shelf.past import require_history
 from monograph.shelf.place import Place, place_of
-from monograph.shelf.tree.part import ShelfTree, resummarized
 from monograph.shelf.versions.manifest import Manifest, latest, load
 from monograph.shelf.versions.sweep import Forgotten
 from monograph.shelf.versions.sweep import forget as forget_objects
@@ -34,11 +30,9 @@ from monograph.shelf.write import working
 from monograph.shelf.write.working import Working
 from monograph.values import Document, OnProgress, Report, arguments
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
-from monograph.where import Condition
-from monograph.write.tree import TreeUpdate
 
 
-class Shelf(Narrowing):
+class Shelf(Looking):
     """Many files that answer as one: a version of them is searched, and the next one is written and published.
 
     Made by :meth:`create` or :meth:`open`; a context manager. What it finds is what one file of the same documents
@@ -51,7 +45,6 @@ class Shelf(Narrowing):
 
     def __init__(self, place: Place, version: Manifest, given: Given, engines: Engines) -> None:
         self._place, self._given, self._engines = place, given, engines
-        self._views: WeakSet[ShelfPart] = WeakSet()
         self._read(version)
 
     def _read(self, version: Manifest) -> None:
@@ -61,7 +54,7 @@ class Shelf(Narrowing):
         file = OpenShelf.open(replace(given, path=path))
         file.url = self.url
         try:
-            asked = replace(given, summarizer=None, model=None, reranker=None)
+            asked = replace(given, model=None, reranker=None)
             file.begin(self._engines(self._place, version, asked), len(version.shards), self._place.home)
         except BaseException:
             file.database.close()
@@ -76,7 +69,6 @@ class Shelf(Narrowing):
         *,
         embedder: Embedder | None = None,
         extractor: Extractor | None = None,
-        summarizer: Summarizer | None = None,
         model: LanguageModel | None = None,
         reranker: Reranker | str | None = None,
         settings: Settings | None = None,
@@ -93,7 +85,7 @@ class Shelf(Narrowing):
             A folder, which is made, or a bucket: ``s3://bucket/path``, ``gs://``, ``az://``.
         shards:
             How many files, 1 to 10,000; about one for each million chunks.
-        embedder, extractor, summarizer, model, reranker, settings, trusted, clock:
+        embedder, extractor, model, reranker, settings, trusted, clock:
             As for :meth:`monograph.Monograph.open`; they are those of all shards.
         home:
             The folder of this machine that holds what is read and written here; one in ``~/.cache/monograph`` if none
@@ -109,11 +101,12 @@ class Shelf(Narrowing):
             If another writer is at work.
         """
         shards = shard_count(shards)
+        require_no_history(settings)
         place = place_of(os.fspath(url), None if home is None else Path(home), create=True)
         if latest(place.objects) is not None:
             raise InputError(f"{place.url} is a shelf already", f"open it: monograph shelf stats {place.url}")
         given = Given(
-            Path(), embedder=embedder, extractor=extractor, summarizer=summarizer, model=model, reranker=reranker,
+            Path(), embedder=embedder, extractor=extractor, model=model, reranker=reranker,
             settings=settings, trusted=trusted, clock=clock,
         )  # fmt: skip
         begun = Working(place, None, shards, given)
@@ -132,7 +125,6 @@ class Shelf(Narrowing):
         version: int | None = None,
         embedder: Embedder | None = None,
         extractor: Extractor | None = None,
-        summarizer: Summarizer | None = None,
         model: LanguageModel | None = None,
         reranker: Reranker | str | None = None,
         home: str | os.PathLike[str] | None = None,
@@ -153,7 +145,7 @@ class Shelf(Narrowing):
         """
         place = place_of(os.fspath(url), None if home is None else Path(home))
         given = Given(
-            Path(), embedder=embedder, extractor=extractor, summarizer=summarizer, model=model, reranker=reranker,
+            Path(), embedder=embedder, extractor=extractor, model=model, reranker=reranker,
             target_recall=target_recall, cache_bytes=cache_bytes, trusted=trusted, clock=clock,
         )  # fmt: skip
         found = latest(place.objects) if version is None else load(place.objects, version)
@@ -202,11 +194,18 @@ class Shelf(Narrowing):
         # What is pickled opens the same version anew; what was written and not published is another's.
         return _opened_again, (self.url, self._place.home, self.version, self._given, self._engines)
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Raise NotOnShelf for a method of a file that a shelf does not have."""
+            if not name.startswith("_") and hasattr(Monograph, name):
+                raise NotOnShelf(
+                    f"{self.url} is a shelf, which has no {name}", f"open a .mono file: Monograph.open(path).{name}"
+                )
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
     def __repr__(self) -> str:
         return f"Shelf({self._place.url!r}, version={self.version})"
-
-    def _part(self, condition: Condition | None, moment: Moment | None) -> Shelf:
-        return ShelfPart(self, condition, moment)
 
     def close(self) -> None:
         """Let all files go. What was written and not published stays on this machine."""
@@ -215,7 +214,6 @@ class Shelf(Narrowing):
 
     def refresh(self) -> int:
         """Search the newest version from now on; returns it. A search that is under way in a thread may break off."""
-        self._file.only_whole("refresh")
         newest = latest(self._place.objects)
         if newest is not None and newest.version != self.version:
             self._turn_to(newest)
@@ -226,7 +224,6 @@ class Shelf(Narrowing):
 
     @property
     def _writer(self) -> Working:
-        self._file.only_whole("writing")
         if self._working is None:
             self._working = Working(self._place, self._version, len(self._version.shards), self._given)
         return self._working
@@ -260,20 +257,10 @@ class Shelf(Narrowing):
     def remove(self, ids: Iterable[str], *, forget: bool | None = None) -> Report:
         """Take documents out of the next version, by id or uri: all of them or, where one is not known, none.
 
-        With ``forget`` nothing of them is in the shards of the next version, nor of what they were before; documents
-        of which there are only former versions may then be named too. Older versions hold them until :meth:`forget`.
-        Raises NotFound, and as :meth:`add`.
+        With ``forget`` nothing of them is in the shards of the next version. Older versions hold them until
+        :meth:`forget`. Raises NotFound, and as :meth:`add`.
         """
         return self._writer.remove(arguments.names(ids, "an id"), forget=forget)
-
-    def forget_versions(self, names: Iterable[str] | None = None, *, before: Moment | None = None) -> int:
-        """Leave no trace in the next version of what documents were: see :meth:`monograph.Monograph.forget_versions`.
-
-        Older versions hold it until :meth:`forget`. Returns how many were forgotten.
-        """
-        self._file.only_whole("forget_versions")
-        require_history(self._file)
-        return self._writer.forget_versions(None if names is None else arguments.names(names, "an id"), before)
 
     def publish(self) -> int:
         """Make what was written the next version, and search it; returns its number.
@@ -293,7 +280,6 @@ class Shelf(Narrowing):
         What models answered is forgotten here too. It is complete when no other machine's cache holds any of the
         objects, which what is returned names.
         """
-        self._file.only_whole("forget")
         working.refuse_unpublished(self._place, at_work=self._working is not None)
         with writing(self._place.objects):
             made = forget_objects(self._place.objects)
@@ -310,7 +296,6 @@ class Shelf(Narrowing):
 
         No answer changes by it, and no model is asked. Raises InputError if something is written and not published.
         """
-        self._file.only_whole("reshard")
         shards = shard_count(shards)
         self._let_writer_go()
         with databases(self._place, self._version) as sources:
@@ -323,28 +308,11 @@ class Shelf(Narrowing):
 
         Raises InputError if the path is taken.
         """
-        self._file.only_whole("join")
         made = arguments.path(path, "the file")
         if made.exists():
             raise InputError(f"{made} is there already", "give another path")
         with databases(self._place, self._version) as sources:
             joined(made, self._file, sources, progress)
-        return made
-
-    @property
-    def tree(self) -> ShelfTree:
-        """The summaries over the chunks of all shards."""
-        return ShelfTree(self._file, self._resummarize)
-
-    def _resummarize(self, summarizer: Summarizer | None, progress: OnProgress | None) -> TreeUpdate:
-        self._file.only_whole("resummarize")
-        working.refuse_unpublished(self._place, at_work=self._working is not None)
-        file, chosen = self._file, summarizer or self._given.summarizer
-        given = replace(self._given, embedder=file.embedder, extractor=file.extractor, summarizer=chosen)
-        with file.spending():
-            version, made = resummarized(self._place, self._version, file.shards, given, progress)
-        self._given = replace(self._given, summarizer=chosen)
-        self._turn_to(version)
         return made
 
     def _let_writer_go(self) -> None:
@@ -356,15 +324,7 @@ class Shelf(Narrowing):
         """Search another version from now on."""
         before = self._file
         self._read(version)
-        try:
-            for one in list(self._views):
-                one.turn()
-        finally:
-            before.close()
-
-
-class ShelfPart(Part, Shelf):
-    """The part of a shelf that :meth:`Shelf.within` and :meth:`Shelf.as_of` give."""
+        before.close()
 
 
 def _opened_again(url: str, home: Path, version: int, given: Given, engines: Engines) -> Shelf:

@@ -6,15 +6,14 @@ from dataclasses import dataclass
 
 from monograph.shelf.opened import OpenShelf
 from monograph.shelf.versions.manifest import Manifest
-from monograph.store import names, settings, tree
+from monograph.store import names
 
 
 @dataclass(frozen=True, slots=True)
 class ShelfStats:
     """What a version of a shelf holds and weighs.
 
-    ``bytes`` are those of its shards and its catalogue; ``documents_by_shard`` in the order of the shards;
-    ``summaries_by_layer`` from the lowest up, none without a tree.
+    ``bytes`` are those of its shards and its catalogue; ``documents_by_shard`` in the order of the shards.
     """
 
     url: str
@@ -28,8 +27,6 @@ class ShelfStats:
     documents_by_shard: tuple[int, ...]
     embedder: str
     extractor: str
-    summarizer: str = ""
-    summaries_by_layer: tuple[int, ...] = ()
 
 
 def measure(url: str, version: Manifest, file: OpenShelf) -> ShelfStats:
@@ -37,8 +34,6 @@ def measure(url: str, version: Manifest, file: OpenShelf) -> ShelfStats:
     facts = file.facts()
     with file.database.read() as connection:
         entities, merged = names.count(connection)
-        summarizer = settings.load_model(connection, settings.StoredSummarizer)
-        layers = tree.layers(connection)[1:]
     return ShelfStats(
         url=url,
         version=version.version,
@@ -51,6 +46,4 @@ def measure(url: str, version: Manifest, file: OpenShelf) -> ShelfStats:
         documents_by_shard=tuple(one.documents for one in facts),
         embedder=version.settings.get("embedder", ""),
         extractor=version.settings.get("extractor", ""),
-        summarizer=summarizer.key if summarizer else "",
-        summaries_by_layer=tuple(layers),
     )

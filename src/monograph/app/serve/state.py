@@ -11,7 +11,7 @@ from monograph.library import Monograph
 from monograph.read.limits import DEFAULT_LIMITS
 from monograph.search.how import strategies
 from monograph.settings import Settings
-from monograph.shelf import Archive, ShelfStats
+from monograph.shelf import Archive, ShelfStats, only_file
 from monograph.values import Finding, LedgerEntry, OutlineNode, Problem, Stats, Summary, SyncedSource
 
 MOST_LAYERS = 3
@@ -169,7 +169,8 @@ class Opened:
 
 def outline(served: Served, asked: Opened) -> list[OutlineNode]:
     """The tree of summaries as a table of contents, as ``monograph outline --json`` prints it."""
-    return served.archive(asked.file).tree.outline(asked.node, min(asked.layers, MOST_LAYERS))
+    tree = only_file(served.archive(asked.file), "tree of summaries").tree
+    return tree.outline(asked.node, min(asked.layers, MOST_LAYERS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,9 +191,10 @@ class OneSummary:
 
 def summary(served: Served, asked: OneSummary) -> Summary:
     """A summary, and where its sentences stand."""
-    return served.archive(asked.file).tree.summary(asked.id)
+    return only_file(served.archive(asked.file), "tree of summaries").tree.summary(asked.id)
 
 
 def summaries(served: Served, asked: OneDocument) -> list[Summary]:
-    """The summaries over the passages of a document, from the lowest layer up."""
-    return served.archive(asked.file).tree.over(asked.id)
+    """The summaries over the passages of a document, from the lowest layer up; none of a shelf."""
+    archive = served.archive(asked.file)
+    return archive.tree.over(asked.id) if isinstance(archive, Monograph) else []

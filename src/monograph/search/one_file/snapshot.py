@@ -19,7 +19,7 @@ from monograph.search.one_file.memory import Memory, Remembered
 from monograph.search.one_file.written_names import written_names
 from monograph.search.snapshot import Nearest, NearName, Opening, Pooling, Shown
 from monograph.search.start_texts import StartText
-from monograph.store import chunks, dates, graphs, names, postings, readable, settings, terms, tree_leaves, vectors
+from monograph.store import chunks, dates, graphs, names, postings, readable, settings, terms, vectors
 from monograph.store import tree as stored_tree
 from monograph.store.chunks import Found, titled_extractions
 from monograph.store.database import Connection, Database
@@ -241,27 +241,15 @@ class FileSnapshot:
     def nearest_summaries(self, vector: Float32, k: int, allowed: Allowed) -> Nearest:
         bits = self._bits(self.summary_index, allowed)
         barred = set() if allowed == EVERYTHING else stored_tree.barred(self.connection, allowed)
-        return self._summaries_near(vector, k, bits, barred)
-
-    def nearest_summaries_but(self, vector: Float32, k: int, barred: Collection[int] | None) -> Nearest:
-        """As :meth:`nearest_summaries`, without those that are barred; None bars none."""
-        if barred is None:
-            return self._summaries_near(vector, k, None, ())
-        memos = np.array(tree_leaves.vectors(self.connection, barred), dtype=np.int64)
-        return self._summaries_near(vector, k, vectors.bitmap(self.connection, memos), barred)
-
-    def _summaries_near(self, vector: Float32, k: int, bits: Bits | None, barred: Collection[int]) -> Nearest:
         near = self.summary_index.search(self.connection, vector, Query(k, bits, ties=True))
         found = stored_tree.of_vectors(self.connection, near.items, barred)
         scored = [(score, *one) for memo, score in zip(near.items, near.scores, strict=True) for one in found[memo]]
         best = sorted(scored, key=lambda one: (-one[0], one[2]))[:k]
         return Nearest([(node, score) for score, node, _ in best], Effort(near.loads, near.compared, near.stopped))
 
-    def summaries(
-        self, nodes: Sequence[int], passages: summaries.Passages | None = None
-    ) -> dict[int, tuple[Summary, int]]:
+    def summaries(self, nodes: Sequence[int]) -> dict[int, tuple[Summary, int]]:
         rows = stored_tree.load(self.connection, nodes)
-        found = summaries.load(self.connection, nodes, passages)
+        found = summaries.load(self.connection, nodes)
         return {node: (one, rows[node].nearest or 0) for node, one in found.items()}
 
     def _bits(self, index: EcoVectorIndex, allowed: Allowed) -> Bits | None:

@@ -8,8 +8,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from monograph.library.given import Given
-from monograph.models import Summarizer
 from monograph.shelf import catalogue
 from monograph.shelf.catalogue import Origin
 from monograph.shelf.fill.dataset import Dataset, documents_in
@@ -17,10 +15,7 @@ from monograph.shelf.fill.dealt import dealt, shard_count
 from monograph.shelf.fill.looking import plans
 from monograph.shelf.fill.makers import HERE, Makers
 from monograph.shelf.fill.recipe import Made, Recipe
-from monograph.shelf.gather.asking import Asking
-from monograph.shelf.gather.rows import Rows
 from monograph.shelf.place import Place
-from monograph.shelf.tree import grow
 from monograph.shelf.versions.manifest import Manifest, latest
 from monograph.shelf.versions.publish import publish
 from monograph.shelf.versions.writer import writing
@@ -101,9 +96,7 @@ def _all(made: Iterable[Made], count: int, progress: OnProgress | None) -> tuple
     return tuple(found)
 
 
-def publish_shards(
-    place: Place, made: Sequence[Made], makers: Makers = HERE, *, summarizer: Summarizer | None = None
-) -> Manifest:
+def publish_shards(place: Place, made: Sequence[Made], makers: Makers = HERE) -> Manifest:
     """Publish shards that were made as the next version, with the catalogue of their names.
 
     Parameters
@@ -114,16 +107,11 @@ def publish_shards(
         The shards, in their order.
     makers:
         Who made them, and can open them.
-    summarizer:
-        What makes the tree of summaries, which the shelf then has; the one that it has a tree of if none is given,
-        unless that asks a server.
 
     Raises
     ------
     ShelfConflict
         If another writer is at work.
-    ModelError
-        If the summaries of its tree cannot be made.
     ObjectMissing
         If a shard is not there.
     ShardLost
@@ -137,9 +125,8 @@ def publish_shards(
             shares = (engine.ask({shard: [("share", ())]})[shard][0] for shard in range(len(names)))
             with TemporaryDirectory(prefix="monograph-") as folder:
                 path = Path(folder) / "catalogue.mono"
-                before, models = latest(place.objects), Given(Path(), summarizer=summarizer)
+                before = latest(place.objects)
                 catalogue.make(path, of, shares, len(names))
-                grow.follow_version(path, Asking(engine, Rows(len(names))), models, place, before)
                 return publish(place.objects, names, path, before, of.said())
         finally:
             engine.close()

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from itertools import islice
 
-from monograph.errors import InputError
+from monograph.errors import InputError, NotOnShelf
+from monograph.settings import Settings
 from monograph.shelf.versions.manifest import MOST_SHARDS
 from monograph.values import Document, arguments
 
@@ -28,6 +29,12 @@ def shard_count(given: int) -> int:
     if not 1 <= count <= MOST_SHARDS:
         raise InputError(f"{count:,} is no number of shards", f"give one from 1 to {MOST_SHARDS:,}")
     return count
+
+
+def require_no_history(given: Settings | None) -> None:
+    """Raise NotOnShelf for settings that keep former versions of documents."""
+    if given is not None and given.history:
+        raise NotOnShelf("a shelf keeps no former versions of documents", "a .mono file does: monograph sync --history")
 
 
 def blocks(documents: Iterable[Document], shards: int) -> Iterator[list[Document]]:

@@ -14,7 +14,6 @@ from monograph.library.given import Given
 from monograph.library.opened import OpenFile
 from monograph.shelf.fill.dealing import deal
 from monograph.shelf.place import Place
-from monograph.shelf.tree import grow
 from monograph.shelf.versions.manifest import Manifest
 from monograph.shelf.write.working import Working
 from monograph.store import replacing
@@ -30,7 +29,6 @@ def joined(path: Path, like: OpenFile, sources: Sequence[Database], progress: On
         target.plug_in(like.embedder, like.extractor)
         target.adding_pipeline()
         deal(sources, [target], lambda _: 0, progress)
-        grow.settle_in(target, like.database)
     finally:
         target.close()
 
@@ -82,12 +80,11 @@ def dealt(
 ) -> Manifest:
     """Publish shards of all documents of some files, with the settings and models of one that is open."""
     given = Given(
-        Path(), embedder=like.embedder, extractor=like.extractor, summarizer=like.given_summarizer,
-        settings=like.settings, trusted=like.trusted,
+        Path(), embedder=like.embedder, extractor=like.extractor, settings=like.settings, trusted=like.trusted,
     )  # fmt: skip
     made = Working(place, before, shards, given, empty=True)
     try:
         made.deal(sources, progress)
-        return made.publish(None if before is not None else like.database)
+        return made.publish()
     finally:
         made.close()

@@ -6,7 +6,6 @@ import json
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from itertools import chain
 
 import numpy as np
 
@@ -28,11 +27,9 @@ from monograph.shelf.shard.beside import NO_WORDS, Known
 from monograph.shelf.shard.led import Led, Subject, mentioned, subject_chunks
 from monograph.shelf.shard.pools import Merged, effort_of, lacking, laid_together, merged, share
 from monograph.shelf.shard.shard import Asked, Facts
-from monograph.store import tree as stored_tree
-from monograph.store import tree_leaves
 from monograph.store.chunks import Found
 from monograph.store.counts import Counts
-from monograph.store.filters import EVERYTHING, Allowed
+from monograph.store.filters import Allowed
 from monograph.store.graphs import Records, SubjectChunk
 from monograph.store.names import NameRow
 from monograph.values import Float32, Mention, Summary
@@ -52,14 +49,11 @@ class Gathered:
         The names of all, as one file.
     memory:
         What was read of this version before.
-    is_past:
-        Whether it is what the shelf held at a moment.
     """
 
     shards: Asking
     catalogue: FileSnapshot
     memory: Memory
-    is_past: bool = False
     _opened: Opened = field(init=False)
     _pools: Merged | None = field(default=None, init=False)
     _expected: Pooling | None = field(default=None, init=False)
@@ -346,28 +340,13 @@ class Gathered:
         }
         return {row: replace(loaded[row], row=row) for row in rows if row in loaded}, written
 
-    # The tree of summaries.
-
-    def has_tree(self) -> bool:
-        """Whether there is one."""
-        return stored_tree.exists(self.catalogue.connection)
+    # The tree of summaries, which a shelf has none of.
 
     def require_tree(self) -> None:
-        if self.is_past:
-            raise InputError("a shelf as it stood has no tree of summaries", "search it another way: --how auto")
-        if not self.has_tree():
-            raise InputError(
-                "the shelf has no tree of summaries",
-                "monograph resummarize URL, or search it another way: --how auto",
-            )
+        raise InputError("a shelf has no tree of summaries", "search it another way: --how auto")
 
     def nearest_summaries(self, vector: Float32, k: int, allowed: Allowed) -> Nearest:
-        if allowed == EVERYTHING:
-            return self.catalogue.nearest_summaries_but(vector, k, () if self.catalogue.view else None)
-        # Those that are allowed are told: of a shard that is lacking none is.
-        told = enumerate(self.shards.all("let_in", allowed))
-        rows = chain.from_iterable(self.shards.whole(shard, some.tolist()) for shard, some in told)
-        return self.catalogue.nearest_summaries_but(vector, k, tree_leaves.over_others(self.catalogue.connection, rows))
+        raise InputError("a shelf has no tree of summaries", "search it another way: --how auto")
 
     def summaries(self, nodes: Sequence[int]) -> dict[int, tuple[Summary, int]]:
-        return self.catalogue.summaries(nodes, self)
+        raise InputError("a shelf has no tree of summaries", "search it another way: --how auto")

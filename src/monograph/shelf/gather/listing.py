@@ -9,7 +9,7 @@ from monograph.errors import NotFound
 from monograph.read import path_to_text
 from monograph.shelf.gather.asking import Asking
 from monograph.store.filters import Allowed
-from monograph.values import Chunk, Listed, StoredChunk, Version, arguments
+from monograph.values import Chunk, Listed, StoredChunk, arguments
 
 T = TypeVar("T")
 
@@ -35,17 +35,6 @@ def fetched(shards: Asking, ids: Sequence[str] | None, allowed: Allowed, *, vect
         return sorted(every, key=lambda one: (one.chunk.document_id, one.chunk.ordinal))
     found = {one.chunk.id: one for one in every}
     return [found[name] for name in asked if name in found]
-
-
-def states(shards: Asking, place: str, name: str) -> list[Version]:
-    """The states that a document had, the former ones oldest first. Raises NotFound if there is none."""
-    answers = shards.all("states", path_to_text(name))
-    former = [one for some, _ in answers for one in some]
-    found = sorted(former, key=lambda one: (one.valid.since, one.valid.until or 0))
-    found += [one for _, some in answers for one in some]
-    if not found:
-        raise NotFound(f"{place} holds no document {name!r}", "give the id of one that is there, or was")
-    return found
 
 
 def the_one(answers: Sequence[Sequence[T]], place: str, name: str) -> T:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import merge
-from itertools import chain
 
 from monograph.dates.span import Span
 from monograph.explore.surroundings import ToldRelations
@@ -18,7 +17,6 @@ from monograph.store.chunks import Found
 from monograph.store.database import Connection
 from monograph.store.graphs import Records
 from monograph.store.neighbours import Place, Titled
-from monograph.store.told import Row
 from monograph.values import Document, Extraction, Float32, Told, ToldNode
 
 
@@ -150,32 +148,16 @@ class ManyFiles:
         return found
 
     def told(self, keys: Collection[str]) -> ToldRelations:
-        shards = self.gathered.shards
-        asked = sorted({name for some in shards.all("told_nodes", list(keys)) for name in some}) if keys else []
-        said: dict[tuple[str, str, str], frozenset[int]] = {}
-        for shard, some in enumerate(shards.all("told_relations", asked) if asked else ()):
-            for source, label, target, rows in some:
-                ends = source, label, target
-                said[ends] = said.get(ends, frozenset()) | set(shards.whole(shard, rows))
-        called: dict[str, set[str]] = {}
-        reached = sorted({end for source, _, target in said for end in (source, target)})
-        for one in shards.all("told_keys", reached) if reached else ():
-            for name, some_keys in one.items():
-                called.setdefault(name, set()).update(some_keys)
-        return ToldRelations(tuple((*ends, chunks) for ends, chunks in said.items()), called)
+        return ToldRelations((), {})
 
     def told_nodes(self, ids: Sequence[str] | None) -> dict[str, ToldNode]:
-        return told.nodes_of(self._rows("told_node_rows", ids))
+        return {}
 
     def told_embeddings(self, dimension: int) -> tuple[list[str], Float32]:
-        return told.embeddings_of(self._rows("told_embedding_rows"), dimension)
+        return told.embeddings_of((), dimension)
 
     def told_around(self, ids: Sequence[str] | None) -> Told:
-        relations = told.relations_of(self._rows("told_relation_rows", ids))
-        return Told(self.told_nodes(told.with_ends(ids, relations)), relations)
-
-    def _rows(self, method: str, *asked: Sequence[str] | None) -> Iterator[Row]:
-        return chain.from_iterable(self.gathered.shards.all(method, *asked))
+        return Told({}, ())
 
 
 def _both(one: Span, other: Span) -> Span:

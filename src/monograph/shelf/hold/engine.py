@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from monograph.library.given import Given
@@ -71,30 +70,3 @@ def local(place: Place, version: Manifest, given: Given) -> Local:
     """Threads of this process over files of this machine."""
     files = [place.file_of(name) for name in version.shards]
     return Local([replace(given, path=path) for path in files])
-
-
-class Written:
-    """Shards in closed files that are about to be published, each opened when it is first asked.
-
-    Parameters
-    ----------
-    files:
-        Of the shards, in their order.
-    """
-
-    def __init__(self, files: Sequence[Path]) -> None:
-        self._files = files
-        self._open: dict[int, Shard] = {}
-
-    def ask(self, wanted: Mapping[int, Sequence[Asked]]) -> dict[int, list[Any]]:
-        """See :class:`Engine`."""
-        for shard in wanted:
-            if shard not in self._open:
-                self._open[shard] = Shard(Given(self._files[shard]))
-        return {shard: self._open[shard].answer(asked) for shard, asked in wanted.items()}
-
-    def close(self) -> None:
-        """See :class:`Engine`."""
-        for one in self._open.values():
-            one.close()
-        self._open.clear()

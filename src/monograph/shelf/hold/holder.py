@@ -11,7 +11,6 @@ from typing import Any
 
 from monograph.errors import MonographError
 from monograph.library.given import Given
-from monograph.shelf.hold import heard
 from monograph.shelf.place import Place
 from monograph.shelf.shard.shard import Asked, Shard
 from monograph.shelf.versions.names import ObjectName
@@ -57,13 +56,12 @@ class Shards:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a holder tells: answers by shard, what it was warned of, and why it has no answers.
+    """What a holder tells: answers by shard, or why it has none.
 
     ``fault`` is what was raised; by a shard that could not be opened, it is that of ``unopened``.
     """
 
     answers: Mapping[int, list[Any]] = field(default_factory=dict)
-    warnings: Sequence[str] = ()
     fault: MonographError | None = None
     unopened: int | None = None
 
@@ -75,7 +73,6 @@ class Holder:
     """
 
     def __init__(self, shards: Shards) -> None:
-        heard.listen()
         self._shards = shards
         self._open: dict[int, Shard] = {}
         self._locks = [threading.Lock() for _ in shards.names]
@@ -91,11 +88,9 @@ class Holder:
             except MonographError as fault:
                 return Told(fault=fault, unopened=shard)
         try:
-            with heard.heard() as warnings:
-                answers = {shard: self._open[shard].answer(asked) for shard, asked in wanted.items()}
+            return Told({shard: self._open[shard].answer(asked) for shard, asked in wanted.items()})
         except MonographError as fault:
-            return Told(warnings=warnings, fault=fault)
-        return Told(answers, warnings)
+            return Told(fault=fault)
 
     def _opened(self, shard: int) -> None:
         if shard not in self._open:

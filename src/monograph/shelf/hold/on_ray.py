@@ -7,12 +7,11 @@ import math
 import pickle
 import threading
 import time
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from monograph.errors import ClosedFile, DamageWarning, InputError, MonographError, ShardLost
+from monograph.errors import ClosedFile, InputError, MonographError, ShardLost
 from monograph.library.given import Given
 from monograph.shelf.hold.holder import Holder, Shards, Told
 from monograph.shelf.hold.local_ray import ray_module, start
@@ -159,7 +158,7 @@ class OnRay:
     def ask(self, wanted: Mapping[int, Sequence[Asked]]) -> dict[int, list[Any]]:
         """See :class:`~monograph.shelf.hold.engine.Engine`.
 
-        What a shard raises is raised, and what it warns of is warned of, here.
+        What a shard raises is raised here.
         """
         return self._answers(wanted, self._deadline)
 
@@ -253,8 +252,6 @@ class OnRay:
                 raise self._lost(question, 0.0) from told.fault
             question.again = 0.0
             return False
-        for text in told.warnings:
-            warnings.warn(DamageWarning(text), stacklevel=4)
         if told.fault is not None:
             raise told.fault
         self._ailing.pop((question.group, replica), None)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from monograph.explore import lookup
 from monograph.search.one_file.snapshot import FileSnapshot
-from monograph.store import chunks, documents, settings, versions
+from monograph.store import chunks, documents, settings
 from monograph.store.filters import Allowed
-from monograph.values import Chunk, Document, Listed, StoredChunk, Version
+from monograph.values import Chunk, Listed, StoredChunk
 
 
 class DocumentsOfShard:
@@ -26,17 +26,6 @@ class DocumentsOfShard:
         connection = self.snapshot.connection
         found, _ = documents.resolve(connection, [name])
         return [[one.chunk for one in chunks.of_document(connection, row.row, strict=True)] for row in found]
-
-    def stood(self, name: str, second: int) -> list[Document]:
-        """The documents that an id, a uri or a path meant at the end of a second, with their texts."""
-        connection = self.snapshot.connection
-        found, former = lookup.stood(connection, name, second)
-        loaded = [documents.load(connection, one) for one in found]
-        return loaded + [one.document for one in versions.load(connection, former)]
-
-    def states(self, name: str) -> tuple[list[Version], list[Version]]:
-        """The former states of what an id, a uri or a path means, and those that stand."""
-        return lookup.states(self.snapshot.connection, name)
 
     def fetch(self, ids: Sequence[str] | None, allowed: Allowed, vectors: bool) -> list[StoredChunk]:
         """Stored chunks of those ids that are there, or all, with their vectors where they are asked for."""

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from monograph.dates.span import Span
 from monograph.explore.one_file import OneFile
 from monograph.search.one_file.snapshot import FileSnapshot
-from monograph.store import chunks, documents, names, neighbours, told
+from monograph.store import chunks, documents, names, neighbours
 from monograph.store.neighbours import Place, Titled
 from monograph.values import Document, Extraction
 
@@ -85,27 +85,3 @@ class GraphOfShard:
     def stated(self, keys: Sequence[str]) -> list[tuple[str, str, str, str]]:
         """See :func:`monograph.store.neighbours.stated`."""
         return neighbours.stated(self.snapshot.connection, keys)
-
-    def told_nodes(self, keys: Collection[str]) -> list[str]:
-        """Ids of the nodes that were told, of which a name has one of some keys."""
-        return list(told.by_keys(self.snapshot.connection, keys))
-
-    def told_relations(self, ids: Sequence[str]) -> list[tuple[str, str, str, frozenset[int]]]:
-        """What was told of some nodes: see :class:`monograph.explore.surroundings.ToldRelations`."""
-        return list(self._around.relations(ids))
-
-    def told_keys(self, ids: Sequence[str]) -> dict[str, set[str]]:
-        """Keys of the names of nodes, by id."""
-        return told.keys_of(self.snapshot.connection, ids)
-
-    def told_node_rows(self, ids: Sequence[str] | None) -> list[told.Row]:
-        """See :func:`monograph.store.told.node_rows`."""
-        return told.node_rows(self.snapshot.connection, ids)
-
-    def told_relation_rows(self, ids: Sequence[str] | None) -> list[told.Row]:
-        """See :func:`monograph.store.told.relation_rows`."""
-        return told.relation_rows(self.snapshot.connection, ids)
-
-    def told_embedding_rows(self) -> list[told.Row]:
-        """See :func:`monograph.store.told.embedding_rows`."""
-        return told.embedding_rows(self.snapshot.connection)

@@ -26,10 +26,7 @@ from monograph.shelf.shard.beside import Beside, told
 from monograph.shelf.shard.documents import DocumentsOfShard
 from monograph.shelf.shard.graph import GraphOfShard
 from monograph.shelf.shard.led import Led, Subject, mentions_of
-from monograph.shelf.shard.pasts import Pasts
 from monograph.shelf.shard.pools import Pools
-from monograph.shelf.shard.tree import TreeOfShard
-from monograph.shelf.shard.views import Views
 from monograph.store import (
     catalogue,
     chunks,
@@ -41,15 +38,12 @@ from monograph.store import (
     postings,
     readable,
     terms,
-    versions,
 )
-from monograph.store.catalogue_view import Part, part
 from monograph.store.chunks import Found
 from monograph.store.counts import Counts
 from monograph.store.filters import Allowed
 from monograph.store.graphs import Records
 from monograph.values import Document, Finding, Float32, LedgerEntry, Mention
-from monograph.where import Condition
 
 Asked: TypeAlias = tuple[str, tuple[Any, ...]]
 """What is asked of a shard: the name of one of its methods, and what it takes."""
@@ -96,12 +90,9 @@ class Shard:
 
     def __init__(self, given: Given) -> None:
         self._file = OpenFile.open(replace(given, create=False, read_only=True))
-        self._views, self._pasts = Views(self._file), Pasts(self._file)
 
     def close(self) -> None:
         """Close the file."""
-        self._pasts.close()
-        self._views.close()
         self._file.close()
 
     def answer(self, asked: Sequence[Asked]) -> list[Any]:
@@ -113,17 +104,15 @@ class Shard:
             If a method is none of :class:`Reading`'s.
         """
         with self._file.reading() as snapshot:
-            return Reading(cast(FileSnapshot, snapshot), self._file, self._views, self._pasts).answers(asked)
+            return Reading(cast(FileSnapshot, snapshot), self._file).answers(asked)
 
 
 @dataclass(slots=True, eq=False)
-class Reading(GraphOfShard, DocumentsOfShard, TreeOfShard):
+class Reading(GraphOfShard, DocumentsOfShard):
     """What is read of one state of a shard's file."""
 
     snapshot: FileSnapshot
     file: OpenFile
-    views: Views
-    pasts: Pasts
 
     def answers(self, asked: Sequence[Asked]) -> list[Any]:
         """What each of some methods gives. Raises as :meth:`Shard.answer`."""
@@ -133,24 +122,6 @@ class Reading(GraphOfShard, DocumentsOfShard, TreeOfShard):
                     f"{method!r} is nothing that a shard can be asked", f"ask {', '.join(sorted(METHODS))}"
                 )
         return [getattr(self, method)(*arguments) for method, arguments in asked]
-
-    def within(self, condition: Condition, asked: Sequence[Asked]) -> list[Any]:
-        """:meth:`answers` of a view: of the documents of which every chunk meets a condition."""
-        with self.views.reading(condition) as (view, snapshot):
-            return Reading(snapshot, view, self.views, self.pasts).answers(asked)
-
-    def as_of(self, second: int, asked: Sequence[Asked]) -> list[Any]:
-        """:meth:`answers` of what the file held at the end of a second, since 1970."""
-        with self.pasts.reading(second) as (moment, snapshot):
-            return Reading(snapshot, moment.file, moment.views, self.pasts).answers(asked)
-
-    def last_change(self, second: int) -> int:
-        """The last second, up to one, in which a document came, changed or went."""
-        return versions.last_change(self.snapshot.connection, second)
-
-    def part(self) -> Part:
-        """What of the file can be seen."""
-        return part(self.snapshot.connection)
 
     def facts(self) -> Facts:
         """See :class:`Facts`."""
@@ -200,7 +171,7 @@ class Reading(GraphOfShard, DocumentsOfShard, TreeOfShard):
 
     def bm25(self, words: Sequence[str], k: int, of_all: Counts, allowed: Allowed) -> list[tuple[int, float]]:
         """(row, score) of the k best chunks and all that tie with the last, where words count what they do in all."""
-        connection, allowed = self.snapshot.connection, allowed.within(self.snapshot.view)
+        connection = self.snapshot.connection
         known = postings.read(connection, words, (), of_all.chunks + 1, self.snapshot.remembered.counted)
         if known is not None:
             held = [word for word in words if word in known.chunks or terms.is_half(word)]
@@ -363,7 +334,7 @@ class Reading(GraphOfShard, DocumentsOfShard, TreeOfShard):
 
 METHODS = frozenset(
     name
-    for kind in (GraphOfShard, DocumentsOfShard, TreeOfShard, Reading)
+    for kind in (GraphOfShard, DocumentsOfShard, Reading)
     for name, one in vars(kind).items()
     if isfunction(one) and not name.startswith("_") and name != "answers"
 )

@@ -6,8 +6,8 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,16 +15,10 @@ from monograph.errors import InputError, NotFound, ShelfConflict
 from monograph.library.given import Given
 from monograph.library.monograph import Monograph
 from monograph.library.opened import OpenFile
-from monograph.library.past import Moment, time_of
-from monograph.read import path_to_text
 from monograph.shelf.fill.dealing import deal
 from monograph.shelf.fill.dealt import blocks, shard_of
 from monograph.shelf.fill.looking import is_done
-from monograph.shelf.gather.asking import Asking
-from monograph.shelf.gather.rows import Rows
-from monograph.shelf.hold.engine import Written
 from monograph.shelf.place import Place
-from monograph.shelf.tree import grow
 from monograph.shelf.versions.manifest import Manifest
 from monograph.shelf.versions.names import ObjectName
 from monograph.shelf.versions.part import sync_folder
@@ -32,9 +26,9 @@ from monograph.shelf.versions.pieces import Named, name_of, require_closed
 from monograph.shelf.versions.publish import publish
 from monograph.shelf.versions.sweep import sweep
 from monograph.shelf.versions.writer import writing
-from monograph.shelf.write import apart, in_step
-from monograph.store import documents, replacing, versions
-from monograph.store.database import Connection, Database
+from monograph.shelf.write import in_step
+from monograph.store import documents
+from monograph.store.database import Database
 from monograph.values import Document, OnProgress, Plan, Report, together
 from monograph.write import rebuild_graph
 
@@ -83,7 +77,7 @@ class Working:
         self._place, self._before, self._shards = place, before, shards
         self._copied = None if empty else before
         self._models = given
-        self._given = replace(given, read_only=False, create=True, summarizer=None, model=None, reranker=None)
+        self._given = replace(given, read_only=False, create=True, model=None, reranker=None)
         self._opened: list[Monograph] = []
         place.work.mkdir(parents=True, exist_ok=True)
         self._lease = ExitStack()
@@ -182,20 +176,16 @@ class Working:
             held = self._holders([one.id for one in some])
             for one in some:
                 dealt.setdefault(held.get(one.id, shard_of(one.id, self._shards)), []).append(one)
-            with self.keeping():
-                reports += [self._archives[shard].add(mine) for shard, mine in dealt.items()]
+            reports += [self._archives[shard].add(mine) for shard, mine in dealt.items()]
         return together(reports)
 
     def _holders(self, ids: Sequence[str]) -> dict[str, int]:
         """Which shard holds each of some documents."""
         held: dict[str, int] = {}
-        present: dict[str, int] = {}
         for shard, archive in enumerate(self._archives):
             with archive._file.database.read() as connection:
-                # One that is gone comes back to where its former versions are, so that all are forgotten together.
-                held = {**dict.fromkeys(versions.known_ids(connection, ids), shard), **held}
-                present.update(dict.fromkeys(documents.known_ids(connection, ids), shard))
-        return held | present
+                held.update(dict.fromkeys(documents.known_ids(connection, ids), shard))
+        return held
 
     def sync(
         self, plans: Callable[[Sequence[Database]], Sequence[Plan]], apply: Callable[[Monograph, Plan], Report]
@@ -204,12 +194,11 @@ class Working:
         made = plans([archive._file.database for archive in self._archives])
         self.begin()
         reports = []
-        with self.keeping():
-            for archive, plan in zip(self._archives, made, strict=True):
-                if archive._file.describer is None and is_done(archive._file.database, plan):
-                    reports.append(Report(same=len(plan.changes), moved=plan.moved))
-                else:
-                    reports.append(apply(archive, plan))
+        for archive, plan in zip(self._archives, made, strict=True):
+            if archive._file.describer is None and is_done(archive._file.database, plan):
+                reports.append(Report(same=len(plan.changes), moved=plan.moved))
+            else:
+                reports.append(apply(archive, plan))
         found = together(reports)
         return replace(found, problems=tuple(dict.fromkeys(found.problems)), moved=tuple(dict.fromkeys(found.moved)))
 
@@ -217,7 +206,7 @@ class Working:
         """Take documents out by id or uri. Raises NotFound, and takes out none, where a name fits no document."""
         wanted: dict[int, list[str]] = {}
         for name in dict.fromkeys(names):
-            shards = [shard for shard, archive in enumerate(self._archives) if _has(archive, name, former=bool(forget))]
+            shards = [shard for shard, archive in enumerate(self._archives) if _has(archive, name)]
             if not shards:
                 raise NotFound(
                     f"{self._place.url} has no document {name!r}", "give the id or the uri of one that is there"
@@ -225,97 +214,38 @@ class Working:
             for shard in shards:
                 wanted.setdefault(shard, []).append(name)
         self.begin()
-        with self.keeping():
-            return together([self._archives[shard].remove(some, forget=forget) for shard, some in wanted.items()])
+        return together([self._archives[shard].remove(some, forget=forget) for shard, some in wanted.items()])
 
-    def keeping(self) -> AbstractContextManager[None]:
-        """Do what may have shards forget: see :func:`monograph.shelf.write.apart.kept`."""
-        return apart.kept(self.files, self._place.work)
-
-    @contextmanager
-    def names(self) -> Iterator[Connection]:
-        """Begin to read the names over all shards as they are written by now."""
-        if self._before is not None and not self._is_written:
-            path = self._place.file_of(self._before.catalogue)
-            with closing(Database(path, read_only=True)) as database, database.read() as connection:
-                yield connection
-            return
-        made = self._place.work / _NAMES
-        self._complete()
-        self._close_files()
-        try:
-            in_step.make(made, self._place, self._named(), self._copied)
-            with closing(Database(made, read_only=True)) as database, database.read() as connection:
-                yield connection
-        finally:
-            replacing.drop(made)
-
-    @property
-    def _is_written(self) -> bool:
-        base = base_of(self._place.work)
-        return base is not None and base.written
-
-    def forget_versions(self, names: Sequence[str] | None, before: Moment | None) -> int:
-        """Leave no trace of former versions: see :meth:`monograph.shelf.Shelf.forget_versions`."""
-        first = None if before is None else time_of(before, "before").first
-        if names is None and first is None:
-            raise InputError("neither names nor a moment says which versions", 'say before="2026-01-01", or name them')
-        having = [archive for archive in self._archives if _has_former(archive, names, first)]
-        if not having:
-            return 0
-        self.begin()
-        with self.keeping():
-            return sum(archive.forget_versions(names, before=before) for archive in having)
-
-    def publish(self, tree_of: Database | None = None) -> Manifest:
-        """Close the files, and publish them as the next version with the catalogue of their names.
-
-        If they are to have a tree, it goes on from that of the version before, or of the file ``tree_of``: see
-        :func:`monograph.shelf.tree.grow.follow`.
-        """
+    def publish(self) -> Manifest:
+        """Close the files, and publish them as the next version with the catalogue of their names."""
         self._complete()
         for archive in self._archives[:1]:
             made_by = archive._file
             self._models = replace(self._models, embedder=made_by.given_embedder, extractor=made_by.given_extractor)
         self._close_files()
         made = self._place.work / "catalogue.mono"
-        grow.put_aside(made)
         files = self._named()
         origin = in_step.make(made, self._place, files, self._copied)
-        self._grow(made, list(files.values()), tree_of)
         named = [Named(*one) for one in files.items()]
         manifest = publish(self._place.objects, named, made, self._before, origin.said())
         self._before = self._copied = manifest
         self._note(Base(manifest.version, self._shards))
         for path in self._paths:
             _stamp(path)
-        for left in (made, made.with_name(grow.KEPT)):
-            left.unlink(missing_ok=True)
+        made.unlink(missing_ok=True)
         sweep(self._place.objects)
         return manifest
 
     def _complete(self) -> None:
-        """Build the graphs of shards that have none, and have them know what is apart over all."""
+        """Build the graphs of shards that have none."""
         for file in self.files:
             with file.spending():
                 rebuild_graph.build(file.writing_pipeline())
-        if self._is_written:
-            apart.heal(self.files, self._place.work)
 
     def _named(self) -> dict[Path, ObjectName]:
         """The closed files, and what their bytes are called."""
         copied = self._copied.shards if self._copied is not None else [None] * self._shards
         return {path: self._name_of(path, one) for path, one in zip(self._paths, copied, strict=False)}
-
-    def _grow(self, made: Path, names: Sequence[ObjectName], tree_of: Database | None) -> None:
-        copied = () if self._copied is None else self._copied.shards
-        same = [number for number, (now, then) in enumerate(zip(names, copied, strict=False)) if now == then]
-        shards = Asking(Written(self._paths), Rows(self._shards))
-        with closing(shards.engine):
-            if tree_of is not None:
-                grow.follow(made, shards, self._models, grow.Former(tree_of))
-            else:
-                grow.follow_version(made, shards, self._models, self._place, self._before, same)
 
     def _close_files(self) -> None:
         for archive in self._opened:
@@ -359,16 +289,8 @@ def discard(work: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _has(archive: Monograph, name: str, *, former: bool) -> bool:
-    """Whether a file has a document, or had it, where what it had is asked for as well."""
+def _has(archive: Monograph, name: str) -> bool:
+    """Whether a file has a document."""
     with archive._file.database.read() as connection:
         found, _ = documents.resolve(connection, [name])
-        return bool(found) or (former and bool(versions.numbers_of(connection, name)))
-
-
-def _has_former(archive: Monograph, names: Sequence[str] | None, before: int | None) -> bool:
-    """Whether a file has former versions of some documents, or that ended before a second."""
-    with archive._file.database.read() as connection:
-        if names is not None:
-            return any(versions.numbers_of(connection, path_to_text(name)) for name in names)
-        return before is not None and bool(versions.ended_by(connection, before))
+        return bool(found)
