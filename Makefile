@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml CMakeLists.txt tools/unicode_tables.py $(foreach room,vectors/kernel text_pass store/inverted search/reckoning,$(wildcard src/monograph/$(room)/*.?pp))
 
-.PHONY: help demo demo-shelf test test-all test-page test-encrypted alone check lint docs wheel wheels upgrade lint-release bench bench-vectors bench-graph bench-weights bench-tree bench-reduce bench-answers bench-reading bench-frameworks bench-writing bench-search bench-shelf bench-page fuzz soak soak-tenth sanitize clean
+.PHONY: help demo demo-shelf test test-all test-page test-encrypted alone check lint docs wheel wheels lint-release bench bench-vectors bench-graph bench-weights bench-tree bench-reduce bench-answers bench-reading bench-frameworks bench-writing bench-search bench-shelf bench-page fuzz soak soak-tenth sanitize clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -97,9 +97,6 @@ lint-release: $(VENV)/lint-release ## Check the workflows and the Dockerfile
 	$(BIN)/zizmor --offline --quiet .github
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/hadolint Dockerfile
-
-upgrade: $(VENV)/test ## A wheel of an older version, BEFORE=TAG or a commit, makes a file that this one opens
-	MONOGRAPH_BEFORE="$(BEFORE)" $(BIN)/python -m pytest -q tests/test_packaging.py -k version_before
 
 wheels: $(VENV)/wheels ## Build the source distribution, and wheels for every Python here, and try each; into dist/
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tools/wheels.py $(PYTHONS)

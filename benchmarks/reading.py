@@ -39,7 +39,7 @@ WORDS = 300
 
 def at(folder: Path) -> Root:
     """A folder as the root that it is when it is synced for the first time."""
-    return Root(folder.name, str(folder), folder.name)
+    return Root(folder.name, str(folder))
 
 
 def words() -> Iterator[str]:

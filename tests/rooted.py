@@ -8,4 +8,4 @@ from monograph.values import Root
 
 
 def root_at(folder: Path) -> Root:
-    return Root(folder.name, str(folder), folder.name)
+    return Root(folder.name, str(folder))

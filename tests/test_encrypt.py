@@ -12,7 +12,6 @@ import pickle
 import pty
 import random
 import select
-import shutil
 import signal
 import stat
 import subprocess
@@ -560,16 +559,6 @@ def test_through_a_link(plain: Path, tmp_path: Path) -> None:
     encrypt(link, KEY)
     assert link.is_symlink()
     assert found(plain, KEY) == found(link, KEY)
-
-
-@pytest.mark.parametrize("number", [1, 2, 3, 4])
-def test_files_of_older_formats_are_encrypted(number: int, tmp_path: Path) -> None:
-    older, same = (Path(shutil.copy(TESTS / "data" / f"format-{number}.mono", tmp_path / name)) for name in "ab")
-    encrypt(older, KEY)
-    with Monograph.open(older, key=KEY) as opened, Monograph.open(same) as other:
-        assert opened.documents() == other.documents() != []
-        assert opened.check() == []
-        assert opened.search("the lighthouse", 3) == other.search("the lighthouse", 3)
 
 
 def test_what_no_one_encrypts(tmp_path: Path) -> None:

@@ -366,7 +366,7 @@ def test_no_chunk_goes_across_two_pages(pages: list[list[str]]) -> None:
     for page, sentences in enumerate(pages, start=1):
         composer.place(Place(0, page=page, boundary=True))
         composer.add(" ".join(sentences))
-    document = composer.document(Opened(b"", Address("d.pdf", "d.pdf", "d.pdf")), {})
+    document = composer.document(Opened(b"", Address("d.pdf", "d.pdf")), {})
     assert document is not None
     chunks = cut(document, Settings(chunk_tokens=32, chunk_overlap=8))
     starts = [one.start for one in document.places]

@@ -165,7 +165,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> dict[bool, Path]:
         with Monograph.open(path, embedder(paid), settings=made_with) as monograph:
             monograph.add([])
             with monograph._file.database.write() as connection:
-                roots.put(connection, Root("folder", str(folder / "folder"), "folder"))
+                roots.put(connection, Root("folder", str(folder / "folder")))
         made[paid] = path
     return made
 

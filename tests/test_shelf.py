@@ -27,7 +27,6 @@ from monograph.shelf.versions.objects import objects_at
 from monograph.shelf.versions.publish import publish
 from monograph.shelf.versions.writer import release
 from monograph.store.catalogue import share
-from monograph.store.schema import newest_format
 from test_order import QUERIES, SENTENCES, TITLES, BagEmbedder, Formulas, bounds, corpora
 
 WAYS = ("lexical", "tfidf", "dense", "hybrid", "graph", "graph:faithful=true", "auto")
@@ -286,48 +285,3 @@ def test_what_only_a_file_does_is_refused(made: Shelf, tmp_path: Path) -> None:
         made.nothing  # type: ignore[attr-defined]  # noqa: B018
     with pytest.raises(NotOnShelf, match="monograph sync --history"):
         Shelf.create(tmp_path / "other", settings=Settings(history=True))
-
-
-def test_what_an_earlier_version_published_is_read(tmp_path: Path) -> None:
-    # The names over one shard are those of its file.
-    old = Path(shutil.copy(Path(__file__).parent / "data" / "format-5.mono", tmp_path))
-    there, home = tmp_path / "there", tmp_path / "here"
-    version = publish(objects_at(there, create=True), [old], old, None, {})
-    before = old.read_bytes()
-    with Monograph.open(shutil.copy(old, tmp_path / "new.mono")) as one, Shelf.open(there, home=home) as shelf:
-        text = one.documents()[0].title
-        assert shelf.search(text, 3) == one.search(text, 3)
-        shelf.add([Document("A new one.")])
-        assert shelf.publish() == 2
-    assert (there / version.catalogue.name).read_bytes() == before
-    with Shelf.open(there, home=home) as shelf:
-        assert shelf.search("A new one", 1)[0].text == "A new one."
-        shelf.forget()
-    assert not [path for path in home.glob("format-*/*.mono") if path.stem == version.catalogue.digest]
-
-
-@pytest.mark.parametrize("number", range(1, newest_format() + 1))
-def test_a_file_of_any_format_is_split_and_stays_as_it_is(number: int, tmp_path: Path) -> None:
-    data = Path(__file__).parent / "data"
-    folder = tmp_path / "files"
-    folder.mkdir()
-    old = Path(shutil.copy(data / f"format-{number}.mono", folder / "old.mono"))
-    before = old.read_bytes()
-    with Shelf.split(old, tmp_path / "there", 2, home=tmp_path / "here") as shelf:
-        assert old.read_bytes() == before
-        assert {path.name for path in folder.iterdir()} <= {"old.mono", "old.mono-wal", "old.mono-shm"}
-        with Monograph.open(shutil.copy(old, tmp_path / "new.mono")) as one:
-            assert shelf.stats().documents == one.stats().documents > 0
-            title = one.documents()[0].title
-            assert [hit.chunk.id for hit in shelf.search(title, 3, "lexical")] == [
-                hit.chunk.id for hit in one.search(title, 3, "lexical")
-            ]
-        assert shelf.check() == []
-
-
-def test_a_file_of_an_older_format_that_is_open_is_refused(tmp_path: Path) -> None:
-    old = Path(shutil.copy(Path(__file__).parent / "data" / "format-6.mono", tmp_path / "old.mono"))
-    tmp_path.joinpath("old.mono-wal").write_bytes(b"x")
-    with pytest.raises(BusyFile, match="old.mono is open"):
-        Shelf.split(old, tmp_path / "there", 2, home=tmp_path / "here")
-    assert not list(tmp_path.glob("*.new*"))

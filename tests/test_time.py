@@ -249,13 +249,6 @@ def test_a_file_dates_what_nothing_else_does(tmp_path: Path) -> None:
         assert dates()["told.md"] == ("2024-05-05", "text")
 
 
-def test_documents_of_an_older_file_are_dated(tmp_path: Path) -> None:
-    old = Path(shutil.copy(Path(__file__).parent / "data" / "synced-format-4.mono", tmp_path))
-    with Monograph.open(old) as monograph:
-        assert all(one.date is not None for one in monograph.documents())
-        assert monograph.check() == []
-
-
 def test_the_command_line_asks_for_a_time(diary: Monograph) -> None:
     def run(*arguments: str) -> Any:
         done = CliRunner().invoke(app, [*arguments, "--json"])

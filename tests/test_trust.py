@@ -27,7 +27,7 @@ from monograph.derive.summarize import load_summarizer
 from monograph.errors import InputError, MissingExtra, ModelUnavailable, ModelUntrusted
 from monograph.store import checksums
 
-OLD = Path(__file__).parent / "data" / "format-4.mono"
+FIXTURE = Path(__file__).parent / "data" / "format-1.mono"
 DIARY = "# Diary\n\nMy bank PIN is 4411 and Ann Mercer lives in Riga. Ann Mercer keeps bees with Otto Ruhl.\n"
 
 NO_NETWORK = """
@@ -383,8 +383,8 @@ def test_addresses(tmp_path: Path) -> None:
     assert addresses("mine:letters") == ()
 
 
-def test_an_older_file_gets_an_id(tmp_path: Path) -> None:
-    path = Path(shutil.copy(OLD, tmp_path / "old.mono"))
+def test_a_file_and_its_copy_have_one_id(tmp_path: Path) -> None:
+    path = Path(shutil.copy(FIXTURE, tmp_path / "old.mono"))
     with Monograph.open(path) as archive:
         identity = archive.stats().id
     assert len(identity) == 32
@@ -398,10 +398,11 @@ def test_an_older_file_gets_an_id(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_a_file_without_an_id_that_cannot_be_written_is_trusted_this_time(tmp_path: Path, user: User) -> None:
-    path = Path(shutil.copy(OLD, tmp_path / "old.mono"))
+    path = Path(shutil.copy(FIXTURE, tmp_path / "old.mono"))
     Monograph.open(path).close()
     with closing(sqlite3.connect(path)) as rows, rows:
         rows.execute("DELETE FROM settings WHERE name = 'id'")
+        rows.execute("DELETE FROM checksums WHERE name IN ('settings/id', 'settings/summarizer')")
         stored = {"key": "theirs", "spec": "llm:openai:http://127.0.0.1:9/v1#x"}
         rows.execute("INSERT OR REPLACE INTO settings VALUES ('summarizer', ?)", (json.dumps(stored),))
     with Monograph.open(path, read_only=True) as archive:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -34,8 +33,6 @@ from soak.corpus import (
 )
 from soak.process import Tell
 from soak.state import State, contents, differences
-
-OLD_FILES = sorted((Path(__file__).resolve().parents[1] / "data").glob("*format-*.mono"))
 
 
 def nothing(_: Path) -> list[str]:
@@ -420,31 +417,6 @@ def drop_copy(copy: Path) -> None:
         one.unlink()
 
 
-def migrate(life: Life) -> Command:
-    """A file of an older version is opened."""
-    source = life.chosen.choice(OLD_FILES)
-    old = life.path.with_name("old.mono")
-    drop_copy(old)
-    shutil.copy(source, old)
-
-    def work(_: Path, __: Tell) -> None:
-        with Monograph.open(old) as monograph:
-            assert monograph.stats().format
-
-    def whole(_: Path) -> list[str]:
-        with Monograph.open(old) as monograph:
-            return [f"{source.name}: check: {one.table}: {one.fault}" for one in monograph.check()]
-
-    def alike(path: Path) -> list[str]:
-        twin = old.with_name("twin.mono")
-        drop_copy(twin)
-        shutil.copy(source, twin)
-        with Monograph.open(twin) as one, Monograph.open(old) as other:
-            return [f"{source.name}: {fault}" for fault in differences(contents(other), contents(one))]
-
-    return Command("migration", work, life.state, beside=whole, beside_at_end=alike)
-
-
 def recrypt(life: Life) -> Command:
     """A plain file is encrypted, an encrypted one is made plain."""
     encrypted = encryption.may_be_encrypted(life.path)
@@ -460,7 +432,7 @@ def recrypt(life: Life) -> Command:
 
 COMMANDS: tuple[Callable[[Life], Command], ...] = (
     sync, add, put, remove, remove_chunks, forget, compact, reembed, reextract, build, resummarize, set_apart, set_apart, retry,
-    move, remove_root, repair, backup, migrate,
+    move, remove_root, repair, backup,
 )  # fmt: skip
 if find_spec("watchfiles"):
     COMMANDS += (watch,)

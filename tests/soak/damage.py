@@ -16,7 +16,7 @@ from random import Random
 from monograph import Monograph
 from monograph.errors import DamageWarning, MonographError, NotFound
 from soak.corpus import opened
-from soak.harm import OLD, Damaged, Original, Texts, damaged
+from soak.harm import Damaged, Original, Texts, damaged
 from soak.plant import Alter
 from soak.process import Outcome, Tell, apart
 from soak.state import HOWS, QUESTIONS
@@ -38,7 +38,7 @@ class Seen:
 def ask(path: Path, original: Original, tell: Tell, *, mend: bool) -> None:
     """Ask everything of a file, telling of each answer."""
     tell("open")
-    with opened(path) if original.name not in OLD else Monograph.open(path) as monograph:
+    with opened(path) as monograph:
         tell(("seen", look(monograph, original.states[-1], tell)))
         if mend:
             tell("check --repair")
@@ -206,7 +206,7 @@ def _unlike(seen: Seen, made: Damaged, *, told: bool) -> Iterator[str]:
     ``told`` is whether anything was, now or before the file was mended: what a mending could not save is gone then.
     """
     states = made.original.states + made.foreign
-    if not seen.said and made.original.sealed:
+    if not seen.said:
         other = {name for name, text in seen.texts.items() if all(one.get(name) != text for one in states)}
         other |= {
             name for name, texts in seen.chunks.items() for text in texts

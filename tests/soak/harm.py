@@ -13,7 +13,6 @@ from random import Random
 
 from monograph import Monograph, encrypt
 from monograph.store.schema import PAGE_SIZE
-from soak.commands import OLD_FILES
 from soak.corpus import KEY, SUMMARIZERS, opened
 from soak.process import Outcome, Tell, apart
 from soak.state import State
@@ -21,25 +20,20 @@ from soak.state import State
 SECONDS = 60
 """For the making of one file."""
 
-OLD = {one.stem for one in OLD_FILES}
-_UNSEALED = {"synced-format-4"}
 Texts = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A file that is to be damaged: its bytes by what is after its name (nothing, ``-wal``, ``-shm``), and the texts that it held after each of its commits, the newest last.
-
-    One that is not ``sealed`` is of a format without checksums: nothing tells that a letter of it was another."""
+    """A file that is to be damaged: its bytes by what is after its name (nothing, ``-wal``, ``-shm``), and the texts that it held after each of its commits, the newest last."""
 
     name: str
     data: Mapping[str, bytes]
     states: tuple[Texts, ...]
-    sealed: bool = True
 
 
 def originals(folder: Path) -> list[Original]:
-    """Files that are closed, open with a log, encrypted, and old."""
+    """Files that are closed, open with a log, and encrypted."""
     folder.mkdir(parents=True)
     found = [
         _read(apart(partial(_closed, folder / "closed.mono"), SECONDS)),
@@ -47,7 +41,6 @@ def originals(folder: Path) -> list[Original]:
     ]
     if find_spec("sqlcipher3"):
         found.append(_read(apart(partial(_encrypted, folder / "encrypted.mono"), SECONDS)))
-    found += [_read(apart(partial(_old, folder / one.name, one), SECONDS)) for one in OLD_FILES[-2:]]
     shutil.rmtree(folder)
     return found
 
@@ -56,7 +49,7 @@ def _read(outcome: Outcome) -> Original:
     if outcome.how != "done":
         raise RuntimeError(f"a file could not be made: {outcome.value}")
     name, data, states = outcome.value
-    return Original(name, data, tuple(states), sealed=name not in _UNSEALED)
+    return Original(name, data, tuple(states))
 
 
 def _bytes(path: Path) -> dict[str, bytes]:
@@ -102,13 +95,6 @@ def _encrypted(path: Path, tell: Tell) -> tuple[str, dict[str, bytes], list[Text
     _, _, states = _closed(path, tell)
     encrypt(path, KEY)
     return "encrypted", {"": path.read_bytes()}, states
-
-
-def _old(path: Path, source: Path, _: Tell) -> tuple[str, dict[str, bytes], list[Texts]]:
-    shutil.copy(source, path)
-    data = {"": path.read_bytes()}
-    with Monograph.open(path) as monograph:
-        return source.stem, data, [_texts(monograph)]
 
 
 def _texts(monograph: Monograph) -> dict[str, str]:

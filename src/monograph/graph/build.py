@@ -18,11 +18,8 @@ from monograph.graph.short_names import Pairs
 from monograph.graph.text import Words, word_hashes
 from monograph.values import Extraction, Mention
 
-GRAPH = 4
-"""Raised when parts are made otherwise than before, so that the graph of a file is made anew."""
-
-SEARCHED = (2, 3, GRAPH)
-"""Graphs that a search walks: an older one serves until the next write makes it anew."""
+GRAPH = 1
+"""The version of how parts are made: a file whose graph has another one gets its graph made anew."""
 
 MOST_LINKS = 1_024
 _LEAD = 12

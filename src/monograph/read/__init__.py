@@ -103,7 +103,7 @@ def read_file(path: Path, root: Root, limits: Limits = DEFAULT_LIMITS, *, descri
     data, state = whole(path, root, limits.max_bytes)
     uri = root.uri(path_to_text(path))
     below = uri[len(root.name) + 1 :] or path_to_text(path.name)
-    address = Address(uri, below, root.identity(uri))
+    address = Address(uri, below)
     clock = Clock(limits.max_seconds)
     opened = Opened(data, address, limits, clock, describing=describing)
     of_file = hashlib.sha256(data).digest(), state.st_size, state.st_mtime_ns

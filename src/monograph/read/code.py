@@ -46,7 +46,7 @@ def read_code(opened: Opened) -> Items:
         return
     address = opened.address
     yield Document(
-        text, content_id("file", address.identity), address.name, address.uri, opened.metadata("code"),
+        text, content_id("file", address.uri), address.name, address.uri, opened.metadata("code"),
         sections_of(_definitions(text)),
     )  # fmt: skip
 

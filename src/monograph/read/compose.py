@@ -91,7 +91,7 @@ class Composer:
             return None
         known = {key: clean(value) if isinstance(value, str) else value for key, value in metadata.items()}
         title = " ".join(clean(title).split())[:TITLE_CHARACTERS] or self.first_heading() or opened.address.stem
-        identifier = content_id("file", opened.address.identity, *([part] if part else []))
+        identifier = content_id("file", opened.address.uri, *([part] if part else []))
         return Document(
             "".join(self._parts), identifier, title, opened.address.uri, known,
             sections_of(sorted(self._headings, key=lambda one: one.start)), places=tuple(self._places),

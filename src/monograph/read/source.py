@@ -28,11 +28,10 @@ INSIDE = "!/"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where bytes came from: the uri, the path below the root, and what the ids of documents are made from."""
+    """Where bytes came from: the uri, which the ids of documents are made from, and the path below the root."""
 
     uri: str
     path: str
-    identity: str
 
     @property
     def name(self) -> str:
@@ -46,7 +45,7 @@ class Address:
 
     def inside(self, name: str) -> Address:
         """The address of a file within this one."""
-        return Address(*(one + INSIDE + name for one in (self.uri, self.path, self.identity)))
+        return Address(*(one + INSIDE + name for one in (self.uri, self.path)))
 
 
 class Clock:

@@ -72,7 +72,7 @@ def _whole(text: str, address: Address, found: list[Heading]) -> Document:
     titles = [one.title for one in found if one.level == 1] + [one.title for one in found]
     title = titles[0] if titles else address.stem
     return Document(
-        text, content_id("file", address.identity), title, address.uri, {"path": address.path}, sections_of(found)
+        text, content_id("file", address.uri), title, address.uri, {"path": address.path}, sections_of(found)
     )
 
 
@@ -221,7 +221,7 @@ def _row(row: Any, place: Address, seen: dict[str, int]) -> Document:
     identifier = row.get("id")
     if identifier is None:
         seen[text] = seen.get(text, 0) + 1
-        identifier = content_id("row", place.identity, text, seen[text])
+        identifier = content_id("row", place.uri, text, seen[text])
     metadata = json.loads(
         _SURROGATE.sub("\ufffd", json.dumps({"path": place.path, **rest, **given}, ensure_ascii=False))
     )

@@ -22,7 +22,7 @@ _MOST_BYTES = 2_048
 _SETTING, _ROOT = "settings/", "roots/"
 _ROWS = (
     (_SETTING, "SELECT CAST(name AS BLOB), CAST(value AS BLOB) FROM settings"),
-    (_ROOT, "SELECT root, CAST(name AS BLOB), CAST(place AS BLOB), CAST(seed AS BLOB) FROM roots"),
+    (_ROOT, "SELECT root, CAST(name AS BLOB), CAST(place AS BLOB) FROM roots"),
     (
         "vector_indexes/",
         f"""SELECT space, dimension, CAST(design AS BLOB), CAST(calibration AS BLOB) FROM vector_indexes
@@ -112,8 +112,7 @@ def _put(connection: Connection, rows: Mapping[str, _Parts], name: str, parts: _
         connection.execute("INSERT OR REPLACE INTO settings VALUES (?, CAST(? AS TEXT))", (setting, *parts))
     elif name.startswith(_ROOT):
         connection.execute(
-            """UPDATE roots SET name = CAST(? AS TEXT), place = CAST(? AS TEXT), seed = CAST(? AS TEXT)
-            WHERE root = ?""",
+            "UPDATE roots SET name = CAST(? AS TEXT), place = CAST(? AS TEXT) WHERE root = ?",
             (*parts, int(name.removeprefix(_ROOT))),
         )
     checksums.put(connection, name, *parts)

@@ -55,7 +55,7 @@ def read_header(path: Path) -> Header:
 
 
 def check_header(path: Path, header: Header) -> None:
-    """Raise NotAMonograph or NewerFormat unless a file is a monograph of a format that is known here."""
+    """Raise NotAMonograph, NewerFormat or DamagedFile unless a file is a monograph of a format that is known here."""
     if header.application_id != schema.APPLICATION_ID:
         raise NotAMonograph(f"{path} is an SQLite file of another application", "give another name, or a .mono file")
     if header.format > schema.newest_format():
@@ -63,6 +63,8 @@ def check_header(path: Path, header: Header) -> None:
             f"{path} has format {header.format}; this version of Monograph reads up to {schema.newest_format()}",
             "pip install --upgrade monograph",
         )
+    if header.format < 1:
+        raise DamagedFile(f"{path} has format 0, which no version of Monograph writes", "restore it from a copy")
 
 
 def check_length(path: Path, size: int, header: Header) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from monograph.errors import BusyFile
 from monograph.store import checksums, settings
 from monograph.store.database import Connection, path_of
 from monograph.store.places import stored_place
@@ -15,33 +14,25 @@ from monograph.values import Root
 def every(connection: Connection) -> list[Root]:
     """All roots, in order of name."""
     home = _home(connection)
-    found = connection.execute("SELECT name, place, seed FROM roots ORDER BY name")
+    found = connection.execute("SELECT name, place FROM roots ORDER BY name")
     out = settings.load_following_links(connection)
     return [
-        Root(name, os.path.normpath(os.path.join(home, place)), seed, follow_links=name in out)  # noqa: PTH118
-        for name, place, seed in found
+        Root(name, os.path.normpath(os.path.join(home, place)), follow_links=name in out)  # noqa: PTH118
+        for name, place in found
     ]
 
 
 def put(connection: Connection, root: Root) -> None:
-    """Store a root, new, in another place, or with other links.
-
-    Raises
-    ------
-    BusyFile
-        If another process has given its name to another root meanwhile.
-    """
+    """Store a root, new, in another place, or with other links."""
     place = stored_place(_home(connection), root.place)
     known = next((one for one in every(connection) if one.name == root.name), None)
-    if known is not None and known.seed != root.seed:
-        raise BusyFile(f"another process has begun to sync another {root.name!r}", "try again")
     if known is None or known.place != root.place:
         (row,) = connection.execute(
-            """INSERT INTO roots (name, place, seed) VALUES (?, ?, ?)
+            """INSERT INTO roots (name, place) VALUES (?, ?)
             ON CONFLICT (name) DO UPDATE SET place = excluded.place RETURNING root""",
-            (root.name, place, root.seed),
+            (root.name, place),
         ).fetchone()
-        checksums.put(connection, f"roots/{row}", root.name, place, root.seed)
+        checksums.put(connection, f"roots/{row}", root.name, place)
     if root.follow_links != (known is not None and known.follow_links):
         _follow_links(connection, root.name, follow=root.follow_links)
 

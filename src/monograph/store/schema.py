@@ -1,7 +1,7 @@
-"""The tables of a .mono file, as numbered migrations.
+"""The tables of a .mono file.
 
-``PRAGMA application_id`` is "MONO", ``PRAGMA user_version`` the number of the last migration that was applied.
-A migration is a function decorated with :func:`migration`; it runs once, inside one transaction.
+``PRAGMA application_id`` is "MONO", ``PRAGMA user_version`` the number of the file's format.
+A migration is a function that brings an open file to the next format; it runs once, inside one transaction.
 """
 
 from __future__ import annotations
@@ -10,41 +10,31 @@ import sqlite3
 from collections.abc import Callable
 from typing import TypeAlias
 
-from monograph.store import checksums, dates, lengths
-from monograph.store.portable import name_roots
-
 APPLICATION_ID = int.from_bytes(b"MONO", "big")
 PAGE_SIZE = 16_384
 """Bytes; a 96 KB blob reads as fast as with 64 KB pages, and a small write costs a quarter (benchmarks/pages.py)."""
 
 Migration: TypeAlias = Callable[[sqlite3.Connection], None]
-MIGRATIONS: list[Migration] = []
-
-
-def migration(step: Migration) -> Migration:
-    """Register the next migration: the n-th one brings a file from format n - 1 to n."""
-    MIGRATIONS.append(step)
-    return step
 
 
 def format_of(connection: sqlite3.Connection) -> int:
-    """The format of a file."""
+    """Return the format number of a file."""
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def newest_format() -> int:
-    """The format that this version of Monograph writes."""
+    """Return the format number that this version of Monograph writes."""
     return len(MIGRATIONS)
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring an open file to the newest format, in one transaction: what fails leaves it as it was.
+    """Bring an open file to the newest format in one transaction; an error leaves it unchanged.
 
-    The format is read again under the write lock, so that two processes opening an old file do not both migrate it.
+    The format is read again under the write lock, so that two processes that open an older file do not both migrate it.
     """
     connection.execute("BEGIN IMMEDIATE")
     try:
-        (current,) = connection.execute("PRAGMA user_version").fetchone()
+        current = format_of(connection)
         for step in MIGRATIONS[current:]:
             step(connection)
         connection.execute(f"PRAGMA user_version = {max(current, newest_format()):d}")
@@ -53,6 +43,15 @@ def migrate(connection: sqlite3.Connection) -> None:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
 
+
+def create_tables(connection: sqlite3.Connection) -> None:
+    """Create every table, index and trigger of format 1 in an empty file."""
+    for statement in FORMAT_1:
+        connection.execute(statement)
+
+
+MIGRATIONS: list[Migration] = [create_tables]
+"""The n-th function brings a file from format n - 1 to n."""
 
 INVERTED_INDEX = (
     # The inverted index, one row a chunk. Contentless: the text is stored once, in texts. Marks (M*) belong to
@@ -66,28 +65,33 @@ INVERTED_INDEX = (
 # Words of each chunk, 2,000 a row: block = chunk / 2000, uint16 each, 0 where there is none, 65535 for so many or more.
 LENGTHS = "CREATE TABLE lengths (block INTEGER PRIMARY KEY, counts BLOB NOT NULL)"
 
-
-@migration
-def first_tables(connection: sqlite3.Connection) -> None:
-    """Format 1: settings, sources, documents with their texts, chunks, memo, vectors and the inverted index."""
-    for statement in FORMAT_1:
-        connection.execute(statement)
-
-
 FORMAT_1 = (
     "CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     "INSERT INTO settings VALUES ('generation', '0')",
+    # Of single rows: settings/NAME, roots/ROOT, vector_indexes/SPACE, trees.
+    "CREATE TABLE checksums (name TEXT PRIMARY KEY, checksum INTEGER NOT NULL) WITHOUT ROWID",
+    # place is absolute, or relative to the file's folder.
+    "CREATE TABLE roots (root INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, place TEXT NOT NULL)",
     # A file on disk, as it was when it was last read. One file may hold many documents.
     """CREATE TABLE sources (
         source INTEGER PRIMARY KEY, uri TEXT NOT NULL UNIQUE, root TEXT NOT NULL,
         sha256 BLOB NOT NULL, size INTEGER NOT NULL, modified_ns INTEGER NOT NULL)""",
-    # sha256 is the hash of all that the document is made of; equal hashes mean nothing to do.
+    # sha256 is the hash of all that the document is made of; equal hashes mean nothing to do. checksum is of all that
+    # is stored of a document: see store.checksums.of_contents.
+    # dated and dated_until are the first and last second, since 1970, that the document may be from; dated_by says
+    # what tells it (0 its metadata, 1 its text, 2 its file). NULL where nothing does.
+    # valid_from is the second since which the file has the document as it is; NULL where the file keeps no former
+    # versions. A snapshot has in valid_until the second until which the document stood.
     """CREATE TABLE documents (
         document INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, source INTEGER REFERENCES sources,
         uri TEXT NOT NULL, title TEXT NOT NULL, metadata TEXT NOT NULL, sections TEXT NOT NULL,
-        sha256 BLOB NOT NULL, characters INTEGER NOT NULL)""",
+        sha256 BLOB NOT NULL, characters INTEGER NOT NULL, checksum INTEGER, dated INTEGER, dated_until INTEGER,
+        dated_by INTEGER, valid_from INTEGER, valid_until INTEGER)""",
     "CREATE INDEX documents_by_source ON documents(source)",
     "CREATE INDEX documents_by_uri ON documents(uri)",
+    # Of those that tell it themselves.
+    "CREATE INDEX documents_by_date ON documents(dated_until) WHERE dated_by != 2",
+    "CREATE INDEX documents_by_beginning ON documents(valid_from) WHERE valid_from IS NOT NULL",
     # A document's text in blocks: block = document << 24 | ordinal. A chunk is read without its whole document.
     "CREATE TABLE texts (block INTEGER PRIMARY KEY, text TEXT NOT NULL)",
     # merged is the document's metadata with the chunk's laid over it; NULL where that is the one or the other.
@@ -96,29 +100,21 @@ FORMAT_1 = (
         ordinal INTEGER NOT NULL, start INTEGER NOT NULL, "end" INTEGER NOT NULL,
         metadata TEXT NOT NULL, merged TEXT)""",
     "CREATE INDEX chunks_by_document ON chunks(document, ordinal)",
-    # Everything derived, once, under the hash of what it was derived from.
+    # Everything derived, once, under the hash of what it was derived from. checksum is of kind, key and value.
     """CREATE TABLE memo (
         memo INTEGER PRIMARY KEY, kind TEXT NOT NULL, key BLOB NOT NULL, value BLOB NOT NULL,
-        tokens INTEGER NOT NULL, UNIQUE (kind, key))""",
+        tokens INTEGER NOT NULL, checksum INTEGER, UNIQUE (kind, key))""",
     "CREATE TABLE vectors (chunk INTEGER PRIMARY KEY REFERENCES chunks, memo INTEGER NOT NULL REFERENCES memo)",
     "CREATE INDEX vectors_by_memo ON vectors(memo)",
     *INVERTED_INDEX,
+    LENGTHS,
     "CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, row)",
-)
-
-
-@migration
-def vector_index(connection: sqlite3.Connection) -> None:
-    """Format 2: EcoVector's tables. Vectors that are there already wait in ``unplaced`` until the file is opened."""
-    for statement in FORMAT_2:
-        connection.execute(statement)
-
-
-FORMAT_2 = (
     # What a vector belongs to: space 1 is chunks. version rises with every change, structure when centroids change.
+    # number is what rows of clusters, centroids, placements and codes have for their space. An index that is made
+    # beside another has a space and a number of its own; when it takes the other's place, the spaces are exchanged.
     """CREATE TABLE vector_indexes (
         space INTEGER PRIMARY KEY, dimension INTEGER NOT NULL, design TEXT NOT NULL, calibration TEXT NOT NULL,
-        version INTEGER NOT NULL, structure INTEGER NOT NULL)""",
+        version INTEGER NOT NULL, structure INTEGER NOT NULL, number INTEGER NOT NULL)""",
     # What a search holds in memory: codes of all centroids, and a graph of them where there are many.
     "CREATE TABLE centroids (space INTEGER PRIMARY KEY, body BLOB NOT NULL, graph BLOB)",
     # size counts what is alive, dead what is struck out and still takes room. A number is never used twice: what is
@@ -134,6 +130,8 @@ FORMAT_2 = (
     """CREATE TABLE placements (
         space INTEGER NOT NULL, memo INTEGER NOT NULL, first INTEGER NOT NULL, second INTEGER NOT NULL,
         PRIMARY KEY (space, memo)) WITHOUT ROWID""",
+    # The code that a vector of an index is compared by after compact ones: place = space << 32 | memo.
+    "CREATE TABLE codes (place INTEGER PRIMARY KEY, body BLOB NOT NULL)",
     # Memo rows whose placement may be out of date. Triggers fill it, so that no writer can forget to.
     "CREATE TABLE unplaced (space INTEGER NOT NULL, memo INTEGER NOT NULL, PRIMARY KEY (space, memo)) WITHOUT ROWID",
     """CREATE TRIGGER vectors_added AFTER INSERT ON vectors BEGIN
@@ -142,27 +140,15 @@ FORMAT_2 = (
         INSERT OR IGNORE INTO unplaced VALUES (1, OLD.memo); END""",
     """CREATE TRIGGER vectors_changed AFTER UPDATE OF memo ON vectors BEGIN
         INSERT OR IGNORE INTO unplaced VALUES (1, OLD.memo), (1, NEW.memo); END""",
-    "INSERT INTO unplaced SELECT DISTINCT 1, memo FROM vectors",
-)
-
-
-@migration
-def entity_graph(connection: sqlite3.Connection) -> None:
-    """Format 3: the entity–chunk graph. Chunks that are there already get theirs at the next write."""
-    for statement in FORMAT_3:
-        connection.execute(statement)
-
-
-FORMAT_3 = (
     # What an extractor found in a chunk lies in the memo, as a vector does.
     "CREATE TABLE extractions (chunk INTEGER PRIMARY KEY REFERENCES chunks, memo INTEGER NOT NULL REFERENCES memo)",
     "CREATE INDEX extractions_by_memo ON extractions(memo)",
     # An entity is a name without a head, and all names whose head it is. uses counts rows of mentions and subjects;
     # persons the chunks that take it for a person's; a name of no use is remembered for its code, the signs of its
-    # embedding.
+    # embedding; checksum, where there is a code, is of key and code.
     """CREATE TABLE names (
         name INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, signature INTEGER NOT NULL, code BLOB,
-        uses INTEGER NOT NULL, persons INTEGER NOT NULL, head INTEGER, reason TEXT)""",
+        uses INTEGER NOT NULL, persons INTEGER NOT NULL, head INTEGER, reason TEXT, checksum INTEGER)""",
     "CREATE INDEX names_by_signature ON names(signature)",
     "CREATE INDEX names_by_head ON names(head) WHERE head IS NOT NULL",
     # Entity–chunk edges, from the name's side; from the chunk's side they are in chunk_graphs.
@@ -183,32 +169,21 @@ FORMAT_3 = (
     "CREATE INDEX aliases_by_document ON aliases(document)",
     # Keys that someone said are not one entity.
     "CREATE TABLE apart (key TEXT NOT NULL, full TEXT NOT NULL, PRIMARY KEY (key, full)) WITHOUT ROWID",
-    # Signatures whose heads may be out of date. Triggers fill it, so that no writer can forget to.
-    "CREATE TABLE unresolved (signature INTEGER PRIMARY KEY)",
-    """CREATE TRIGGER name_came AFTER INSERT ON names WHEN NEW.uses > 0 BEGIN
-        INSERT OR IGNORE INTO unresolved VALUES (NEW.signature); END""",
+    # Names whose heads may be out of date, one by one: a name that comes to a large group changes few heads in it. New
+    # names come many at once, in one place (store.names.add), which marks them: a trigger that fires for each takes
+    # longer than the names themselves.
+    "CREATE TABLE unresolved (name INTEGER PRIMARY KEY)",
     """CREATE TRIGGER name_lives AFTER UPDATE OF uses, persons ON names
         WHEN (OLD.uses = 0) != (NEW.uses = 0) OR (OLD.persons = 0) != (NEW.persons = 0) BEGIN
-        INSERT OR IGNORE INTO unresolved VALUES (NEW.signature); END""",
+        INSERT OR IGNORE INTO unresolved VALUES (NEW.name); END""",
     """CREATE TRIGGER subject_came AFTER INSERT ON subjects BEGIN
-        INSERT OR IGNORE INTO unresolved SELECT signature FROM names WHERE name = NEW.name; END""",
+        INSERT OR IGNORE INTO unresolved SELECT name FROM names WHERE name = NEW.name; END""",
     """CREATE TRIGGER subject_went AFTER DELETE ON subjects BEGIN
-        INSERT OR IGNORE INTO unresolved SELECT signature FROM names WHERE name = OLD.name; END""",
+        INSERT OR IGNORE INTO unresolved SELECT name FROM names WHERE name = OLD.name; END""",
     """CREATE TRIGGER alias_came AFTER INSERT ON aliases BEGIN
-        INSERT OR IGNORE INTO unresolved SELECT signature FROM names WHERE name = NEW.name; END""",
+        INSERT OR IGNORE INTO unresolved SELECT name FROM names WHERE name = NEW.name; END""",
     """CREATE TRIGGER alias_went AFTER DELETE ON aliases BEGIN
-        INSERT OR IGNORE INTO unresolved SELECT signature FROM names WHERE name = OLD.name; END""",
-)
-
-
-@migration
-def summary_tree(connection: sqlite3.Connection) -> None:
-    """Format 4: the tree of summaries. A file has none until it is asked for."""
-    for statement in FORMAT_4:
-        connection.execute(statement)
-
-
-FORMAT_4 = (
+        INSERT OR IGNORE INTO unresolved SELECT name FROM names WHERE name = OLD.name; END""",
     # Chunks (layer 0) and summaries, each layer in the order of rank. gist and vector are memo rows of a summary and
     # its embedding; nearest is the chunk under it whose vector is nearest to its own, found from layer to layer.
     """CREATE TABLE nodes (
@@ -241,93 +216,6 @@ FORMAT_4 = (
         INSERT OR IGNORE INTO unplaced VALUES (2, NEW.vector); END""",
     """CREATE TRIGGER summary_went AFTER DELETE ON nodes WHEN OLD.vector IS NOT NULL BEGIN
         INSERT OR IGNORE INTO unplaced VALUES (2, OLD.vector); END""",
-)
-
-
-@migration
-def names_and_checksums(connection: sqlite3.Connection) -> None:
-    """Format 5: synced folders by a name and a place; checksums of what a file cannot make again.
-
-    What is there now is taken to be right.
-    """
-    for statement in FORMAT_5:
-        connection.execute(statement)
-    name_roots(connection)
-    lengths.rebuild(connection)
-    checksums.register(connection)
-    connection.execute("UPDATE memo SET checksum = checksum(CAST(kind AS BLOB), key, value)")
-    connection.execute("UPDATE names SET checksum = checksum(CAST(key AS BLOB), code) WHERE code IS NOT NULL")
-    for row, source in connection.execute("SELECT document, source FROM documents").fetchall():
-        sealed = checksums.whole(checksums.of_contents(connection, row), source, None)
-        connection.execute("UPDATE documents SET checksum = ? WHERE document = ?", (sealed, row))
-    connection.execute(
-        """INSERT INTO checksums SELECT 'settings/' || name, checksum(CAST(value AS BLOB)) FROM settings
-        WHERE name IN ('build', 'embedder', 'extractor', 'summarizer', 'summaries', 'failures')"""
-    )
-    connection.execute("INSERT INTO checksums SELECT 'roots/' || root, checksum(name, place, seed) FROM roots")
-    connection.execute(
-        """INSERT INTO checksums
-        SELECT 'vector_indexes/' || space, checksum(dimension, CAST(design AS BLOB), CAST(calibration AS BLOB))
-        FROM vector_indexes"""
-    )
-    connection.execute("INSERT INTO checksums SELECT 'trees', checksum(planes) FROM trees")
-
-
-FORMAT_5 = (
-    # place is absolute, or relative to the file's folder; seed is what the ids of documents are made from.
-    """CREATE TABLE roots (
-        root INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, place TEXT NOT NULL, seed TEXT NOT NULL)""",
-    # Of kind, key and value.
-    "ALTER TABLE memo ADD COLUMN checksum INTEGER",
-    # Of all that is stored of a document: see store.checksums.of_contents.
-    "ALTER TABLE documents ADD COLUMN checksum INTEGER",
-    # Of key and code, where there is a code.
-    "ALTER TABLE names ADD COLUMN checksum INTEGER",
-    # Of single rows: settings/NAME, roots/ROOT, vector_indexes/SPACE, trees.
-    "CREATE TABLE checksums (name TEXT PRIMARY KEY, checksum INTEGER NOT NULL) WITHOUT ROWID",
-    # The code that a vector of an index is compared by after compact ones: place = space << 32 | memo.
-    "CREATE TABLE codes (place INTEGER PRIMARY KEY, body BLOB NOT NULL)",
-    # What rows of clusters, centroids, placements and codes have for their space. An index that is made beside another
-    # has a space and a number of its own; when it takes the other's place, only the spaces are exchanged.
-    "ALTER TABLE vector_indexes ADD COLUMN number INTEGER NOT NULL DEFAULT 0",
-    "UPDATE vector_indexes SET number = space",
-    # Names whose heads may be out of date, one by one: a name that comes to a large group changes few heads in it. New
-    # names come many at once, in one place (store.names.add), which marks them: a trigger that fires for each takes
-    # longer than the names themselves.
-    "DROP TRIGGER name_came",
-    "DROP TRIGGER name_lives",
-    "DROP TRIGGER subject_came",
-    "DROP TRIGGER subject_went",
-    "DROP TRIGGER alias_came",
-    "DROP TRIGGER alias_went",
-    "ALTER TABLE unresolved RENAME TO unresolved_signatures",
-    "CREATE TABLE unresolved (name INTEGER PRIMARY KEY)",
-    "INSERT INTO unresolved SELECT name FROM names WHERE signature IN (SELECT signature FROM unresolved_signatures)",
-    "DROP TABLE unresolved_signatures",
-    """CREATE TRIGGER name_lives AFTER UPDATE OF uses, persons ON names
-        WHEN (OLD.uses = 0) != (NEW.uses = 0) OR (OLD.persons = 0) != (NEW.persons = 0) BEGIN
-        INSERT OR IGNORE INTO unresolved VALUES (NEW.name); END""",
-    """CREATE TRIGGER subject_came AFTER INSERT ON subjects BEGIN
-        INSERT OR IGNORE INTO unresolved SELECT name FROM names WHERE name = NEW.name; END""",
-    """CREATE TRIGGER subject_went AFTER DELETE ON subjects BEGIN
-        INSERT OR IGNORE INTO unresolved SELECT name FROM names WHERE name = OLD.name; END""",
-    """CREATE TRIGGER alias_came AFTER INSERT ON aliases BEGIN
-        INSERT OR IGNORE INTO unresolved SELECT name FROM names WHERE name = NEW.name; END""",
-    """CREATE TRIGGER alias_went AFTER DELETE ON aliases BEGIN
-        INSERT OR IGNORE INTO unresolved SELECT name FROM names WHERE name = OLD.name; END""",
-    LENGTHS,
-)
-
-
-@migration
-def told_dated_and_spent(connection: sqlite3.Connection) -> None:
-    """Format 6: what callers tell of things; when documents are from; what models were asked."""
-    for statement in FORMAT_6:
-        connection.execute(statement)
-    dates.rebuild(connection)
-
-
-FORMAT_6 = (
     # What callers told of things and how they hang together, a row for each chunk or document that says it (both NULL
     # where none does). implied is 1 for a node that only a relation tells of; key is that of its name.
     """CREATE TABLE told_nodes (
@@ -345,33 +233,10 @@ FORMAT_6 = (
     "CREATE INDEX told_relations_by_target ON told_relations(target)",
     "CREATE INDEX told_relations_by_document ON told_relations(document) WHERE document IS NOT NULL",
     "CREATE INDEX told_relations_by_chunk ON told_relations(chunk) WHERE chunk IS NOT NULL",
-    # When a document is from: the first and last second that it may be, since 1970, and what tells it
-    # (0 its metadata, 1 its text, 2 its file). NULL where nothing does.
-    "ALTER TABLE documents ADD COLUMN dated INTEGER",
-    "ALTER TABLE documents ADD COLUMN dated_until INTEGER",
-    "ALTER TABLE documents ADD COLUMN dated_by INTEGER",
-    # Of those that tell it themselves.
-    "CREATE INDEX documents_by_date ON documents(dated_until) WHERE dated_by != 2",
     # What models were asked for this file and what it took, a row a day of UTC, model and purpose.
     """CREATE TABLE costs (
         day TEXT NOT NULL, model TEXT NOT NULL, purpose TEXT NOT NULL, calls INTEGER NOT NULL,
         tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL, PRIMARY KEY (day, model, purpose)) WITHOUT ROWID""",
-)
-
-
-@migration
-def former_versions(connection: sqlite3.Connection) -> None:
-    """Format 7: documents as they were before they were replaced or removed, in files that keep that."""
-    for statement in FORMAT_7:
-        connection.execute(statement)
-
-
-FORMAT_7 = (
-    # Since when the file has a document as it is, in seconds since 1970; NULL where it keeps no former versions. A copy
-    # that stands for the file as it was has here also until when that held.
-    "ALTER TABLE documents ADD COLUMN valid_from INTEGER",
-    "ALTER TABLE documents ADD COLUMN valid_until INTEGER",
-    "CREATE INDEX documents_by_beginning ON documents(valid_from) WHERE valid_from IS NOT NULL",
     # A document as it stood from valid_from on, until just before valid_until. Nothing that is searched leads here.
     """CREATE TABLE versions (
         version INTEGER PRIMARY KEY, id TEXT NOT NULL, valid_from INTEGER NOT NULL, valid_until INTEGER NOT NULL,

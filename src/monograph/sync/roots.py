@@ -54,7 +54,7 @@ def find(database: Database, path: str, files: Sequence[tuple[str, int, int]], n
     if moved is not None:
         return Found(replace(moved, place=path), _others(known, moved), Move(moved.name, moved.place, path))
     name = unused_name(path, (root.name for root in known))
-    return Found(Root(name, path, name), tuple(known))
+    return Found(Root(name, path), tuple(known))
 
 
 def _others(known: Sequence[Root], own: Root) -> tuple[Root, ...]:

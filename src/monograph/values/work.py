@@ -33,16 +33,12 @@ class Root:
         path below it: ``notes/boiler.md``.
     place:
         Where it lies now: an absolute path, as text that can be stored.
-    seed:
-        What the ids of its documents are made from, instead of the place: its name; in a file of an older format the
-        place it had then.
     follow_links:
         Whether what links lead to outside of its place is read.
     """
 
     name: str
     place: str
-    seed: str
     follow_links: bool = False
 
     def holds(self, path: str) -> bool:
@@ -56,10 +52,6 @@ class Root:
     def path(self, uri: str) -> str:
         """The path of a uri that begins with this root's name."""
         return (self.place.rstrip("/") + uri[len(self.name) :]) or "/"
-
-    def identity(self, uri: str) -> str:
-        """What the id of a document with a uri is made from."""
-        return self.seed.rstrip("/") + uri[len(self.name) :]
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ def settle(database: Database, given: Settings | None) -> Settings:
 def identity(database: Database) -> str:
     """The file's own id: random, made with the file, and kept when that is moved or copied.
 
-    A file of an earlier version gets one when it is first asked for; empty where that cannot be written.
+    A file that lost it gets another when it is first asked for; empty where that cannot be written.
     """
     with database.read() as connection:
         known = stored_settings.load_id(connection)
@@ -67,7 +67,7 @@ def identity(database: Database) -> str:
 
 
 def catch_up(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
-    """Bring the vector indexes up to date: after a migration, the vectors of the older file wait for it."""
+    """Bring the vector indexes up to date where a killed repair left vectors that wait for it."""
     if database.read_only:
         return
     with suppress(DamagedFile):  # Whatever is damaged, the rest can be read; and a check tells of it.

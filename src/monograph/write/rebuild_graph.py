@@ -1,4 +1,4 @@
-"""The graph for chunks that are stored already: an older file, another extractor, a repair."""
+"""The graph for chunks that are stored already: for another extractor, or a repair."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ In a file that has none it stands until the graph is built.
 def catch_up(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
     """Give the graph what it lacks, and note which extractor makes it; nothing to do in a file that is up to date.
 
-    A file of an older version, or whose graph was made otherwise than today, gets its graph here, if it has one.
+    A file whose graph was made with another extractor gets its graph here, if it has one.
     """
     stored = EXTRACTOR.known(pipeline.database)
     number = None if stored is None or stored.key != pipeline.extractor.key else stored.graph

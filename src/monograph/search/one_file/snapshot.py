@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from monograph.graph.build import SEARCHED
+from monograph.graph.build import GRAPH
 from monograph.graph.evidence import Int64
 from monograph.graph.text import Words
 from monograph.search import words as word_for_word
@@ -174,7 +174,7 @@ class FileSnapshot:
 
     def has_graph(self) -> bool:
         stored = settings.load_model(self.connection, settings.StoredExtractor)
-        return stored is not None and stored.graph in SEARCHED
+        return stored is not None and stored.graph == GRAPH
 
     def words_in(self, chunks: Sequence[int], asked: Words) -> tuple[Int64, list[bytes], Sequence[Hashable]]:
         self.remembered.ahead.graphs(self.connection, chunks)
