@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dealing import dealt_files, empty_file, marked
 from monograph import Document, Hit, Monograph, Settings
-from monograph.errors import BusyFile, InputError, NotFound, NotOnShelf, ShelfConflict
+from monograph.errors import InputError, NotFound, NotOnShelf, ShelfConflict
 from monograph.library.given import Given
 from monograph.library.questions import Questions
 from monograph.models import Embedder
@@ -23,8 +23,6 @@ from monograph.shelf import Shelf, catalogue
 from monograph.shelf.hold.engine import Local
 from monograph.shelf.opened import OpenShelf
 from monograph.shelf.shard import pools
-from monograph.shelf.versions.objects import objects_at
-from monograph.shelf.versions.publish import publish
 from monograph.shelf.versions.writer import release
 from monograph.store.catalogue import share
 from test_order import QUERIES, SENTENCES, TITLES, BagEmbedder, Formulas, bounds, corpora
