@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,8 +23,7 @@ from monograph.app.command import (
 )
 from monograph.app.trust import opened
 from monograph.errors import InputError
-from monograph.library import Monograph
-from monograph.values import Cost, Hit, Neighbourhood, OnProgress, Report
+from monograph.values import Cost, Hit, Neighbourhood
 from monograph.values import Path as Way
 
 if TYPE_CHECKING:
@@ -143,27 +141,20 @@ def build(
     """Build the graph of FILE.
 
     A file that a framework's vector store made has no graph, and nothing to find substrings by, until they are built
-    here; a large one of an earlier version has codes of vectors that take more room and time than today's. Others
-    may read and write meanwhile; interrupt it at any time, and the next one goes on from there.
+    here. Others may read and write meanwhile; interrupt it at any time, and the next one goes on from there.
     """
     with outcome(as_json=json_output):
         with (
             opened(file, trust=trust, create=False) as monograph,
             output.progress_bar("build", quiet=unseen(json_output)) as on_progress,
         ):
-            result = monograph.graph.price() if dry_run else _build(monograph, on_progress)
+            result = monograph.graph.price() if dry_run else monograph.graph.build(progress=on_progress)
         if json_output:
             output.print_json(result)
         elif isinstance(result, Cost):
             output.print_cost(result)
         else:
             output.print_report(result, str(file))
-
-
-def _build(monograph: Monograph, on_progress: OnProgress | None) -> Report:
-    coded = monograph.vectors.build(progress=on_progress)
-    made = monograph.graph.build(progress=on_progress)
-    return replace(made, recoded=coded.recoded, seconds=made.seconds + coded.seconds)
 
 
 def draw_answers(archive: Archive, query: str, hits: Sequence[Hit], path: Path, *, quiet: bool) -> None:

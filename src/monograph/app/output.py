@@ -20,7 +20,6 @@ from monograph.values import (
     Metadata,
     Move,
     OnProgress,
-    Owed,
     Plan,
     Problem,
     Progress,
@@ -155,8 +154,6 @@ def print_plan(plan: Plan) -> None:
     out.print(", ".join(f"{len(plan.of(kind))} {kind}" for kind in _KINDS))
     if plan.cost is not None:
         print_cost(plan.cost)
-    if plan.owed:
-        out.print(f"not made yet: {owed(plan.owed)}")
 
 
 def print_cost(cost: Cost) -> None:
@@ -180,12 +177,6 @@ def print_embedding_cost(cost: Cost, path: str) -> None:
     )
 
 
-def owed(waiting: Owed) -> str:
-    """What is not made yet, in words."""
-    parts = ((waiting.vectors, f"smaller codes of {waiting.vectors:,} vectors"),)
-    return ", ".join(part for one, part in parts if one)
-
-
 def print_moves(moves: Sequence[Move]) -> None:
     """A line a root that lies in another place than before."""
     for one in moves:
@@ -206,7 +197,6 @@ def print_report(report: Report, path: str) -> None:
         + (f"{extracted}; " if report.extracted or report.fell_back else "")
         + (f"{report.summarized} summarized; " if report.summarized else "")
         + (f"{report.described} described; " if report.described else "")
-        + (f"{report.recoded} coded anew; " if report.recoded else "")
         + f"{report.seconds:.2f} s"
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from monograph.app.output import console, in_bytes, owed, table, visible
+from monograph.app.output import console, in_bytes, table, visible
 from monograph.app.tree_output import tree_rows
 from monograph.values import IndexStats, Stats
 
@@ -39,8 +39,6 @@ def print_stats(stats: Stats) -> None:
     out.print(made)
     if not stats.has_graph:
         out.print(f"no graph; to build it: monograph build {visible(stats.path)}")
-    if stats.owed:
-        out.print(f"not made yet: {owed(stats.owed)}; now: monograph build {visible(stats.path)}")
 
 
 def _index_rows(index: IndexStats) -> list[tuple[str, str]]:

@@ -13,8 +13,8 @@ from monograph.store import tree as summaries
 from monograph.store.database import Connection
 from monograph.store.encryption import RawKey
 from monograph.tree.measure import measure
-from monograph.values import Brief, Finding, IndexStats, Owed, Stats, TreeStats
-from monograph.write import configuration, forget, recode_vectors
+from monograph.values import Brief, Finding, IndexStats, Stats, TreeStats
+from monograph.write import configuration, forget
 from monograph.write import repair as mending
 
 
@@ -27,7 +27,6 @@ def stats_of(file: OpenFile) -> Stats:
         sizes = stats.sizes(connection)
         index = file.chunk_index.stats(connection)
         shape = measure(connection)
-        owed = Owed(recode_vectors.owed(connection, file.indexes))
         has_graph = settings.has_graph(connection)
     summarizer = configuration.SUMMARIZER.known(file.database)
     embedder = configuration.EMBEDDER.known(file.database)
@@ -61,7 +60,6 @@ def stats_of(file: OpenFile) -> Stats:
         tree=shape,
         id=configuration.identity(file.database),
         addresses=configuration.addresses_named(file.database),
-        owed=owed,
         has_graph=has_graph,
     )
 

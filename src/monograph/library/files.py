@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -21,8 +20,8 @@ from monograph.store import settings
 from monograph.sync import follow, roots, watch
 from monograph.sync import plan as planning
 from monograph.sync.receive import Incoming
-from monograph.values import Move, OnProgress, Original, Owed, Plan, Report, SyncedSource, WatchEvent, arguments
-from monograph.write import apply, describe, recode_vectors
+from monograph.values import Move, OnProgress, Original, Plan, Report, SyncedSource, WatchEvent, arguments
+from monograph.write import apply, describe
 from monograph.write import price as pricing
 from monograph.write import remove as removal
 
@@ -76,8 +75,6 @@ class Files:
         made = planning.make_plan(
             self._file.database, paths_of(sources), verify=verify, prune=prune, follow_links=follow_links
         )
-        with self._file.database.read() as connection:
-            made = replace(made, owed=Owed(recode_vectors.owed(connection, self._file.indexes)))
         pipeline = self._file.describing(self._file.pipeline())
         made = describe.read_again(pipeline, made)
         return pricing.price(pipeline, made, limits, progress) if price else made

@@ -1,14 +1,12 @@
-"""The vectors of chunks, made anew or coded anew: ``archive.vectors``."""
+"""The vectors of chunks, made anew: ``archive.vectors``."""
 
 from __future__ import annotations
-
-import time
 
 from monograph.library.ledger import spends
 from monograph.library.opened import OpenFile
 from monograph.models import Embedder
 from monograph.values import Cost, OnProgress, Report
-from monograph.write import configuration, price_vectors, rebuild_vectors, recode_vectors
+from monograph.write import configuration, price_vectors, rebuild_vectors
 
 
 class Vectors:
@@ -16,23 +14,6 @@ class Vectors:
 
     def __init__(self, file: OpenFile) -> None:
         self._file = file
-
-    def build(self, *, progress: OnProgress | None = None) -> Report:
-        """Code the vectors anew that a file of an earlier version holds in another way: ``stats().owed.vectors``.
-
-        Their codes become smaller: a quarter of what is read for a search. Until all is done the file answers from the
-        old ones; vectors come and go meanwhile. A batch is done at a time; ended before the end, the next call goes on
-        from there.
-
-        Raises
-        ------
-        DamagedFile
-            If an index or a vector is not what was written.
-        """
-        self._file.only_whole("vectors.build")
-        started = time.perf_counter()
-        coded = recode_vectors.recode(self._file.database, self._file.indexes, progress)
-        return Report(recoded=coded, seconds=time.perf_counter() - started)
 
     def price(self, embedder: Embedder) -> Cost:
         """What :meth:`rebuild` would take: the texts that the embedder would be given. It is not asked.

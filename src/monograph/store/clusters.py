@@ -21,11 +21,7 @@ CHUNKS = 1
 """The space of chunk vectors."""
 SUMMARIES = 2
 """The space of the vectors of summaries."""
-BESIDE = 2
-"""What is being made to take the place of an index has its space and this."""
-BEFORE = 4
-"""What is left of an index whose place was taken has its space and this."""
-SPACES = tuple(space + beside for beside in (0, BESIDE, BEFORE) for space in (CHUNKS, SUMMARIES))
+SPACES = (CHUNKS, SUMMARIES)
 """Every space that there can be."""
 
 MEMBERS = {CHUNKS: "SELECT memo FROM vectors", SUMMARIES: "SELECT vector AS memo FROM nodes WHERE vector IS NOT NULL"}
@@ -35,10 +31,8 @@ _BELONGS = {
     SUMMARIES: "EXISTS (SELECT 1 FROM nodes AS n WHERE n.vector = u.memo)",
 }
 """Whether the memo row of ``u`` belongs to a space."""
-NUMBERS = "(SELECT number FROM vector_indexes)"
-"""What rows of the file's indexes have for their space."""
-OF_NONE = f"space NOT IN {NUMBERS}"
-"""Whether a row is of no index."""
+INDEXED = "(SELECT space FROM vector_indexes)"
+"""The spaces that have an index."""
 
 _BODIES = "SELECT part, body FROM json_each(?) AS j CROSS JOIN parts ON part = j.value"
 """Row by row as asked for. IN sorts them first, BETWEEN looks at the row behind: in a page that nobody announced."""
@@ -51,8 +45,7 @@ class Header:
     """The row of an index; ``design`` and ``calibration`` are JSON of the index's own.
 
     ``version`` is another number after every change, ``structure`` after every change of the centroids. They are
-    numbers of chance: counted up, two changes of which one was rolled back would look alike. ``number`` is what the
-    rows of its clusters, placements and codes have for their space: it stays when the index comes to another.
+    numbers of chance: counted up, two changes of which one was rolled back would look alike.
     """
 
     dimension: int
@@ -60,7 +53,6 @@ class Header:
     calibration: str
     version: int
     structure: int
-    number: int
 
 
 class Placement(NamedTuple):
@@ -82,19 +74,10 @@ class Size:
 def header(connection: Connection, space: int) -> Header | None:
     """The row of an index, None before it is built."""
     row = connection.execute(
-        "SELECT dimension, design, calibration, version, structure, number FROM vector_indexes WHERE space = ?",
+        "SELECT dimension, design, calibration, version, structure FROM vector_indexes WHERE space = ?",
         (space,),
     ).fetchone()
     return None if row is None else Header(*row)
-
-
-def number_of(connection: Connection, space: int) -> int:
-    """What the rows of an index have for their space; before it is built, what they are to have."""
-    found = connection.execute("SELECT space, number FROM vector_indexes").fetchall()
-    numbers = dict(found)
-    if space in numbers:
-        return int(numbers[space])
-    return space if space not in numbers.values() else max(*numbers.values(), *SPACES) + 1
 
 
 def versions(connection: Connection, space: int) -> tuple[int, int]:
@@ -106,9 +89,9 @@ def versions(connection: Connection, space: int) -> tuple[int, int]:
 def put_header(connection: Connection, space: int, dimension: int, design: str, calibration: str) -> None:
     """Set what a new index is like."""
     connection.execute(
-        """INSERT INTO vector_indexes (space, dimension, design, calibration, version, structure, number)
-        VALUES (?, ?, ?, ?, random(), random(), ?)""",
-        (space, dimension, design, calibration, number_of(connection, space)),
+        """INSERT INTO vector_indexes (space, dimension, design, calibration, version, structure)
+        VALUES (?, ?, ?, ?, random(), random())""",
+        (space, dimension, design, calibration),
     )
     seal(connection, space)
 
@@ -140,11 +123,11 @@ def is_as_written(connection: Connection, space: int) -> bool:
     return checksums.holds(connection, f"vector_indexes/{space}", *_written(connection, space))
 
 
-def touch(connection: Connection, number: int, *, structure: bool) -> None:
+def touch(connection: Connection, space: int, *, structure: bool) -> None:
     """Tell readers that an index has changed, and whether its centroids have."""
-    connection.execute("UPDATE vector_indexes SET version = random() WHERE number = ?", (number,))
+    connection.execute("UPDATE vector_indexes SET version = random() WHERE space = ?", (space,))
     if structure:
-        connection.execute("UPDATE vector_indexes SET structure = random() WHERE number = ?", (number,))
+        connection.execute("UPDATE vector_indexes SET structure = random() WHERE space = ?", (space,))
 
 
 def searched_centroids(connection: Connection, space: int) -> tuple[bytes, bytes | None] | None:
@@ -316,8 +299,8 @@ def drop_strays(connection: Connection) -> None:
     """Take out what is of no index: see :func:`monograph.store.check_clusters.count_strays`."""
     connection.execute(f"DELETE FROM vector_indexes WHERE space NOT IN {SPACES}")  # noqa: S608 - constants
     for table in ("clusters", "placements", "centroids"):
-        connection.execute(f"DELETE FROM {table} WHERE {OF_NONE}")  # noqa: S608 - constants
-    connection.execute(f"DELETE FROM codes WHERE place >> 32 NOT IN {NUMBERS}")  # noqa: S608 - constants
+        connection.execute(f"DELETE FROM {table} WHERE space NOT IN {INDEXED}")  # noqa: S608 - constants
+    connection.execute(f"DELETE FROM codes WHERE place >> 32 NOT IN {INDEXED}")  # noqa: S608 - constants
     connection.execute("DELETE FROM parts WHERE part / 2 NOT IN (SELECT cluster FROM clusters)")
     connection.execute("DELETE FROM cluster_graphs WHERE cluster NOT IN (SELECT cluster FROM clusters)")
 
@@ -335,20 +318,13 @@ def count_entries(connection: Connection, space: int) -> int:
 
 
 def clear(connection: Connection, space: int) -> None:
-    """Take an index out, and what is being made to take its place."""
+    """Take an index out."""
     connection.execute("DELETE FROM unplaced WHERE space = ?", (space,))
-    for one in (space, space + BESIDE):
-        remove_index(connection, one)
-
-
-def remove_index(connection: Connection, space: int) -> None:
-    """Take out what is in a space."""
-    number = number_of(connection, space)
     for table in ("parts WHERE part / 2 IN", "cluster_graphs WHERE cluster IN"):
-        connection.execute(f"DELETE FROM {table} (SELECT cluster FROM clusters WHERE space = ?)", (number,))  # noqa: S608
+        connection.execute(f"DELETE FROM {table} (SELECT cluster FROM clusters WHERE space = ?)", (space,))  # noqa: S608
     for table in ("clusters", "centroids", "placements"):
-        connection.execute(f"DELETE FROM {table} WHERE space = ?", (number,))  # noqa: S608 - constants
-    codes.clear(connection, number)
+        connection.execute(f"DELETE FROM {table} WHERE space = ?", (space,))  # noqa: S608 - constants
+    codes.clear(connection, space)
     connection.execute("DELETE FROM vector_indexes WHERE space = ?", (space,))
     checksums.drop(connection, f"vector_indexes/{space}")
 
@@ -372,7 +348,7 @@ def take_stale(connection: Connection, space: int) -> Stale:
         f"""SELECT memo, {_BELONGS[space]},
             EXISTS (SELECT 1 FROM placements AS p WHERE p.space = ? AND p.memo = u.memo)
         FROM unplaced AS u WHERE space = ?""",  # noqa: S608 - constants
-        (number_of(connection, space), space),
+        (space, space),
     ).fetchall()
     connection.execute("DELETE FROM unplaced WHERE space = ?", (space,))
     return Stale(

@@ -114,7 +114,7 @@ FORMAT_1 = (
     # beside another has a space and a number of its own; when it takes the other's place, the spaces are exchanged.
     """CREATE TABLE vector_indexes (
         space INTEGER PRIMARY KEY, dimension INTEGER NOT NULL, design TEXT NOT NULL, calibration TEXT NOT NULL,
-        version INTEGER NOT NULL, structure INTEGER NOT NULL, number INTEGER NOT NULL)""",
+        version INTEGER NOT NULL, structure INTEGER NOT NULL)""",
     # What a search holds in memory: codes of all centroids, and a graph of them where there are many.
     "CREATE TABLE centroids (space INTEGER PRIMARY KEY, body BLOB NOT NULL, graph BLOB)",
     # size counts what is alive, dead what is struck out and still takes room. A number is never used twice: what is

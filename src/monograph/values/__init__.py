@@ -58,7 +58,6 @@ from monograph.values.state import (
     Finding,
     IndexStats,
     LedgerEntry,
-    Owed,
     Stats,
     TreeStats,
 )
@@ -141,7 +140,6 @@ __all__ = [
     "Original",
     "OriginalState",
     "OutlineNode",
-    "Owed",
     "Passage",
     "PassageOrder",
     "Path",

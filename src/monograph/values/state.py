@@ -83,29 +83,13 @@ class TreeStats:
 
 
 @dataclass(frozen=True, slots=True)
-class Owed:
-    """What a file has not made yet: see ``archive.vectors.build``.
-
-    ``vectors`` have codes of an earlier version, and are found by those.
-    """
-
-    vectors: int = 0
-
-    def __bool__(self) -> bool:
-        return bool(self.vectors)
-
-
-NOTHING_OWED = Owed()
-
-
-@dataclass(frozen=True, slots=True)
 class Stats:
     """What a file holds and weighs. Sizes in bytes; ``tables`` by name, largest first.
 
     ``entities`` are named things, ``merged`` the names that were taken to mean one of another name, ``mentions`` pairs
     of a name and a chunk that has it. ``tree`` is None in a file without one. ``id`` is the file's own: it stays when
     the file is moved or copied; ``addresses`` are the servers that its own models ask, if they are trusted with it;
-    ``owed`` is what it has not made yet; ``has_graph`` is False in a file made with ``Settings(graph=False)``, until
+    ``has_graph`` is False in a file made with ``Settings(graph=False)``, until
     ``archive.graph.build`` was called.
     """
 
@@ -137,7 +121,6 @@ class Stats:
     tree: TreeStats | None = None
     id: str = ""
     addresses: tuple[str, ...] = ()
-    owed: Owed = NOTHING_OWED
     has_graph: bool = True
 
 

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias
 
-from monograph.values.state import NOTHING_OWED, Owed
-
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -112,8 +110,7 @@ class Plan:
     """What an apply would do: changes in order of uri, sources that cannot be read, and, when priced, the cost.
 
     ``roots`` are those that the changes belong to, where they lie now; ``moved`` those of them that lay elsewhere.
-    ``seen`` are the uris of files and folders that were looked through as a whole; ``owed`` is what the file
-    has not made yet of what it holds: it is in no cost.
+    ``seen`` are the uris of files and folders that were looked through as a whole.
     """
 
     changes: tuple[Change, ...]
@@ -122,7 +119,6 @@ class Plan:
     roots: tuple[Root, ...] = ()
     moved: tuple[Move, ...] = ()
     seen: tuple[str, ...] = ()
-    owed: Owed = NOTHING_OWED
 
     def of(self, kind: ChangeKind) -> tuple[Change, ...]:
         """The changes of one kind."""
@@ -137,8 +133,7 @@ class Report:
     ``embedded`` counts texts that the embedder was given, ``remembered`` those whose vector the memo already held;
     ``extracted`` chunks that the extractor was given, ``fell_back`` those of them that a model failed on, so that
     patterns were used; ``summarized`` counts summaries that were made; ``moved`` are roots that were
-    found in another place; ``recoded`` counts vectors whose codes were made anew, ``described`` pictures that a
-    describer was shown.
+    found in another place; ``described`` counts pictures that a describer was shown.
     """
 
     added: int = 0
@@ -155,7 +150,6 @@ class Report:
     problems: tuple[Problem, ...] = ()
     summarized: int = 0
     moved: tuple[Move, ...] = ()
-    recoded: int = 0
     described: int = 0
 
 

@@ -140,7 +140,7 @@ DEFAULT_DESIGN = Design()
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """An index of a file by the number that its rows have, and how it is built."""
+    """An index of a file by the number of its space, and how it is built."""
 
     number: int
     design: Design

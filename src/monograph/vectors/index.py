@@ -20,7 +20,7 @@ from monograph.store import vectors as stored_vectors
 from monograph.store.database import Connection
 from monograph.store.filters import Allowed
 from monograph.values import Float32, IndexStats, arguments
-from monograph.vectors import calibrate, cost, recode, update
+from monograph.vectors import calibrate, cost, update
 from monograph.vectors.calibrate import Calibration
 from monograph.vectors.compact import CompactSearch, at_once, run_all
 from monograph.vectors.damage import told
@@ -216,13 +216,12 @@ class EcoVectorIndex:
 
     def _allowed_memos(self, connection: Connection, query: Query) -> list[int]:
         """The memo rows of all vectors that may be found."""
-        number = store.number_of(connection, self.space)
         if query.allowed is None:
-            return [one.memo for one in store.every_placement(connection, number) if one.first]
+            return [one.memo for one in store.every_placement(connection, self.space) if one.first]
         held = np.flatnonzero(query.allowed)  # Rows may be few, and far from each other.
         places = np.flatnonzero(np.unpackbits(query.allowed[held], bitorder="little"))
         rows = (held[places >> 3] * 8 + (places & 7)).tolist()
-        return [one.memo for one in store.placements(connection, number, rows).values() if one.first]
+        return [one.memo for one in store.placements(connection, self.space, rows).values() if one.first]
 
     def settle(self, connection: Connection) -> None:
         """Bring the index up to date with the vectors that the file's rows use. To be called before every commit.
@@ -266,8 +265,6 @@ class EcoVectorIndex:
         if store.header(connection, self.space) is None:
             self._begin(connection, vectors.shape[1], self.design.grown(len(memos)))
         state = self._must(connection)
-        with told(connection):
-            recode.insert(connection, self.space, memos, vectors)
         memos, vectors = placeable(connection, state.space, memos, vectors)
         if not len(memos):
             return
@@ -298,12 +295,9 @@ class EcoVectorIndex:
             changes = Update(connection, state.space, state.centroids)
             changes.delete(memos)
             changes.finish()
-            recode.delete(connection, self.space, memos)
 
     def fold(self, connection: Connection) -> None:
         """Write clusters anew without deleted entries, so that no trace of them is left in their rows."""
-        with told(connection):
-            recode.fold(connection, self.space)
         if store.header(connection, self.space) is None:
             return
         state = self._must(connection)
@@ -311,12 +305,6 @@ class EcoVectorIndex:
             changes = Update(connection, state.space, state.centroids)
             changes.fold()
             changes.finish()
-
-    def owed(self, connection: Connection) -> int:
-        """Vectors that are to be coded anew: see :mod:`monograph.vectors.recode`."""
-        state = self._state(connection)
-        with told(connection):
-            return recode.owed(connection, self.space, state, self.design)
 
     def rebuild(self, connection: Connection) -> None:
         """Make the index anew from the vectors that the file's rows use, and calibrate it."""

@@ -44,14 +44,14 @@ class State:
         return store.count_entries(connection, self.space.number) // copies
 
 
-def _read(header: store.Header) -> tuple[Space, Calibration]:
+def _read(number: int, header: store.Header) -> tuple[Space, Calibration]:
     try:
         design, calibration = Design.from_json(header.design), Calibration.from_json(header.calibration)
     except (InputError, *UNDECODABLE) as error:
         raise kernel.DamagedBytes(f"what says how it is built: {error}") from error
     if not 0 < header.dimension <= MOST_DIMENSIONS:
         raise kernel.DamagedBytes(f"what says how it is built: vectors of {header.dimension} dimensions")
-    return Space(header.number, design, header.dimension), calibration
+    return Space(number, design, header.dimension), calibration
 
 
 class Memory:
@@ -103,7 +103,7 @@ class Memory:
             return None
         if not store.is_as_written(connection, self._space):
             raise kernel.DamagedBytes("what says how it is built is not what was written")
-        space, calibration = _read(header)
+        space, calibration = _read(self._space, header)
         self.ahead.centroids(connection, space.number)
         found = store.searched_centroids(connection, space.number)
         made = central.NONE if found is None else central.load(*found)

@@ -14,15 +14,12 @@ from monograph.vectors import kernel
 from monograph.vectors.cluster import unpack
 from monograph.vectors.memory import Memory, State
 
-_MAKING = "the index that is being made"
-
 
 def faults(connection: Connection, space: int) -> Iterator[str]:
     """What is wrong with an index: damaged clusters, and vectors that are not where they should be."""
     if store.has_stale(connection, space):
         yield "vectors wait to be put into the index"
     yield from damage(connection, space)
-    yield from damage_beside(connection, space)
 
 
 def damage(connection: Connection, space: int) -> Iterator[str]:
@@ -34,13 +31,6 @@ def damage(connection: Connection, space: int) -> Iterator[str]:
             yield "there is no index of the vectors"
         return
     yield from _inside(connection, space)
-
-
-def damage_beside(connection: Connection, space: int) -> Iterator[str]:
-    """What is wrong with the index that is being made to take a place, but for what it still lacks."""
-    if store.header(connection, space + store.BESIDE) is not None:
-        for fault in _inside(connection, space + store.BESIDE):
-            yield f"{_MAKING}: {fault}"
 
 
 def _inside(connection: Connection, space: int) -> Iterator[str]:
@@ -60,10 +50,9 @@ def strays(connection: Connection, space: int) -> Iterator[str]:
     """What an index holds that no row of the file uses."""
     if store.has_stale(connection, space):
         return
-    for one, said in ((space, "the index"), (space + store.BESIDE, _MAKING)):
-        unwanted = check_clusters.count_unwanted(connection, space, store.number_of(connection, one))
-        if unwanted:
-            yield f"{unwanted} vectors are in {said} and belong to nothing"
+    unwanted = check_clusters.count_unwanted(connection, space)
+    if unwanted:
+        yield f"{unwanted} vectors are in the index and belong to nothing"
 
 
 def strays_of_none(connection: Connection) -> Iterator[str]:
@@ -150,7 +139,7 @@ def _misplaced(connection: Connection, space: int, held: dict[int, set[int]]) ->
 
 
 def _missing(connection: Connection, space: int) -> Iterator[str]:
-    if space not in (store.CHUNKS, store.SUMMARIES) or store.has_stale(connection, space):
+    if store.has_stale(connection, space):
         return
     missing = check_clusters.count_missing(connection, space)
     if missing:

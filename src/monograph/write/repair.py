@@ -34,7 +34,7 @@ from monograph.store.lacking import documents_lacking
 from monograph.tree.hash import Planes
 from monograph.values import Finding, content_hash
 from monograph.vectors.index import EcoVectorIndex
-from monograph.vectors.verify import damage, damage_beside, strays
+from monograph.vectors.verify import damage, strays
 from monograph.write import name_codes, rebuild_graph, verify
 from monograph.write.graph import extraction_key
 from monograph.write.names import embed
@@ -114,12 +114,6 @@ def _bring_up_to_date(connection: Connection, index: EcoVectorIndex) -> None:
         for fault in (*damage(connection, index.space), *strays(connection, index.space)):
             yield Finding("clusters", fault, repairable=True)
 
-    def beside() -> Iterator[Finding]:
-        for fault in damage_beside(connection, index.space):
-            yield Finding("clusters", fault, repairable=True)
-
-    if any(check.guarded(connection, "clusters", beside)):
-        clusters.remove_index(connection, index.space + clusters.BESIDE)
     if any(check.guarded(connection, "clusters", wrong)):
         index.rebuild(connection)
     else:

@@ -29,7 +29,7 @@ function part(title, ...children) {
 
 export async function show(box, { file, serving }) {
   const found = await get("/stats", { file: file.name });
-  const stats = { tables: [], index: {}, owed: {}, file_bytes: found.bytes, ...found }; // a shelf says less
+  const stats = { tables: [], index: {}, file_bytes: found.bytes, ...found }; // a shelf says less
   const [most] = stats.tables.map(([, size]) => size);
   const tables = h(
     "table",
@@ -37,7 +37,6 @@ export async function show(box, { file, serving }) {
     h("tr", {}, h("th", { scope: "col" }, said.table), h("th", { scope: "col" }, said.size), h("td", {})),
     stats.tables.map(([name, size]) => h("tr", {}, h("td", {}, own(name)), h("td", { class: "number" }, bytes(size)), h("td", {}, h("progress", { max: most, value: size, "aria-hidden": "true" })))),
   );
-  const owed = Object.entries(stats.owed).filter(([, value]) => value);
   const server = { version: serving.version, model: serving.model, files: serving.write ? said.write : said.readOnly };
   fill(
     box,
@@ -52,7 +51,6 @@ export async function show(box, { file, serving }) {
       stats.tree ? part(said.tree, list(stats.tree)) : null,
       part(said.settings, list({ ...file.settings, format: stats.format, always_forget: String(file.always_forget) })),
       part(said.server, list(server)),
-      owed.length ? part(said.owed, list(Object.fromEntries(owed))) : null,
       part(said.weighs, h("p", {}, bytes(stats.file_bytes)), h("details", {}, h("summary", {}, said.tables), tables)),
     ),
     checking(file.name),

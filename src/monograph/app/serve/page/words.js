@@ -289,7 +289,6 @@ export const words = {
     tree: "The tree of summaries",
     models: "Models",
     settings: "Settings",
-    owed: "Not made yet",
     check: "Check the file",
     checking: "Every table is held against every other …",
     sound: "The file is sound.",
