@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
@@ -19,7 +18,7 @@ from monograph import Document, Embedder, Hit, Monograph, MonographError, Passag
 from monograph.answer.cache import AnswerCache
 from monograph.derive.embed import load_embedder
 from monograph.derive.summarize import load_summarizer
-from monograph.errors import DamagedFile, DamageWarning
+from monograph.errors import DamagedFile
 from monograph.models import Completion
 from monograph.values import ToldNode, ToldRelation
 from monograph.vectors.design import Design
@@ -134,20 +133,18 @@ def flipped(golden: Path, folder: Path, count: int, seed: int, key: str | None =
 
 def judged(copy: Path, embedder: Embedder, truth: list[Any], key: str | None = None) -> str:
     """What a check makes of a file, whether rightly so; nothing raises anything but errors of ours."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DamageWarning)
-        try:
-            with Monograph.open(copy, key=key) as monograph:
-                findings = monograph.check()
-                monograph._file.given_embedder = embedder
-                try:
-                    same = seen(monograph) == truth
-                except MonographError as error:
-                    assert str(copy) in str(error), error
-                    same = False
-        except DamagedFile as error:
-            assert str(copy) in str(error), error
-            return "refused"
+    try:
+        with Monograph.open(copy, key=key) as monograph:
+            findings = monograph.check()
+            monograph._file.given_embedder = embedder
+            try:
+                same = seen(monograph) == truth
+            except MonographError as error:
+                assert str(copy) in str(error), error
+                same = False
+    except DamagedFile as error:
+        assert str(copy) in str(error), error
+        return "refused"
     if findings:
         return "found"
     return "harmless" if same else "MISSED"
@@ -195,8 +192,7 @@ def mended(copy: Path, embedder: Embedder, truths: list[Any]) -> str:
         monograph = Monograph.open(copy)
     except DamagedFile:
         return "refused"
-    with monograph, warnings.catch_warnings():
-        warnings.simplefilter("ignore", DamageWarning)
+    with monograph:
         findings = monograph.check()
         monograph._file.given_embedder = embedder
         left = monograph.check(repair=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 import by_sql
 from monograph import Document, Monograph
 from monograph.derive.summarize import load_summarizer
-from monograph.errors import DamageWarning, InputError
+from monograph.errors import DamagedFile, InputError
 
 NAMES = ("b/2", "a/Ähre", "a/ÄHRE", "c", "b/10", "a/😀")
 
@@ -36,11 +37,18 @@ def test_a_part_is_a_part_of_the_whole(monograph: Monograph) -> None:
     assert monograph.generation() > before
 
 
-def test_what_cannot_be_read_is_left_out(monograph: Monograph) -> None:
+def test_a_damaged_document_is_an_error_that_names_its_table(monograph: Monograph) -> None:
     monograph.add(Document(f"Text {n}.", id=f"{n}", uri=f"{n}") for n in range(3))
     with closing(by_sql.connected(monograph.path)) as connection, connection:
         connection.execute("UPDATE documents SET title = CAST(x'ff' AS TEXT) WHERE id = '1'")
-    with pytest.warns(DamageWarning):
-        found = monograph.listed(limit=10)
-    assert [one.id for one in found.documents] == ["0", "2"]
-    assert found.count == 2
+    reads: tuple[Callable[[], object], ...] = (
+        lambda: monograph.listed(limit=10),
+        monograph.documents,
+        monograph.fetch,
+        lambda: monograph.search("Text 1"),
+    )
+    for read in reads:
+        with pytest.raises(DamagedFile, match=r"row 2 of documents") as caught:
+            read()
+        assert f"monograph check {monograph.path}" in str(caught.value)
+    assert [one.id for one in monograph.listed(limit=1).documents] == ["0"]

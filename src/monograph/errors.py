@@ -8,7 +8,6 @@ The tree::
     │   ├── WrongKey         encrypted with another key, or not encrypted
     │   ├── NewerFormat      written by a later version of Monograph
     │   ├── DamagedFile      truncated or corrupt
-    │   │   └── DamagedDocument  in the rows of one document: searches leave it out, and warn (DamageWarning)
     │   ├── ReadOnlyFile     a write was asked of a file that cannot be written
     │   ├── BusyFile         another process held the write lock for too long
     │   ├── StorageFull      no room left: the disk is full, or a quota or limit is reached
@@ -93,12 +92,8 @@ class DamagedFile(FileError):
     """The file is truncated or corrupt."""
 
 
-class DamagedDocument(DamagedFile):
-    """The rows of one document cannot be read."""
-
-
 class DamageWarning(UserWarning):
-    """What a search left out because it cannot be read: the warning names the document, the row and the mend."""
+    """A part that was left out because it cannot be read: the warning names it and the mend."""
 
 
 class ReadOnlyFile(FileError):

@@ -6,7 +6,6 @@ What it answers is what was stored, and what it holds no more it does not pass o
 from __future__ import annotations
 
 import shutil
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,7 +13,7 @@ from pathlib import Path
 from random import Random
 
 from monograph import Monograph
-from monograph.errors import DamageWarning, MonographError, NotFound
+from monograph.errors import MonographError, NotFound
 from soak.corpus import opened
 from soak.harm import Damaged, Original, Texts, damaged
 from soak.plant import Alter
@@ -28,7 +27,7 @@ SECONDS = 60
 
 @dataclass(slots=True)
 class Seen:
-    """What a file answered: the texts and passages of documents by id, and all that was refused, warned of and found."""
+    """What a file answered: the texts and passages of documents by id, and all that was refused and found."""
 
     texts: dict[str, str] = field(default_factory=dict)
     chunks: dict[str, list[str]] = field(default_factory=dict)
@@ -58,15 +57,12 @@ def said_of(check: Callable[[], list[str]]) -> list[str]:
 def look(monograph: Monograph, known: Texts, tell: Tell) -> Seen:
     """Read, search, count and check."""
     seen = Seen()
-    with warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always")
-        for name, part in _parts(monograph, known, seen):
-            tell(name)
-            try:
-                part()
-            except MonographError as error:
-                seen.said.append(f"{name}: {type(error).__name__}: {error}")
-        seen.said += [f"warned: {one.message}" for one in warned if issubclass(one.category, DamageWarning)]
+    for name, part in _parts(monograph, known, seen):
+        tell(name)
+        try:
+            part()
+        except MonographError as error:
+            seen.said.append(f"{name}: {type(error).__name__}: {error}")
     return seen
 
 

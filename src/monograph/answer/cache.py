@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-from monograph.errors import DamagedFile
 from monograph.models import Completion
-from monograph.store import memo, readable
+from monograph.store import memo
 from monograph.store.database import Database, decoding
 from monograph.store.stored_json import text, whole
 from monograph.values import content_hash
@@ -29,12 +28,9 @@ class AnswerCache:
             held = memo.rows(connection, memo.ANSWER, [key])
             values = memo.values(connection, held.values())
             for row, value in values.items():
-                try:
-                    with decoding(connection, f"row {row} of memo, an answer,"):
-                        made = json.loads(value)
-                        return Completion(text(made["text"]), whole(made["tokens_in"]), whole(made["tokens_out"]))
-                except DamagedFile as error:
-                    readable.warn(error)
+                with decoding(connection, f"row {row} of memo, an answer,"):
+                    made = json.loads(value)
+                    return Completion(text(made["text"]), whole(made["tokens_in"]), whole(made["tokens_out"]))
         return None
 
     def keep(self, key: bytes, made: Completion) -> None:

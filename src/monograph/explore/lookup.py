@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from monograph.dates.span import FIRST, Span
-from monograph.errors import DamagedDocument, NotFound
+from monograph.errors import NotFound
 from monograph.read import path_to_text
-from monograph.store import chunks, documents, readable, vectors, versions
+from monograph.store import chunks, documents, vectors, versions
 from monograph.store.database import Connection, path_of
 from monograph.store.filters import Allowed
 from monograph.values import Chunk, Document, Listed, StoredChunk, Valid, Version, arguments
@@ -34,8 +34,7 @@ def fetch(
     if dimension is not None:
         numbers, values = vectors.of_chunks(connection, rows, dimension)
         held = dict(zip(numbers.tolist(), values, strict=True))
-    # One that is asked for by name is not left out.
-    found = readable.chunks(connection, rows).values() if ids is None else chunks.load(connection, rows)
+    found = chunks.load(connection, rows)
     return [StoredChunk(one.chunk, one.title, one.uri, one.metadata, held.get(one.row)) for one in found]
 
 
@@ -85,21 +84,18 @@ def versions_of(connection: Connection, name: str) -> list[Version]:
 
 
 def every_document(connection: Connection) -> list[Document]:
-    """All documents without their texts, in order of uri, then id; what cannot be read is left out, with a warning."""
-    return sorted(map(_untold, readable.documents(connection)), key=lambda one: (one.uri, one.id))
+    """All documents without their texts, in order of uri, then id."""
+    return sorted(map(_untold, documents.every(connection)), key=lambda one: (one.uri, one.id))
 
 
 def listed(connection: Connection, like: str, start: int, limit: int) -> Listed:
     """A part of the list of documents: see :meth:`monograph.Monograph.listed`."""
     start, limit = arguments.whole_number(start, "start", 0), arguments.whole_number(limit, "limit", 0)
     if not like:
-        try:
-            some = documents.listed(connection, start, limit)
-            return Listed(documents.count(connection), start, tuple(map(_untold, some)))
-        except DamagedDocument:
-            pass  # It is left out of the whole list.
+        some = documents.listed(connection, start, limit)
+        return Listed(documents.count(connection), start, tuple(map(_untold, some)))
     wanted = like.casefold()
-    every = [one for one in readable.documents(connection) if wanted in f"{one.title}\0{one.uri}\0{one.id}".casefold()]
+    every = [one for one in documents.every(connection) if wanted in f"{one.title}\0{one.uri}\0{one.id}".casefold()]
     chosen = sorted(every, key=lambda one: (one.uri, one.id))[start : start + limit]
     return Listed(len(every), start, tuple(map(_untold, chosen)))
 

@@ -9,7 +9,8 @@ from monograph.dates.span import Span
 from monograph.explore.lookup import only
 from monograph.explore.surroundings import ToldRelations
 from monograph.search.one_file.written_names import written_names
-from monograph.store import chunks, documents, graphs, neighbours, readable, told, told_changes
+from monograph.store import chunks as stored_chunks
+from monograph.store import documents, extractions, graphs, neighbours, told, told_changes
 from monograph.store.chunks import Found
 from monograph.store.database import Connection, path_of
 from monograph.store.graphs import Records
@@ -69,20 +70,20 @@ class OneFile:
     def extractions(self, chunks: Sequence[int]) -> dict[int, Extraction]:
         values = graphs.extraction_values(self.names, chunks)
         held = [row for row in chunks if row in values]
-        texts = readable.titled_texts(self.names, held)
-        return {
-            row: readable.extraction(self.names, row, values[row], text)
-            for row, (_, text) in zip(held, texts, strict=True)
-        }
+        found = {}
+        for row, (_, text) in zip(held, stored_chunks.titled_texts(self.names, held), strict=True):
+            with extractions.decoding_of(self.names, row):
+                found[row] = extractions.unpack(values[row], text)
+        return found
 
     def places(self, chunks: Iterable[int]) -> dict[int, Place]:
         return neighbours.places(self.names, chunks)
 
     def chunks(self, rows: Sequence[int]) -> dict[int, Found]:
-        return readable.chunks(self.names, rows)
+        return {one.row: one for one in stored_chunks.load(self.names, rows)}
 
     def chunks_of(self, name: str) -> list[int]:
-        return chunks.rows_of_document(self.names, only(self.names, name).row)
+        return stored_chunks.rows_of_document(self.names, only(self.names, name).row)
 
     def documents(self, ids: Collection[str]) -> dict[str, Document]:
         found = (documents.find(self.names, one) for one in ids)

@@ -87,7 +87,7 @@ class Surroundings(Protocol):
         ...
 
     def chunks(self, rows: Sequence[int]) -> dict[int, Found]:
-        """Chunks, in the order of their rows; what cannot be read is left out, and warned of."""
+        """Chunks, in the order of their rows."""
         ...
 
     def chunks_of(self, name: str) -> list[int]:

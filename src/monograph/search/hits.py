@@ -16,7 +16,7 @@ NO_PATHS: Mapping[int, Path] = MappingProxyType({})
 
 @telemetry.traced("monograph.search.hits")
 def load(snapshot: Snapshot, fused: Sequence[Fused]) -> list[Hit]:
-    """Hits in the order given, without ways. What cannot be read is left out, and warned of."""
+    """Hits in the order given, without ways; rows that are not there are left out."""
     return of(snapshot.chunks(one.row for one in fused), fused)
 
 

@@ -25,7 +25,7 @@ def to_chunks(found: Walk, best: Sequence[int]) -> tuple[dict[int, Found], dict[
     ways = {row: way for row in best if (way := _way(found, row)) is not None}
     where = {name: chunk for way in ways.values() for name, chunk in way.links}
     where.update({found.asked[way.head]: way.head for way in ways.values() if way.head in found.asked})
-    texts = {row: (one.start.title, one.start.text) for row, one in found.texts.items() if one.start.text}
+    texts = {row: (one.start.title, one.start.text) for row, one in found.texts.items()}
     seen = set(best) | {way.head for way in ways.values()}
     loaded, shown = found.snapshot.shown(sorted(seen), where, found.names, texts)
     return loaded, {

@@ -144,7 +144,7 @@ class Snapshot(Protocol):
     # Texts.
 
     def chunks(self, rows: Iterable[int]) -> dict[int, Found]:
-        """Chunks by row, in the order asked for; what cannot be read is left out, and warned of."""
+        """Chunks by row, in the order asked for."""
         ...
 
     def titled_texts(self, rows: Iterable[int]) -> list[tuple[str, str]]:

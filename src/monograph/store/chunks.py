@@ -185,7 +185,7 @@ _SELECT = f"SELECT {_COLUMNS} FROM chunks AS c JOIN documents AS d USING (docume
 
 
 def load(connection: Connection, rows: Iterable[int]) -> list[Found]:
-    """Chunks by row number, in the order asked for. Raises DamagedDocument if one cannot be read, or is not there."""
+    """Chunks by row number, in the order asked for. Raises DamagedFile if one cannot be read, or is not there."""
     result = []
     for some in _batches(rows):
         found = _asked_for(connection, _COLUMNS, some)
@@ -303,7 +303,7 @@ def by_document(connection: Connection, rows: Sequence[int]) -> dict[str, set[st
 def of_document(connection: Connection, document: int, *, strict: bool = False) -> list[Found]:
     """The chunks of a document, in reading order.
 
-    Raises DamagedDocument if one cannot be decoded; with ``strict`` also if it reaches beyond the document's text.
+    Raises DamagedFile if one cannot be decoded; with ``strict`` also if it reaches beyond the document's text.
     """
     try:
         rows = connection.execute(f"{_SELECT} WHERE c.document = ? ORDER BY c.ordinal", (document,)).fetchall()

@@ -84,7 +84,7 @@ def _set_up(uri: str, path: Path, key: RawKey | None, by: _Connect) -> sqlite3.C
     connection = by(uri, key, uri=True, timeout=BUSY_SECONDS, check_same_thread=False, cached_statements=256)
     if key is not None:
         encryption.require_opened(path, connection)
-    functions.register(connection, path)
+    functions.register(connection)
     # A file from elsewhere may have triggers of its own: they get at no function that is registered here.
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA foreign_keys = ON")

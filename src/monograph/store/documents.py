@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from monograph.dates.dating import Dated
-from monograph.errors import DamagedDocument, InvalidDocument
+from monograph.errors import DamagedFile, InvalidDocument
 from monograph.store import dates, encryption, graph_changes, told_changes, unreadable
 from monograph.store.checksums import BLOCK_BITS, blocks_of
 from monograph.store.database import Connection, path_of
@@ -112,11 +112,11 @@ def _row(*stored: Any) -> Row:
     return Row(*(*stored[:-5], dates.loaded(*stored[-5:-2]), dates.valid(*stored[-2:])))
 
 
-def damaged(connection: Connection, row: int | None, fault: str) -> DamagedDocument:
+def damaged(connection: Connection, row: int | None, fault: str) -> DamagedFile:
     """The error of a document, if it is known which, that cannot be read."""
     path = path_of(connection)
     name = "" if row is None else f"document {name_of(connection, row)!r} cannot be read: "
-    return DamagedDocument(f"{path} is damaged: {name}{fault}", f"monograph check {path} --repair")
+    return DamagedFile(f"{path} is damaged: {name}{fault}", f"monograph check {path} --repair")
 
 
 def name_of(connection: Connection, row: int) -> str:
@@ -219,7 +219,7 @@ def _within(start: int) -> int:
 
 
 def text(connection: Connection, row: int, start: int, end: int) -> str:
-    """``document.text[start:end]``, reading only the blocks that hold it. Raises DamagedDocument."""
+    """``document.text[start:end]``, reading only the blocks that hold it. Raises DamagedFile."""
     start = _within(start)
     first, last = _blocks(row, start, min(end, BLOCK_CHARACTERS * _MOST_BLOCKS))
     skipped = start - start % BLOCK_CHARACTERS
@@ -267,7 +267,7 @@ def titled(connection: Connection, row: int) -> tuple[str, str]:
 
 
 def load(connection: Connection, row: Row) -> Document:
-    """A whole document, with its text and sections. Raises DamagedDocument if a part of it cannot be read."""
+    """A whole document, with its text and sections. Raises DamagedFile if a part of it cannot be read."""
     try:
         metadata, sections = connection.execute(
             "SELECT metadata, sections FROM documents WHERE document = ?", (row.row,)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from monograph.store import stored_json
+from monograph.store.database import Connection, decoding
 from monograph.values import ENTITY_KINDS, Extraction, Mention, Relation
 
 _PLACE_OF_KIND = {kind: place for place, kind in enumerate(ENTITY_KINDS)}
@@ -36,6 +38,11 @@ def _mention(one: Mention, text: str) -> list[object]:
     return [_PLACE_OF_KIND.get(one.kind, _OTHER), one.start, one.end] + (
         [] if one.name == text[one.start : one.end] else [one.name]
     )
+
+
+def decoding_of(connection: Connection, chunk: int) -> AbstractContextManager[None]:
+    """Turn errors over the packed extraction of a chunk into DamagedFile, which names the row."""
+    return decoding(connection, f"the extraction of row {chunk} of chunks")
 
 
 def unpack(value: bytes, text: str) -> Extraction:

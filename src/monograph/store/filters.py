@@ -23,7 +23,6 @@ _COLUMNS = {"$document": "d.id", "$chunk": "c.id", "$uri": "d.uri", "$title": "d
 _INDEXED = ("$document", "$chunk", "$uri")
 MERGED = "COALESCE(c.merged, NULLIF(c.metadata, '{}'), d.metadata)"
 """The metadata of a document with those of its chunk laid over them: often they are the one's or the other's."""
-_METADATA = f"CASE WHEN json_valid({MERGED}) THEN {MERGED} ELSE unreadable_metadata(c.chunk) END"
 """What cannot be read is as if it were empty; a connection warns of it."""
 _NUMBERS = "('integer', 'real', 'true', 'false')"
 _EQUAL = "(m.type NOT IN ('array', 'object') AND m.value IS {value})"
@@ -123,7 +122,7 @@ def among(connection: Connection, allowed: Allowed, chunks: Sequence[int]) -> se
 def values_of(connection: Connection, key: str) -> Iterator[tuple[int, str, str | int | float | None]]:
     """(chunk, type, value) of every chunk that has a key, as ``json_each`` tells them."""
     yield from connection.execute(
-        f"SELECT c.chunk, m.type, m.value FROM {_CHUNKS} CROSS JOIN json_each({_METADATA}) AS m WHERE m.key = ?",  # noqa: S608
+        f"SELECT c.chunk, m.type, m.value FROM {_CHUNKS} CROSS JOIN json_each({MERGED}) AS m WHERE m.key = ?",  # noqa: S608
         (key,),
     )
 
@@ -220,7 +219,7 @@ def _comparison(comparison: Comparison) -> tuple[str, _Bound]:
     if column is not None:
         row = f"(SELECT {column} AS value, 'text' AS type)"
     else:
-        row = f"(SELECT value, type FROM json_each({_METADATA}) WHERE key = ?)"  # noqa: S608 - a constant
+        row = f"(SELECT value, type FROM json_each({MERGED}) WHERE key = ?)"  # noqa: S608 - a constant
     if operator == "is_empty" or (operator == "==" and value is None):
         nothing = "m.type = 'null'"
         if operator == "is_empty":

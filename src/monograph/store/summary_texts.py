@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from monograph.store.database import Connection, decoding
 from monograph.store.stored_json import text, whole
 from monograph.values import Quote, SummaryText
 
@@ -24,3 +25,9 @@ def unpack(value: bytes) -> SummaryText:
     quotes = tuple(Quote(*map(whole, row)) for row in stored.get("quotes", ()))
     read, written = map(whole, stored.get("tokens", (0, 0)))
     return SummaryText(text(stored["text"]), quotes, read, written)
+
+
+def of_node(connection: Connection, node: int, value: bytes) -> SummaryText:
+    """Unpack the summary of a node. Raises DamagedFile, which names the row."""
+    with decoding(connection, f"the summary of row {node} of nodes"):
+        return unpack(value)

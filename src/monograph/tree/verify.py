@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterator
 
 import numpy as np
 
-from monograph.store import memo, readable
+from monograph.store import chunks as stored_chunks
+from monograph.store import memo, summary_texts
 from monograph.store import tree as store
 from monograph.store import vectors as stored_vectors
 from monograph.store.database import Connection
@@ -102,7 +103,8 @@ def _misquoted(connection: Connection, recipe: Recipe | None, embedder: str, pas
     for first in range(0, len(nodes), _AT_ONCE):
         some = store.load(connection, nodes[first : first + _AT_ONCE])
         under = store.children(connection, list(some))
-        texts = _texts(connection, [*some.values(), *(row for rows in under.values() for row in rows)])
+        below = (row for rows in under.values() for row in rows if row.chunk not in passed_over)
+        texts = _texts(connection, [*some.values(), *below])
         keys = memo.keys(connection, {memo_row or 0 for row in some.values() for memo_row in (row.gist, row.vector)})
         for node, row in some.items():
             if any(child.chunk in passed_over for child in under[node]):
@@ -117,12 +119,13 @@ def _misquoted(connection: Connection, recipe: Recipe | None, embedder: str, pas
 def _texts(connection: Connection, rows: Collection[store.Row]) -> dict[int, str]:
     """What nodes say, by node."""
     chunks = {row.chunk: row.node for row in rows if row.chunk is not None}
-    found = dict(zip(chunks.values(), (text for _, text in readable.titled_texts(connection, chunks)), strict=True))
+    found = dict(
+        zip(chunks.values(), (text for _, text in stored_chunks.titled_texts(connection, chunks)), strict=True)
+    )
     values = memo.values(connection, {row.gist for row in rows if row.gist is not None})
     for row in rows:
-        gist = None if row.gist is None else readable.summary(connection, row.node, values.get(row.gist, b""))
-        if gist is not None:
-            found[row.node] = gist.text
+        if row.gist is not None:
+            found[row.node] = summary_texts.of_node(connection, row.node, values.get(row.gist, b"")).text
     return found
 
 

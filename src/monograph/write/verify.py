@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from monograph.derive.embed.text import embedded_text
-from monograph.errors import DamagedDocument
+from monograph.errors import DamagedFile
 from monograph.graph.build import GRAPH, document_part
 from monograph.graph.names import signature
 from monograph.store import assigned, check_names, chunks, documents, extractions, graphs, memo, names, vectors
@@ -89,7 +89,7 @@ def compared(connection: Connection, models: MadeBy, passed_over: Collection[int
     for row in documents.numbers(connection):
         try:
             found = chunks.of_document(connection, row)
-        except DamagedDocument as error:
+        except DamagedFile as error:
             wrong.unreadable.append(error.message)
             continue
         if not found or any(one.row in passed_over for one in found):

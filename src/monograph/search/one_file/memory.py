@@ -33,13 +33,10 @@ class Kept(Generic[_Value]):
     ----------
     most:
         That many.
-    whole:
-        Whether a value is to be kept; None where all are.
     """
 
-    def __init__(self, most: int, whole: Callable[[_Value], bool] | None = None) -> None:
+    def __init__(self, most: int) -> None:
         self._most = most
-        self._whole = whole
         self._held: dict[int, _Value] = {}
 
     def get(self, rows: Sequence[int], read: Callable[[list[int]], Mapping[int, _Value]]) -> list[_Value]:
@@ -56,15 +53,9 @@ class Kept(Generic[_Value]):
         if len(held) + len(new) > self._most:
             # Another thread may be reading the old one.
             self._held = held = {}
-        whole = self._whole
-        held.update(new if whole is None else {row: value for row, value in new.items() if whole(value)})
+        held.update(new)
         values.update(new)
         return list(map(values.__getitem__, rows if len(values) == len(rows) else filter(values.__contains__, rows)))
-
-
-def _is_read(text: StartText) -> bool:
-    """Not so where it could not be read, of which every search is to warn."""
-    return bool(text.start.text)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +70,7 @@ class Remembered:
     documents: ChunkDocuments = field(default_factory=ChunkDocuments)
     words: Kept[bytes] = field(default_factory=lambda: Kept(MOST_CHUNKS))
     told: Kept[tuple[int, int, str]] = field(default_factory=lambda: Kept(MOST_CHUNKS))
-    starts: Kept[StartText] = field(default_factory=lambda: Kept(MOST_STARTS, _is_read))
+    starts: Kept[StartText] = field(default_factory=lambda: Kept(MOST_STARTS))
     subjects: SubjectKeys = field(default_factory=SubjectKeys)
     leads: Kept[Leads] = field(default_factory=lambda: Kept(MOST_ENTITIES))
     names: KnownNames = field(default_factory=KnownNames)

@@ -19,7 +19,7 @@ from monograph.search.one_file.memory import Memory, Remembered
 from monograph.search.one_file.written_names import written_names
 from monograph.search.snapshot import Nearest, NearName, Opening, Pooling, Shown
 from monograph.search.start_texts import StartText
-from monograph.store import chunks, dates, graphs, names, postings, readable, settings, terms, vectors
+from monograph.store import chunks, dates, extractions, graphs, names, postings, settings, terms, vectors
 from monograph.store import tree as stored_tree
 from monograph.store.chunks import Found, titled_extractions
 from monograph.store.database import Connection, Database
@@ -134,10 +134,10 @@ class FileSnapshot:
     def chunks(self, rows: Iterable[int]) -> dict[int, Found]:
         asked = list(rows)
         self.remembered.ahead.texts(self.connection, asked)
-        return readable.chunks(self.connection, asked)
+        return {one.row: one for one in chunks.load(self.connection, asked)}
 
     def titled_texts(self, rows: Iterable[int]) -> list[tuple[str, str]]:
-        return readable.titled_texts(self.connection, rows)
+        return chunks.titled_texts(self.connection, rows)
 
     def ids(self, rows: Iterable[int]) -> Mapping[int, str]:
         self.remembered.names.read_ids(self.connection, rows)
@@ -216,14 +216,18 @@ class FileSnapshot:
     def named_in(self, texts: Mapping[str, str], kinds: Collection[str]) -> dict[str, list[Mention]]:
         ids = {row: identifier for identifier, row in chunks.rows_of(self.connection, texts).items()}
         values = graphs.extraction_values(self.connection, ids)
-        return {
-            ids[row]: readable.mentions(self.connection, row, value, texts[ids[row]], kinds)
-            for row, value in values.items()
-        }
+        found = {}
+        for row, value in values.items():
+            with extractions.decoding_of(self.connection, row):
+                found[ids[row]] = extractions.mentions(value, texts[ids[row]], kinds)
+        return found
 
     def descriptions(self, chunks: Iterable[int]) -> dict[int, list[str]]:
-        values = graphs.extraction_values(self.connection, chunks)
-        return {row: readable.descriptions(self.connection, row, value) for row, value in values.items()}
+        found = {}
+        for row, value in graphs.extraction_values(self.connection, chunks).items():
+            with extractions.decoding_of(self.connection, row):
+                found[row] = extractions.descriptions(value)
+        return found
 
     def shown(
         self,

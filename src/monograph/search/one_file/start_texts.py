@@ -14,7 +14,8 @@ from monograph.search import titles
 from monograph.search.one_file import joined
 from monograph.search.one_file.subject_keys import SubjectKeys
 from monograph.search.start_texts import Start, StartText, start_of
-from monograph.store import graphs, names, readable
+from monograph.store import chunks as stored_chunks
+from monograph.store import graphs, names
 from monograph.store.database import Connection
 
 NamedText: TypeAlias = tuple[str, str, bytes, str]
@@ -23,11 +24,11 @@ NamedText: TypeAlias = tuple[str, str, bytes, str]
 
 def read(connection: Connection, chunks: Sequence[int], subjects: SubjectKeys) -> dict[int, StartText]:
     """The texts of chunks and the names in them, by row, in an order that hangs on the chunks alone."""
-    return dict(zip(chunks, of(connection, readable.named_texts(connection, chunks), subjects), strict=True))
+    return dict(zip(chunks, of(connection, stored_chunks.named_texts(connection, chunks), subjects), strict=True))
 
 
 def of(connection: Connection, given: Sequence[NamedText], subjects: SubjectKeys) -> list[StartText]:
-    """Texts that were read, as :func:`monograph.store.readable.named_texts` gives them, with names of a file."""
+    """Texts that were read, as :func:`monograph.store.chunks.named_texts` gives them, with names of a file."""
     texts = [start_of(title, text) for title, text, *_ in given]
     named = [np.frombuffer(packed, dtype=graphs.NAMED).tolist() for *_, packed, _ in given]
     own = [frozenset[int](json.loads(rows)) for *_, rows in given]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from monograph.errors import InputError
-from monograph.store import chunks, memo, readable
+from monograph.store import chunks, memo, summary_texts
 from monograph.store import tree as store
 from monograph.store.chunks import Found
 from monograph.store.database import Connection, path_of
@@ -25,7 +25,7 @@ class Passages(Protocol):
     """The chunks that a tree stands over, by the rows that its nodes have of them."""
 
     def chunks(self, rows: Iterable[int]) -> Mapping[int, Found]:
-        """Those that can be read."""
+        """Chunks by row."""
         ...
 
     def ids(self, rows: Iterable[int]) -> Mapping[int, str]:
@@ -41,7 +41,7 @@ class OwnPassages:
 
     def chunks(self, rows: Iterable[int]) -> Mapping[int, Found]:
         """See :class:`Passages`."""
-        return readable.chunks(self.connection, rows)
+        return {one.row: one for one in chunks.load(self.connection, rows)}
 
     def ids(self, rows: Iterable[int]) -> Mapping[int, str]:
         """See :class:`Passages`."""
@@ -49,7 +49,7 @@ class OwnPassages:
 
 
 def load(connection: Connection, nodes: Sequence[int], passages: Passages | None = None) -> dict[int, Summary]:
-    """Summaries by node, without those that cannot be read; they stand over the file's own chunks, or over others."""
+    """Summaries by node; they stand over the file's own chunks, or over others."""
     passages = passages or OwnPassages(connection)
     rows = store.load(connection, nodes)
     texts = texts_of(connection, rows.values())
@@ -76,11 +76,10 @@ def ids_under(connection: Connection, nodes: Sequence[int], passages: Passages) 
 
 
 def texts_of(connection: Connection, rows: Iterable[store.Row]) -> dict[int, SummaryText]:
-    """The gists of summaries, by node, without those that cannot be read."""
+    """The gists of summaries, by node. Raises DamagedFile if one cannot be read."""
     wanted = {row.node: row.gist for row in rows if row.gist is not None}
     values = memo.values(connection, set(wanted.values()))
-    found = {node: readable.summary(connection, node, values.get(row, b"")) for node, row in wanted.items()}
-    return {node: gist for node, gist in found.items() if gist is not None}
+    return {node: summary_texts.of_node(connection, node, values.get(row, b"")) for node, row in wanted.items()}
 
 
 def sources_of(connection: Connection, gists: Mapping[int, SummaryText], passages: Passages) -> dict[int, list[Source]]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
 from monograph.graph.names import entity_id, key_of, mention_key
-from monograph.store import graphs, names, readable
+from monograph.store import chunks, extractions, graphs, names
 from monograph.store.database import Connection
 
 _NAMES: Mapping[int, names.NameRow] = MappingProxyType({})
@@ -43,18 +43,19 @@ def written(
     """
     values = graphs.extraction_values(connection, set(where.values()))
     rows = sorted(row for row in values if row not in texts)
-    texts = {**texts, **dict(zip(rows, readable.titled_texts(connection, rows), strict=True))}
+    texts = {**texts, **dict(zip(rows, chunks.titled_texts(connection, rows), strict=True))}
     found = {row: _as_titled(texts[chunk][0] if chunk in values else "", keys[row]) for row, chunk in where.items()}
     sought: dict[int, dict[str, list[int]]] = {}
     for row, chunk in where.items():
         if not found[row] and chunk in values:
             sought.setdefault(chunk, {}).setdefault(keys[row], []).append(row)
     for chunk, wanted in sought.items():
-        for name, kind in readable.written(connection, chunk, values[chunk], texts[chunk][1]):
-            # The first that is so called: most stand at a text's beginning, and what is behind them is not read.
-            found.update((row, name) for row in wanted.pop(mention_key(name, kind), ()))
-            if not wanted:
-                break
+        with extractions.decoding_of(connection, chunk):
+            for name, kind in extractions.written(values[chunk], texts[chunk][1]):
+                # The first that is so called: most stand at a text's beginning, and what is behind them is not read.
+                found.update((row, name) for row in wanted.pop(mention_key(name, kind), ()))
+                if not wanted:
+                    break
     return found
 
 

@@ -36,7 +36,6 @@ from monograph.store import (
     graphs,
     names,
     postings,
-    readable,
     terms,
 )
 from monograph.store.chunks import Found
@@ -242,7 +241,7 @@ class Reading(GraphOfShard, DocumentsOfShard):
     # Texts.
 
     def chunks(self, rows: Sequence[int]) -> dict[int, Found]:
-        """Chunks by row; what cannot be read is left out, and warned of."""
+        """Chunks by row."""
         return self.snapshot.chunks(rows)
 
     def titled_texts(self, rows: Sequence[int]) -> list[tuple[str, str]]:
@@ -267,7 +266,7 @@ class Reading(GraphOfShard, DocumentsOfShard):
         """(keys, texts with the names in them) of chunks, in order."""
         connection = self.snapshot.connection
         self.snapshot.remembered.ahead.starts(connection, rows)
-        given = readable.named_texts(connection, rows)
+        given = chunks.named_texts(connection, rows)
         records = [np.frombuffer(packed, dtype=graphs.NAMED) for _, _, packed, _ in given]
         own = [json.loads(listed) for *_, listed in given]
         place, keys = self._places([*(one["name"].tolist() for one in records), *own])
