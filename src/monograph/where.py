@@ -15,9 +15,6 @@ and title.
 them: a year, a month, a day or an instant. ``{"since": "2026-03"}`` and ``{"as_of": "2026-03-01"}`` are its ``>=`` and
 ``<=``; with an operator of their own they are keys of metadata as any other. A document of which only the day, the
 month or the year is known is let through where it may be from the time that is asked for.
-
-``{"$valid": "2026-03-01"}`` is no filter of what the file holds, but asks it as it stood then: see
-:meth:`monograph.Monograph.as_of`. It stands beside what else is asked, and not below ``or`` or ``not``.
 """
 
 from __future__ import annotations
@@ -43,7 +40,6 @@ Scalar: TypeAlias = str | int | float | bool | None
 OPERATORS: tuple[Operator, ...] = get_args(Operator)
 DATE = "$date"
 FIELDS = ("$document", "$chunk", "$uri", "$title", DATE)
-VALID = "$valid"
 MAX_DEPTH = 32
 
 _SPELLINGS: dict[str, Operator] = {
@@ -97,46 +93,6 @@ def parse(where: Mapping[str, Any] | None) -> Condition | None:
     return _object(where, 0)
 
 
-def parted(where: Mapping[str, Any] | None) -> tuple[Any, Mapping[str, Any] | None]:
-    """The moment that a ``where`` asks for by ``$valid``, None where it asks for none, and all else that it asks.
-
-    Raises
-    ------
-    InvalidFilter
-        If it asks for two moments, or does not ask that it be that moment.
-    """
-    found: list[Any] = []
-    rest = _without_moment(where, found, 0)
-    if len(found) > 1:
-        raise InvalidFilter(f"{VALID} is asked for twice", "a file stood in one way at a time: ask once")
-    return (found[0] if found else None), rest
-
-
-def _without_moment(where: Any, found: list[Any], depth: int) -> Any:
-    if not isinstance(where, Mapping) or depth > MAX_DEPTH:
-        return where
-    rest: dict[Any, Any] = {}
-    for key, value in where.items():
-        if key == VALID:
-            found.append(_moment(value))
-        elif isinstance(key, str) and key.removeprefix("$").lower() == "and" and isinstance(value, list | tuple):
-            rest[key] = [one for one in (_without_moment(part, found, depth + 1) for part in value) if one != {}]
-        else:
-            rest[key] = value
-    return rest
-
-
-def _moment(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        alone = next(iter(value.items())) if len(value) == 1 else ("", None)
-        if _spelled(alone[0]) != "==":
-            raise InvalidFilter(f"{VALID} takes one moment and no operator but ==", f'write {{"{VALID}": "2026-03"}}')
-        value = alone[1]
-    if value is None:
-        raise InvalidFilter(f"{VALID} is null", f'write {{"{VALID}": "2026-03"}}')
-    return value
-
-
 def _object(where: Any, depth: int) -> Condition:
     if not isinstance(where, Mapping):
         raise InvalidFilter(f"a filter must be an object, not {shown(where)}", 'write {"key": value}')
@@ -157,8 +113,6 @@ def _entry(key: Any, value: Any, depth: int) -> Condition:
     if (time := key.removeprefix("$").lower()) in TIMES and (key[0] == "$" or not isinstance(value, Mapping)):
         alone = next(iter(value.items())) if isinstance(value, Mapping) and len(value) == 1 else ("==", value)
         return _dated(TIMES[time], alone[1] if _spelled(alone[0]) == "==" else value)
-    if key == VALID:
-        raise InvalidFilter(f"{VALID} cannot be asked here", "put it beside all else, not below or, not or in a view")
     if key.startswith("$") and key not in FIELDS:
         raise InvalidFilter(f"{shown(key)} is neither a field nor and, or, not", f"fields are {', '.join(FIELDS)}")
     if not isinstance(value, Mapping):

@@ -31,6 +31,8 @@ class FileRetriever(OverFile, BaseRetriever):
     """Most documents to return."""
     where: dict[str, Any] | None = None
     """Only chunks whose metadata meet this filter."""
+    as_of: str | None = None
+    """Search the file as it stood at the end of this moment, where it keeps that: see ``Monograph.as_of``."""
     reranker: str | Reranker | None = None
     """Puts the first hits in order, or the text that names it; None for what the file was opened with."""
 
@@ -79,7 +81,14 @@ class HybridRetriever(FileRetriever):
     ) -> list[Document]:
         most, allowed = self._given(k, where)
         return _as_documents(
-            self._file.open().search(query, most, self.how if how is None else how, allowed, reranker=self.reranker)
+            self._file.open().search(
+                query,
+                most,
+                self.how if how is None else how,
+                allowed,
+                reranker=self.reranker,
+                as_of=self.as_of,
+            )
         )
 
 
@@ -104,7 +113,14 @@ class MiniRAGRetriever(FileRetriever):
         most, allowed = self._given(k, where)
         formulas = self.faithful if faithful is None else faithful
         return _as_documents(
-            self._file.open().search(query, most, how=Graph(faithful=formulas), where=allowed, reranker=self.reranker)
+            self._file.open().search(
+                query,
+                most,
+                how=Graph(faithful=formulas),
+                where=allowed,
+                reranker=self.reranker,
+                as_of=self.as_of,
+            )
         )
 
 
@@ -134,6 +150,7 @@ class TreeRetriever(FileRetriever):
                 ),
                 where=allowed,
                 reranker=self.reranker,
+                as_of=self.as_of,
             )
         )
 

@@ -57,10 +57,13 @@ class Reading:
             dict[str, Any] | None,
             Field(description='Only what meets this: {"year": {">=": 2020}, "since": "2026-03", "as_of": "2026-04"}'),
         ] = None,
+        as_of: Annotated[
+            str, Field(description="Search what the file held then: 2026-03 or 2026-03-01T09:30:00Z; empty for now")
+        ] = "",
         max_tokens: Tokens = 2_000,
     ) -> SearchReply:
         """Find passages that answer a question, best first, each with where it stands. Cite them by title and span."""
-        hits = self.archive.search(query, k, how, where)
+        hits = self.archive.search(query, k, how, where, as_of=as_of or None)
         share = max(LEAST_TOKENS // 2, (max_tokens - OVERHEAD) // max(1, min(len(hits), 4)))
         found, left = fitting((_found(hit, share) for hit in hits), max_tokens)
         return SearchReply(hits=found, left_out=left)

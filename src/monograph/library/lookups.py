@@ -117,17 +117,21 @@ class Lookups:
             return lookup.chunks_of(connection, name)
 
     def fetch(
-        self, ids: Sequence[str] | None = None, *, where: Mapping[str, Any] | None = None, vectors: bool = False
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        where: Mapping[str, Any] | None = None,
+        vectors: bool = False,
+        as_of: Moment | None = None,
     ) -> list[StoredChunk]:
         """Stored chunks by id, or all that meet a filter.
 
         Those of given ids that are there come in the order of the ids, all others in reading order, document by
-        document; ``where`` as for :meth:`search`; with ``vectors`` their vectors come with them.
+        document; ``where`` and ``as_of`` as for :meth:`search`; with ``vectors`` their vectors come with them.
         """
         stored = configuration.EMBEDDER.known(self._file.database) if vectors else None
-        file, rest = past.standing(self._file, where, past.as_of)
-        with file.database.read() as connection:
-            return lookup.fetch(connection, ids, allowed(rest), None if stored is None else stored.dimension)
+        with past.searched(self._file, as_of).database.read() as connection:
+            return lookup.fetch(connection, ids, allowed(where), None if stored is None else stored.dimension)
 
     def costs(self) -> list[LedgerEntry]:
         """What models were asked for the file and the tokens it took, by day, model and purpose.

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from monograph import where as filters
 from monograph.errors import InputError
 from monograph.library import backup as backups
 from monograph.library import past
@@ -167,11 +166,7 @@ class Monograph(Questions, Lookups):
         InputError
             If the filter is empty, or cannot be understood.
         """
-        moment, rest = filters.parted(where)
-        if moment is None:
-            return Monograph(within(self._file, where, ViewFile))
-        stood = past.as_of(self._file, moment)
-        return Monograph(within(stood, rest, ViewFile) if rest else stood)
+        return Monograph(within(self._file, where, ViewFile))
 
     def as_of(self, moment: Moment) -> Monograph:
         """The file as it stood at a moment: a Monograph of the documents that it held then, as they were.

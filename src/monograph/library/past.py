@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime
-from typing import Any, NoReturn, TypeAlias, TypeVar
+from typing import Any, NoReturn, TypeAlias
 
-from monograph import where as filters
 from monograph.dates import span
 from monograph.dates.span import Span
 from monograph.errors import InputError, OutsideView
@@ -84,32 +83,18 @@ def stood(whole: OpenFile, second: int, kind: type[PastFile]) -> PastFile:
     return made
 
 
-_File = TypeVar("_File", bound=OpenFile)
+def searched(file: OpenFile, moment: Moment | None) -> OpenFile:
+    """Return the file, or view, as it stood at a moment; the file itself without one. Raises as :func:`as_of`.
 
-
-def standing(
-    file: _File, where: Mapping[str, Any] | None, then: Callable[[_File, Moment], _File]
-) -> tuple[_File, Mapping[str, Any] | None]:
-    """The file, or view, that a ``where`` asks: as it stood at the moment of its ``$valid``; and what else it asks.
-
-    ``then`` says what it was, as :func:`as_of` does. The last one is kept with the file: whoever asks by a filter has
-    no hold on it.
-
-    Raises
-    ------
-    InvalidFilter
-        If it asks for several moments.
-    InputError
-        As ``then``.
+    The last snapshot is kept with the file, for searches that follow and ask for the same moment.
     """
-    moment, rest = filters.parted(where)
     if moment is None:
-        return file, where
-    made = then(file, moment)
+        return file
+    made = as_of(file, moment)
     past = made.whole if isinstance(made, ViewFile) else made
     if isinstance(past, LeaningFile):
         past.whole.lately = past
-    return made, rest
+    return made
 
 
 class PastFile(LeaningFile):

@@ -13,6 +13,7 @@ from monograph.derive.tokens import count_tokens
 from monograph.library import answers, past, searches
 from monograph.library.ledger import spends
 from monograph.library.opened import OpenFile
+from monograph.library.past import Moment
 from monograph.models import Reranker
 from monograph.search.strategy import Strategy
 from monograph.values import (
@@ -32,11 +33,7 @@ class Questions:
 
     _file: OpenFile
 
-    def _standing(self, where: Mapping[str, Any] | None) -> tuple[OpenFile, Mapping[str, Any] | None]:
-        """What a filter asks, and what else it says: see :func:`monograph.library.past.standing`."""
-        return past.standing(self._file, where, past.as_of)
-
-    def search(
+    def search(  # noqa: PLR0913 - each is a choice of its own
         self,
         query: str,
         k: int = 5,
@@ -45,6 +42,7 @@ class Questions:
         *,
         vector: Sequence[float] | Float32 | None = None,
         reranker: Reranker | str | None = None,
+        as_of: Moment | None = None,
     ) -> list[Hit]:
         """Find chunks, and through the tree summaries: at most k hits, best first.
 
@@ -61,13 +59,14 @@ class Questions:
             what only it understands: ``Hybrid(alpha=0.3)``, ``Graph(faithful=True)``, ``Tree(detail=0.5)``, which may
             be written as ``"tree:detail=0.5"``; or a :class:`~monograph.search.strategy.Strategy` of your own.
         where:
-            Only chunks whose metadata meet this filter: see :mod:`monograph.where`. With ``$valid`` the file is
-            searched as it stood at that moment, as by :meth:`Monograph.as_of`.
+            Only chunks whose metadata meet this filter: see :mod:`monograph.where`.
         vector:
             The query's vector, of the file's dimension, where the caller has it: it is then not made here.
         reranker:
             Puts the first 30 in order, or the text that names it (``onnx:FOLDER``); empty for none. By default the one
             that the file was opened with. Its scores are remembered.
+        as_of:
+            Search the file as it stood at the end of this moment: see :meth:`Monograph.as_of`.
 
         Raises
         ------
@@ -77,8 +76,8 @@ class Questions:
         ModelError
             If the query's vector is needed, and the file's embedder cannot be made here or is another by now.
         """
-        file, rest = self._standing(where)
-        return searches.search(file, query, k, how, rest, searches.Brought(vector, reranker))
+        file = past.searched(self._file, as_of)
+        return searches.search(file, query, k, how, where, searches.Brought(vector, reranker))
 
     @spends
     def reduce(
@@ -107,6 +106,7 @@ class Questions:
         count: Counter = count_tokens,
         threshold: float = 0.0,
         reranker: Reranker | str | None = None,
+        as_of: Moment | None = None,
     ) -> Context:
         """Find, reduce and pack: what a model needs to answer a question, with where each word of it stands.
 
@@ -114,7 +114,7 @@ class Questions:
 
         Parameters
         ----------
-        query, k, how, where, reranker:
+        query, k, how, where, reranker, as_of:
             As for :meth:`search`, and raised as there.
         budget:
             Most tokens of the context's text, at least 1. The rules and the question around it take about a hundred.
@@ -128,9 +128,9 @@ class Questions:
             Confidence below which the context holds nothing, 0 to 1. How sure it is stands in its ``relevance``.
         """
         packing = Packing(budget, cut, order, count)
-        file, rest = self._standing(where)
-        asked = answers.Request(query, (), k, how, rest)
-        found = searches.search(file, query, k, how, rest, searches.Brought(reranker=reranker))
+        file = past.searched(self._file, as_of)
+        asked = answers.Request(query, (), k, how, where)
+        found = searches.search(file, query, k, how, where, searches.Brought(reranker=reranker))
         return answers.packed(file, query, found, packing, asked, threshold)
 
     def ask(  # noqa: PLR0913 - each is a choice of its own
@@ -146,6 +146,7 @@ class Questions:
         remember: bool = True,
         threshold: float | None = None,
         reranker: Reranker | str | None = None,
+        as_of: Moment | None = None,
     ) -> Answer:
         """Answer a question from the file, with the model it was opened with. Parameters as for :meth:`stream`.
 
@@ -153,7 +154,7 @@ class Questions:
         """
         *_, answer = self.stream(
             question, budget, history=history, k=k, how=how, where=where,
-            max_tokens=max_tokens, remember=remember, threshold=threshold, reranker=reranker,
+            max_tokens=max_tokens, remember=remember, threshold=threshold, reranker=reranker, as_of=as_of,
         )  # fmt: skip
         assert isinstance(answer, Answer)  # noqa: S101 - the last thing a stream gives
         return answer
@@ -171,6 +172,7 @@ class Questions:
         remember: bool = True,
         threshold: float | None = None,
         reranker: Reranker | str | None = None,
+        as_of: Moment | None = None,
     ) -> Iterator[str | Answer]:
         """Answer a question piece by piece, and at the end give the whole :class:`Answer`.
 
@@ -181,7 +183,7 @@ class Questions:
 
         Parameters
         ----------
-        question, k, how, where, reranker:
+        question, k, how, where, reranker, as_of:
             As for :meth:`search`.
         budget, max_tokens:
             Most tokens of the context, and of the answer.
@@ -195,6 +197,6 @@ class Questions:
             Confidence (``answer.confidence``) below which the answer is that the file does not tell, 0 to 1: by default
             0.22 without a model; with one 0.06, as it can say itself that it does not know.
         """
-        file, rest = self._standing(where)
-        asked = answers.Request(question, tuple(history), k, how, rest, threshold, reranker)
+        file = past.searched(self._file, as_of)
+        asked = answers.Request(question, tuple(history), k, how, where, threshold, reranker)
         return answers.stream(file, asked, Packing(budget), max_tokens, remember=remember)

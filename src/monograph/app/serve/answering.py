@@ -25,6 +25,7 @@ class Question:
     where: tuple[str, ...] = ()
     threshold: float | None = None
     file: str = ""
+    as_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ class Chatted:
     where: tuple[str, ...] = ()
     threshold: float | None = None
     file: str = ""
+    as_of: str = ""
 
 
 def ask(served: Served, asked: Question) -> Iterator[Event]:
@@ -88,6 +90,7 @@ def _answered(served: Served, asked: Question | Chatted, history: tuple[Said, ..
         how=asked.how,
         where=where_of(list(asked.where)),
         threshold=asked.threshold,
+        as_of=asked.as_of or None,
     )
     for piece in pieces:
         yield Event("answer", piece) if isinstance(piece, Answer) else Event("piece", {"text": piece})

@@ -36,6 +36,8 @@ class Query:
         Filters, as the command line has them: ``year >= 2020``, or JSON. All must hold.
     file:
         Names of files; without any, all.
+    as_of:
+        A moment at whose end the files are searched: ``2026-03``; empty for now.
     """
 
     q: str
@@ -43,6 +45,7 @@ class Query:
     how: str = "auto"
     where: tuple[str, ...] = ()
     file: tuple[str, ...] = ()
+    as_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,13 @@ def search(served: Served, asked: Query) -> Found:
 
 def _in_file(name: str, file: Archive, asked: Query, *, alone: bool) -> FoundInFile:
     try:
-        found = file.context(asked.q, k=min(asked.k, MOST_HITS), how=asked.how, where=where_of(list(asked.where)))
+        found = file.context(
+            asked.q,
+            k=min(asked.k, MOST_HITS),
+            how=asked.how,
+            where=where_of(list(asked.where)),
+            as_of=asked.as_of or None,
+        )
     except MonographError as error:
         if alone:
             raise
@@ -152,6 +161,7 @@ class ContextQuestion:
     where: tuple[str, ...] = ()
     threshold: float = 0.0
     file: str = ""
+    as_of: str = ""
 
 
 def context(served: Served, asked: ContextQuestion) -> Context:
@@ -165,4 +175,5 @@ def context(served: Served, asked: ContextQuestion) -> Context:
         cut=asked.cut,
         order=asked.order,
         threshold=asked.threshold,
+        as_of=asked.as_of or None,
     )

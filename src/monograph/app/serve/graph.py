@@ -130,7 +130,7 @@ class Drawn:
         As for ``neighbourhood``.
     q:
         A question, instead of a name.
-    k, how, where:
+    k, how, where, as_of:
         As for ``search``.
     file:
         The file's name.
@@ -144,6 +144,7 @@ class Drawn:
     how: str = "auto"
     where: tuple[str, ...] = ()
     file: str = ""
+    as_of: str = ""
 
 
 def picture(served: Served, asked: Drawn) -> Bytes:
@@ -164,4 +165,7 @@ def _drawn(served: Served, asked: Drawn) -> tuple[Neighbourhood, list[Path]]:
     file = served.archive(asked.file)
     if asked.name:
         return file.graph.neighbourhood(asked.name, asked.hops, min(asked.limit, MOST_ENTITIES)), []
-    return ways_to(file, asked.q, file.search(asked.q, min(asked.k, MOST_HITS), asked.how, where_of(list(asked.where))))
+    hits = file.search(
+        asked.q, min(asked.k, MOST_HITS), asked.how, where_of(list(asked.where)), as_of=asked.as_of or None
+    )
+    return ways_to(file, asked.q, hits)

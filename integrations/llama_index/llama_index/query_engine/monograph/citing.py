@@ -36,7 +36,7 @@ class CitingQueryEngine(BaseQueryEngine):
         An open file or shelf; it stays the caller's to close.
     budget:
         Most tokens of the context; None takes the file's own.
-    how, where, reranker:
+    how, where, reranker, as_of:
         As for :meth:`monograph.Monograph.search`.
     streaming:
         Answer piece by piece: a ``StreamingResponse``, whose ``source_nodes`` and metadata are filled in with the last
@@ -52,13 +52,14 @@ class CitingQueryEngine(BaseQueryEngine):
         budget: int | None = None,
         how: str | Strategy = "auto",
         where: Mapping[str, Any] | None = None,
+        as_of: str | None = None,
         reranker: Reranker | str | None = None,
         streaming: bool = False,
         callback_manager: CallbackManager | None = None,
     ) -> None:
         self._monograph = monograph
         self._streaming = streaming
-        self._choices: dict[str, Any] = {"how": how, "where": where, "reranker": reranker}
+        self._choices: dict[str, Any] = {"how": how, "where": where, "reranker": reranker, "as_of": as_of}
         if budget is not None:
             self._choices["budget"] = budget
         super().__init__(callback_manager)

@@ -37,6 +37,9 @@ class FileRetriever(BaseRetriever):
         Most nodes to return.
     where:
         Only chunks whose metadata meet this filter.
+    as_of:
+        Search the file as it stood at the end of this moment, where it keeps that: see
+        :meth:`monograph.Monograph.as_of`.
     collection:
         See nothing but the nodes of this one, whatever the way to search; a shelf has none.
     reranker:
@@ -53,6 +56,7 @@ class FileRetriever(BaseRetriever):
         *,
         similarity_top_k: int = 5,
         where: Mapping[str, Any] | None = None,
+        as_of: str | None = None,
         collection: str | None = None,
         reranker: Reranker | str | None = None,
         callback_manager: CallbackManager | None = None,
@@ -61,6 +65,7 @@ class FileRetriever(BaseRetriever):
         self._file = HeldFile(monograph, key=key, collection=collection)
         self._similarity_top_k = similarity_top_k
         self._where = where
+        self._as_of = as_of
         self._reranker = reranker
         super().__init__(callback_manager=callback_manager)
 

@@ -36,7 +36,12 @@ class HybridRetriever(FileRetriever):
 
     def _search(self, monograph: Archive, query: QueryBundle) -> list[Hit]:
         return monograph.search(
-            query.query_str, self._similarity_top_k, self._how, self._where, reranker=self._reranker
+            query.query_str,
+            self._similarity_top_k,
+            self._how,
+            self._where,
+            reranker=self._reranker,
+            as_of=self._as_of,
         )
 
 
@@ -68,6 +73,7 @@ class MiniRAGRetriever(FileRetriever):
             how=Graph(faithful=self._faithful),
             where=self._where,
             reranker=self._reranker,
+            as_of=self._as_of,
         )
 
 
@@ -105,4 +111,5 @@ class TreeRetriever(FileRetriever):
             how=Tree(detail=self._detail, budget=self._budget),
             where=self._where,
             reranker=self._reranker,
+            as_of=self._as_of,
         )
