@@ -183,8 +183,8 @@ class EraRAGIndex(BaseIndex[EraRAGStruct]):
     def as_retriever(self, **kwargs: Any) -> BaseRetriever:
         """A :class:`~llama_index.retrievers.monograph.TreeRetriever` over the file.
 
-        ``similarity_top_k``, ``detail``, ``budget``, ``where``, ``as_of`` and ``callback_manager`` are its own; what else is
-        given is meant for others, such as the query engine that is made of it.
+        It takes ``similarity_top_k``, ``detail``, ``budget``, ``where``, ``as_of`` and ``callback_manager``. Other
+        arguments are for others, such as the query engine that is made of the retriever, and are ignored.
         """
         own = {"similarity_top_k", "detail", "budget", "where", "as_of", "callback_manager"}
         return TreeRetriever(self._monograph, **{name: value for name, value in kwargs.items() if name in own})
