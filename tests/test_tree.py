@@ -18,7 +18,7 @@ from monograph.errors import InputError, ModelMismatch, ModelUnavailable, NotFou
 from monograph.models import TextKind
 from monograph.store import tree as store
 from monograph.tree import leaves
-from monograph.values import Float32, OutlineNode, SummaryText
+from monograph.values import Cost, Float32, OutlineNode, SummaryText
 from monograph.write.transaction import write
 
 WORDS = ("boat", "gull", "net", "storm", "light", "rope", "fish", "quay", "tide", "bell", "crew", "salt", "mast", "oar")
@@ -315,8 +315,11 @@ def test_a_file_has_no_tree_until_it_is_asked_for(tmp_path: Path) -> None:
             assert "monograph resummarize" in caught.value.mend
         with pytest.raises(InputError, match="'auto' has no parameter 'detail'"):
             monograph.search("boat", how="auto:detail=0.5")
-        assert monograph.tree.price().summaries > 0
-        assert monograph.tree.rebuild().summarized == sum(monograph.stats().tree.layers) > 5  # type: ignore[union-attr]
+        cost = monograph.tree.price()
+        made = monograph.tree.rebuild().summarized
+        assert 5 < made == sum(monograph.stats().tree.layers) <= cost.summaries  # type: ignore[union-attr]
+        assert 0 < cost.typical_summaries <= cost.summaries
+        assert monograph.tree.price() == Cost()
         assert monograph.tree.outline()[0].count == monograph.stats().chunks
         assert monograph.tree.summarizer.spec == "extractive"
     with Monograph.open(tmp_path / "x.mono", embedder) as monograph:
@@ -495,7 +498,7 @@ def test_damage_is_found_and_mended(tmp_path: Path, damage: str) -> None:
     st.lists(st.integers(0, 140), min_size=1, max_size=30, unique=True),
     st.lists(st.integers(0, 89), max_size=12, unique=True),
 )
-def test_a_plan_knows_the_summaries_over_chunks_and_bounds_the_rest(tmp_path_factory, first, written, gone) -> None:  # type: ignore[no-untyped-def]
+def test_a_plan_bounds_the_summaries(tmp_path_factory, first, written, gone) -> None:  # type: ignore[no-untyped-def]
     folder = tmp_path_factory.mktemp("plan")
     texts = folder / "texts"
     texts.mkdir()
@@ -504,7 +507,6 @@ def test_a_plan_knows_the_summaries_over_chunks_and_bounds_the_rest(tmp_path_fac
         for number in range(first):
             (texts / f"{number}.txt").write_text(text_of(number))
         monograph.sync(texts)
-        chunks = {one.text for row in monograph.documents() for one in monograph.chunks(row.id)}
         for number in written:
             (texts / f"{number}.txt").write_text(text_of(number, 1))
         for number in gone:
@@ -513,16 +515,11 @@ def test_a_plan_knows_the_summaries_over_chunks_and_bounds_the_rest(tmp_path_fac
         plan = monograph.files.plan(texts, prune=True)
         assert len(summarizer.asked) == before
         monograph.files.apply(plan)
-        chunks |= {one.text for row in monograph.documents() for one in monograph.chunks(row.id)}
         made = summarizer.asked[before:]
-        over_chunks = sum(set(asked) <= chunks for asked in made)
         cost = plan.cost
         assert cost is not None
         assert len(made) <= cost.summaries
-        bound_above = cost.summaries - over_chunks
-        assert bound_above >= len(made) - over_chunks
-        if len(made) == over_chunks:
-            assert bound_above <= 4 + 2 * 2 * max(1, over_chunks) or over_chunks == 0
+        assert cost.typical_summaries <= cost.summaries
         again = monograph.files.plan(texts)
         assert again.cost is not None
         assert again.cost.summaries == 0

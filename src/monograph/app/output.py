@@ -161,7 +161,7 @@ def print_cost(cost: Cost) -> None:
     console().print(
         f"to make: {cost.chunks:,} chunks, {cost.embeddings:,} embeddings"
         f" ({cost.embedding_tokens:,} tokens), {cost.extractions:,} extractions, "
-        + (f"at most {cost.summaries:,} summaries, " if cost.summaries else "")
+        + (f"about {cost.typical_summaries:,} summaries (at most {cost.summaries:,}), " if cost.summaries else "")
         + (f"{cost.pictures:,} pictures described, " if cost.pictures else "")
         + f"{cost.model_calls:,} model calls"
         + (f" (at most {cost.model_tokens:,} tokens)" if cost.model_calls else "")

@@ -37,8 +37,8 @@ def _print(branch: OutlineNode, number: str, depth: int) -> None:
 
 def print_price(cost: Cost, path: str) -> None:
     """What making the tree would take."""
-    asked = f", {cost.model_calls:,} model calls, {cost.model_tokens:,} tokens" if cost.model_calls else ""
-    console().print(f"{path}: at most {cost.summaries:,} summaries{asked}")
+    asked = f", at most {cost.model_calls:,} model calls, {cost.model_tokens:,} tokens" if cost.model_calls else ""
+    console().print(f"{path}: about {cost.typical_summaries:,} summaries, at most {cost.summaries:,}{asked}")
 
 
 def tree_rows(tree: TreeStats | None) -> list[tuple[str, str]]:

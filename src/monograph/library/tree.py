@@ -7,6 +7,8 @@ from monograph.library.ledger import spends
 from monograph.library.opened import OpenFile
 from monograph.models import Summarizer
 from monograph.search.one_file.summaries import need_tree
+from monograph.store import settings, vectors
+from monograph.store import tree as store
 from monograph.values import Cost, OnProgress, OutlineNode, Report, Summary, arguments
 from monograph.write import configuration, price_tree
 from monograph.write import tree as summary_tree
@@ -93,8 +95,16 @@ class SummaryTree:
         return Report(summarized=made.made)
 
     def price(self, summarizer: Summarizer | None = None) -> Cost:
-        """What :meth:`rebuild` would take: its summaries and, at most, what they ask of a language model."""
+        """Return what :meth:`rebuild` would take: at most so many summaries, and what they ask a language model.
+
+        With the file's own summarizer, which has made the tree, that is nothing.
+        """
         self._file.only_whole("tree.price")
-        pipeline = self._file.pipeline(summarizer=summarizer or self._file.summarizer)
+        chosen = summarizer or self._file.summarizer
+        pipeline = self._file.pipeline(summarizer=chosen)
         with self._file.database.read() as connection:
-            return price_tree.price_anew(connection, pipeline)
+            stored = settings.load_model(connection, settings.StoredSummarizer)
+            is_made = store.exists(connection) and not store.count_stale_segments(connection)
+            if is_made and stored is not None and stored.key == chosen.key:
+                return Cost()
+            return price_tree.price(connection, pipeline, vectors.count(connection))

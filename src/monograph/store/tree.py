@@ -353,22 +353,6 @@ def sample_segments(connection: Connection, size: int) -> list[int]:
     return found[:: max(1, len(found) // size)]
 
 
-def leaf_ids(connection: Connection, document: int) -> list[str]:
-    """Ids of a document's chunks that have a vector."""
-    query = "SELECT id FROM chunks JOIN vectors USING (chunk) WHERE document = ?"
-    return [name for (name,) in connection.execute(query, (document,))]
-
-
-def leaves_by_id(connection: Connection, names: Iterable[str]) -> dict[str, Row]:
-    """The nodes of chunks, by chunk id."""
-    found = connection.execute(
-        f"""SELECT c.id, {_COLUMNS} FROM json_each(?) AS w CROSS JOIN chunks AS c CROSS JOIN nodes AS n
-        WHERE c.id = w.value AND n.chunk = c.chunk""",  # noqa: S608 - constants
-        (json.dumps(list(names)),),
-    )
-    return {row[0]: Row(*row[1:]) for row in found}
-
-
 def every_leaf(connection: Connection) -> list[Leaf]:
     """What the nodes of all chunks are to be made of."""
     return leaves(connection, chunk_rows(connection))

@@ -89,8 +89,8 @@ class Cost:
     the memo lacks for them (and, where the embedder may cost something, those of the names that patterns find in them),
     ``embedding_tokens`` the tokens of those texts (by the tokenizer that cuts chunks),
     ``extractions`` the chunks that the extractor would be given, ``model_calls`` and ``model_tokens`` what language
-    models would be asked, and at most read and write, ``summaries`` those that would be made, at most: those over
-    chunks are counted exactly (see docs/tree.md), ``pictures`` those that would be described: each is one call, of
+    models would be asked, and at most read and write, ``summaries`` those that would be made, at most, and
+    ``typical_summaries`` as a rule (see docs/tree.md), ``pictures`` those that would be described: each is one call, of
     about as many tokens as its size and the longest answer take.
     """
 
@@ -102,6 +102,7 @@ class Cost:
     model_calls: int = 0
     model_tokens: int = 0
     summaries: int = 0
+    typical_summaries: int = 0
     pictures: int = 0
 
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field, replace
 
 from monograph.derive.tokens import count_tokens
 from monograph.read.limits import Limits
-from monograph.store import chunks, documents, settings
+from monograph.store import chunks, documents, settings, sources, vectors
+from monograph.store import tree as store
+from monograph.store.database import Connection
 from monograph.sync import rename
 from monograph.values import Cost, OnProgress, Plan, Problem
 from monograph.write import price_tree
@@ -22,8 +24,8 @@ from monograph.write.vectors import missing
 def price(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgress | None = None) -> Plan:
     """Add to a plan what it would derive: exact, because it reads and cuts all that changed, and writes nothing.
 
-    Pictures that are to be described have a line each until then. Of the summaries, only the number of those over
-    chunks is exact: see :mod:`monograph.write.price_tree`.
+    Pictures that are to be described have a line each until then. Of summaries there is an upper bound and a typical
+    number: see :mod:`monograph.write.price_tree`.
     """
     problems: list[Problem] = list(plan.problems)
     cost = Cost()
@@ -32,12 +34,11 @@ def price(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
     for batch in batches(readings(plan, limits, problems, on_progress, pictured), BATCH_FILES):
         cost = _price(pipeline, batch, cost, priced)
     with pipeline.database.read() as connection:
-        if pipeline.summarizer is not None:
-            priced.seen.take(connection, plan.of("gone"))
-        above = price_tree.price(connection, pipeline, priced.seen)
+        above = _price_tree(connection, pipeline, plan, cost.chunks, priced.removed)
     whole = replace(
         cost,
         summaries=above.summaries,
+        typical_summaries=above.typical_summaries,
         model_calls=cost.model_calls + above.model_calls + (pictured.calls if pictured else 0),
         model_tokens=cost.model_tokens + above.model_tokens + (pictured.tokens if pictured else 0),
         pictures=pictured.pictures if pictured else 0,
@@ -45,14 +46,25 @@ def price(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
     return replace(plan, problems=tuple(problems), cost=whole)
 
 
+def _price_tree(connection: Connection, pipeline: Pipeline, plan: Plan, fresh: int, removed: int) -> Cost:
+    same = all(change.kind == "same" for change in plan.changes)
+    if same and store.exists(connection) and not store.count_stale_segments(connection):
+        return Cost()
+    for change in plan.of("gone"):
+        source = sources.row_of(connection, change.uri)
+        for row in documents.of_source(connection, source) if source is not None else ():
+            removed += len(chunks.rows_of_document(connection, row.row))
+    return price_tree.price(connection, pipeline, vectors.count(connection) + fresh, fresh + removed)
+
+
 @dataclass(slots=True)
 class _Priced:
-    """What is in a cost already: keys of vectors and of extractions, names; and the chunks that would come and go."""
+    """What is in a cost already: keys of vectors and of extractions, names; and how many chunks would be removed."""
 
     vectors: set[bytes] = field(default_factory=set)
     extractions: set[bytes] = field(default_factory=set)
     names: set[str] = field(default_factory=set)
-    seen: price_tree.Forecast = field(default_factory=price_tree.Forecast)
+    removed: int = 0
 
 
 def _price(pipeline: Pipeline, batch: list[Parcel], cost: Cost, priced: _Priced) -> Cost:
@@ -65,14 +77,13 @@ def _price(pipeline: Pipeline, batch: list[Parcel], cost: Cost, priced: _Priced)
         for prepared in work:
             row = documents.find(connection, prepared.document.id)
             held = set() if row is None else chunks.ids_of_document(connection, row.row)
-            fresh += sum(chunk.id not in held for chunk in prepared.chunks)
+            kept = held & {chunk.id for chunk in prepared.chunks}
+            fresh += len(prepared.chunks) - len(kept)
+            priced.removed += len(held) - len(kept)
         has_graph = settings.has_graph(connection)
         given = [chunk for prepared in work for chunk in prepared.chunks if has_graph]
         named = sorted(names_to_embed(connection, pipeline, work) - priced.names) if has_graph else []
         extracting = price_extractions(connection, pipeline.extractor, given, priced.extractions)
-        if pipeline.summarizer is not None:
-            priced.seen.bring(connection, pipeline, work)
-            priced.seen.leave_out(connection, batch)
     priced.vectors.update(vector.key for vector in lacking)
     priced.names.update(named)
     return Cost(

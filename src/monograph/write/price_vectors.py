@@ -31,5 +31,5 @@ def price_reembed(pipeline: Pipeline) -> Cost:
         texts.update((key, name) for key, name in named.items() if key not in held)
         stored = settings.load_model(connection, settings.StoredEmbedder)
         other = stored is None or stored.key != embedder.key
-        above = price_tree.bound(pipeline, stored_vectors.count(connection)) if other else Cost()
+        above = price_tree.price(connection, pipeline, stored_vectors.count(connection)) if other else Cost()
     return replace(above, embeddings=len(texts), embedding_tokens=sum(count_tokens(list(texts.values()))))

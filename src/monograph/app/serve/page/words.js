@@ -260,6 +260,7 @@ export const words = {
       chunks: (n) => many(n, "new passage"),
       embeddings: (n) => many(n, "vector"),
       extractions: (n) => many(n, "extraction"),
+      typical_summaries: (n) => `about ${many(n, "summary", "summaries")}`,
       summaries: (n) => `at most ${many(n, "summary", "summaries")}`,
       model_calls: (n) => many(n, "call") + " of a model",
       model_tokens: (n) => `at most ${many(n, "token")} of a model`,
