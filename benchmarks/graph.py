@@ -139,8 +139,11 @@ def ablations(options: argparse.Namespace) -> Results:
         results["rows"].setdefault(row, {})[name] = value
         console.print(f"{name:16} {row:34} {value:.3f}")
 
-    usual = minirag.Parameters()
-    pathless = replace(usual, radius=0, key_edges=0, beam=replace(usual.beam, length=0))
+    pathless = (
+        (minirag, "RADIUS", 0),
+        (minirag, "KEY_EDGES", 0),
+        (minirag, "BEAM", replace(minirag.BEAM, length=0)),
+    )
     for name in options.sets:
         with opened(name) as monograph:
             for row, changes in ablated().items():
@@ -149,7 +152,8 @@ def ablations(options: argparse.Namespace) -> Results:
             with Monograph.open(unresolved(monograph), read_only=True) as copy:
                 note("no resolution of names", name, copy)
             note("faithful", name, Faithful(monograph))
-            note("faithful, no entity–entity edges", name, Faithful(monograph, pathless))
+            with changed(pathless):
+                note("faithful, no entity–entity edges", name, Faithful(monograph))
             note("faithful, no entity–chunk edges", name, monograph, "dense")
     return results
 
@@ -179,19 +183,23 @@ def contextual(options: argparse.Namespace) -> Results:
 
 def sensitivity(options: argparse.Namespace) -> Results:
     """The numbers that MiniRAG's formulas leave open: one changed at a time, and as the paper changes them."""
-    usual = minirag.Parameters()
-    beam = usual.beam
-    rows = {f"default: radius {usual.radius}, {beam.kept} paths, length {beam.length}": usual}
-    rows |= {f"radius {one}": replace(usual, radius=one) for one in (1, 2, 3, 4) if one != usual.radius}
-    rows |= {f"{one} paths": replace(usual, beam=replace(beam, kept=one)) for one in (4, 10, 50) if one != beam.kept}
-    rows |= {f"k = {one}": replace(usual, radius=one, beam=replace(beam, kept=one)) for one in (4, 10, 50)}
-    rows |= {f"n = {one}": replace(usual, beam=replace(beam, length=one)) for one in (2, 4, 8) if one != beam.length}
+    radius, beam = minirag.RADIUS, minirag.BEAM
+
+    def with_beam(**values: int) -> Changes:
+        return ((minirag, "BEAM", replace(beam, **values)),)
+
+    rows: dict[str, Changes] = {f"default: radius {radius}, {beam.kept} paths, length {beam.length}": ()}
+    rows |= {f"radius {one}": ((minirag, "RADIUS", one),) for one in (1, 2, 3, 4) if one != radius}
+    rows |= {f"{one} paths": with_beam(kept=one) for one in (4, 10, 50) if one != beam.kept}
+    rows |= {f"k = {one}": ((minirag, "RADIUS", one), *with_beam(kept=one)) for one in (4, 10, 50)}
+    rows |= {f"n = {one}": with_beam(length=one) for one in (2, 4, 8) if one != beam.length}
     results: Results = {row: {} for row in rows}
     for name in SENSITIVE_SETS:
         asked = questions(name, options)[:SENSITIVE_QUESTIONS]
         with opened(name) as monograph:
-            for row, parameters in rows.items():
-                found = evaluate(Faithful(monograph, parameters), asked, "graph")
+            for row, changes in rows.items():
+                with changed(changes):
+                    found = evaluate(Faithful(monograph), asked, "graph")
                 results[row][name] = {"recall@5": found.scores.recall[4], "p50": found.p50}
                 console.print(f"{name:16} {row:42} {found.scores.recall[4]:.3f} {found.p50:8.1f} ms")
     return results

@@ -17,10 +17,7 @@ from machine import SHARED
 from monograph import Graph, Monograph
 from monograph.derive.embed import load_embedder
 from monograph.evaluate.datasets import Dataset, Question, load_dataset
-from monograph.library.searches import corpus
-from monograph.search import minirag
-from monograph.search.how.graph import by_formulas
-from monograph.search.strategy import Query, Strategy
+from monograph.search.strategy import Strategy
 from monograph.values import Document, Hit
 
 CACHE = Path(__file__).resolve().parent.parent / "build" / "graph"
@@ -37,13 +34,11 @@ made: set[Path] = set()
 class Faithful:
     """MiniRAG's formulas as a searcher of their own, however it is asked for."""
 
-    def __init__(self, monograph: Monograph, parameters: minirag.Parameters | None = None) -> None:
-        self.monograph, self.parameters = monograph, parameters
+    def __init__(self, monograph: Monograph) -> None:
+        self.monograph = monograph
 
     def search(self, query: str, k: int = 5, how: str | Strategy = "graph") -> list[Hit]:
-        if self.parameters is None:
-            return self.monograph.search(query, k, how=Graph(faithful=True))
-        return by_formulas(corpus(self.monograph._file), Query(query, k), self.parameters)
+        return self.monograph.search(query, k, how=Graph(faithful=True))
 
 
 @cache

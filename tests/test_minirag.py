@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import combinations, pairwise
 from math import pi, sqrt
 from pathlib import Path
@@ -24,7 +25,8 @@ from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import InputError
 from monograph.graph.paths import Beam, EntityGraph, best_paths, edge_relevance, graph_of, key_edges
 from monograph.library.searches import corpus as searched
-from monograph.search.entity_graph import Bounds, around
+from monograph.search import entity_graph
+from monograph.search.entity_graph import around
 from monograph.store import names
 from monograph.store.filters import EVERYTHING
 from monograph.values import Chunk, Extraction, Mention, Relation
@@ -307,6 +309,16 @@ def together(corpus: list[list[list[str]]]) -> networkx.Graph:
     return graph
 
 
+@contextmanager
+def bounds(entities: int, neighbours: int, chunks: int) -> Iterator[None]:
+    """Read so much of the graph."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(entity_graph, "ENTITIES", entities)
+        patch.setattr(entity_graph, "NEIGHBOURS", neighbours)
+        patch.setattr(entity_graph, "CHUNKS", chunks)
+        yield
+
+
 @settings(max_examples=30, deadline=None)
 @given(corpus=CORPORA, starts=st.sets(st.sampled_from(PEOPLE), min_size=1, max_size=2), hops=st.integers(0, 3))
 def test_the_graph_that_is_read_is_that_of_the_sentences(
@@ -320,8 +332,10 @@ def test_the_graph_that_is_read_is_that_of_the_sentences(
             rows = names.rows(connection, [one.lower() for one in PEOPLE])
             asked = [rows[one.lower()] for one in starts if one.lower() in rows]
         with searched(monograph._file).read() as snapshot:
-            part = around(snapshot, asked, hops, (), EVERYTHING, Bounds(100, 100, 100))
-            small = around(snapshot, asked, hops, (), EVERYTHING, Bounds(3, 1, 1))
+            with bounds(100, 100, 100):
+                part = around(snapshot, asked, hops, (), EVERYTHING)
+            with bounds(3, 1, 1):
+                small = around(snapshot, asked, hops, (), EVERYTHING)
     key = {row: name for name, row in rows.items()}
     distance: dict[str, int] = {}
     for one in starts:
@@ -369,8 +383,8 @@ def test_an_entity_in_every_chunk(tmp_path: Path) -> None:
         assert len(hits) == 5
         with monograph._file.database.read() as connection:
             rows = names.rows(connection, ["hub"])
-        with searched(monograph._file).read() as snapshot:
-            part = around(snapshot, [rows["hub"]], 3, (), EVERYTHING, Bounds(entities=9, neighbours=5, chunks=50))
+        with searched(monograph._file).read() as snapshot, bounds(entities=9, neighbours=5, chunks=50):
+            part = around(snapshot, [rows["hub"]], 3, (), EVERYTHING)
         assert len(part.graph.neighbours) == 6
 
 

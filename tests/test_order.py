@@ -20,11 +20,9 @@ from monograph.evaluate.datasets import load_dataset
 from monograph.graph import evidence
 from monograph.graph.paths import Beam
 from monograph.models import TextKind
-from monograph.search import ranking, words
-from monograph.search.entity_graph import Bounds
+from monograph.search import entity_graph, minirag, ranking, words
 from monograph.search.how import tfidf
-from monograph.search.how.graph import by_formulas
-from monograph.search.minirag import Parameters
+from monograph.search.how.graph import Graph
 from monograph.search.one_file import leads
 from monograph.search.one_file.memory import Memory, Remembered
 from monograph.search.strategy import Corpus, Query, Strategy
@@ -123,9 +121,14 @@ class Formulas:
     most: int
 
     def search(self, corpus: Corpus, query: Query) -> list[Hit]:
-        bounds = Bounds(entities=3 * self.most, neighbours=self.most, chunks=self.most)
-        beam = Beam(width=self.most, kept=self.most)
-        return by_formulas(corpus, query, Parameters(key_edges=self.most, beam=beam, alike=self.most, bounds=bounds))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(entity_graph, "ENTITIES", 3 * self.most)
+            patch.setattr(entity_graph, "NEIGHBOURS", self.most)
+            patch.setattr(entity_graph, "CHUNKS", self.most)
+            patch.setattr(minirag, "BEAM", Beam(width=self.most, kept=self.most))
+            patch.setattr(minirag, "KEY_EDGES", self.most)
+            patch.setattr(minirag, "ALIKE", self.most)
+            return Graph(faithful=True).search(corpus, query)
 
 
 @contextmanager

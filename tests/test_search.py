@@ -211,13 +211,6 @@ def test_fusion_by_hand() -> None:
         (9, -2 / spread - 0.5),
     ]
     assert fused[2].origins == (Origin("lexical", 2, 0.0), Origin("dense", 0, 0.9))
-    ranks = fusion.fuse([first, second], [], "reciprocal_rank")
-    assert [(one.row, pytest.approx(one.score)) for one in ranks] == [
-        (3, 1 / 63 + 0.5 / 61),
-        (1, 1 / 61),
-        (2, 1 / 62),
-        (9, 0.5 / 62),
-    ]
     lifted = fusion.fuse([first, second], [Ranking("exact", (9,), (0.5,)), Ranking("phrase", (2,), (1.0,))])
     assert [one.row for one in lifted] == [9, 2, 1, 3]
 

@@ -7,15 +7,17 @@ from the top down, and how the document begins.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
 
-from monograph.answer.ground import Ground, longest
 from monograph.answer.quotable import quotable
 from monograph.answer.wholes import is_about_a_whole, may_be_about_a_whole
+from monograph.store import chunks, documents
 from monograph.store import tree as store
+from monograph.store.database import Connection
 from monograph.store.filters import Allowed
+from monograph.store.terms import words_of
 from monograph.values import Hit, Origin
 
 SHARE = 0.2
@@ -43,6 +45,8 @@ SUMMARY_TOKENS = 16
 CHUNK_TOKENS = 48
 """Fewer than a chunk has, as a rule: so many openings are read that a budget is filled."""
 
+_HEADS = ",:;–—|("
+
 
 @dataclass(frozen=True, slots=True)
 class Overview:
@@ -69,21 +73,23 @@ class Overview:
     opening: bool = False
 
 
-def overview(ground: Ground, question: str, hits: Sequence[Hit], allowed: Allowed, budget: int) -> Overview | None:
+def overview(
+    connection: Connection, question: str, hits: Sequence[Hit], allowed: Allowed, budget: int
+) -> Overview | None:
     """The summaries that go with what was found; None where there is no tree, or none goes with it."""
-    if not ground.has_tree() or any(hit.summary is not None for hit in hits):
+    if not store.exists(connection) or any(hit.summary is not None for hit in hits):
         return None
-    named = longest(ground.named_in(question)) if may_be_about_a_whole(question) else {}
+    named = _longest(_documents_named(connection, question)) if may_be_about_a_whole(question) else {}
     if named and is_about_a_whole(question, named):
-        made = _of_whole(ground, sorted({row for rows in named.values() for row in rows}), hits, allowed, budget)
+        made = _of_whole(connection, sorted({row for rows in named.values() for row in rows}), hits, allowed, budget)
     elif is_about_a_whole(question):
-        made = _of_whole(ground, [], hits, allowed, budget)
+        made = _of_whole(connection, [], hits, allowed, budget)
     else:
-        made = Overview(tuple(hits), _hits(ground, _above(ground, hits), allowed))
+        made = Overview(tuple(hits), _hits(connection, _above(connection, hits), allowed))
     return made if made.summaries else None
 
 
-def _above(ground: Ground, hits: Sequence[Hit]) -> list[int]:
+def _above(connection: Connection, hits: Sequence[Hit]) -> list[int]:
     """The summaries above what was found, those first that stand over the most and the best of it.
 
     None where it comes from many documents: there each passage tells of something else, and wants its tokens.
@@ -92,47 +98,78 @@ def _above(ground: Ground, hits: Sequence[Hit]) -> list[int]:
     if len({hit.chunk.document_id for hit in looked_at}) > SCATTERED * len(looked_at):
         return []
     hits_of = {hit.chunk.id: hit for hit in looked_at}
-    found = {row: hits_of[one] for one, row in ground.rows_of(hits_of).items()}
+    found = {row: hits_of[one] for one, row in chunks.rows_of(connection, hits_of).items()}
     over: dict[int, list[int]] = {}
-    for row, nodes in store.ancestors(ground.connection, list(found)).items():
+    for row, nodes in store.ancestors(connection, list(found)).items():
         for node in nodes[:LAYERS]:
             over.setdefault(node, []).append(found[row].rank)
-    held = store.load(ground.connection, over)
+    held = store.load(connection, over)
     weights = {node: fsum(1.0 / (1.0 + rank) for rank in ranks) for node, ranks in over.items() if len(ranks) >= LEAST}
     return sorted(weights, key=lambda node: (-weights[node], held[node].key))[:MOST_NODES]
 
 
-def _of_whole(ground: Ground, named: list[int], hits: Sequence[Hit], allowed: Allowed, budget: int) -> Overview:
+def _of_whole(connection: Connection, named: list[int], hits: Sequence[Hit], allowed: Allowed, budget: int) -> Overview:
     """Of the documents that are named, or the only one that may be found, how they begin; of all, what was found."""
     most = max(MOST_NODES, budget // SUMMARY_TOKENS)
-    asked = named or ground.of_which_documents(allowed, 2)
+    asked = named or chunks.of_which_documents(connection, allowed, 2)
     if not named and len(asked) > 1:
-        over = _hits(ground, store.from_the_top(ground.connection, most), allowed)
+        over = _hits(connection, store.from_the_top(connection, most), allowed)
         return Overview(tuple(hits), over, WHOLE_SHARE, whole=True)
-    under = ground.rows_of_documents(asked)
-    nodes = {node for some in store.ancestors(ground.connection, under).values() for node in some}
-    held = store.load(ground.connection, nodes)
+    under = [row for number in asked for row in chunks.rows_of_document(connection, number)]
+    nodes = {node for some in store.ancestors(connection, under).values() for node in some}
+    held = store.load(connection, nodes)
     ordered = sorted(nodes, key=lambda node: (-held[node].layer, held[node].rank, held[node].key))
-    first = ground.openings(asked, allowed, 1 + budget // CHUNK_TOKENS)
+    first = chunks.openings(connection, asked, allowed, 1 + budget // CHUNK_TOKENS)
     opening = [
         Hit(one.chunk, 0.0, rank, one.title, one.uri, one.metadata, (Origin("tree", rank, 0.0),), valid=one.valid)
-        for rank, one in enumerate(ground.chunks(first).values())
+        for rank, one in enumerate(chunks.load(connection, first))
     ]
-    over = _hits(ground, ordered[:most], allowed, asked)
+    over = _hits(connection, ordered[:most], allowed, asked)
     return Overview(tuple(opening), over, WHOLE_SHARE, whole=True, opening=True)
 
 
 def _hits(
-    ground: Ground, nodes: Sequence[int], allowed: Allowed, documents: Sequence[int] | None = None
+    connection: Connection, nodes: Sequence[int], allowed: Allowed, named: Sequence[int] | None = None
 ) -> tuple[Hit, ...]:
     """Summaries as hits, in order; of each what may be said."""
-    found = quotable(ground, nodes, allowed, documents)
-    rows = store.load(ground.connection, found)
-    nearest = ground.chunks(dict.fromkeys(rows[node].nearest or 0 for node in found))
-    hits: list[Hit] = []
-    for node, summary in found.items():
-        one = nearest.get(rows[node].nearest or 0)
-        if one is not None:
-            rank = len(hits)
-            hits.append(Hit(one.chunk, 0.0, rank, "", "", {}, (Origin("tree", rank, 0.0),), summary=summary))
-    return tuple(hits)
+    found = quotable(connection, nodes, allowed, named)
+    rows = store.load(connection, found)
+    nearest = chunks.load(connection, (rows[node].nearest or 0 for node in found))
+    return tuple(
+        Hit(one.chunk, 0.0, rank, "", "", {}, (Origin("tree", rank, 0.0),), summary=summary)
+        for rank, (one, summary) in enumerate(zip(nearest, found.values(), strict=True))
+    )
+
+
+def _documents_named(connection: Connection, question: str) -> dict[str, list[int]]:
+    """The documents that a question names, by the name that stands in it, even one within a longer one."""
+    there = f" {' '.join(words_of(question))} "
+    found: dict[str, list[int]] = {}
+    for row, title, uri in documents.names(connection):
+        for name in _names(title, uri):
+            if f" {' '.join(words_of(name))} " in there:
+                found.setdefault(name, []).append(row)
+                break
+    return found
+
+
+def _longest(found: Mapping[str, list[int]]) -> dict[str, list[int]]:
+    """Documents by the names that stand in a question, without the names within longer ones."""
+    words = {name: f" {' '.join(words_of(name))} " for name in found}
+    return {
+        name: rows
+        for name, rows in found.items()
+        if not any(words[name] != other and words[name] in other for other in words.values())
+    }
+
+
+def _names(title: str, uri: str) -> Iterable[str]:
+    """What a document may be called: its title, the title's head if it has several words, the name of its file."""
+    if words_of(title):
+        yield title
+    head = title[: min((at for mark in _HEADS if (at := title.find(mark)) > 0), default=0)]
+    if len(words_of(head)) > 1:
+        yield head
+    file = uri.rstrip("/").rpartition("/")[2]
+    if len(words_of(file)) > 1:
+        yield file

@@ -5,33 +5,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from monograph.answer.ground import Ground
 from monograph.search.one_file import summaries
+from monograph.store import chunks, filters
 from monograph.store import tree as store
+from monograph.store.database import Connection
 from monograph.store.filters import EVERYTHING, Allowed
 from monograph.values import Source, Summary, SummaryText
 
 
 def quotable(
-    ground: Ground, nodes: Sequence[int], allowed: Allowed = EVERYTHING, documents: Sequence[int] | None = None
+    connection: Connection, nodes: Sequence[int], allowed: Allowed, documents: Sequence[int] | None = None
 ) -> dict[int, Summary]:
     """Summaries by node, of each what may be said; where documents are given, only of those.
 
     One that repeats nothing word for word is there whole, where all chunks under it are allowed, and not at all else.
     ``chunks`` are those that are repeated, or all under it.
     """
-    rows = store.load(ground.connection, nodes)
-    gists = summaries.texts_of(ground.connection, rows.values())
+    rows = store.load(connection, nodes)
+    gists = summaries.texts_of(connection, rows.values())
     quoting = {node: gist for node, gist in gists.items() if gist.quotes}
-    sources = summaries.sources_of(ground.connection, quoting, ground)
+    sources = summaries.sources_of(connection, quoting)
     own_words = gists.keys() - sources.keys()
     if allowed != EVERYTHING or documents is not None:
+        within = allowed if documents is None else filters.within(allowed, documents)
         named = list(dict.fromkeys(one.chunk_id for some in sources.values() for one in some))
-        held = ground.allowed_ids(named, allowed, documents)
+        held = set(chunks.ids(connection, chunks.asked(connection, named, within)).values())
         sources = {node: [one for one in some if one.chunk_id in held] for node, some in sources.items()}
         if own_words:
-            own_words -= ground.barred(allowed, documents)
-    under = summaries.ids_under(ground.connection, sorted(own_words), ground)
+            own_words -= store.barred(connection, within)
+    under = summaries.ids_under(connection, sorted(own_words))
     made: dict[int, Summary] = {}
     for node in dict.fromkeys(nodes):
         row = rows.get(node)

@@ -60,10 +60,10 @@ def packed(
 ) -> Context:
     """Hits as a context: see :meth:`monograph.Monograph.context`."""
     abstain.check(threshold)
-    with file.ground() as ground, file.reading() as snapshot:
+    with file.database.read() as connection, file.reading() as snapshot:
         over = None
         if asked.k and not isinstance(strategy(asked.how), Tree):
-            over = overviews.overview(ground, query, hits, allowed(asked.where), packing.budget)
+            over = overviews.overview(connection, query, hits, allowed(asked.where), packing.budget)
         hits = hits if over is None else over.hits
         question = query_terms.take_apart(snapshot, query)
         named = preamble.of_kind(snapshot, question, hits)

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any, Self
 
 from monograph.answer.cache import AnswerCache
-from monograph.answer.ground import FileGround, Ground
 from monograph.derive.describe import load_describer
 from monograph.derive.rerank import load_reranker
 from monograph.errors import InputError, ModelError
@@ -277,12 +276,6 @@ class OpenFile:
         """Begin to look round in a state of its graph, until the context ends."""
         with self.database.read() as connection:
             yield OneFile(connection)
-
-    @contextmanager
-    def ground(self) -> Iterator[Ground]:
-        """Begin to read a state of it for the summaries that go with what is found, until the context ends."""
-        with self.database.read() as connection:
-            yield FileGround(connection)
 
     @property
     def hidden(self) -> str:

@@ -22,28 +22,17 @@ MOST_TOGETHER = 64
 HUB = 2_000
 """A name of more uses is looked for in the favoured chunks only."""
 
+ENTITIES = 400
+"""Most entities that are read; the starts count too, and are always in."""
+
+NEIGHBOURS = 12
+"""Most neighbours that one entity brings in: those that most chunks name beside it."""
+
+CHUNKS = 8
+"""Most chunks of one entity that are read: the favoured ones first, then in order of id."""
 
 _NAMED = Struct("<iBBB")
 """A record of :data:`monograph.store.graphs.NAMED`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """How much is read.
-
-    Parameters
-    ----------
-    entities:
-        Most of all together; the starts count too, and are always in.
-    neighbours:
-        Most that one entity brings in: those that most chunks name beside it.
-    chunks:
-        Most of one entity that are read: the favoured ones first, then in order of id.
-    """
-
-    entities: int = 400
-    neighbours: int = 12
-    chunks: int = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +78,6 @@ def around(
     hops: int,
     favoured: Sequence[int],
     allowed: Allowed,
-    bounds: Bounds,
 ) -> Surroundings:
     """Read what lies around entities.
 
@@ -105,10 +93,8 @@ def around(
         Chunks that are allowed, the most telling first.
     allowed:
         Which chunks may link.
-    bounds:
-        How much.
     """
-    reader = _Reader(snapshot, allowed, bounds)
+    reader = _Reader(snapshot, allowed)
     reader.read(favoured)
     reader.favour(favoured)
     starts = set(starts)
@@ -118,7 +104,7 @@ def around(
     edges: list[tuple[int, int]] = []
     for _ in range(hops):
         links = reader.expand(frontier)
-        room = max(0, bounds.entities - len(inside))
+        room = max(0, ENTITIES - len(inside))
         frontier = list(dict.fromkeys(other for _, other in links if other not in inside))[:room]
         inside.update(frontier)
         edges += links
@@ -172,7 +158,6 @@ class _Reader:
 
     snapshot: Snapshot
     allowed: Allowed
-    bounds: Bounds
     heads: Mapping[int, int] = field(default_factory=dict)
     keys: Mapping[int, str] = field(default_factory=dict)
     chunks: dict[int, _Chunk] = field(default_factory=dict)
@@ -224,7 +209,7 @@ class _Reader:
             together.pop(entity, None)
             key = keys.get(entity, "")
             links = sorted((-number, key, keys.get(other, ""), entity, other) for other, number in together.items())
-            found += links[: self.bounds.neighbours]
+            found += links[:NEIGHBOURS]
         return [(entity, other) for *_, entity, other in sorted(found)]
 
     def _chunks_of(self, entities: Sequence[int]) -> dict[int, list[int]]:
@@ -232,15 +217,15 @@ class _Reader:
         members = self.snapshot.members(entities)
         rare = [one.row for some in members.values() for one in some if one.uses <= HUB]
         mentions = self.snapshot.mentions(rare, self.allowed)
-        found = {entity: self.favoured.get(entity, [])[: self.bounds.chunks] for entity in entities}
+        found = {entity: self.favoured.get(entity, [])[:CHUNKS] for entity in entities}
         left = {
             entity: {chunk for one in members.get(entity, ()) for chunk in mentions.get(one.row, ())}.difference(some)
             for entity, some in found.items()
-            if len(some) < self.bounds.chunks
+            if len(some) < CHUNKS
         }
         ids = self.snapshot.ids(set().union(*left.values()))
         for entity, some in left.items():
-            found[entity] += sorted(some, key=ids.__getitem__)[: self.bounds.chunks - len(found[entity])]
+            found[entity] += sorted(some, key=ids.__getitem__)[: CHUNKS - len(found[entity])]
         return found
 
     def kinds(self, entities: Iterable[int]) -> tuple[dict[int, str], dict[int, tuple[int, int]]]:

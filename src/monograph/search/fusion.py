@@ -1,9 +1,8 @@
 """Several rankings made one.
 
-``z_score`` (the default, chosen by measurement: docs/measuring.md) standardises each retriever's scores over the
-candidates, so that a retriever that is sure of itself counts for more than one whose scores are all alike.
-``reciprocal_rank`` (Cormack et al., SIGIR 2009) looks at ranks alone. Both lift chunks with a word-for-word match
-above all others.
+Each retriever's scores are standardised over the candidates (chosen by measurement: docs/measuring.md), so that a
+retriever that is sure of itself counts for more than one whose scores are all alike. Chunks with a word-for-word match
+are lifted above all others.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -19,8 +17,6 @@ from monograph.search import relevance, standard
 from monograph.search.ranking import Ranking, highest
 from monograph.search.snapshot import Snapshot
 from monograph.values import Origin
-
-Method: TypeAlias = Literal["z_score", "reciprocal_rank"]
 
 LIFTS = {"exact": 1000.0, "phrase": 2.0}
 """What a full match of the query's codes, or of its quoted phrases, adds to a score.
@@ -31,9 +27,6 @@ asked for, so it counts, and does not decide.
 
 WEIGHTS = {"lexical": 1.0, "dense": 0.5}
 """What each retriever's standardised score counts, chosen on dev sets with the static embedder (docs/measuring.md)."""
-
-RANK_CONSTANT = 60.0
-"""The k of reciprocal rank fusion, as in its paper."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +42,6 @@ class Fused:
 def fuse(
     rankings: Sequence[Ranking],
     lifts: Sequence[Ranking],
-    method: Method = "z_score",
     weights: Mapping[str, float] = WEIGHTS,
     k: int | None = None,
 ) -> list[Fused]:
@@ -59,22 +51,19 @@ def fuse(
     ----------
     rankings:
         One a retriever. A chunk that a ranking lacks counts there as its lowest, or as 0 where all others are known to
-        score that (z_score), or not at all (reciprocal_rank).
+        score that.
     lifts:
         Word-for-word matches: each adds its score times LIFTS.
-    method:
-        How scores are made comparable.
     weights:
         What each retriever's score counts.
     k:
         How many are wanted; all that tie with the last of them are given too. None for all.
     """
-    z_score = method == "z_score"
-    shares = [standardised(one) for one in with_zeros(rankings)] if z_score else [reciprocal(one) for one in rankings]
+    shares = [standardised(one) for one in with_zeros(rankings)]
     totals = {row: 0.0 for one in (*rankings, *lifts) for row in one.rows}
     unfound = 0.0
     for one, share in zip(rankings, shares, strict=True):
-        least = min(share.values(), default=0.0) if z_score else 0.0
+        least = min(share.values(), default=0.0)
         unfound += weights[one.retriever] * least
         for row in totals:
             totals[row] += weights[one.retriever] * share.get(row, least)
@@ -151,8 +140,3 @@ def origins_of(rankings: Sequence[Ranking], wanted: Set[int] | None = None) -> d
 def standardised(one: Ranking) -> dict[int, float]:
     """(score - mean) / standard deviation by row number; 0 where all scores are alike."""
     return dict(zip(one.rows, standard.standardised(np.array(one.scores, dtype=np.float64)).tolist(), strict=True))
-
-
-def reciprocal(one: Ranking) -> dict[int, float]:
-    """1 / (60 + rank) by row number, ranks from 1."""
-    return {row: 1.0 / (RANK_CONSTANT + rank) for rank, row in enumerate(one.rows, start=1)}

@@ -15,7 +15,7 @@ from monograph.derive.extract.answer_kinds import answer_kinds, nearest_kind
 from monograph.graph.names import key_of
 from monograph.graph.paths import Beam, ScoredPath, best_paths, edge_relevance, key_edges
 from monograph.models import Embedder
-from monograph.search.entity_graph import Bounds, Surroundings, around
+from monograph.search.entity_graph import Surroundings, around
 from monograph.search.paths import SHOWN
 from monograph.search.question import Question
 from monograph.search.ranking import Ranking, ranking
@@ -26,36 +26,20 @@ from monograph.values import Float32, Path, PathNode, inner_products
 MOST_ASKED = 32
 """Names of a question that are looked at, the longest first."""
 
+RADIUS = 2
+"""Steps around an edge within which Eq. 2 counts."""
 
-@dataclass(frozen=True, slots=True)
-class Parameters:
-    """What the formulas leave open.
+KEY_EDGES = 100
+"""Edges of highest relevance that count in Eq. 3."""
 
-    Parameters
-    ----------
-    radius:
-        Steps around an edge within which Eq. 2 counts.
-    key_edges:
-        Edges of highest relevance that count in Eq. 3.
-    beam:
-        Length, width and number of the paths of each starting node.
-    alike:
-        Names nearest in meaning to each name of the question, itself among them, whose entities are starting nodes.
-    least_cosine:
-        Of the name's embedding to the question's name, to be one of them.
-    bounds:
-        How much of the graph is read.
-    """
+BEAM = Beam()
+"""Length, width and number of the paths of each starting node."""
 
-    radius: int = 2
-    key_edges: int = 100
-    beam: Beam = field(default_factory=Beam)
-    alike: int = 4
-    least_cosine: float = 0.8
-    bounds: Bounds = field(default_factory=Bounds)
+ALIKE = 4
+"""Names nearest in meaning to each name of the question, itself among them, whose entities are starting nodes."""
 
-
-DEFAULT_PARAMETERS = Parameters()
+LEAST_COSINE = 0.8
+"""Of the name's embedding to the question's name, to be one of them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +69,6 @@ def search(
     asked: Request,
     pool: Ranking,
     allowed: Allowed,
-    parameters: Parameters = DEFAULT_PARAMETERS,
 ) -> Found:
     """Those of the pool that the best paths lead to, in order of similarity.
 
@@ -104,25 +87,19 @@ def search(
         The dense search's chunks, all of them allowed.
     allowed:
         Which chunks may be passed on the way.
-    parameters:
-        What the formulas leave open.
     """
-    starts = _starting_nodes(snapshot, embedder, asked.question, parameters)
+    starts = _starting_nodes(snapshot, embedder, asked.question)
     if not starts or not pool.rows:
         return Found(pool)
-    hops = max(parameters.radius, parameters.beam.length)
+    hops = max(RADIUS, BEAM.length)
     # Paths and edges that tie go by the numbers of their entities.
-    part, number = around(snapshot, starts, hops, pool.rows, allowed, parameters.bounds).numbered()
+    part, number = around(snapshot, starts, hops, pool.rows, allowed).numbered()
     starts = {number[entity]: similarity for entity, similarity in starts.items() if entity in number}
     kinds = answer_kinds(asked.question.text, asked.types) or nearest_kind(embedder, asked.vector)
     answers = {entity for entity, kind in part.kinds.items() if kind in kinds}
-    relevance = edge_relevance(part.graph, starts.keys() | answers, parameters.radius)
-    key = key_edges(relevance, parameters.key_edges)
-    paths = [
-        path
-        for start in sorted(starts.items())
-        for path in best_paths(part.graph, start, key, answers, parameters.beam)
-    ]
+    relevance = edge_relevance(part.graph, starts.keys() | answers, RADIUS)
+    key = key_edges(relevance, KEY_EDGES)
+    paths = [path for start in sorted(starts.items()) for path in best_paths(part.graph, start, key, answers, BEAM)]
     ways = _ways(paths, part)
     if not ways:
         return Found(pool)
@@ -131,23 +108,19 @@ def search(
     return Found(ranking(snapshot, "minirag", scores.items(), len(scores)), ways, part.written)
 
 
-def _starting_nodes(
-    snapshot: Snapshot, embedder: Embedder, question: Question, parameters: Parameters
-) -> dict[int, float]:
+def _starting_nodes(snapshot: Snapshot, embedder: Embedder, question: Question) -> dict[int, float]:
     """Entities by row, and how similar each is to a name of the question; 1 for one that has that name."""
     known = [one.name for one in question.names[:MOST_ASKED]]
     found = {name.head: 1.0 for name in known}
-    # With one name for each, what the file knows is itself the nearest.
-    texts = [name.key for name in known] if parameters.alike > 1 else []
-    texts = list(dict.fromkeys([*texts, *map(key_of, question.unknown)]))[:MOST_ASKED]
-    if not texts or parameters.alike <= 0:
+    texts = list(dict.fromkeys([*(name.key for name in known), *map(key_of, question.unknown)]))[:MOST_ASKED]
+    if not texts:
         return found
     cosines: dict[int, float] = {}
-    for some in snapshot.names_like(embedder.embed(texts, "document"), parameters.alike):
+    for some in snapshot.names_like(embedder.embed(texts, "document"), ALIKE):
         for one in some:
             cosines[one.name] = max(one.cosine, cosines.get(one.name, 0.0))
     for row, name in snapshot.names(cosines).items():
-        if cosines[row] >= parameters.least_cosine:
+        if cosines[row] >= LEAST_COSINE:
             found[name.head] = max(cosines[row], found.get(name.head, 0.0))
     return found
 

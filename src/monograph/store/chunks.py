@@ -387,14 +387,12 @@ def of_which_documents(connection: Connection, allowed: Allowed, most: int) -> l
     return [row for (row,) in connection.execute(query, allowed.parameters)]
 
 
-def openings(
-    connection: Connection, documents: Sequence[int], allowed: Allowed, most: int
-) -> list[tuple[int, str, int]]:
-    """(ordinal, id of its document, row) of at most so many allowed chunks, ascending."""
+def openings(connection: Connection, documents: Sequence[int], allowed: Allowed, most: int) -> list[int]:
+    """At most so many allowed chunks of documents in order of id: the first of each, then the second."""
     found = connection.execute(
-        f"""SELECT own.ordinal, d.id, own.chunk FROM json_each(?) AS w
+        f"""SELECT own.chunk FROM json_each(?) AS w
         CROSS JOIN documents AS d ON d.document = w.value CROSS JOIN chunks AS own ON own.document = d.document
         WHERE {allowed.on_each("own.chunk")} ORDER BY own.ordinal, d.id LIMIT ?""",  # noqa: S608
         (json.dumps(list(documents)), *allowed.parameters, most),
     )
-    return found.fetchall()
+    return [row for (row,) in found]

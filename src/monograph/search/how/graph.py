@@ -69,15 +69,15 @@ def by_walk(corpus: Corpus, snapshot: Snapshot, query: Query, question: Question
     return _hits(query.k, found, ordered, _Rankings([*rankings, in_context], matches, first))
 
 
-def by_formulas(corpus: Corpus, query: Query, parameters: minirag.Parameters = minirag.DEFAULT_PARAMETERS) -> list[Hit]:
-    """Search by MiniRAG's formulas; ``parameters`` are what they leave open."""
+def by_formulas(corpus: Corpus, query: Query) -> list[Hit]:
+    """Search by MiniRAG's formulas."""
     types = corpus.answer_types(query.text)
     asked_for, query = query, rerank.widened(corpus, query)
     with corpus.read() as snapshot:
         vector = corpus.vector_of(query)
         asked = minirag.Request(take_apart(snapshot, query.text), vector, types)
         pool = nearest.search(snapshot, vector, pool_size(query.k), query.allowed)
-        found = minirag.search(snapshot, corpus.embedder(), asked, pool, query.allowed, parameters)
+        found = minirag.search(snapshot, corpus.embedder(), asked, pool, query.allowed)
         fused = fusion.best(snapshot, fusion.cosines(found.ranking), query.k)
         loaded = snapshot.chunks(one.row for one in fused)
         ways = minirag.to_chunks(snapshot, found, (one.row for one in fused))

@@ -13,9 +13,6 @@ from monograph.search.snapshot import Opening, Pooling, Snapshot
 from monograph.search.strategy import Corpus, Named, Query
 from monograph.values import Hit, arguments
 
-FUSION: fusion.Method = "z_score"
-"""How rankings are fused; benchmarks/fusion.py holds it against the other."""
-
 
 @dataclass(frozen=True, slots=True)
 class Hybrid(Named):
@@ -66,5 +63,5 @@ def by_both(
         nearest.search(snapshot, vector, pool, query.allowed),
     ]
     matches = words.matches(snapshot, query.text, pool, query.allowed)
-    fused = fusion.fuse(rankings, matches, FUSION, weights, query.k)
+    fused = fusion.fuse(rankings, matches, weights, query.k)
     return rerank.hits(corpus, asked_for, hits.load(snapshot, fusion.best(snapshot, fused, query.k)))

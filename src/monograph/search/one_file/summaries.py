@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
 
 from monograph.errors import InputError
 from monograph.store import chunks, memo, summary_texts
 from monograph.store import tree as store
-from monograph.store.chunks import Found
 from monograph.store.database import Connection, path_of
 from monograph.values import Quote, Source, Summary, SummaryText
 
@@ -21,40 +18,12 @@ def need_tree(connection: Connection) -> None:
         raise InputError(f"{path} has no tree of summaries", f"monograph resummarize {path}")
 
 
-class Passages(Protocol):
-    """The chunks that a tree stands over, by the rows that its nodes have of them."""
-
-    def chunks(self, rows: Iterable[int]) -> Mapping[int, Found]:
-        """Chunks by row."""
-        ...
-
-    def ids(self, rows: Iterable[int]) -> Mapping[int, str]:
-        """The ids of those that there are, and maybe of others."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class OwnPassages:
-    """The chunks of the file that the tree is in."""
-
-    connection: Connection
-
-    def chunks(self, rows: Iterable[int]) -> Mapping[int, Found]:
-        """See :class:`Passages`."""
-        return {one.row: one for one in chunks.load(self.connection, rows)}
-
-    def ids(self, rows: Iterable[int]) -> Mapping[int, str]:
-        """See :class:`Passages`."""
-        return chunks.ids(self.connection, rows)
-
-
-def load(connection: Connection, nodes: Sequence[int], passages: Passages | None = None) -> dict[int, Summary]:
-    """Summaries by node; they stand over the file's own chunks, or over others."""
-    passages = passages or OwnPassages(connection)
+def load(connection: Connection, nodes: Sequence[int]) -> dict[int, Summary]:
+    """Summaries by node."""
     rows = store.load(connection, nodes)
     texts = texts_of(connection, rows.values())
-    sources = sources_of(connection, texts, passages)
-    under = ids_under(connection, list(texts), passages)
+    sources = sources_of(connection, texts)
+    under = ids_under(connection, list(texts))
     return {
         node: Summary(
             id=row.key.hex(),
@@ -68,10 +37,10 @@ def load(connection: Connection, nodes: Sequence[int], passages: Passages | None
     }
 
 
-def ids_under(connection: Connection, nodes: Sequence[int], passages: Passages) -> dict[int, tuple[str, ...]]:
+def ids_under(connection: Connection, nodes: Sequence[int]) -> dict[int, tuple[str, ...]]:
     """The ids of the chunks under summaries, by node, in the order of the tree."""
     rows = {node: store.chunks_under(connection, node) for node in nodes}
-    ids = passages.ids(dict.fromkeys(row for some in rows.values() for row in some))
+    ids = chunks.ids(connection, dict.fromkeys(row for some in rows.values() for row in some))
     return {node: tuple(ids[row] for row in some if ids.get(row)) for node, some in rows.items()}
 
 
@@ -82,10 +51,11 @@ def texts_of(connection: Connection, rows: Iterable[store.Row]) -> dict[int, Sum
     return {node: summary_texts.of_node(connection, node, values.get(row, b"")) for node, row in wanted.items()}
 
 
-def sources_of(connection: Connection, gists: Mapping[int, SummaryText], passages: Passages) -> dict[int, list[Source]]:
+def sources_of(connection: Connection, gists: Mapping[int, SummaryText]) -> dict[int, list[Source]]:
     """Where the sentences of summaries stand in documents, by node, found from layer to layer."""
     quotes, under = _quoted(connection, gists)
-    held = passages.chunks(dict.fromkeys(row.chunk for some in under.values() for row in some.values() if row.chunk))
+    rows = dict.fromkeys(row.chunk for some in under.values() for row in some.values() if row.chunk)
+    held = {one.row: one for one in chunks.load(connection, rows)}
     made: dict[int, list[Source]] = {}
 
     def of(node: int) -> list[Source]:
