@@ -25,9 +25,9 @@ from machine import console, run_sections
 from monograph import Monograph
 from monograph.library.given import Given
 from monograph.shelf import Shelf
-from monograph.shelf.hold.engine import Engine, Local
+from monograph.shelf.engines import Engine, Local
 from monograph.shelf.place import Place
-from monograph.shelf.shard.shard import Asked
+from monograph.shelf.shard import Call
 from monograph.shelf.versions.manifest import Manifest
 from page import NOISE, write_page
 from search import AT_ONCE, passages, questions
@@ -60,7 +60,7 @@ class Counting(Local):
         self.busy: list[float] = [0.0] * len(self._shards)
         self.longest = 0.0
 
-    def ask(self, wanted: Mapping[int, Sequence[Asked]]) -> dict[int, list[Any]]:
+    def ask(self, wanted: Mapping[int, Sequence[Call[Any]]]) -> dict[int, list[Any]]:
         self.rounds += 1
         answers, times = {}, []
         for shard, asked in wanted.items():

@@ -19,11 +19,10 @@ from typing import Any
 
 from monograph.library.given import Given
 from monograph.shelf import Shelf
-from monograph.shelf.hold.engine import Engine, Local
-from monograph.shelf.hold.holder import Shards
-from monograph.shelf.hold.local_ray import ray_module
-from monograph.shelf.hold.on_ray import OnRay, on_ray
+from monograph.shelf.engines import Engine, Local
 from monograph.shelf.place import place_of
+from monograph.shelf.ray_engine import Held, OnRay, on_ray, ray_module
+from monograph.shelf.shard import Call, ShardReader, call
 from search import passages, questions
 from vector_report import table
 
@@ -31,7 +30,7 @@ SHARDS = 4
 PASSAGES = 2_000
 ROUNDS = 200
 HOW = ("lexical", "hybrid", "graph")
-ASKED: dict[int, list[tuple[str, tuple[Any, ...]]]] = {shard: [("facts", ())] for shard in range(SHARDS)}
+ASKED: dict[int, list[Call[Any]]] = {shard: [call(ShardReader.facts)] for shard in range(SHARDS)}
 DEADLINE = 120.0
 Results = dict[str, Any]
 
@@ -95,7 +94,7 @@ def ray_section(_: object = None) -> Results:
         place = place_of(address, home)
         files = [place.cache.path(place.objects, name) for name in names]
         local = Local([Given(path, read_only=True) for path in files])
-        shards = Shards(address, names, Path(folder) / "cache")
+        shards = Held(address, names, Path(folder) / "cache")
         found: Results = {"shards": SHARDS, "passages": PASSAGES}
         begun = time.perf_counter()
         with three_machines() as cluster:

@@ -19,10 +19,9 @@ from monograph.errors import InputError, NotFound, NotOnShelf, ShelfConflict
 from monograph.library.given import Given
 from monograph.library.questions import Questions
 from monograph.models import Embedder
-from monograph.shelf import Shelf, catalogue
-from monograph.shelf.hold.engine import Local
+from monograph.shelf import Shelf, catalogue, pools
+from monograph.shelf.engines import Local
 from monograph.shelf.opened import OpenShelf
-from monograph.shelf.shard import pools
 from monograph.shelf.versions.writer import release
 from monograph.store.catalogue import share
 from test_order import QUERIES, SENTENCES, TITLES, BagEmbedder, Formulas, bounds, corpora

@@ -17,9 +17,9 @@ from monograph.app.cli import app
 from monograph.app.shelf_engine import engines_of, makers_of
 from monograph.errors import InputError
 from monograph.shelf import Shelf
+from monograph.shelf.engines import local
 from monograph.shelf.fill.makers import HERE
-from monograph.shelf.hold.engine import local
-from monograph.shelf.hold.on_ray import on_ray
+from monograph.shelf.ray_engine import on_ray
 from places import bucket_server
 from vector_server import VectorServer
 

@@ -40,14 +40,15 @@ from monograph.errors import (
 )
 from monograph.library.given import Given
 from monograph.shelf import Shelf, Tasks, build
+from monograph.shelf.engines import Local
 from monograph.shelf.fill.building import make_shards, publish_shards
 from monograph.shelf.fill.dataset import documents_in
 from monograph.shelf.fill.recipe import Recipe
-from monograph.shelf.hold.engine import Local
-from monograph.shelf.hold.holder import Shards
-from monograph.shelf.hold.on_ray import OnRay, on_ray
 from monograph.shelf.place import place_of
+from monograph.shelf.ray_engine import Held, OnRay, on_ray
+from monograph.shelf.shard import Call, ShardReader, call
 from monograph.shelf.versions.names import ObjectName
+from monograph.store.filters import EVERYTHING
 from vector_server import VectorServer
 
 SHARDS = 3
@@ -59,7 +60,7 @@ WAYS = ("lexical", "hybrid", "graph")
 class Made:
     """A shelf of three shards, its files here, and one file of the same documents."""
 
-    shards: Shards
+    shards: Held
     files: tuple[Path, ...]
     one: Path
     address: Path
@@ -108,7 +109,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
         archive.add(documents)
     here = place_of(str(place / "shelf"), place / "home")
     files = tuple(here.cache.path(here.objects, name) for name in names)
-    shards = Shards(str(place / "shelf"), names, place / "cache")
+    shards = Held(str(place / "shelf"), names, place / "cache")
     return Made(shards, files, place / "one.mono", place / "shelf", place / "home", tuple(questions), tuple(documents))
 
 
@@ -126,8 +127,13 @@ def engine(shelf: Shelf) -> OnRay:
     return running
 
 
-ASKED: dict[int, list[tuple[str, tuple[Any, ...]]]] = {
-    shard: [("facts", ()), ("ids", (list(range(1, 60)),)), ("titled_texts", ([1, 2, 3],))] for shard in range(SHARDS)
+ASKED: dict[int, list[Call[Any]]] = {
+    shard: [
+        call(ShardReader.facts),
+        call(ShardReader.ids, list(range(1, 60))),
+        call(ShardReader.titled_texts, [1, 2, 3]),
+    ]
+    for shard in range(SHARDS)
 }
 
 
@@ -196,13 +202,13 @@ def test_processes_are_dealt_out_over_the_machines(cluster: Any, made: Made, rep
         engine.close()
 
 
-def test_a_method_that_is_none_is_refused_there_and_here(engine: OnRay, made: Made) -> None:
+def test_an_error_of_a_shard_is_raised_as_here(engine: OnRay, made: Made) -> None:
     local = made.local()
+    wrong = {0: [call(ShardReader.nearest, np.ones(3, dtype=np.float32), 1, EVERYTHING, 1.0)]}
     for one in (engine, local):
-        for method in ("_places", "__class__", "snapshot", "close"):
-            with pytest.raises(InputError, match="nothing that a shard can be asked") as caught:
-                one.ask({0: [(method, ())]})
-            assert type(caught.value) is InputError
+        with pytest.raises(InputError) as caught:
+            one.ask(wrong)
+        assert type(caught.value) is InputError
     local.close()
 
 
@@ -346,7 +352,7 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, made: M
 ALONE = """
 import os, pickle, signal, sys, threading
 from pathlib import Path
-from monograph.shelf.hold.on_ray import OnRay
+from monograph.shelf.ray_engine import OnRay
 
 shards, asked = pickle.loads(bytes.fromhex(sys.argv[1]))
 held = []

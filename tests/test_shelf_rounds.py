@@ -17,12 +17,11 @@ from hypothesis import strategies as st
 from monograph import Document, Monograph
 from monograph.library.questions import Questions
 from monograph.search.snapshot import Pooling
-from monograph.shelf.gather.remembered import Memory
-from monograph.shelf.gather.rows import Rows
-from monograph.shelf.hold.engine import Engine
-from monograph.shelf.shard.beside import Beside, Known, firsts, told
-from monograph.shelf.shard.pools import Pools, cut, lacking, laid_together, merged, share
-from monograph.shelf.shard.shard import Asked
+from monograph.shelf.chunk_facts import ChunkFacts, KnownChunks, Rows, first_bytes, records_of
+from monograph.shelf.engines import Engine
+from monograph.shelf.pools import Pools, cut, merged, merged_pools, share, too_few
+from monograph.shelf.shard import Call
+from monograph.shelf.snapshot import Memory
 from monograph.store.filters import EVERYTHING
 from monograph.values import Passage
 from test_order import QUERIES, SENTENCES, TITLES, BagEmbedder
@@ -39,8 +38,8 @@ class Rounds:
     engine: Engine
     asked: list[set[str]]
 
-    def ask(self, wanted: Mapping[int, Sequence[Asked]]) -> dict[int, list[Any]]:
-        self.asked.append({method for some in wanted.values() for method, _ in some})
+    def ask(self, wanted: Mapping[int, Sequence[Call[Any]]]) -> dict[int, list[Any]]:
+        self.asked.append({one.method.__name__ for some in wanted.values() for one in some})
         return self.engine.ask(wanted)
 
     def close(self) -> None:
@@ -136,13 +135,13 @@ def test_of_the_best_of_shards_only_some_are_given(shards: list[list[float]], k:
         # By words no more are looked for than are given, by meaning all.
         best = cut([one for one in scored if one[1] >= least], most, k)
         return Pools(
-            best, cut([one for one in scored if one[1] >= some[min(k, len(some)) - 1]], most, k), (), (), Beside()
+            best, cut([one for one in scored if one[1] >= some[min(k, len(some)) - 1]], most, k), (), (), ChunkFacts()
         )
 
     found = {shard: pools(some, min(most, k)) for shard, some in enumerate(shards)}
-    short = lacking(found, k, rows)
+    short = too_few(found, k, rows)
     found.update((shard, pools(shards[shard], k)) for shard in short)
-    made = laid_together(found, Pooling(k, EVERYTHING), rows, {})
+    made = merged_pools(found, Pooling(k, EVERYTHING), rows, {})
     whole = merged([list(enumerate(some)) for some in shards], k, rows)
     assert made.near is not None
     assert (made.best, made.near.scored) == (whole, whole)
@@ -151,7 +150,7 @@ def test_of_the_best_of_shards_only_some_are_given(shards: list[list[float]], k:
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=8))
 def test_what_ids_begin_with_stands_in_their_order(ids: list[str]) -> None:
-    numbers = dict(zip(ids, firsts(ids).tolist(), strict=True))
+    numbers = dict(zip(ids, first_bytes(ids).tolist(), strict=True))
     assert [numbers[one] for one in sorted(ids)] == sorted(numbers[one] for one in ids)
 
 
@@ -160,9 +159,9 @@ def test_words_of_the_question_travel_as_bits(asked: int, held: list[list[int]])
     question = np.arange(asked, dtype=np.uint32) * 3
     packed = [np.array(sorted(some), dtype="<u4").tobytes() for some in held]
     rows = list(range(len(held)))
-    made = told(rows, [str(row) for row in rows], (np.array(rows, dtype=np.int64), packed), question)
-    known = Known(Rows(2), question)
-    known.learn(1, Beside(made.tobytes()))
+    made = records_of(rows, [str(row) for row in rows], (np.array(rows, dtype=np.int64), packed), question)
+    known = KnownChunks(Rows(2), question)
+    known.learn(1, ChunkFacts(made.tobytes()))
     found, is_known = known.records([2 * row + 1 for row in rows])
     assert is_known.all()
     assert found["document"].tolist() == [2 * row + 1 for row in rows]
@@ -171,8 +170,8 @@ def test_words_of_the_question_travel_as_bits(asked: int, held: list[list[int]])
     alike = found["alike"].tolist()
     assert all(alike[one] == alike[other] for one in rows for other in rows if packed[one] == packed[other])
     assert not known.records([0, 2 * len(held) + 1])[1].any()
-    assert known.firsts([0]) is None
-    assert known.firsts([1]) == [b"0".ljust(8, b"\0").hex()]
+    assert known.first_bytes([0]) is None
+    assert known.first_bytes([1]) == [b"0".ljust(8, b"\0").hex()]
     assert known.cosines([1]) is None
 
 

@@ -12,8 +12,8 @@ from monograph.errors import InputError
 from monograph.values.arguments import shown
 
 if TYPE_CHECKING:
+    from monograph.shelf.engines import Engines
     from monograph.shelf.fill.makers import Makers
-    from monograph.shelf.hold.engine import Engines
 
 VARIABLE = "MONOGRAPH_ENGINE"
 LOCAL = "local"
@@ -37,8 +37,8 @@ def engines_of(written: str) -> Engines:
     InputError
         If it cannot be understood.
     """
-    from monograph.shelf.hold.engine import local
-    from monograph.shelf.hold.on_ray import on_ray
+    from monograph.shelf.engines import local
+    from monograph.shelf.ray_engine import on_ray
 
     name, options = _read(
         written,

@@ -2,9 +2,9 @@
 
 from monograph.shelf.archive import Archive, is_shelf, only_file, place_of
 from monograph.shelf.build import build
+from monograph.shelf.engines import local
 from monograph.shelf.fill.makers import Tasks
-from monograph.shelf.hold.engine import local
-from monograph.shelf.hold.on_ray import on_ray
+from monograph.shelf.ray_engine import on_ray
 from monograph.shelf.shelf import Shelf
 from monograph.shelf.stats import ShelfStats
 

@@ -9,14 +9,16 @@ from typing import Any
 from monograph.library.questions import Questions
 from monograph.library.searches import allowed
 from monograph.models import Embedder
+from monograph.read import path_to_text
 from monograph.settings import Settings
-from monograph.shelf.gather import listing
+from monograph.shelf.engines import only
 from monograph.shelf.graph import ShelfGraph
 from monograph.shelf.opened import OpenShelf
 from monograph.shelf.place import Place
+from monograph.shelf.shard import ShardReader
 from monograph.shelf.stats import ShelfStats, measure
 from monograph.shelf.versions.manifest import Manifest
-from monograph.values import Brief, Chunk, Document, Finding, LedgerEntry, Listed, StoredChunk
+from monograph.values import Brief, Chunk, Document, Finding, LedgerEntry, Listed, StoredChunk, arguments
 
 
 class Looking(Questions):
@@ -61,11 +63,14 @@ class Looking(Questions):
 
     def listed(self, like: str = "", start: int = 0, limit: int = 100) -> Listed:
         """A part of :meth:`documents`: parameters and errors as for :meth:`monograph.Monograph.listed`."""
-        return listing.listed(self._file.shards, like, start, limit)
+        start, limit = arguments.whole_number(start, "start", 0), arguments.whole_number(limit, "limit", 0)
+        answers = self._file.shards.all(ShardReader.listed, like, start + limit)
+        every = sorted((one for some in answers for one in some.documents), key=lambda one: (one.uri, one.id))
+        return Listed(sum(one.count for one in answers), start, tuple(every[start : start + limit]))
 
     def chunks(self, name: str) -> list[Chunk]:
         """The chunks of a document, by its id or uri, in reading order. Raises as :meth:`document`."""
-        return listing.chunks_of(self._file.shards, self.url, name)
+        return only(self._file.shards.all(ShardReader.read_chunks, path_to_text(name)), self.url, name)
 
     def fetch(
         self, ids: Sequence[str] | None = None, *, where: Mapping[str, Any] | None = None, vectors: bool = False
@@ -75,7 +80,13 @@ class Looking(Questions):
         Those of given ids that are there come in the order of the ids, all others document by document, in order of
         the documents' ids.
         """
-        return listing.fetched(self._file.shards, ids, allowed(where), vectors=vectors)
+        asked = None if ids is None else arguments.names(ids, "an id")
+        answers = self._file.shards.all(ShardReader.fetch, asked, allowed(where), vectors)
+        every = [one for some in answers for one in some]
+        if asked is None:
+            return sorted(every, key=lambda one: (one.chunk.document_id, one.chunk.ordinal))
+        found = {one.chunk.id: one for one in every}
+        return [found[name] for name in asked if name in found]
 
     def brief(self) -> Brief:
         """What is quickly told of it; a shelf is of no format: 0."""

@@ -1,4 +1,4 @@
-"""A version of a shelf, open: its catalogue is a file, and what is searched is gathered from its shards."""
+"""An open version of a shelf: its catalogue, which is a file, and an engine for its shards."""
 
 from __future__ import annotations
 
@@ -13,15 +13,12 @@ from monograph.models import Reranker
 from monograph.read import path_to_text
 from monograph.search.one_file.snapshot import FileSnapshot
 from monograph.shelf import catalogue
-from monograph.shelf.gather.asking import Asking
-from monograph.shelf.gather.gathered import Gathered
-from monograph.shelf.gather.listing import the_one
-from monograph.shelf.gather.remembered import Memory
-from monograph.shelf.gather.rows import Rows
-from monograph.shelf.gather.surroundings import ManyFiles
-from monograph.shelf.hold.engine import Engine
+from monograph.shelf.chunk_facts import Rows
+from monograph.shelf.engines import Engine, Shards, only
 from monograph.shelf.paid import Paid
-from monograph.shelf.shard.shard import Facts
+from monograph.shelf.shard import ShardFacts, ShardReader
+from monograph.shelf.snapshot import Memory, ShelfSnapshot
+from monograph.shelf.surroundings import ShelfSurroundings
 from monograph.spending import Noted
 from monograph.store.costs import together
 from monograph.values import Document, Finding, LedgerEntry
@@ -30,31 +27,31 @@ from monograph.values import Document, Finding, LedgerEntry
 class OpenShelf(OpenFile):
     """One version of a shelf. Its models are those that its catalogue names, or that were given with that."""
 
-    shards: Asking
+    shards: Shards
     url: str = ""
     """Where the shelf lies."""
     paid: Paid | None = None
 
     def begin(self, engine: Engine, shards: int, home: Path) -> None:
         """Ask these shards from now on, and remember in a folder what models answer."""
-        self.shards = Asking(engine, Rows(shards))
+        self.shards = Shards(engine, Rows(shards))
         self.read_before = Memory()
         self.paid, self._noted = Paid(home, self.database), Noted()
         self.reranker_of(self.reranker)
 
     @contextmanager
-    def reading(self) -> Iterator[Gathered]:
+    def reading(self) -> Iterator[ShelfSnapshot]:
         """Begin a search of all shards: nothing of a version changes."""
         self.read_before = memory = self.read_before.for_search()
         with super().reading() as catalogue:
             assert isinstance(catalogue, FileSnapshot)  # noqa: S101 - what a file gives
-            yield Gathered(self.shards, catalogue, memory)
+            yield ShelfSnapshot(self.shards, catalogue, memory)
 
     @contextmanager
-    def around(self) -> Iterator[ManyFiles]:
+    def around(self) -> Iterator[ShelfSurroundings]:
         """Begin to look round in the graph of all shards."""
-        with self.reading() as gathered:
-            yield ManyFiles(gathered, self.url)
+        with self.reading() as snapshot:
+            yield ShelfSurroundings(snapshot, self.url)
 
     def reranker_of(self, given: Reranker | str | None) -> Reranker | None:
         """See :meth:`monograph.library.opened.OpenFile.reranker_of`: from then on its scores are remembered."""
@@ -81,7 +78,7 @@ class OpenShelf(OpenFile):
         """See :meth:`monograph.shelf.Shelf.costs`."""
         self.enter()
         here = [] if self.paid is None else self.paid.costs()
-        return together([here, *self.shards.all("costs")])
+        return together([here, *self.shards.all(ShardReader.costs)])
 
     def forget_paid(self) -> None:
         """Forget on this machine what models answered."""
@@ -92,25 +89,23 @@ class OpenShelf(OpenFile):
     def require_graph(self) -> None:
         """Nothing to do: every shard has its graph."""
 
-    def facts(self) -> Sequence[Facts]:
+    def facts(self) -> Sequence[ShardFacts]:
         """What stays the same of each shard while the version does."""
-        facts: Sequence[Facts] = self.shards.all("facts")
-        return facts
+        return self.shards.all(ShardReader.facts)
 
     def document(self, name: str) -> Document:
         """See :meth:`monograph.shelf.Shelf.document`."""
-        found: Document = the_one(self.shards.all("documents", path_to_text(name)), self.url, name)
-        return found
+        return only(self.shards.all(ShardReader.documents, path_to_text(name)), self.url, name)
 
     def findings(self) -> list[Finding]:
         """See :meth:`monograph.shelf.Shelf.check`."""
         found = [
             replace(one, fault=f"shard {shard}: {one.fault}")
-            for shard, answer in enumerate(self.shards.all("findings"))
+            for shard, answer in enumerate(self.shards.all(ShardReader.findings))
             for one in answer
         ]
         with self.database.read() as connection:
-            return found + catalogue.faults(connection, self.shards.all("share"))
+            return found + catalogue.faults(connection, self.shards.all(ShardReader.share))
 
     def close(self) -> None:
         """Let the shards go, and the catalogue."""

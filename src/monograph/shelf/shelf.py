@@ -15,10 +15,10 @@ from monograph.library.monograph import Monograph
 from monograph.models import Embedder, Extractor, LanguageModel, Reranker, Trusted
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.settings import Settings
+from monograph.shelf.engines import Engines, local
 from monograph.shelf.fill.dealt import require_no_history, shard_count
 from monograph.shelf.fill.looking import plans
 from monograph.shelf.fill.recut import databases, dealt, joined, source_of
-from monograph.shelf.hold.engine import Engines, local
 from monograph.shelf.looking import Looking
 from monograph.shelf.opened import OpenShelf
 from monograph.shelf.place import Place, place_of
@@ -91,7 +91,7 @@ class Shelf(Looking):
             The folder of this machine that holds what is read and written here; one in ``~/.cache/monograph`` if none
             is given.
         engines:
-            What asks the shards: threads here, or :func:`monograph.shelf.hold.on_ray.on_ray`.
+            What asks the shards: threads here, or :func:`monograph.shelf.ray_engine.on_ray`.
 
         Raises
         ------

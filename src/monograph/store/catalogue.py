@@ -81,7 +81,7 @@ def told(connection: Connection) -> tuple[Rows, Rows]:
 def put(connection: Connection, part: Share, number: int, count: int) -> None:
     """Lay what a file has over what others have; ``number`` of ``count`` says which of them it is.
 
-    Documents are numbered over all files: see :mod:`monograph.shelf.gather.rows`.
+    Documents are numbered over all files: see :mod:`monograph.shelf.chunk_facts`.
     """
     put_names(connection, ((key, signature) for key, signature, *_ in part.names))
     connection.executemany(

@@ -16,6 +16,7 @@ from monograph.shelf.fill.looking import plans
 from monograph.shelf.fill.makers import HERE, Makers
 from monograph.shelf.fill.recipe import Made, Recipe
 from monograph.shelf.place import Place
+from monograph.shelf.shard import ShardReader, call
 from monograph.shelf.versions.manifest import Manifest, latest
 from monograph.shelf.versions.publish import publish
 from monograph.shelf.versions.writer import writing
@@ -121,8 +122,8 @@ def publish_shards(place: Place, made: Sequence[Made], makers: Makers = HERE) ->
     with writing(place.objects):
         engine = makers.engine(place, names)
         try:
-            of: Origin = engine.ask({0: [("origin", ())]})[0][0]
-            shares = (engine.ask({shard: [("share", ())]})[shard][0] for shard in range(len(names)))
+            of: Origin = engine.ask({0: [call(ShardReader.origin)]})[0][0]
+            shares = (engine.ask({shard: [call(ShardReader.share)]})[shard][0] for shard in range(len(names)))
             with TemporaryDirectory(prefix="monograph-") as folder:
                 path = Path(folder) / "catalogue.mono"
                 before = latest(place.objects)

@@ -8,12 +8,10 @@ from typing import Any, Protocol
 
 from monograph.errors import MonographError, ShardLost
 from monograph.library.given import Given
+from monograph.shelf.engines import Engine, Local
 from monograph.shelf.fill.recipe import Made, Recipe, make_of_documents, make_of_files
-from monograph.shelf.hold.engine import Engine, Local
-from monograph.shelf.hold.holder import Shards
-from monograph.shelf.hold.local_ray import ray_module, start
-from monograph.shelf.hold.on_ray import OnRay
 from monograph.shelf.place import Place
+from monograph.shelf.ray_engine import Held, OnRay, ray_module, start
 from monograph.shelf.versions.names import ObjectName
 from monograph.values import Document, Plan
 
@@ -102,7 +100,7 @@ class Tasks:
 
     def engine(self, place: Place, shards: tuple[ObjectName, ...]) -> Engine:
         """See :class:`Makers`."""
-        return OnRay(Shards(place.objects.address, shards, place.elsewhere))
+        return OnRay(Held(place.objects.address, shards, place.elsewhere))
 
     def _make(self, function: Callable[..., Made], work: Sequence[tuple[Any, ...]]) -> Iterator[Made]:
         task = self._ray.remote(_task).options(

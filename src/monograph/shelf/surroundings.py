@@ -1,4 +1,4 @@
-"""Many files to look round in: what stands in each is gathered, and names come out of the catalogue."""
+"""The graph over all shards, read without a search: shards answer for chunks, the catalogue for names."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from heapq import merge
 from monograph.dates.span import Span
 from monograph.explore.surroundings import ToldRelations
 from monograph.read import path_to_text
-from monograph.shelf.gather.gathered import Gathered
-from monograph.shelf.gather.listing import the_one
+from monograph.shelf.engines import only
+from monograph.shelf.shard import ShardReader
+from monograph.shelf.snapshot import ShelfSnapshot
 from monograph.store import neighbours, told
 from monograph.store.chunks import Found
 from monograph.store.database import Connection
@@ -21,40 +22,31 @@ from monograph.values import Document, Extraction, Float32, Told, ToldNode
 
 
 @dataclass(frozen=True, slots=True)
-class ManyFiles:
-    """One version of a shelf: see :class:`monograph.explore.surroundings.Surroundings`.
+class ShelfSurroundings:
+    """One version of a shelf, at an address: see :class:`monograph.explore.surroundings.Surroundings`."""
 
-    Parameters
-    ----------
-    gathered:
-        What a search reads of it.
-    place:
-        Its address.
-    """
-
-    gathered: Gathered
+    snapshot: ShelfSnapshot
     place: str
 
     @property
     def names(self) -> Connection:
-        return self.gathered.catalogue.connection
+        return self.snapshot.catalogue.connection
 
     def _keys(self, members: Mapping[int, int]) -> dict[str, int]:
-        _, keys = self.gathered.catalogue.entities(members)
+        _, keys = self.snapshot.catalogue.entities(members)
         return {keys[row]: entity for row, entity in members.items() if row in keys}
 
     def total(self) -> int:
-        return sum(self.gathered.shards.all("graph_size"))
+        return sum(self.snapshot.shards.all(ShardReader.graph_size))
 
     def every_chunk(self) -> list[int]:
-        shards = self.gathered.shards
-        told = enumerate(shards.all("every_chunk"))
-        return sorted(row for shard, rows in told for row in shards.whole(shard, rows))
+        every = enumerate(self.snapshot.shards.all(ShardReader.every_chunk))
+        return sorted(row for shard, some in every for row in self.snapshot.rows.all_of(shard, some))
 
     def titled(self, members: Mapping[int, int]) -> list[Titled]:
-        answers = self.gathered.shards.all("titled", self._keys(members)) if members else []
+        answers = self.snapshot.shards.all(ShardReader.titled, self._keys(members)) if members else []
         found = [
-            replace(one, document=self.gathered.rows.whole(shard, one.document))
+            replace(one, document=self.snapshot.rows.whole(shard, one.document))
             for shard, some in enumerate(answers)
             for one in some
         ]
@@ -62,30 +54,30 @@ class ManyFiles:
 
     def chunk_counts(self, members: Mapping[int, int]) -> dict[int, int]:
         found: Counter[int] = Counter()
-        for one in self.gathered.shards.all("chunk_counts", self._keys(members)) if members else ():
+        for one in self.snapshot.shards.all(ShardReader.chunk_counts, self._keys(members)) if members else ():
             found.update(one)
         return dict(found)
 
     def seen(self, members: Mapping[int, int]) -> dict[int, Span]:
         found: dict[int, Span] = {}
-        for some in self.gathered.shards.all("seen", self._keys(members)) if members else ():
+        for some in self.snapshot.shards.all(ShardReader.seen, self._keys(members)) if members else ():
             for entity, one in some.items():
                 found[entity] = _both(found.get(entity, one), one)
         return found
 
     def seen_in(self, chunks: Iterable[int]) -> Span | None:
         found: Span | None = None
-        for _, _, one in self.gathered.shards.of("seen_in", chunks):
+        for _, _, one in self.snapshot.shards.of(ShardReader.seen_in, chunks):
             if one is not None:
                 found = _both(found or one, one)
         return found
 
     def chunks_naming(self, members: Mapping[int, int], most: int) -> dict[int, list[int]]:
-        answers = self.gathered.shards.all("chunks_naming", self._keys(members), most) if members else []
+        answers = self.snapshot.shards.all(ShardReader.chunks_naming, self._keys(members), most) if members else []
         found: dict[int, list[int]] = {}
         for entity, _, _, chunk in merge(
             *(
-                [(*one[:3], self.gathered.rows.whole(shard, one[3])) for one in some]
+                [(*one[:3], self.snapshot.rows.whole(shard, one[3])) for one in some]
                 for shard, some in enumerate(answers)
             )
         ):
@@ -96,55 +88,56 @@ class ManyFiles:
 
     def first_chunks(self, documents: Iterable[int], most: int) -> dict[int, list[int]]:
         return {
-            self.gathered.rows.whole(shard, document): self.gathered.shards.whole(shard, rows)
-            for shard, _, some in self.gathered.shards.of("first_chunks", documents, most)
+            self.snapshot.rows.whole(shard, document): self.snapshot.rows.all_of(shard, rows)
+            for shard, _, some in self.snapshot.shards.of(ShardReader.first_chunks, documents, most)
             for document, rows in some.items()
         }
 
     def linked(self, chunks: Collection[int]) -> Mapping[int, tuple[Records, Records]]:
-        return self.gathered.linked(chunks)
+        return self.snapshot.linked(chunks)
 
     def documents_of(self, chunks: Iterable[int]) -> dict[int, int]:
-        rows = self.gathered.rows
+        rows = self.snapshot.rows
         return {
             rows.whole(shard, row): rows.whole(shard, document)
-            for shard, _, some in self.gathered.shards.of("documents_of", chunks)
+            for shard, _, some in self.snapshot.shards.of(ShardReader.documents_of, chunks)
             for row, document in some.items()
         }
 
     def extractions(self, chunks: Sequence[int]) -> dict[int, Extraction]:
-        found = self.gathered.shards.by_row("extractions", chunks)
+        found = self.snapshot.shards.by_row(ShardReader.extractions, chunks)
         return {row: found[row] for row in chunks if row in found}
 
     def places(self, chunks: Iterable[int]) -> dict[int, Place]:
-        rows = self.gathered.rows
+        rows = self.snapshot.rows
         return {
             rows.whole(shard, row): replace(one, document=rows.whole(shard, one.document))
-            for shard, _, some in self.gathered.shards.of("places", chunks)
+            for shard, _, some in self.snapshot.shards.of(ShardReader.places, chunks)
             for row, one in some.items()
         }
 
     def chunks(self, rows: Sequence[int]) -> dict[int, Found]:
-        return self.gathered.chunks(rows)
+        return self.snapshot.chunks(rows)
 
     def chunks_of(self, name: str) -> list[int]:
-        shards = self.gathered.shards
         found = [
-            [shards.whole(shard, rows) for rows in some]
-            for shard, some in enumerate(shards.all("chunks_of", path_to_text(name)))
+            [self.snapshot.rows.all_of(shard, rows) for rows in some]
+            for shard, some in enumerate(self.snapshot.shards.all(ShardReader.chunks_of, path_to_text(name)))
         ]
-        return the_one(found, self.place, name)
+        return only(found, self.place, name)
 
     def documents(self, ids: Collection[str]) -> dict[str, Document]:
         asked = list(ids)
-        answers = self.gathered.shards.all("untold", asked) if asked else []
+        answers = self.snapshot.shards.all(ShardReader.without_texts, asked) if asked else []
         return {name: one for some in answers for name, one in some.items()}
 
     def stating(self, keys: Sequence[str]) -> dict[tuple[str, str], list[str]]:
-        return neighbours.stating(sorted(one for some in self.gathered.shards.all("stated", keys) for one in some))
+        return neighbours.stating(
+            sorted(one for some in self.snapshot.shards.all(ShardReader.stated, keys) for one in some)
+        )
 
     def written(self, where: Mapping[int, int]) -> dict[int, tuple[str, str]]:
-        _, found = self.gathered.shown((), where, {}, {})
+        _, found = self.snapshot.shown((), where, {}, {})
         return found
 
     def told(self, keys: Collection[str]) -> ToldRelations:

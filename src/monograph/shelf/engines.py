@@ -1,0 +1,143 @@
+"""Engines, which call methods of shards, by threads of this process or as :mod:`monograph.shelf.ray_engine`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
+
+from monograph.errors import NotFound
+from monograph.library.given import Given
+from monograph.shelf.chunk_facts import Rows
+from monograph.shelf.place import Place
+from monograph.shelf.shard import Call, Shard, ShardReader, call
+from monograph.shelf.versions.manifest import Manifest
+
+P = ParamSpec("P")
+R = TypeVar("R")
+MOST_THREADS = 16
+
+
+class Engine(Protocol):
+    """Holds the shards of one version of a shelf, in their order."""
+
+    def ask(self, wanted: Mapping[int, Sequence[Call[Any]]]) -> dict[int, list[Any]]:
+        """Make calls of shards, and return their results, by shard.
+
+        Raises ShardLost, which names the shard, if one cannot be reached.
+        """
+        ...
+
+    def close(self) -> None:
+        """Close the shards. Later calls raise ClosedFile."""
+        ...
+
+
+Engines: TypeAlias = Callable[[Place, Manifest, Given], Engine]
+"""Makes the engine of a version: from the shelf's place, the version, and how its files are opened."""
+
+
+class Local:
+    """Shards in files of this machine, called by threads of this process.
+
+    Parameters
+    ----------
+    files:
+        How the file of each shard is opened, in their order.
+    """
+
+    def __init__(self, files: Sequence[Given]) -> None:
+        self._shards: list[Shard] = []
+        try:
+            for one in files:
+                self._shards.append(Shard(one))
+        except BaseException:
+            self.close()
+            raise
+        self._threads = ThreadPoolExecutor(min(MOST_THREADS, max(1, len(files))), "monograph-shard")
+
+    def ask(self, wanted: Mapping[int, Sequence[Call[Any]]]) -> dict[int, list[Any]]:
+        """See :class:`Engine`."""
+        made = {shard: self._threads.submit(self._shards[shard].answer, calls) for shard, calls in wanted.items()}
+        return {shard: one.result() for shard, one in made.items()}
+
+    def close(self) -> None:
+        """See :class:`Engine`."""
+        if hasattr(self, "_threads"):
+            self._threads.shutdown()
+        for one in self._shards:
+            one.close()
+
+
+def local(place: Place, version: Manifest, given: Given) -> Local:
+    """Open a version's shards in this process."""
+    return Local([replace(given, path=place.file_of(name)) for name in version.shards])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shards:
+    """The shards of a version: calls a method of :class:`ShardReader` of all of them, or of those with some rows."""
+
+    engine: Engine
+    rows: Rows
+
+    def all(self, method: Callable[Concatenate[ShardReader, P], R], *arguments: P.args, **named: P.kwargs) -> list[R]:
+        """Return the result of each shard, in their order."""
+        one = call(method, *arguments, **named)
+        answers = self.engine.ask({shard: [one] for shard in range(self.rows.shards)})
+        return [answers[shard][0] for shard in range(self.rows.shards)]
+
+    def each(self, calls: Sequence[Call[Any]]) -> list[list[Any]]:
+        """Make several calls of all shards in one round: for each call the results of the shards, in their order."""
+        answers = self.engine.ask(dict.fromkeys(range(self.rows.shards), calls))
+        return [[answers[shard][place] for shard in range(self.rows.shards)] for place in range(len(calls))]
+
+    def some(
+        self,
+        shards: Iterable[int],
+        method: Callable[Concatenate[ShardReader, P], R],
+        *arguments: P.args,
+        **named: P.kwargs,
+    ) -> dict[int, R]:
+        """Return the results of some shards."""
+        one = call(method, *arguments, **named)
+        return {shard: answer for shard, (answer,) in self.engine.ask({shard: [one] for shard in shards}).items()}
+
+    def of(
+        self,
+        method: Callable[Concatenate[ShardReader, Sequence[int], P], R],
+        rows: Iterable[int],
+        *arguments: P.args,
+        **named: P.kwargs,
+    ) -> Iterator[tuple[int, list[int], R]]:
+        """Yield (shard, its own rows, result) of the shards that have some rows; without rows none is called."""
+        split = self.rows.split(rows)
+        if not split:
+            return
+        answers = self.engine.ask({shard: [call(method, some, *arguments, **named)] for shard, some in split.items()})
+        for shard, some in split.items():
+            yield shard, some, answers[shard][0]
+
+    def by_row(
+        self,
+        method: Callable[Concatenate[ShardReader, Sequence[int], P], Mapping[int, R]],
+        rows: Iterable[int],
+        *arguments: P.args,
+        **named: P.kwargs,
+    ) -> dict[int, R]:
+        """Return what shards return by row, by row over all shards."""
+        return {
+            self.rows.whole(shard, row): value
+            for shard, _, answer in self.of(method, rows, *arguments, **named)
+            for row, value in answer.items()
+        }
+
+
+def only(answers: Sequence[Sequence[R]], place: str, name: str) -> R:
+    """Return the result of the shard with the document of a name. Raises NotFound if there is none, or several."""
+    found = [one for some in answers for one in some]
+    if len(found) != 1:
+        count = "has no document" if not found else f"has {len(found)} documents called"
+        raise NotFound(f"{place or 'the shelf'} {count} {name!r}", "give the id of one")
+    return found[0]

@@ -1,1 +1,0 @@
-"""Who holds shards, and has them answer."""

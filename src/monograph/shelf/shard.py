@@ -1,0 +1,439 @@
+"""One shard of a shelf, open for reading: its side of every search, where names travel as keys, not as rows.
+
+Longer than 400 lines because one class has every method that is called of a shard.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar, cast
+
+import numpy as np
+
+from monograph.dates.span import Span
+from monograph.explore import lookup
+from monograph.explore.one_file import OneFile
+from monograph.graph.evidence import Int64
+from monograph.graph.text import Words
+from monograph.library import contents
+from monograph.library.given import Given
+from monograph.library.opened import OpenFile
+from monograph.search.one_file.snapshot import FileSnapshot
+from monograph.search.one_file.written_names import written
+from monograph.search.snapshot import Nearest, Pooling
+from monograph.shelf import pools
+from monograph.shelf.catalogue import Origin, origin
+from monograph.shelf.chunk_facts import ChunkFacts, records_of
+from monograph.shelf.pools import NameLinks, Pools, Subject, mentions_of
+from monograph.store import (
+    catalogue,
+    chunks,
+    costs,
+    counts,
+    documents,
+    graphs,
+    names,
+    neighbours,
+    postings,
+    settings,
+    terms,
+)
+from monograph.store.chunks import Found
+from monograph.store.counts import Counts
+from monograph.store.database import Connection
+from monograph.store.filters import Allowed
+from monograph.store.graphs import Records
+from monograph.store.neighbours import Place, Titled
+from monograph.values import (
+    Chunk,
+    Document,
+    Extraction,
+    Finding,
+    Float32,
+    LedgerEntry,
+    Listed,
+    Mention,
+    StoredChunk,
+)
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_WEIGHTS = terms.Weights(title=1.0, text=1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class ShardFacts:
+    """Facts that stay the same while a shard does: counts, the newest date, and whether it has a graph."""
+
+    documents: int
+    chunks: int
+    words: int
+    newest: int | None
+    has_graph: bool
+
+
+class NamedText(NamedTuple):
+    """A chunk's text and title, the names in it, and the names that its document is about.
+
+    ``names`` are records of :data:`monograph.store.graphs.NAMED` in which a name is its place among ``keys``.
+    """
+
+    title: str
+    text: str
+    names: Records
+    own: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Links:
+    """The names of chunks, as places among ``keys``, and the links between them, by row."""
+
+    keys: tuple[str, ...]
+    links: Mapping[int, tuple[Records, Records]]
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[R]):
+    """A call of one method of :class:`ShardReader`, to be made where the shard is. Pickle sends the method by name."""
+
+    method: Callable[..., R]
+    arguments: tuple[Any, ...]
+
+    def on(self, reader: ShardReader) -> R:
+        """Make the call."""
+        return self.method(reader, *self.arguments)
+
+
+def call(method: Callable[Concatenate[ShardReader, P], R], *arguments: P.args, **_: P.kwargs) -> Call[R]:
+    """Return a call of a method of :class:`ShardReader` with these arguments."""
+    return Call(method, arguments)
+
+
+class Shard:
+    """The open file of a shard. Safe for use by many threads."""
+
+    def __init__(self, given: Given) -> None:
+        self._file = OpenFile.open(replace(given, create=False, read_only=True))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def answer(self, calls: Sequence[Call[Any]]) -> list[Any]:
+        """Make some calls, in one read transaction."""
+        with self._file.reading() as snapshot:
+            reader = ShardReader(cast(FileSnapshot, snapshot), self._file)
+            return [one.on(reader) for one in calls]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShardReader:
+    """One state of a shard. Where a method takes ``members``, they are entities in the catalogue, by a name's key."""
+
+    snapshot: FileSnapshot
+    file: OpenFile
+
+    @property
+    def connection(self) -> Connection:
+        """The read transaction."""
+        return self.snapshot.connection
+
+    def facts(self) -> ShardFacts:
+        """Return the facts that stay the same while the shard does."""
+        connection = self.connection
+        held = documents.count(connection), *counts.totals(connection)
+        return ShardFacts(*held, self.snapshot.newest(), self.snapshot.has_graph())
+
+    def origin(self) -> Origin:
+        """Return the settings and models that it was made with."""
+        return origin(self.connection)
+
+    def share(self) -> catalogue.Share:
+        """Return its part of the catalogue of names."""
+        return catalogue.share(self.connection)
+
+    def findings(self) -> list[Finding]:
+        """Return every fault in it: see :meth:`monograph.Monograph.check`."""
+        return contents.findings(self.file, repair=False)
+
+    def costs(self) -> list[LedgerEntry]:
+        """Return the ledger of the models that made it."""
+        return costs.every(self.connection)
+
+    def documents(self, name: str) -> list[Document]:
+        """Return the documents that an id, a uri or a path names, with their texts."""
+        connection = self.connection
+        found, _ = documents.resolve(connection, [name])
+        return [documents.load(connection, one) for one in found]
+
+    # Documents.
+
+    def listed(self, like: str, most: int) -> Listed:
+        """Return the first ``most`` documents: see :meth:`monograph.Monograph.listed`."""
+        return lookup.listed(self.connection, like, 0, most)
+
+    def read_chunks(self, name: str) -> list[list[Chunk]]:
+        """Return the chunks of each document that an id, a uri or a path names, in reading order."""
+        connection = self.connection
+        found, _ = documents.resolve(connection, [name])
+        return [[one.chunk for one in chunks.of_document(connection, row.row, strict=True)] for row in found]
+
+    def fetch(self, ids: Sequence[str] | None, allowed: Allowed, vectors: bool) -> list[StoredChunk]:
+        """Return the stored chunks of those ids that are there, or all; with their vectors if ``vectors``."""
+        connection = self.connection
+        stored = settings.load_model(connection, settings.StoredEmbedder) if vectors else None
+        return lookup.fetch(connection, ids, allowed, None if stored is None else stored.dimension)
+
+    # Words.
+
+    def count(self, words: Collection[str], few: Collection[str], most: int) -> dict[str, int]:
+        """Return the number of chunks that have each word; ``few`` are counted up to ``most`` only."""
+        connection = self.connection
+        found = postings.read(connection, words, few, most, self.snapshot.remembered.counted)
+        if found is not None:
+            return dict(found.chunks)
+        return terms.document_frequency(connection, {*words, *few})
+
+    def document_frequency(self, words: Collection[str]) -> dict[str, int]:
+        """Return the number of chunks that have each word."""
+        return terms.document_frequency(self.connection, words)
+
+    def having(self, words: Collection[str]) -> dict[str, int]:
+        """Return the number of chunks in which each word or half pair is found."""
+        return counts.having(self.connection, words)
+
+    def bm25(self, words: Sequence[str], k: int, of_all: Counts, allowed: Allowed) -> list[tuple[int, float]]:
+        """Return (row, score) of the k best chunks and all that tie with the last, with the counts of all shards."""
+        connection = self.connection
+        known = postings.read(connection, words, (), of_all.chunks + 1, self.snapshot.remembered.counted)
+        if known is not None:
+            held = [word for word in words if word in known.chunks or terms.is_half(word)]
+            if known.can_rank(held):
+                scored = known.bm25(connection, held, k, _WEIGHTS, allowed, of_all)
+                if scored is not None:
+                    return scored
+        return counts.bm25(connection, words, k, of_all, allowed)
+
+    def pools(self, words: Sequence[str], of_all: Counts, pooling: Pooling, keys: Sequence[str], most: int) -> Pools:
+        """Return :meth:`bm25`, :meth:`nearest` and :meth:`subject_chunks` together, with facts about these chunks.
+
+        ``most`` limits the chunks of the first two; ``keys`` are those of the question's names.
+        """
+        k, allowed = pooling.k, pooling.allowed
+        best, near = pools.cut(self.bm25(words, min(most, k), of_all, allowed), most, k), None
+        if pooling.vector is not None and pooling.vector.any():
+            found = self.nearest(pooling.vector, k, allowed, 1.0)
+            near = pools.cut(found.scored, most, k, found.effort)
+        about = self.subject_chunks(keys, allowed) if keys else []
+        found_rows = (one.records["row"].tolist() for one in (best, near) if one is not None)
+        rows = list(dict.fromkeys([*chain.from_iterable(found_rows), *(one[3] for one in about if one[3])]))
+        naming = self.naming(rows, keys) if keys else []
+        walking = pooling.walking
+        facts = self._facts_of(rows) if walking is None else self._facts_of(rows, walking.words, walking.clauses)
+        return Pools(best, near, about, naming, facts)
+
+    def _facts_of(self, rows: Sequence[int], asked: Words | None = None, clauses: Float32 | None = None) -> ChunkFacts:
+        """Return facts about different chunks: with words, and with cosines, if these are given."""
+        ids = self.snapshot.ids(rows)
+        names = [ids.get(row, "") for row in rows]
+        if asked is None:
+            return ChunkFacts(records_of(rows, names).tobytes())
+        documents, packed, _ = self.snapshot.words_in(rows, asked)
+        made = records_of(rows, names, (documents, packed), asked)
+        if clauses is None or not len(clauses):
+            return ChunkFacts(made.tobytes())
+        held, cosines = self.cosines(rows, clauses)
+        each = np.zeros((len(rows), len(clauses)), dtype=np.float32)
+        place = {row: at for at, row in enumerate(rows)}
+        at = [place[row] for row in held.tolist()]
+        each[at] = cosines.T
+        made["vector"][at] = True
+        return ChunkFacts(made.tobytes(), each.tobytes())
+
+    def holding(self, text: str, allowed: Allowed) -> dict[int, tuple[str, float]]:
+        """Return (id, worth) of chunks that may have a code or phrase, by row: see ``Snapshot.holding``."""
+        held = dict(self.snapshot.holding(text, allowed))
+        return {row: (name, held[row]) for row, name in self.ids(list(held)).items()}
+
+    def containing(self, text: str, k: int, allowed: Allowed) -> dict[int, str]:
+        """Return at most k chunks that may contain a folded text, with their ids."""
+        return self.ids(self.snapshot.containing(text, k, allowed))
+
+    # Meaning.
+
+    def nearest(self, vector: Float32, k: int, allowed: Allowed, stretch: float) -> Nearest:
+        """See ``Snapshot.nearest``."""
+        return self.snapshot.nearest(vector, k, allowed, stretch)
+
+    def cosines(self, rows: Sequence[int], vectors: Float32) -> tuple[Int64, Float32]:
+        """See ``Snapshot.cosines``."""
+        return self.snapshot.cosines(rows, vectors)
+
+    # Texts.
+
+    def chunks(self, rows: Sequence[int]) -> dict[int, Found]:
+        """Return chunks by row."""
+        return self.snapshot.chunks(rows)
+
+    def titled_texts(self, rows: Sequence[int]) -> list[tuple[str, str]]:
+        """Return (title, text) of chunks, in order."""
+        return self.snapshot.titled_texts(rows)
+
+    def ids(self, rows: Sequence[int]) -> dict[int, str]:
+        """Return the ids of chunks, by row."""
+        return chunks.ids(self.connection, rows)
+
+    # The graph.
+
+    def words_in(self, rows: Sequence[int], asked: Words) -> ChunkFacts:
+        """Return facts about different chunks; ``asked`` are the question's words."""
+        return self._facts_of(rows, asked)
+
+    def titled_extractions(self, rows: Sequence[int]) -> dict[int, tuple[bytes, str]]:
+        """Return (key of the extraction, title) of chunks, by row."""
+        return graphs.titled_extraction_keys(self.connection, rows)
+
+    def starts(self, rows: Sequence[int]) -> tuple[tuple[str, ...], list[NamedText]]:
+        """Return (keys, texts with the names in them) of chunks, in order."""
+        connection = self.connection
+        self.snapshot.remembered.ahead.starts(connection, rows)
+        given = chunks.named_texts(connection, rows)
+        records = [np.frombuffer(packed, dtype=graphs.NAMED) for _, _, packed, _ in given]
+        own = [json.loads(listed) for *_, listed in given]
+        place, keys = self._places([*(one["name"].tolist() for one in records), *own])
+        return keys, [
+            NamedText(title, text, _placed(names, place), tuple(place[row] for row in about))
+            for (title, text, *_), names, about in zip(given, records, own, strict=True)
+        ]
+
+    def linked(self, rows: Sequence[int]) -> Links:
+        """Return the names of chunks and the links between them."""
+        found = self.snapshot.linked(rows)
+        place, keys = self._places([named["name"].tolist() for named, _ in found.values()])
+        return Links(keys, {row: (_placed(named, place), links) for row, (named, links) in found.items()})
+
+    def _places(self, rows: Sequence[Sequence[int]]) -> tuple[dict[int, int], tuple[str, ...]]:
+        """Return (place by row, keys in order of place) of names."""
+        known = self.snapshot.remembered.names
+        wanted = dict.fromkeys(row for some in rows for row in some)
+        known.read(self.connection, wanted)
+        return {row: place for place, row in enumerate(wanted)}, tuple(known.keys.get(row, "") for row in wanted)
+
+    def subject_chunks(self, keys: Sequence[str], allowed: Allowed) -> list[Subject]:
+        """Return the documents that are about some names: see :data:`Subject`."""
+        rows = names.rows(self.connection, keys)
+        return graphs.subject_rows(self.connection, {row: key for key, row in rows.items()}, allowed)
+
+    def mentions(self, keys: Sequence[str], allowed: Allowed) -> dict[str, list[int]]:
+        """Return the chunks that have each of some names, ascending, by key."""
+        rows = names.rows(self.connection, keys)
+        found = graphs.mentions(self.connection, rows.values(), allowed)
+        return {key: found[row] for key, row in rows.items() if row in found}
+
+    def leads(self, keys: Sequence[str], rare: int, allowed: Allowed, asked: Words) -> NameLinks:
+        """Return :meth:`subject_chunks` of names, :meth:`mentions` of the first ``rare``, and facts about the chunks.
+
+        ``asked`` are the question's words.
+        """
+        subjects, mentions = self.subject_chunks(keys, allowed), self.mentions(keys[:rare], allowed)
+        rows = dict.fromkeys([*(one[3] for one in subjects if one[3]), *chain.from_iterable(mentions.values())])
+        return NameLinks(subjects, mentions_of(mentions, keys), self._facts_of(list(rows), asked))
+
+    def naming(self, rows: Sequence[int], keys: Sequence[str]) -> list[tuple[str, int]]:
+        """Return (key, row) for those of some chunks that have any of some names."""
+        key = {row: key for key, row in names.rows(self.connection, keys).items()}
+        return [(key[name], chunk) for name, chunk in graphs.that_name(self.connection, rows, key)]
+
+    def descriptions(self, rows: Sequence[int]) -> dict[int, list[str]]:
+        """Return the descriptions that a model wrote of things in chunks, by row."""
+        return self.snapshot.descriptions(rows)
+
+    def written(self, wanted: Sequence[tuple[str, int]]) -> list[str]:
+        """Return names as a chunk or its title writes them, of (key, row), in order; empty if neither has it."""
+        found = written(
+            self.connection,
+            {place: row for place, (_, row) in enumerate(wanted)},
+            {place: key for place, (key, _) in enumerate(wanted)},
+        )
+        return [found[place] for place in range(len(wanted))]
+
+    def named_in(self, texts: Mapping[str, str], kinds: Collection[str]) -> dict[str, list[Mention]]:
+        """See ``Snapshot.named_in``."""
+        return self.snapshot.named_in(texts, kinds)
+
+    # Names and entities, outside of a search.
+
+    @property
+    def _graph(self) -> OneFile:
+        return OneFile(self.connection)
+
+    def _members(self, members: Mapping[str, int]) -> dict[int, int]:
+        rows = names.rows(self.connection, members)
+        return {row: members[key] for key, row in rows.items()}
+
+    def graph_size(self) -> int:
+        """Return the number of chunks in the graph."""
+        return self._graph.total()
+
+    def every_chunk(self) -> list[int]:
+        """Return the chunks in the graph, ascending."""
+        return self._graph.every_chunk()
+
+    def titled(self, members: Mapping[str, int]) -> list[Titled]:
+        """See :func:`monograph.store.neighbours.titled`."""
+        return self._graph.titled(self._members(members))
+
+    def chunk_counts(self, members: Mapping[str, int]) -> dict[int, int]:
+        """See :func:`monograph.store.neighbours.chunk_counts`."""
+        return self._graph.chunk_counts(self._members(members))
+
+    def seen(self, members: Mapping[str, int]) -> dict[int, Span]:
+        """See :func:`monograph.store.neighbours.seen`."""
+        return self._graph.seen(self._members(members))
+
+    def seen_in(self, rows: Sequence[int]) -> Span | None:
+        """See :func:`monograph.store.neighbours.seen_in`."""
+        return self._graph.seen_in(rows)
+
+    def chunks_naming(self, members: Mapping[str, int], most: int) -> list[tuple[int, int, str, int]]:
+        """See :func:`monograph.store.neighbours.chunks_naming`."""
+        return neighbours.chunks_naming(self.connection, self._members(members), most)
+
+    def first_chunks(self, rows: Sequence[int], most: int) -> dict[int, list[int]]:
+        """Return the first chunks of documents, at most ``most`` of each."""
+        return self._graph.first_chunks(rows, most)
+
+    def documents_of(self, rows: Sequence[int]) -> dict[int, int]:
+        """Return the document of each chunk."""
+        return self._graph.documents_of(rows)
+
+    def extractions(self, rows: Sequence[int]) -> dict[int, Extraction]:
+        """Return the extractions of chunks."""
+        return self._graph.extractions(rows)
+
+    def places(self, rows: Sequence[int]) -> dict[int, Place]:
+        """Return where chunks come from."""
+        return self._graph.places(rows)
+
+    def chunks_of(self, name: str) -> list[list[int]]:
+        """Return the rows of the chunks of each document that an id, a uri or a path names, in reading order."""
+        found, _ = documents.resolve(self.connection, [name])
+        return [chunks.rows_of_document(self.connection, one.row) for one in found]
+
+    def without_texts(self, ids: Collection[str]) -> dict[str, Document]:
+        """Return documents without their texts, for those ids that are there."""
+        return self._graph.documents(ids)
+
+    def stated(self, keys: Sequence[str]) -> list[tuple[str, str, str, str]]:
+        """See :func:`monograph.store.neighbours.stated`."""
+        return neighbours.stated(self.connection, keys)
+
+
+def _placed(records: Records, place: Mapping[int, int]) -> Records:
+    """Return records in which names are places."""
+    made = records.copy()
+    made["name"] = [place[row] for row in records["name"].tolist()]
+    return made

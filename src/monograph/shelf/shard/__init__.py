@@ -1,1 +1,0 @@
-"""One of many files, as it is asked."""
