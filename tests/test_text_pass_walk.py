@@ -14,7 +14,7 @@ import scripts
 from monograph.derive.extract.function_words import FUNCTION_WORDS
 from monograph.graph.names import LONGEST_KEY
 from monograph.search import titles
-from monograph.search.beside import beside
+from monograph.search.follow import beside
 from monograph.search.frequencies import Frequencies
 from monograph.search.question import Question
 from monograph.search.start_texts import Start, start_of

@@ -8,10 +8,9 @@ from math import fsum, log1p
 
 from monograph.explore.nodes import Node, Nodes, Seen
 from monograph.explore.surface_forms import keys_in, named_by
-from monograph.explore.told import told_links
 from monograph.graph.chunk_names import NO_SENTENCE
 from monograph.graph.names import asked_keys
-from monograph.store import neighbours
+from monograph.store import names, neighbours
 from monograph.values import Link, Relation
 
 CROWDED = 24
@@ -32,6 +31,16 @@ class Bond:
     chunks: set[int] = field(default_factory=set)
     said: list[tuple[int, float, bool]] = field(default_factory=list)
     told: dict[tuple[str, str, str], bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ToldLink:
+    """A relation of two entities: (source, label, target) as a caller told it, and the rows of chunks that say it."""
+
+    source: Node
+    target: Node
+    ends: tuple[str, str, str]
+    chunks: frozenset[int]
 
 
 class CooccurrenceGraph:
@@ -185,3 +194,24 @@ def _together(seen: Sequence[Seen]) -> Iterator[tuple[Node, Node]]:
         for place, node in enumerate(some):
             for other in some[place + 1 : place + 1 + reach]:
                 yield node, other
+
+
+def told_links(nodes: Nodes, some: Iterable[Node]) -> Iterator[ToldLink]:
+    """The relations that were told of some entities and of others, which are met; none of an entity and itself.
+
+    Of a homonym the plain name is meant.
+    """
+    told = nodes.around.told({member.key for node in some for member in nodes.members.get(node.head, ())})
+    if not told.said:
+        return
+    known = names.known(nodes.around.names, {key for keys in told.called.values() for key in keys})
+    nodes.meet({row.head for row in known.values()})
+    for source_id, label, target_id, chunks in told.said:
+        for source in _meant(told.called.get(source_id, ()), known):
+            for target in _meant(told.called.get(target_id, ()), known):
+                if source != target:
+                    yield ToldLink(source, target, (source_id, label, target_id), chunks)
+
+
+def _meant(keys: Iterable[str], known: dict[str, names.NameRow]) -> list[Node]:
+    return [Node(head) for head in sorted({known[key].head for key in keys if key in known})]

@@ -13,7 +13,7 @@ from itertools import takewhile
 
 import numpy as np
 
-from monograph.search import relevance, standard
+from monograph.search import ranking, relevance
 from monograph.search.ranking import Ranking, highest
 from monograph.search.snapshot import Snapshot
 from monograph.values import Origin
@@ -139,4 +139,4 @@ def origins_of(rankings: Sequence[Ranking], wanted: Set[int] | None = None) -> d
 
 def standardised(one: Ranking) -> dict[int, float]:
     """(score - mean) / standard deviation by row number; 0 where all scores are alike."""
-    return dict(zip(one.rows, standard.standardised(np.array(one.scores, dtype=np.float64)).tolist(), strict=True))
+    return dict(zip(one.rows, ranking.standardised(np.array(one.scores, dtype=np.float64)).tolist(), strict=True))

@@ -9,6 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
+
+from monograph.graph.evidence import Float64
 from monograph.search.snapshot import Snapshot
 from monograph.values import Effort
 
@@ -57,3 +60,13 @@ def ranking(
     scores = dict(scored)
     rows = highest(snapshot, scores, k)
     return Ranking(retriever, tuple(rows), tuple(scores[row] for row in rows), effort)
+
+
+def standardised(scores: Float64) -> Float64:
+    """Return (score - mean) / standard deviation of scores (n,), which makes them comparable; 0 where all are alike."""
+    if not len(scores):
+        return np.zeros(0)
+    # As numpy's mean and std have it, to the bit, which make the mean twice.
+    centred: Float64 = scores - np.add.reduce(scores) / len(scores)
+    spread = np.sqrt(np.add.reduce(centred * centred) / len(scores))
+    return centred / spread if spread > 0 else np.zeros(len(scores))

@@ -14,9 +14,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from monograph.search.ranking import Ranking
+from monograph.search.ranking import Ranking, standardised
 from monograph.search.snapshot import Snapshot
-from monograph.search.standard import standardised
 from monograph.search.strategy import Corpus, Query
 from monograph.values import Hit, Origin
 

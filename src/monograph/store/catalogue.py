@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 
 from monograph.store.checksums import checksum
 from monograph.store.database import Connection
-from monograph.store.keyed import select
 
 Rows: TypeAlias = Sequence[tuple[Any, ...]]
 
@@ -61,13 +60,6 @@ def share(connection: Connection) -> Share:
         nodes,
         relations,
     )
-
-
-def in_use(connection: Connection, keys: Iterable[str]) -> set[str]:
-    """Those of some keys that :func:`share` tells."""
-    query = """SELECT key FROM names WHERE (uses > 0 OR EXISTS (
-        SELECT 1 FROM aliases AS a WHERE a.name = names.name OR a.full = names.name)) AND key IN"""
-    return {str(key) for (key,) in select(connection, query, list(keys))}
 
 
 def told(connection: Connection) -> tuple[Rows, Rows]:

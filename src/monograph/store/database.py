@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from monograph.errors import (
     BusyFile,
@@ -119,9 +119,6 @@ class Database:
     _end = "ROLLBACK"
     """What ends a transaction that only read."""
 
-    _apart: type[Any] = threading.local
-    """Keeps the connection of each thread apart from those of others."""
-
     def __init__(
         self, path: Path, *, create: bool = True, read_only: bool = False, key: str | RawKey | None = None
     ) -> None:
@@ -138,7 +135,7 @@ class Database:
                 raise NotAMonograph(f"{path} does not exist", f"monograph sync {path} FOLDER")
             made = _make(path, key)
         self.read_only = read_only or not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK)
-        self._local = self._apart()
+        self._local = threading.local()
         self._write_lock = threading.RLock()
         self._open: list[tuple[int, Connection]] = []
         self._closed = False

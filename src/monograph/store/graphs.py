@@ -280,18 +280,6 @@ def named_and_own(connection: Connection, chunks: Iterable[int]) -> dict[int, tu
     return {chunk: (packed, own) for chunk, packed, own in found}
 
 
-def subject_documents(connection: Connection, wanted: Iterable[int]) -> dict[int, list[tuple[str, str]]]:
-    """(document id, title) of the documents about some names, by title, in order of id."""
-    found: dict[int, list[tuple[str, str]]] = {}
-    for name, identifier, title in connection.execute(
-        """SELECT s.name, d.id, d.title FROM json_each(?) AS n CROSS JOIN subjects AS s CROSS JOIN documents AS d
-        WHERE s.name = n.value AND d.document = s.document ORDER BY d.id""",
-        (_listed(wanted),),
-    ):
-        found.setdefault(name, []).append((identifier, title))
-    return found
-
-
 def documents_of(connection: Connection, chunks: Iterable[int]) -> dict[int, int]:
     """The document of each chunk, by row."""
     return dict(

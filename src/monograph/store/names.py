@@ -383,14 +383,6 @@ def count(connection: Connection) -> tuple[int, int]:
     return int(entities), int(merged)
 
 
-def most_used(connection: Connection, k: int) -> list[int]:
-    """Rows of the heads whose own name is used most, at most k."""
-    found = connection.execute(
-        "SELECT name FROM names WHERE uses > 0 AND head IS NULL ORDER BY uses DESC, key LIMIT ?", (k,)
-    )
-    return [int(row) for (row,) in found]
-
-
 def _numbered(rows: Iterable[int]) -> str:
     return str(list(rows))  # Which is JSON, and many times faster.
 

@@ -50,14 +50,6 @@ _DOCUMENTS = "SELECT id, document FROM documents WHERE id IN"
 _CHUNKS = "SELECT id, document, chunk FROM chunks WHERE id IN"
 
 
-def last_number(connection: Connection) -> int:
-    """The highest number of a row; 0 where nothing was told. What was told later has a higher one."""
-    (highest,) = connection.execute(
-        "SELECT max(told) FROM (SELECT told FROM told_nodes UNION ALL SELECT told FROM told_relations)"
-    ).fetchone()
-    return int(highest or 0)
-
-
 def put_node(connection: Connection, node: ToldNode, key: str, origin: Origin, number: int | None = None) -> int:
     """Store what an origin says of a node in place of what it said of it before; returns how many rows that were.
 

@@ -12,7 +12,6 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -157,15 +156,6 @@ class ViewDatabase(Database):
         fill_nodes(connection)
 
 
-class OneReader(ViewDatabase):
-    """A view that is read by one at a time, of whatever thread: what is in it is laid down once, for all of them.
-
-    Whoever reads it sees to that.
-    """
-
-    _apart = SimpleNamespace
-
-
 class _Gate:
     """Says whether a statement may do what it does; open only while it is found out what is in the view.
 
@@ -227,11 +217,6 @@ def settle_heads(connection: Connection) -> None:
                 SELECT 1 FROM main.aliases AS a WHERE a.name = names.name AND a.full = names.head
                 AND a.document IN temp.view_documents)))"""
     )
-
-
-def put_chunks(connection: Connection, rows: Iterable[int]) -> None:
-    """Lay down which chunks are in a view."""
-    connection.executemany("INSERT INTO temp.view_chunks VALUES (?)", ((row,) for row in rows))
 
 
 def fill_nodes(connection: Connection) -> None:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
 from itertools import islice
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -36,34 +35,6 @@ _COMPARED_AT_ONCE = 1_024
 
 class Overtaken(BusyFile):
     """Another writer changed what a draft counts on: it is to be begun again."""
-
-
-class Passages(Protocol):
-    """The chunks that a tree stands over, by the rows that its nodes have of them."""
-
-    def texts(self, connection: Connection, chunks: Sequence[int]) -> Sequence[str]:
-        """Their texts, in the order asked for; fewer where one is not there."""
-        ...
-
-    def vectors(
-        self, connection: Connection, chunks: Sequence[int], dimension: int
-    ) -> tuple[npt.NDArray[np.int64], Float32]:
-        """(rows of those that have a vector, int64 (n,); vectors, float32 (n, dimension))."""
-        ...
-
-
-class OwnPassages:
-    """The chunks of the file that the tree is in."""
-
-    def texts(self, connection: Connection, chunks: Sequence[int]) -> Sequence[str]:
-        """See :class:`Passages`."""
-        return [text for _, text in stored_chunks.titled_texts(connection, chunks)]
-
-    def vectors(
-        self, connection: Connection, chunks: Sequence[int], dimension: int
-    ) -> tuple[npt.NDArray[np.int64], Float32]:
-        """See :class:`Passages`."""
-        return stored_vectors.of_chunks(connection, chunks, dimension)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +109,12 @@ class Draft:
 
     ``version`` is that of the nodes it was begun from; with ``anew`` no summary is kept unless it is made by the same
     recipe. With ``planes`` these take the place of those that are stored, and nothing that is stored counts. ``top`` is
-    the layer above which there is to be none, once it is known. ``passages`` are what it stands over.
+    the layer above which there is to be none, once it is known.
     """
 
     version: int
     anew: bool = False
     planes: Planes | None = None
-    passages: Passages = field(default_factory=OwnPassages)
     fresh: list[list[_Fresh]] = field(default_factory=lambda: [[]])
     gone: list[dict[int, int]] = field(default_factory=lambda: [{}])
     top: int | None = None
@@ -267,10 +237,10 @@ def _texts(connection: Connection, draft: Draft, nodes: Sequence[Node]) -> dict[
     found = {one.node.row: one.made.text for one in draft.fresh[draft.layer]}
     rows = store.load(connection, [node.row for node in nodes if node.row > 0])
     over_chunks = {row.chunk: row.node for row in rows.values() if row.chunk is not None}
-    told = draft.passages.texts(connection, list(over_chunks)) if over_chunks else ()
+    told = [text for _, text in stored_chunks.titled_texts(connection, over_chunks)]
     gists = {row.gist for row in rows.values() if row.gist is not None}
     values = memo.values(connection, gists)
-    if len(values) < len(gists) or len(told) < len(over_chunks):
+    if len(values) < len(gists):
         raise damaged(connection, "a node has no text")
     found.update(zip(over_chunks.values(), told, strict=True))
     found.update(
@@ -333,7 +303,7 @@ def _nearest(
     over = {node: row.chunk for node, row in rows.items() if row.chunk is not None}
     memos = {node: row.vector for node, row in rows.items() if row.vector is not None}
     memos.update((node.row, drafted[node.row].made.vector.row) for node in nodes if node.row < 0)
-    of_chunks = _by_row(draft.passages.vectors(connection, list(over.values()), dimension)) if over else {}
+    of_chunks = _by_row(stored_vectors.of_chunks(connection, list(over.values()), dimension)) if over else {}
     of_memo = _by_row(stored_vectors.load(connection, list(set(memos.values())), dimension))
     vectors = {node: of_chunks[chunk] for node, chunk in over.items() if chunk in of_chunks}
     vectors.update((node, of_memo[row]) for node, row in memos.items() if row in of_memo)

@@ -64,15 +64,6 @@ def faults(
         yield from _misbuilt(connection, recipe)
 
 
-def faults_above(connection: Connection, recipe: Recipe | None, planes: Planes) -> Iterator[str]:
-    """What is wrong above the chunks, as far as it can be told without their texts and vectors."""
-    wrong = _mishashed(connection, planes)
-    if wrong:
-        yield f"{wrong} summaries are not where they should be in the tree"
-    elif recipe is not None:
-        yield from _misbuilt(connection, recipe)
-
-
 def _misplanted(connection: Connection, planes: Planes, passed_over: Collection[int]) -> int:
     rows = store.chunk_rows(connection)
     held = {row.chunk: row for row in store.all_of_chunks(connection)}

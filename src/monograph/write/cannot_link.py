@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from monograph.errors import InputError, NotFound
 from monograph.graph.names import key_of
 from monograph.graph.short_names import is_short_form
@@ -31,8 +29,9 @@ def set_apart(pipeline: Pipeline, name: str, other: str) -> None:
         If no chunk and no title has one of them.
     """
     with pipeline.database.write() as connection:
-        pairs = pairs_of(connection, str(pipeline.database.path), name, other)
-        touched = _put(connection, pipeline, pairs)
+        pairs = _pairs(connection, pipeline, name, other)
+        names.set_apart(connection, pairs)
+        touched = _note(connection, pipeline, pairs)
     end_again(pipeline, touched)
 
 
@@ -49,33 +48,13 @@ def unite(pipeline: Pipeline, name: str, other: str) -> None:
         If they were not set apart.
     """
     with pipeline.database.write() as connection:
-        pairs = held_of(connection, str(pipeline.database.path), name, other)
-        touched = _take_back(connection, pipeline, pairs)
+        pairs = _pairs(connection, pipeline, name, other, known_only=False) & names.cannot_link(connection)
+        if not pairs:
+            place = pipeline.database.path
+            raise NotFound(f"{name!r} and {other!r} were not set apart", f"monograph entities {place} --why")
+        names.unite(connection, pairs)
+        touched = _note(connection, pipeline, pairs)
     end_again(pipeline, touched)
-
-
-def put(pipeline: Pipeline, pairs: Pairs) -> None:
-    """Have keys apart, as :func:`set_apart` does names, in a file that need not know them."""
-    with pipeline.database.write() as connection:
-        touched = _put(connection, pipeline, pairs)
-    end_again(pipeline, touched)
-
-
-def take_back(pipeline: Pipeline, pairs: Pairs) -> None:
-    """Take back that keys are apart, as :func:`unite` does for names."""
-    with pipeline.database.write() as connection:
-        touched = _take_back(connection, pipeline, pairs)
-    end_again(pipeline, touched)
-
-
-def _put(connection: Connection, pipeline: Pipeline, pairs: Pairs) -> list[int]:
-    names.set_apart(connection, pairs)
-    return _note(connection, pipeline, pairs)
-
-
-def _take_back(connection: Connection, pipeline: Pipeline, pairs: Pairs) -> list[int]:
-    names.unite(connection, pairs)
-    return _note(connection, pipeline, pairs)
 
 
 def drop_forgotten(connection: Connection) -> None:
@@ -84,30 +63,18 @@ def drop_forgotten(connection: Connection) -> None:
     A first or last name that was held apart from a full one is kept with it, also where nothing has it by itself.
     """
     pairs = names.cannot_link(connection)
-    names.drop_apart(connection, forgotten(pairs, names.rows(connection, {key for pair in pairs for key in pair})))
-
-
-def forgotten(pairs: Pairs, living: Collection[str]) -> Pairs:
-    """Those of some pairs that are of keys which do not live any more: see :func:`drop_forgotten`."""
+    known = names.rows(connection, {key for pair in pairs for key in pair})
 
     def is_known(key: str, other: str) -> bool:
-        return key in living or (other in living and is_short_form(key, other))
+        return key in known or (other in known and is_short_form(key, other))
 
-    return {pair for pair in pairs if not (is_known(*pair) and is_known(*pair[::-1]))}
-
-
-def held_of(connection: Connection, place: str, name: str, other: str) -> Pairs:
-    """The pairs that are to be taken back for two names. Raises as :func:`unite`."""
-    pairs = pairs_of(connection, place, name, other, known_only=False) & names.cannot_link(connection)
-    if not pairs:
-        raise NotFound(f"{name!r} and {other!r} were not set apart", f"monograph entities {place} --why")
-    return pairs
+    names.drop_apart(connection, {pair for pair in pairs if not (is_known(*pair) and is_known(*pair[::-1]))})
 
 
-def pairs_of(connection: Connection, place: str, name: str, other: str, *, known_only: bool = True) -> Pairs:
+def _pairs(connection: Connection, pipeline: Pipeline, name: str, other: str, *, known_only: bool = True) -> Pairs:
     """The keys to be held apart, a short one from every name of the entity that it may stand for.
 
-    ``place`` is what people call that which has the names. Raises as :func:`set_apart`.
+    Raises as :func:`set_apart`; without ``known_only`` names need not be known.
     """
     keys = key_of(arguments.text(name, "a name")), key_of(arguments.text(other, "a name"))
     if not all(keys) or keys[0] == keys[1]:
@@ -123,6 +90,7 @@ def pairs_of(connection: Connection, place: str, name: str, other: str, *, known
     lacking = [one for one in keys if one not in known and not any(one == short for _, short in pairs - {keys})]
     if lacking and known_only:
         written = name if lacking[0] == keys[0] else other
+        place = pipeline.database.path
         raise NotFound(f"{place} names nothing like {written!r}", f"monograph entities {place}")
     return pairs
 

@@ -301,7 +301,7 @@ NB_MODULE(_reckoning, module) {
              "said: for each clause the places of its words among the question's. near: (rows of the chunks that have a vector, cosines (clauses, n)). "
              "subjects: (row, whether by its title, features 3 to 5 of evidence.FOUND) of chunks whose document is about a name of the question. "
              "naming: by row, the share of the question's entities that a chunk names.")
-        .def("begin", &Reckoning::begin, nb::arg("starts"), nb::arg("texts"), nb::arg("tells"), "Return the rows, ascending, of the entities that the names in the starts lead to; tells is the result of search.beside.")
+        .def("begin", &Reckoning::begin, nb::arg("starts"), nb::arg("texts"), nb::arg("tells"), "Return the rows, ascending, of the entities that the names in the starts lead to; tells is the result of search.follow.beside.")
         .def("lead", &Reckoning::lead, nb::arg("leads"), "Take where each of these entities leads; return the chunks among them that are not learnt yet, in order, once each.")
         .def("follow", &Reckoning::follow, "Add the links to where these entities lead, and compute the chances of all chunks again.")
         .def("to", &Reckoning::to, nb::arg("row"), "Return the chances of the links to a chunk, and the names that lead there, by the rows of their starts; empty where no link leads.")
