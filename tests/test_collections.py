@@ -72,7 +72,7 @@ def test_nodes_of_a_collection(monograph: Monograph) -> None:
 def test_a_store_of_a_collection_is_pickled(tmp_path: Path) -> None:
     store = EcoVectorStore(tmp_path / "x.mono", collection="notes")
     store.add([node("a", "A note.", "d")])
-    other = EcoVectorStore.from_params(tmp_path / "x.mono", collection="recipes")
+    other = EcoVectorStore(tmp_path / "x.mono", collection="recipes")
     other.add([node("b", "A recipe.", "e")])
     other.close()
     again = pickle.loads(pickle.dumps(store))

@@ -1008,7 +1008,7 @@ def test_llama_index(tmp_path: Path) -> None:
     assert KEY not in repr(store) + str(store.to_dict()) + store.to_json()
     store.close()
     assert [trace for trace in TRACES if trace in path.read_bytes().lower()] == []
-    for again in (EcoVectorStore.from_params(path, key=KEY), HybridRetriever(path, key=KEY)):
+    for again in (EcoVectorStore(path, key=KEY), HybridRetriever(path, key=KEY)):
         again.close()
     EcoVectorStore.from_persist_dir(str(tmp_path / "persisted"), key=KEY).close()
     assert [one.id_ for one in MonographReader(path, key=KEY).load_data()] == ["a", "b"]

@@ -351,12 +351,12 @@ def test_it_is_pickled(tmp_path: Path) -> None:
 
 
 def test_it_is_opened_by_its_path_and_copied(tmp_path: Path) -> None:
-    store = MonographPropertyGraphStore.from_persist_dir(tmp_path / "storage")
+    store = MonographPropertyGraphStore(tmp_path / "store.mono")
     people(store)
     store.persist(str(tmp_path / "storage" / "property_graph_store.json"))
     assert {one.id for one in copy.deepcopy(store).get()} == {one.id for one in store.get()}
     store.close()
-    with own.Monograph.open(tmp_path / "storage" / "property_graph_store.mono") as file:
+    with own.Monograph.open(tmp_path / "store.mono") as file:
         assert len(file.graph.told().relations) == 3
         MonographPropertyGraphStore(file).close()  # It is not the store's.
         assert file.check() == []

@@ -82,7 +82,7 @@ def node(n: int, of: str = "", **more: Any) -> TextNode:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[EcoVectorStore]:
-    made = EcoVectorStore.from_params(tmp_path / "store.mono")
+    made = EcoVectorStore(tmp_path / "store.mono")
     made.add([node(n, f"ref/{n // 3}") for n in range(8)])
     yield made
     made.close()
@@ -389,7 +389,7 @@ def test_the_stores_own_model(tmp_path: Path) -> None:
 def test_reopening(store: EcoVectorStore, tmp_path: Path) -> None:
     before = ask(store, "the gauge in hall 6")
     store.close()
-    again = EcoVectorStore.from_params(tmp_path / "store.mono")
+    again = EcoVectorStore(tmp_path / "store.mono")
     assert ask(again, "the gauge in hall 6") == before
     assert again.class_name() == "EcoVectorStore"
     assert json.loads(again.to_json())["path"] == str(tmp_path / "store.mono")

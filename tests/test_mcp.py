@@ -26,8 +26,7 @@ from monograph import Document, Monograph, count_tokens
 from monograph.derive.summarize import load_summarizer
 from monograph.errors import InputError
 from monograph_mcp import make_server, serve_http
-from monograph_tools.room import cut_to, fitting, shortened
-from monograph_tools.tools import address
+from monograph_tools.tools import address, cut_to, fitting, shortened
 
 TEXTS = {
     "letters/1": ("To the foundry", "Mrs Grubb wrote to Tobias Renk about the boiler in Salzburg."),

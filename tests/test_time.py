@@ -364,7 +364,7 @@ def test_llama_index_asks_for_a_time(tmp_path: Path) -> None:
 
     from llama_index.vector_stores.monograph import EcoVectorStore
 
-    store = EcoVectorStore.from_params(tmp_path / "store.mono")
+    store = EcoVectorStore(tmp_path / "store.mono")
     vectors = ([1.0, 0.0], [0.0, 1.0])
     store.add(
         [

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from abc import abstractmethod
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, ClassVar
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -15,7 +14,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_monograph.documents import as_document, as_passage, documents_ids, plain
 from langchain_monograph.over_file import OverFile
 from monograph import Graph, Hit, Reranker, Strategy, Tree
-from monograph_tools import build_graph, told
+from monograph_tools import build_graph, in_thread, told
 
 
 class FileRetriever(OverFile, BaseRetriever):
@@ -104,8 +103,7 @@ class MiniRAGRetriever(FileRetriever):
     def model_post_init(self, context: Any, /) -> None:
         """Hold the file, and build its graph if it has none."""
         super().model_post_init(context)
-        if not isinstance(self.monograph, Path | str):
-            build_graph(self.monograph)
+        build_graph(self.monograph)
 
     def _search(
         self, query: str, k: int | None = None, where: dict[str, Any] | None = None, faithful: bool | None = None
@@ -174,18 +172,13 @@ class EraRAGRetriever(TreeRetriever):
             )
         return names
 
-    async def aadd_documents(self, documents: Sequence[Document], ids: Sequence[str] | None = None) -> list[str]:
-        """As :meth:`add_documents`, in a thread."""
-        return await asyncio.to_thread(self.add_documents, documents, ids)
-
     def delete(self, ids: Sequence[str]) -> bool:
         """Take documents out; always True: afterwards none of them is there."""
         told(self._file.open_to_write().remove_chunks(ids))
         return True
 
-    async def adelete(self, ids: Sequence[str]) -> bool:
-        """As :meth:`delete`, in a thread."""
-        return await asyncio.to_thread(self.delete, ids)
+    aadd_documents = in_thread("add_documents")
+    adelete = in_thread("delete")
 
 
 def _as_documents(hits: list[Hit]) -> list[Document]:

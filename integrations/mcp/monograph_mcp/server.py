@@ -21,13 +21,9 @@ from monograph_tools.tools import address
 LISTED = 200
 """Most documents that are listed as resources; all can be read, and searched for."""
 
-OF_A_SHELF = """Many files of documents, which answer as one. Use search for questions, and read for the text around
-what was found, entity and paths for who and what belongs together, outline (where there is one) for what the whole is
-about. Every answer names its places: cite them by the document's title and the span."""
-
-INSTRUCTIONS = """A file of documents. Use search for questions, read for the text around what was found, entity and
-paths for who and what belongs together, outline (where there is one) for what the whole is about. Every answer names
-its places: cite them by the document's title and the span."""
+INSTRUCTIONS = """{what}. Use search for questions, and read for the text around what was found, entity and paths for
+who and what belongs together, outline (where there is one) for what the whole is about. Every answer names its places:
+cite them by the document's title and the span."""
 
 _READING = ToolAnnotations(read_only_hint=True, idempotent_hint=True, destructive_hint=False, open_world_hint=False)
 _ADDING = ToolAnnotations(read_only_hint=False, idempotent_hint=True, destructive_hint=False, open_world_hint=False)
@@ -40,10 +36,11 @@ class FileServer(MCPServer[Any]):
 
     def __init__(self, archive: Archive) -> None:
         name = archive.url.rstrip("/").rpartition("/")[2] if isinstance(archive, Shelf) else archive.path.name
+        what = "Many files of documents, which answer as one" if isinstance(archive, Shelf) else "A file of documents"
         super().__init__(
             name="monograph",
             title=f"Monograph: {name}",
-            instructions=OF_A_SHELF if isinstance(archive, Shelf) else INSTRUCTIONS,
+            instructions=INSTRUCTIONS.format(what=what),
             version=library.__version__,
             log_level="WARNING",
         )

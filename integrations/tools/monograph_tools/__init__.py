@@ -11,6 +11,7 @@ except ImportError as error:
     ) from error
 
 from monograph_tools.borrowed import BorrowedEmbedder, BorrowedModel, BorrowedReranker, all_scores
+from monograph_tools.calls import in_thread, told
 from monograph_tools.faults import for_agents
 from monograph_tools.given import (
     Given,
@@ -19,14 +20,11 @@ from monograph_tools.given import (
     build_graph,
     in_collection,
     opened,
-    opened_file,
     to_write,
     whole_documents,
 )
 from monograph_tools.offering import Tool, as_json, offered
-from monograph_tools.problems import told
 from monograph_tools.scores import convention, convert_score
-from monograph_tools.tools import has_tree
 
 __all__ = [
     "BorrowedEmbedder",
@@ -42,11 +40,10 @@ __all__ = [
     "convention",
     "convert_score",
     "for_agents",
-    "has_tree",
     "in_collection",
+    "in_thread",
     "offered",
     "opened",
-    "opened_file",
     "to_write",
     "told",
     "whole_documents",

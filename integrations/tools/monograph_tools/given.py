@@ -61,31 +61,18 @@ def opened(
     return given
 
 
-def build_graph(archive: Archive) -> None:
-    """Build the graph of a file that has none; nothing to do for a shelf.
+def build_graph(given: Given) -> None:
+    """Build the graph of an open file that has none; nothing to do for a shelf or a path.
 
     Raises
     ------
     InputError
-        If the archive is a view of a file without a graph.
+        If it is a view of a file without a graph.
     ReadOnlyFile
         If the file has no graph and is open for reading only.
     """
-    if isinstance(archive, Monograph) and not archive.settings.graph:
-        archive.graph.build()
-
-
-def opened_file(
-    given: Given, model: Model | None, borrowed: Callable[[Model], Embedder], key: str | None = None
-) -> Monograph:
-    """As :func:`opened`, for what a shelf does not do. Raises InputError for a shelf too."""
-    archive = opened(given, model, borrowed, key)
-    try:
-        return to_write(archive)
-    except InputError:
-        if archive is not given:
-            archive.close()
-        raise
+    if isinstance(given, Monograph) and not given.settings.graph:
+        given.graph.build()
 
 
 def to_write(archive: Archive) -> Monograph:
@@ -150,7 +137,7 @@ class HeldFile:
     """
 
     def __init__(
-        self, given: Given, *, read_only: bool = True, key: str | None = None, collection: str | None = None
+        self, given: Given, read_only: bool = True, key: str | None = None, collection: str | None = None
     ) -> None:
         if isinstance(given, Monograph | Shelf):
             _refuse_key(key)
@@ -170,12 +157,12 @@ class HeldFile:
     def __deepcopy__(self, memo: dict[int, Any]) -> HeldFile:
         return self.__copy__()
 
-    def __reduce__(self) -> tuple[Callable[..., HeldFile], tuple[Given, bool, str | None]]:
+    def __reduce__(self) -> tuple[type[HeldFile], tuple[Given, bool, None, str | None]]:
         if self._key is not None:
             raise InputError(
                 "what was given a key cannot be pickled: its key would go with it", "make it anew where it is wanted"
             )
-        return _held, (self._given, self._read_only, self._collection)
+        return HeldFile, (self._given, self._read_only, None, self._collection)
 
     @property
     def address(self) -> str:
@@ -228,10 +215,6 @@ def allowed_hits(archive: Archive, where: Mapping[str, Any], k: int) -> list[Hit
         Hit(one.chunk, 0.0, rank, one.title, one.uri, one.metadata, ())
         for rank, one in enumerate(archive.fetch(where=where)[: max(0, k)])
     ]
-
-
-def _held(given: Given, read_only: bool, collection: str | None) -> HeldFile:
-    return HeldFile(given, read_only=read_only, collection=collection)
 
 
 def _refuse_key(key: str | None, why: str = "") -> None:

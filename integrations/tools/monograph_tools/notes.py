@@ -13,7 +13,7 @@ from pydantic import Field
 from monograph import Document, Monograph
 from monograph.errors import BusyFile, InputError, NotFound
 from monograph.values import content_id
-from monograph_tools.problems import told
+from monograph_tools.calls import told
 from monograph_tools.replies import ForgottenReply, NoteReply
 from monograph_tools.tools import cite
 

@@ -14,7 +14,7 @@ from monograph.errors import InputError, MonographError
 from monograph.shelf import Archive, Shelf
 from monograph_tools.faults import for_agents, where
 from monograph_tools.notes import Notes
-from monograph_tools.tools import Reading, has_tree
+from monograph_tools.tools import Reading
 
 Effect: TypeAlias = Literal["reads", "adds", "takes out"]
 
@@ -82,7 +82,7 @@ def offered(archive: Archive, *, notes: bool = False) -> list[Tool]:
     """
     tools = Reading(archive)
     made = [Tool(one, "reads", archive) for one in (tools.search, tools.read)]
-    if has_tree(archive):
+    if archive.brief().has_tree:
         made.append(Tool(tools.outline, "reads", archive))
     made += [Tool(one, "reads", archive) for one in (tools.entity, tools.paths, tools.stats)]
     if notes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
@@ -14,20 +14,10 @@ Convention: TypeAlias = Literal["relevance", "distance", "squared_l2"]
 
 CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
 
-_OUT_OF: Mapping[Convention, Callable[[float], float]] = MappingProxyType(
-    {
-        "relevance": lambda relevance: relevance,
-        "distance": lambda relevance: 1.0 - relevance,
-        "squared_l2": lambda relevance: 2.0 - 2.0 * relevance,
-    }
+_LINES: Mapping[Convention, tuple[float, float]] = MappingProxyType(
+    {"relevance": (0.0, 1.0), "distance": (1.0, -1.0), "squared_l2": (2.0, -2.0)}
 )
-_INTO: Mapping[Convention, Callable[[float], float]] = MappingProxyType(
-    {
-        "relevance": lambda score: score,
-        "distance": lambda score: 1.0 - score,
-        "squared_l2": lambda score: 1.0 - score / 2.0,
-    }
-)
+"""The score of the relevance 0, and what a relevance of 1 adds to it."""
 
 
 def convert_score(score: float, given: Convention = "relevance", wanted: Convention = "distance") -> float:
@@ -46,7 +36,10 @@ def convert_score(score: float, given: Convention = "relevance", wanted: Convent
     InputError
         If a convention is none of these.
     """
-    return _OUT_OF[convention(wanted)](min(1.0, max(0.0, _INTO[convention(given)](score))))
+    zero, step = _LINES[convention(given)]
+    relevance = min(1.0, max(0.0, (score - zero) / step))
+    zero, step = _LINES[convention(wanted)]
+    return zero + step * relevance
 
 
 def convention(name: str) -> Convention:

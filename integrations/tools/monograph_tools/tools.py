@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Annotated, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
-from monograph import Chunk, Hit, Stats, strategies
+from monograph import Chunk, Hit, Stats, count_tokens, strategies
 from monograph.errors import InputError
 from monograph.shelf import Archive, only_file
 from monograph.values import Entity, Link, OutlineNode, StoredChunk
 from monograph_tools.replies import (
+    CUT,
     Citation,
     EntityItem,
     EntityReply,
@@ -26,7 +27,8 @@ from monograph_tools.replies import (
     SearchReply,
     StatsReply,
 )
-from monograph_tools.room import cut_to, fitting, shortened, weight
+
+Item = TypeVar("Item", bound=BaseModel)
 
 LEAST_TOKENS, MOST_TOKENS = 200, 8_000
 OVERHEAD = 120
@@ -99,7 +101,7 @@ class Reading:
             entities=found.entities,
             characters=found.characters if isinstance(found, Stats) else None,
             bytes=found.file_bytes if isinstance(found, Stats) else found.bytes,
-            has_tree=has_tree(self.archive),
+            has_tree=self.archive.brief().has_tree,
             embedder=found.embedder,
             extractor=found.extractor,
         )
@@ -159,11 +161,6 @@ class Reading:
         return {one.chunk.id: one for one in self.archive.fetch([name for names in some for name in names])}
 
 
-def has_tree(archive: Archive) -> bool:
-    """Whether a file has a tree of summaries; a shelf has none."""
-    return archive.brief().has_tree
-
-
 def address(document: str) -> str:
     """The uri of a document as a resource; any id will do."""
     return f"monograph://document/{quote(document, safe='')}"
@@ -221,3 +218,42 @@ def _link(one: Link, names: dict[str, str], stored: dict[str, StoredChunk]) -> L
         description=one.description,
         citations=[_cite_chunk(known.chunk, known.title, known.uri) for known in cited],
     )
+
+
+def weight(item: BaseModel) -> int:
+    """Tokens of a piece as it is sent."""
+    return count_tokens([item.model_dump_json()])[0]
+
+
+def fitting(items: Iterable[Item], room: int) -> tuple[list[Item], int]:
+    """The first pieces that have room together, and how many have none."""
+    taken: list[Item] = []
+    left = 0
+    for item in items:
+        size = weight(item)
+        if left == 0 and size <= room:
+            taken.append(item)
+            room -= size
+        else:
+            left += 1
+    return taken, left
+
+
+def shortened(text: str, room: int) -> str:
+    """The longest beginning of a text that has so many tokens at most, and at least one character."""
+    low, high = 1, len(text)
+    if count_tokens([text])[0] <= room:
+        return text
+    while low < high:
+        middle = (low + high + 1) // 2
+        if count_tokens([text[:middle]])[0] <= room:
+            low = middle
+        else:
+            high = middle - 1
+    return text[:low]
+
+
+def cut_to(text: str, room: int) -> tuple[str, bool]:
+    """A text, or its beginning with a mark, and whether it was cut."""
+    kept = shortened(text, room)
+    return (text, False) if len(kept) == len(text) else (kept.rstrip() + CUT, True)

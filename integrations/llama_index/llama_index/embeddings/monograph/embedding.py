@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import PrivateAttr
 
 from monograph.models import Embedder, TextKind
-from monograph_tools import BorrowedEmbedder
+from monograph_tools import BorrowedEmbedder, in_thread
 
 
 class LlamaIndexEmbedder(BorrowedEmbedder):
@@ -45,20 +44,15 @@ class MonographEmbedding(BaseEmbedding):
     def _get_query_embedding(self, query: str) -> list[float]:
         return self._lists([query], "query")[0]
 
-    async def _aget_query_embedding(self, query: str) -> list[float]:
-        return await asyncio.to_thread(self._get_query_embedding, query)
-
     def _get_text_embedding(self, text: str) -> list[float]:
         return self._lists([text], "document")[0]
-
-    async def _aget_text_embedding(self, text: str) -> list[float]:
-        return await asyncio.to_thread(self._get_text_embedding, text)
 
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
         return self._lists(texts, "document")
 
-    async def _aget_text_embeddings(self, texts: list[str]) -> list[list[float]]:
-        return await asyncio.to_thread(self._get_text_embeddings, texts)
+    _aget_query_embedding = in_thread("_get_query_embedding")
+    _aget_text_embedding = in_thread("_get_text_embedding")
+    _aget_text_embeddings = in_thread("_get_text_embeddings")
 
     def _lists(self, texts: list[str], kind: TextKind) -> list[list[float]]:
         made: list[list[float]] = self._embedder.embed(texts, kind).tolist()

@@ -24,11 +24,6 @@ _LABEL = "monograph_graph_label"
 """Metadata key of the label of a chunk that came as a node of a graph, and not as LlamaIndex's own node."""
 
 
-def entity_id(name: str) -> str:
-    """The id of an entity of this name."""
-    return EntityNode(name=name).id
-
-
 def as_told_node(node: LabelledNode) -> ToldNode:
     """An entity as what its source says."""
     if not isinstance(node, EntityNode):

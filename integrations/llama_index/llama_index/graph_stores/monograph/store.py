@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from fsspec import AbstractFileSystem
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.graph_stores.types import (
-    DEFAULT_PERSIST_DIR,
     ChunkNode,
+    EntityNode,
     LabelledNode,
+    PropertyGraphStore,
     Relation,
     Triplet,
 )
@@ -22,19 +22,15 @@ from llama_index.core.vector_stores.types import VectorStoreQuery, VectorStoreQu
 from llama_index.embeddings.monograph import LlamaIndexEmbedder
 from llama_index.graph_stores.monograph import convert
 from llama_index.graph_stores.monograph.schema import described, schema_of
-from llama_index.graph_stores.monograph.threads import InThreads
 from llama_index.vector_stores.monograph.nodes import as_documents, as_node
 from llama_index.vector_stores.monograph.where import as_where
 from monograph.errors import InputError
 from monograph.shelf import Archive
 from monograph.values import Told, ToldNode, ToldRelation
-from monograph_tools import Given, in_collection, opened, to_write, told
-
-FILE_NAME = "property_graph_store.mono"
-"""What ``from_persist_dir`` opens."""
+from monograph_tools import Given, in_collection, in_thread, opened, to_write, told
 
 
-class MonographPropertyGraphStore(InThreads):
+class MonographPropertyGraphStore(PropertyGraphStore):
     """A graph of what extractors say, in the file of the texts that say it.
 
     Chunks are the file's own: what ``PropertyGraphIndex`` stores is found by every search of the file, and a chunk that
@@ -78,22 +74,15 @@ class MonographPropertyGraphStore(InThreads):
         self._collection = collection
         self._own = self._whole is not monograph
 
-    def __reduce__(self) -> tuple[Any, tuple[type[MonographPropertyGraphStore], Archive, str | None]]:
-        return _opened_anew, (type(self), self._whole, self._collection)
+    def __reduce__(self) -> tuple[Any, tuple[Archive], dict[str, bool]]:
+        # Nobody else has the file to close that is opened anew.
+        return partial(type(self), collection=self._collection), (self._whole,), {"_own": True}
 
     def __copy__(self) -> MonographPropertyGraphStore:
         return type(self)(self._whole, collection=self._collection)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> MonographPropertyGraphStore:
         return self.__copy__()
-
-    @classmethod
-    def from_persist_dir(
-        cls, persist_dir: str | os.PathLike[str] = DEFAULT_PERSIST_DIR, embed_model: BaseEmbedding | None = None
-    ) -> MonographPropertyGraphStore:
-        """Open ``property_graph_store.mono`` in a folder, or make both: to keep beside a persisted storage context."""
-        Path(persist_dir).mkdir(parents=True, exist_ok=True)
-        return cls(Path(persist_dir) / FILE_NAME, embed_model)
 
     @property
     def client(self) -> Archive:
@@ -140,7 +129,7 @@ class MonographPropertyGraphStore(InThreads):
         """
         if not (entity_names or relation_names or properties or ids):
             return []
-        named = {convert.entity_id(name) for name in entity_names or ()}
+        named = {EntityNode(name=name).id for name in entity_names or ()}
         asked = [*(ids or ()), *named]
         found = self._monograph.graph.told(asked or None)
         relations = [
@@ -236,7 +225,7 @@ class MonographPropertyGraphStore(InThreads):
         """
         file = to_write(self._monograph)
         graph = file.graph
-        names = [*(convert.entity_id(name) for name in entity_names or ()), *(ids or ())]
+        names = [*(EntityNode(name=name).id for name in entity_names or ()), *(ids or ())]
         chunks = list(ids or ())
         relations: list[ToldRelation] = []
         if relation_names or properties:
@@ -318,6 +307,19 @@ class MonographPropertyGraphStore(InThreads):
         """As :meth:`get_schema`, in lines that a language model reads."""
         return described(self.get_schema(refresh))
 
+    # LlamaIndex's own would do the work on the event loop.
+    aget = in_thread("get")
+    aget_triplets = in_thread("get_triplets")
+    aget_rel_map = in_thread("get_rel_map")
+    aget_llama_nodes = in_thread("get_llama_nodes")
+    aupsert_nodes = in_thread("upsert_nodes")
+    aupsert_relations = in_thread("upsert_relations")
+    adelete = in_thread("delete")
+    adelete_llama_nodes = in_thread("delete_llama_nodes")
+    avector_query = in_thread("vector_query")
+    aget_schema = in_thread("get_schema")
+    aget_schema_str = in_thread("get_schema_str")
+
     def _chunks(self, ids: Iterable[str] | None, properties: dict[str, Any]) -> dict[str, ChunkNode]:
         asked = None if ids is None else list(ids)
         found = (convert.as_chunk(one) for one in self._monograph.fetch(asked, vectors=True))
@@ -343,12 +345,3 @@ def _is_ours(stored: Any, node: BaseNode) -> bool:
 
 def _came_from(properties: Any, sources: Sequence[str]) -> bool:
     return any(properties.get(key) in sources for key in ("triplet_source_id", "ref_doc_id"))
-
-
-def _opened_anew(
-    kind: type[MonographPropertyGraphStore], monograph: Archive, collection: str | None
-) -> MonographPropertyGraphStore:
-    """A store that was pickled: nobody else has its file to close."""
-    store = kind(monograph, collection=collection)
-    store._own = True
-    return store

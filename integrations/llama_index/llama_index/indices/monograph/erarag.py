@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -22,7 +21,7 @@ from llama_index.retrievers.monograph import TreeRetriever
 from llama_index.vector_stores.monograph.nodes import as_documents, as_node
 from monograph import Monograph
 from monograph.errors import InputError
-from monograph_tools import Given, has_tree, opened_file, told
+from monograph_tools import Given, in_thread, opened, to_write, told
 
 STRUCT_TYPE = cast(IndexStructType, "monograph_erarag")
 """What a persisted index says it is. The framework's own kinds are a closed enumeration of texts; any text will do."""
@@ -81,8 +80,14 @@ class EraRAGIndex(BaseIndex[EraRAGStruct]):
         given = monograph if monograph is not None or index_struct is None else index_struct.path
         if given is None:
             raise InputError("an index needs a file", 'EraRAGIndex(nodes, "notes.mono")')
-        self._monograph = opened_file(given, embed_model, LlamaIndexEmbedder, key)
-        self._own = self._monograph is not given
+        archive = opened(given, embed_model, LlamaIndexEmbedder, key)
+        self._own = archive is not given
+        try:
+            self._monograph = to_write(archive)
+        except InputError:
+            if self._own:
+                archive.close()
+            raise
         if self._monograph.view:
             raise InputError("an index with a tree is over a whole file", "give the file, not a view of it")
         begun = list(nodes or []) if index_struct is None else None
@@ -110,17 +115,13 @@ class EraRAGIndex(BaseIndex[EraRAGStruct]):
         if not nodes:
             return
         told(self._monograph.put(as_documents(nodes)))
-        if not has_tree(self._monograph):
+        if not self._monograph.brief().has_tree:
             self._monograph.tree.rebuild()
 
     def insert_nodes(self, nodes: Sequence[BaseNode], **insert_kwargs: Any) -> None:
         """Store nodes; one of a known id takes that node's place."""
         with self._callback_manager.as_trace("insert_nodes"):
             self._insert(nodes)
-
-    async def ainsert_nodes(self, nodes: Sequence[BaseNode], **insert_kwargs: Any) -> None:
-        """As :meth:`insert_nodes`, in a thread."""
-        await asyncio.to_thread(self.insert_nodes, nodes)
 
     def _delete_node(self, node_id: str, **delete_kwargs: Any) -> None:
         told(self._monograph.remove_chunks([node_id]))
@@ -129,20 +130,10 @@ class EraRAGIndex(BaseIndex[EraRAGStruct]):
         """Take nodes out, all at once; ids that are not there are passed over."""
         told(self._monograph.remove_chunks(node_ids))
 
-    async def adelete_nodes(
-        self, node_ids: list[str], delete_from_docstore: bool = False, **delete_kwargs: Any
-    ) -> None:
-        """As :meth:`delete_nodes`, in a thread."""
-        await asyncio.to_thread(self.delete_nodes, node_ids)
-
     def delete_ref_doc(self, ref_doc_id: str, delete_from_docstore: bool = False, **delete_kwargs: Any) -> None:
         """Take out all nodes that come from a document; nothing happens where there is none."""
         told(self._monograph.remove_chunks(where={"$document": ref_doc_id}))
         self.docstore.delete_document(ref_doc_id, raise_error=False)
-
-    async def adelete_ref_doc(self, ref_doc_id: str, delete_from_docstore: bool = False, **delete_kwargs: Any) -> None:
-        """As :meth:`delete_ref_doc`, in a thread."""
-        await asyncio.to_thread(self.delete_ref_doc, ref_doc_id)
 
     def refresh_ref_docs(self, documents: Sequence[Document], **update_kwargs: Any) -> list[bool]:
         """Insert what is new and update what has changed; which of them did is returned.
@@ -159,9 +150,10 @@ class EraRAGIndex(BaseIndex[EraRAGStruct]):
             done.append(known != document.hash)
         return done
 
-    async def arefresh_ref_docs(self, documents: Sequence[Document], **update_kwargs: Any) -> list[bool]:
-        """As :meth:`refresh_ref_docs`, in a thread."""
-        return await asyncio.to_thread(self.refresh_ref_docs, documents, **update_kwargs)
+    ainsert_nodes = in_thread("insert_nodes")
+    adelete_nodes = in_thread("delete_nodes")
+    adelete_ref_doc = in_thread("delete_ref_doc")
+    arefresh_ref_docs = in_thread("refresh_ref_docs")
 
     def _known_hash(self, ref_doc_id: str) -> str | None:
         stored = self._monograph.fetch(where={"$document": ref_doc_id})

@@ -109,14 +109,8 @@ def _sources(answer: Answer) -> list[NodeWithScore]:
 
 
 def _told(answer: Answer) -> dict[str, Any]:
-    return {
-        "abstained": answer.abstained,
-        "model": answer.model,
-        "tokens_in": answer.tokens_in,
-        "tokens_out": answer.tokens_out,
-        "relevance": answer.context.relevance,
-        "unknown": list(answer.unknown),
-    }
+    told = AnswerEvent.of(answer).model_dump(include={"abstained", "model", "tokens_in", "tokens_out", "relevance"})
+    return {**told, "unknown": list(answer.unknown)}
 
 
 def _as_source(one: Citation, share: float) -> NodeWithScore:

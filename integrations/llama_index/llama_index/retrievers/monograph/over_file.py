@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +15,7 @@ from llama_index.vector_stores.monograph import SearchEvent
 from llama_index.vector_stores.monograph.nodes import as_scored_node
 from monograph import Hit, Reranker
 from monograph.shelf import Archive
-from monograph_tools import Given, HeldFile
+from monograph_tools import Given, HeldFile, in_thread
 
 dispatcher = instrument.get_dispatcher(__name__)
 
@@ -82,5 +81,4 @@ class FileRetriever(BaseRetriever):
         dispatcher.event(SearchEvent.of(query_bundle.query_str, hits))
         return [as_scored_node(hit) for hit in hits]
 
-    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return await asyncio.to_thread(self._retrieve, query_bundle)
+    _aretrieve = in_thread("_retrieve")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from llama_index.core.schema import QueryBundle
@@ -63,8 +62,7 @@ class MiniRAGRetriever(FileRetriever):
     def __init__(self, monograph: Given, *, faithful: bool = False, **options: Any) -> None:
         self._faithful = faithful
         super().__init__(monograph, **options)
-        if not isinstance(monograph, str | os.PathLike):
-            build_graph(monograph)
+        build_graph(monograph)
 
     def _search(self, monograph: Archive, query: QueryBundle) -> list[Hit]:
         return monograph.search(

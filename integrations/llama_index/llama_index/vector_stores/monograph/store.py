@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -31,7 +29,7 @@ from monograph import Hit, Hybrid
 from monograph.errors import InputError
 from monograph.shelf import Archive, place_of
 from monograph.values import Float32
-from monograph_tools import Given, allowed_hits, in_collection, opened, to_write, told
+from monograph_tools import Given, allowed_hits, in_collection, in_thread, opened, to_write, told
 
 dispatcher = instrument.get_dispatcher(__name__)
 
@@ -115,18 +113,6 @@ class EcoVectorStore(BasePydanticVectorStore):
         return "EcoVectorStore"
 
     @classmethod
-    def from_params(
-        cls,
-        path: str | os.PathLike[str],
-        embed_model: BaseEmbedding | None = None,
-        *,
-        collection: str | None = None,
-        key: str | None = None,
-    ) -> EcoVectorStore:
-        """Open a file, or make it."""
-        return cls(path, embed_model, collection=collection, key=key)
-
-    @classmethod
     def from_persist_dir(
         cls,
         persist_dir: str = DEFAULT_PERSIST_DIR,
@@ -168,19 +154,9 @@ class EcoVectorStore(BasePydanticVectorStore):
         return [node.node_id for node in nodes]
 
     @dispatcher.span
-    async def async_add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
-        """As :meth:`add`, in a thread."""
-        return await asyncio.to_thread(self.add, nodes, **kwargs)
-
-    @dispatcher.span
     def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
         """Take out all nodes that come from a document; nothing happens where there is none."""
         told(to_write(self._monograph).remove_chunks(where={"$document": ref_doc_id}))
-
-    @dispatcher.span
-    async def adelete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
-        """As :meth:`delete`, in a thread."""
-        await asyncio.to_thread(self.delete, ref_doc_id, **delete_kwargs)
 
     @dispatcher.span
     def delete_nodes(
@@ -196,13 +172,6 @@ class EcoVectorStore(BasePydanticVectorStore):
         told(to_write(self._monograph).remove_chunks(node_ids, where=as_where(filters)))
 
     @dispatcher.span
-    async def adelete_nodes(
-        self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **delete_kwargs: Any
-    ) -> None:
-        """As :meth:`delete_nodes`, in a thread."""
-        await asyncio.to_thread(self.delete_nodes, node_ids, filters, **delete_kwargs)
-
-    @dispatcher.span
     def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
         """Nodes by id, in the order asked for, or by a filter; all of them where nothing is given.
 
@@ -215,22 +184,10 @@ class EcoVectorStore(BasePydanticVectorStore):
         return nodes
 
     @dispatcher.span
-    async def aget_nodes(
-        self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None
-    ) -> list[BaseNode]:
-        """As :meth:`get_nodes`, in a thread."""
-        return await asyncio.to_thread(self.get_nodes, node_ids, filters)
-
-    @dispatcher.span
     def clear(self) -> None:
         """Take everything out that is in the collection; without one what was synced from files too."""
         file = to_write(self._monograph)
         told(file.remove([document.id for document in file.documents()]))
-
-    @dispatcher.span
-    async def aclear(self) -> None:
-        """As :meth:`clear`, in a thread."""
-        await asyncio.to_thread(self.clear)
 
     @dispatcher.span
     def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
@@ -260,10 +217,12 @@ class EcoVectorStore(BasePydanticVectorStore):
             ids=[hit.chunk.id for hit in hits],
         )
 
-    @dispatcher.span
-    async def aquery(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
-        """As :meth:`query`, in a thread."""
-        return await asyncio.to_thread(self.query, query, **kwargs)
+    aclear = dispatcher.span(in_thread("clear"))
+    async_add = dispatcher.span(in_thread("add"))
+    adelete = dispatcher.span(in_thread("delete"))
+    adelete_nodes = dispatcher.span(in_thread("delete_nodes"))
+    aget_nodes = dispatcher.span(in_thread("get_nodes"))
+    aquery = dispatcher.span(in_thread("query"))
 
     def persist(self, persist_path: str = "", fs: AbstractFileSystem | None = None) -> None:
         """Nothing is left to be done: every addition is in the file already."""
