@@ -1,10 +1,9 @@
-"""Documents held against their checksums, and what brings one back that is not as it was stored."""
+"""Documents held against their checksums."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from monograph.store import checksums, documents, unreadable
 from monograph.store.checksums import blocks_of
@@ -13,88 +12,36 @@ from monograph.values import Finding
 
 MEND = "remove it, then sync or add it again"
 _JSON = (("documents", "metadata"), ("documents", "sections"), ("chunks", "metadata"), ("chunks", "merged"))
-_STRAYS = "SELECT DISTINCT document FROM chunks WHERE document NOT IN (SELECT document FROM documents)"
-
-
-@dataclass(frozen=True, slots=True)
-class _Mend:
-    """Of which file a document is, since when it stands, and rows of documents that are not there with its chunks."""
-
-    source: int | None
-    since: int | None
-    strays: tuple[int, ...]
 
 
 def findings(connection: Connection) -> Iterator[Finding]:
     """The documents that are not what was stored, a finding each."""
-    for row, stored in _wrong(connection):
+    for row in _wrong(connection):
         name = documents.name_of(connection, row)
-        said, mended = "is not what was stored", False
-        if checksums.differ_by_a_byte(stored, checksums.of_document(connection, row)):
-            said, mended = "has another checksum than was stored", True
-        elif _mend(connection, row, stored) is not None:
-            said, mended = "has lost its file, or chunks, or since when it stands", True
-        yield Finding("documents", f"document {name!r} {said}", mended, "" if mended else MEND)
+        yield Finding("documents", f"document {name!r} is not what was stored", False, MEND)
 
 
 def chunks_of_wrong(connection: Connection) -> set[int]:
     """Rows of the chunks of documents that are not what was stored: they are held against no text."""
-    wrong = [row for row, _ in _wrong(connection)]
-    found = connection.execute(
-        "SELECT chunk FROM chunks WHERE document IN (SELECT value FROM json_each(?))", (json.dumps(wrong),)
-    )
+    wrong = json.dumps(list(_wrong(connection)))
+    found = connection.execute("SELECT chunk FROM chunks WHERE document IN (SELECT value FROM json_each(?))", (wrong,))
     return {int(row) for (row,) in found}
 
 
-def _wrong(connection: Connection) -> Iterator[tuple[int, int]]:
-    """(row, checksum) of the documents that are not what was stored."""
-    rows = connection.execute("SELECT document, checksum FROM documents WHERE checksum IS NOT NULL ORDER BY document")
-    for row, stored in rows.fetchall():
-        if checksums.of_document(connection, row) != stored:
-            yield row, stored
+def _wrong(connection: Connection) -> Iterator[int]:
+    """Yield the row numbers of the documents that are not what was stored."""
+    for (row,) in connection.execute("SELECT document FROM documents ORDER BY document").fetchall():
+        if not checksums.is_sound(connection, row):
+            yield row
 
 
-def _mend(connection: Connection, row: int, stored: int) -> _Mend | None:
-    """The one change of a reference with which a document is again what was stored; None if there is none such."""
-    own, since = connection.execute("SELECT source, valid_from FROM documents WHERE document = ?", (row,)).fetchone()
-    sources = [None, *(one for (one,) in connection.execute("SELECT source FROM sources"))]
-    strays = [one for (one,) in connection.execute(_STRAYS)]
-    for also in [(), *((one,) for one in strays)]:
-        contents = checksums.of_contents(connection, row, also)
-        for source in sources:
-            if checksums.whole(contents, source, since) == stored:
-                return _Mend(source, since, also)
-        if also or not isinstance(since, int):
-            continue
-        for second in _neighbours(since):
-            if checksums.whole(contents, own, second) == stored:
-                return _Mend(own, second, ())
-    return None
+def make_readable(connection: Connection) -> None:
+    """Replace the bytes of damaged documents that cannot be decoded, so that what is derived can be made again.
 
-
-def _neighbours(number: int) -> Iterator[int]:
-    """All numbers that differ from one in a byte of it."""
-    data = number.to_bytes(8, "little", signed=True)
-    for at, byte in enumerate(data):
-        for other in range(256):
-            if other != byte:
-                yield int.from_bytes(data[:at] + bytes((other,)) + data[at + 1 :], "little", signed=True)
-
-
-def bring_back(connection: Connection) -> None:
-    """Give documents back the references that they have lost, and make readable what cannot be decoded."""
-    for row, stored in list(_wrong(connection)):
-        if checksums.differ_by_a_byte(stored, checksums.of_document(connection, row)):
-            checksums.seal(connection, row)
-            continue
-        mend = _mend(connection, row, stored)
-        if mend is None:
-            _make_readable(connection, row)
-            continue
-        found = (mend.source, mend.since, row)
-        connection.execute("UPDATE documents SET source = ?, valid_from = ? WHERE document = ?", found)
-        for stray in mend.strays:
-            connection.execute("UPDATE chunks SET document = ? WHERE document = ?", (row, stray))
+    The documents stay damaged, and a check goes on reporting them.
+    """
+    for row in list(_wrong(connection)):
+        _make_readable(connection, row)
 
 
 def _make_readable(connection: Connection, row: int) -> None:

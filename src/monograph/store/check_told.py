@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from monograph.store.check_notes import before
-from monograph.store.checksums import checksum, differ_by_a_byte
+from monograph.store.checksums import checksum
 from monograph.store.database import Connection
 from monograph.store.documents import loaded_object
 from monograph.store.told_changes import STORED, TABLES, Origin, imply_node
@@ -32,13 +31,9 @@ class _Row(NamedTuple):
 def findings(connection: Connection) -> Iterator[Finding]:
     """Every fault, one finding a kind."""
     for table, said in _SAID.items():
-        wrong = list(_wrong(connection, table))
-        lost = sum(_right(one) is None for one in wrong)
-        if len(wrong) > lost:
-            yield Finding(table, f"{len(wrong) - lost} {said} are not what was told", repairable=True)
-        if lost:
-            yield Finding(table, f"{lost} {said} have lost what was told", False, MEND)
+        wrong = sum(1 for _ in _wrong(connection, table))
         if wrong:
+            yield Finding(table, f"{wrong} {said} are not what was told", False, MEND)
             continue  # What they refer to is no news.
         unreadable = sum(1 for _ in _unreadable(connection, table))
         if unreadable:
@@ -46,27 +41,22 @@ def findings(connection: Connection) -> Iterator[Finding]:
         (strays,) = connection.execute(f"SELECT count(*) FROM {table} AS t WHERE {_STRAY}").fetchone()  # noqa: S608
         if strays:
             yield Finding(table, f"{strays} {said} that texts say which are not there", repairable=True)
-    endless = len(_endless(connection))
+    endless = len(_endless(connection)) if _are_sound(connection) else 0
     if endless:
         yield Finding("told_nodes", f"{endless} nodes that relations lead from or to are not there", repairable=True)
 
 
 def mend(connection: Connection, key_of: Callable[[str], str]) -> None:
-    """Put right rows of which one byte was changed, and drop those that nobody can read, or that no text says.
+    """Drop rows that nobody can read, and sound ones that no text says.
 
     A node at the end of a relation that is not there is known by its id, and called so.
     """
     for table in _SAID:
-        for one in list(_wrong(connection, table)):
-            right = _right(one)
-            if right is not None:
-                _put(connection, table, one.parts[0], right)
-        lost = [(row,) for row in _unreadable(connection, table)]
+        wrong = {one.parts[0] for one in _wrong(connection, table)}
+        strays = {row for (row,) in connection.execute(f"SELECT t.told FROM {table} AS t WHERE {_STRAY}")}  # noqa: S608
+        lost = [(row,) for row in {*_unreadable(connection, table), *(strays - wrong)}]
         connection.executemany(f"DELETE FROM {table} WHERE told = ?", lost)  # noqa: S608 - constants
-        connection.execute(
-            f"DELETE FROM {table} WHERE told IN (SELECT t.told FROM {table} AS t WHERE {_STRAY})"  # noqa: S608
-        )
-    for end, *origin in _endless(connection):
+    for end, *origin in _endless(connection) if _are_sound(connection) else ():
         imply_node(connection, end, key_of(end), Origin(*origin))
 
 
@@ -80,6 +70,11 @@ def _wrong(connection: Connection, table: str) -> Iterator[_Row]:
     return (one for one in _rows(connection, table) if checksum(*one.parts) != one.checksum)
 
 
+def _are_sound(connection: Connection) -> bool:
+    """Return whether every row is what was told; what a damaged one refers to is no fault of its own."""
+    return not any(True for table in _SAID for _ in _wrong(connection, table))
+
+
 def _unreadable(connection: Connection, table: str) -> Iterator[int]:
     """Numbers of the rows that nobody can read."""
     texts = " AND ".join(f"typeof({one}) = 'text'" for one in _columns(table) if one in _TEXTS)
@@ -87,40 +82,6 @@ def _unreadable(connection: Connection, table: str) -> Iterator[int]:
     for one in _rows(connection, table):
         if one.parts[0] in mistyped or not _is_readable(table, one.parts):
             yield one.parts[0]
-
-
-def _right(one: _Row) -> tuple[Any, ...] | None:
-    """What a row was before one byte of it, or of its checksum, was changed; None where more was."""
-    if differ_by_a_byte(one.checksum, checksum(*one.parts)):
-        return one.parts
-    for at, part in enumerate(one.parts):
-        for number in _neighbours(part) if isinstance(part, int) else ():
-            made = (*one.parts[:at], number, *one.parts[at + 1 :])
-            if checksum(*made) == one.checksum:
-                return made
-    return before(one.parts, one.checksum)
-
-
-def _neighbours(number: int) -> Iterator[int]:
-    """All numbers that differ from one in a byte, as SQLite stores numbers: in as few bytes as they take."""
-    for size in (1, 2, 3, 4, 6, 8):
-        if -(1 << 8 * size - 1) <= number < 1 << 8 * size - 1:
-            data = number.to_bytes(size, "little", signed=True)
-            for at, byte in enumerate(data):
-                for other in range(256):
-                    if other != byte:
-                        yield int.from_bytes(data[:at] + bytes((other,)) + data[at + 1 :], "little", signed=True)
-
-
-def _put(connection: Connection, table: str, row: int, parts: tuple[Any, ...]) -> None:
-    """Store a row as it was, in place of what it became."""
-    columns = _columns(table)
-    marks = ", ".join("CAST(? AS TEXT)" if one in _TEXTS else "?" for one in columns)
-    connection.execute(f"DELETE FROM {table} WHERE told = ?", (row,))  # noqa: S608 - constants
-    connection.execute(
-        f"INSERT OR REPLACE INTO {table} ({TABLES[table]}, checksum) VALUES ({marks}, ?)",  # noqa: S608 - constants
-        (*parts, checksum(*parts)),
-    )
 
 
 def _is_readable(table: str, parts: tuple[Any, ...]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from monograph.store import checksums, versions
+from monograph.store import versions
 from monograph.store.database import Connection
 from monograph.values import Finding
 
@@ -20,11 +20,10 @@ _TIMELESS = "typeof(valid_from) != 'integer'"
 
 def findings(connection: Connection, *, history: bool) -> Iterator[Finding]:
     """What is wrong with them; ``history`` says whether the file keeps any."""
-    for number, stored, found in versions.wrong(connection):
+    for number in versions.wrong(connection):
         name = versions.name_of(connection, number)
-        mended = checksums.differ_by_a_byte(stored or 0, found)
         fault = f"a former version of document {name!r} (row {number}) is not what was stored"
-        yield Finding("versions", fault, mended, "" if mended else MEND)
+        yield Finding("versions", fault, False, MEND)
     for fault, condition in (
         ("chunks of former versions that are not there", _STRAYS),
         ("chunks of former versions whose vector is not in the memo", _LOST[0]),
@@ -44,9 +43,6 @@ def findings(connection: Connection, *, history: bool) -> Iterator[Finding]:
 
 def mend(connection: Connection) -> None:
     """Put right what can be."""
-    for number, stored, found in list(versions.wrong(connection)):
-        if checksums.differ_by_a_byte(stored or 0, found):
-            versions.seal(connection, number)
     connection.execute(f"DELETE FROM version_chunks WHERE {_STRAYS}")  # noqa: S608 - constants
     connection.execute(f"UPDATE version_chunks SET vector = NULL WHERE {_LOST[0]}")  # noqa: S608
     connection.execute(f"UPDATE version_chunks SET extraction = NULL WHERE {_LOST[1]}")  # noqa: S608

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TypeAlias
 
@@ -45,12 +45,6 @@ def checksum(*parts: Value) -> int:
     return zlib.crc32(b"".join(joined))
 
 
-def differ_by_a_byte(stored: int, found: int) -> bool:
-    """Whether it is a stored checksum that was changed, and not its row: a byte of a row changes more of it."""
-    changed = (stored ^ found).to_bytes(9, "little", signed=True)
-    return sum(byte != 0 for byte in changed) == 1
-
-
 def register(connection: sqlite3.Connection) -> None:
     """Let SQL of a connection use :func:`checksum`."""
     connection.create_function("checksum", -1, checksum, deterministic=True)
@@ -61,17 +55,10 @@ def given_key(packed: bytes) -> bytes:
     return content_hash("given", hashlib.sha256(packed).hexdigest())
 
 
-def of_contents(connection: sqlite3.Connection, row: int, also: Sequence[int] = ()) -> int:
+def of_contents(connection: sqlite3.Connection, row: int) -> int:
     """The checksum of a document without its source: its columns, its text, its chunks, and vectors that came with it.
 
     What is no UTF-8 any more is read as it is.
-
-    Parameters
-    ----------
-    row:
-        Of the document.
-    also:
-        Rows of documents that are not there, whose chunks are counted as its own.
     """
     columns = connection.execute(
         """SELECT CAST(id AS BLOB), CAST(uri AS BLOB), CAST(title AS BLOB), CAST(metadata AS BLOB),
@@ -82,7 +69,7 @@ def of_contents(connection: sqlite3.Connection, row: int, also: Sequence[int] = 
         "SELECT block, CAST(text AS BLOB) FROM texts WHERE block BETWEEN ? AND ? ORDER BY block",
         blocks_of(row),
     )
-    return of_rows(columns, blocks, _chunks(connection, [row, *also]))
+    return of_rows(columns, blocks, _chunks(connection, row))
 
 
 def of_rows(document: Iterable[Value], blocks: Iterable[Iterable[Value]], chunks: Iterable[Iterable[Value]]) -> int:
@@ -104,14 +91,13 @@ def of_rows(document: Iterable[Value], blocks: Iterable[Iterable[Value]], chunks
     return found
 
 
-def _chunks(connection: sqlite3.Connection, documents: Sequence[int]) -> Iterator[tuple[Value, ...]]:
-    marks = ",".join("?" * len(documents))
+def _chunks(connection: sqlite3.Connection, document: int) -> Iterator[tuple[Value, ...]]:
     for *columns, key, value in connection.execute(
-        f"""SELECT c.chunk, CAST(c.id AS BLOB), c.ordinal, c.start, c."end", CAST(c.metadata AS BLOB),
+        """SELECT c.chunk, CAST(c.id AS BLOB), c.ordinal, c.start, c."end", CAST(c.metadata AS BLOB),
             CAST(c.merged AS BLOB), m.key, m.value
         FROM chunks AS c LEFT JOIN vectors AS v USING (chunk) LEFT JOIN memo AS m USING (memo)
-        WHERE c.document IN ({marks}) ORDER BY c.ordinal, c.chunk""",  # noqa: S608 - only question marks
-        documents,
+        WHERE c.document = ? ORDER BY c.ordinal, c.chunk""",
+        (document,),
     ):
         # A vector that was made of the text is held against that.
         given = isinstance(value, bytes) and given_key(value) == key

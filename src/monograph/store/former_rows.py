@@ -39,7 +39,7 @@ class FormerRow:
 
 def every(connection: Connection) -> Iterator[FormerRow]:
     """All former states, in the order in which they ended. Raises DamagedFile if one is not what was stored."""
-    unsound = {number for number, _, _ in versions.wrong(connection)}
+    unsound = set(versions.wrong(connection))
     for (number,) in connection.execute("SELECT version FROM versions ORDER BY valid_until, version").fetchall():
         if number in unsound:
             raise damaged(path_of(connection), f"row {number} of versions is not what was stored")

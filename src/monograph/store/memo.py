@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from itertools import count
+from typing import Any
 
 from monograph.store.checksums import checksum
 from monograph.store.database import Connection
@@ -33,7 +34,6 @@ DESCRIPTION = "description"
 
 DAMAGED = "damaged"
 """Kind of a value that is not what was made: it stands until what used it has another, and is found by no key."""
-KINDS = (VECTOR, EXTRACTION, CODE, SUMMARY, ANSWER, SCORE, DESCRIPTION)
 
 _WRONG = "(checksum IS NOT NULL AND checksum != checksum(CAST(kind AS BLOB), key, value) OR kind = 'damaged')"
 _UNUSED = """memo NOT IN (SELECT memo FROM vectors) AND memo NOT IN (SELECT memo FROM extractions)
@@ -123,20 +123,9 @@ def count_wrong(connection: Connection) -> dict[str, int]:
     return {bytes(kind).decode("utf-8", "replace"): int(count) for kind, count in found}
 
 
-def wrong(connection: Connection) -> list[int]:
-    """The rows whose value, key or kind is not what was stored."""
-    return [int(row) for (row,) in connection.execute(f"SELECT memo FROM memo WHERE {_WRONG}")]  # noqa: S608
-
-
-def restore(connection: Connection, row: int, keys: Iterable[bytes]) -> bool:
-    """Give a row the kind and the key, of some, with which its value is what was stored; whether there are such."""
-    key, value, stored = connection.execute("SELECT key, value, checksum FROM memo WHERE memo = ?", (row,)).fetchone()
-    for kind in KINDS:
-        for one in (key, *keys):
-            if checksum(kind, one, value) == stored:
-                query = "UPDATE OR IGNORE memo SET kind = ?, key = ? WHERE memo = ?"
-                return connection.execute(query, (kind, one, row)).rowcount > 0
-    return False
+def wrong(connection: Connection) -> list[tuple[int, Any, Any]]:
+    """Return (row, key, value) where the value, key or kind is not what was stored; they may be of any type."""
+    return connection.execute(f"SELECT memo, key, value FROM memo WHERE {_WRONG}").fetchall()  # noqa: S608
 
 
 def accept(connection: Connection, row: int, key: bytes) -> None:
@@ -156,27 +145,6 @@ def vectors_of_other_length(connection: Connection, size: int) -> list[int]:
         (VECTOR, size),
     )
     return [int(row) for (row,) in found]
-
-
-def documents_using(connection: Connection, rows: Iterable[int]) -> list[int]:
-    """Row numbers of the documents whose chunks use any of some values."""
-    found = connection.execute(
-        """SELECT DISTINCT document FROM chunks
-        LEFT JOIN vectors AS v USING (chunk) LEFT JOIN extractions AS e USING (chunk)
-        WHERE v.memo IN (SELECT value FROM json_each(?1)) OR e.memo IN (SELECT value FROM json_each(?1))""",
-        (json.dumps(list(rows)),),
-    )
-    return [int(row) for (row,) in found]
-
-
-def used_by_chunks(connection: Connection, document: int) -> dict[int, tuple[int, ...]]:
-    """The values that the chunks of a document use, by row number of the chunk."""
-    found = connection.execute(
-        """SELECT chunk, v.memo, e.memo FROM chunks LEFT JOIN vectors AS v USING (chunk)
-        LEFT JOIN extractions AS e USING (chunk) WHERE document = ?""",
-        (document,),
-    )
-    return {int(chunk): tuple(row for row in rows if row is not None) for chunk, *rows in found}
 
 
 def disown(connection: Connection, rows: Iterable[int]) -> None:

@@ -235,7 +235,7 @@ def clear(connection: Connection) -> None:
 
 def drop_vectors(connection: Connection) -> None:
     """Let go the vectors of former chunks, of a model that the file has no more, and those that came with them."""
-    unsound = {number for number, _, _ in wrong(connection)}
+    unsound = set(wrong(connection))
     connection.execute("UPDATE version_chunks SET vector = NULL")
     for (number,) in connection.execute("SELECT version FROM versions").fetchall():
         if number not in unsound:
@@ -274,12 +274,11 @@ def _is_given(key: Any, value: Any) -> bool:
     return isinstance(value, bytes) and checksums.given_key(value) == key
 
 
-def wrong(connection: Connection) -> Iterator[tuple[int, int | None, int]]:
-    """(row, checksum that was stored, that it has) of the former states that are not what was stored."""
+def wrong(connection: Connection) -> Iterator[int]:
+    """Yield the rows of the former states that are not what was stored."""
     for number, stored in connection.execute("SELECT version, checksum FROM versions ORDER BY version").fetchall():
-        found = _checksum(connection, number)
-        if found != stored:
-            yield number, stored, found
+        if _checksum(connection, number) != stored:
+            yield number
 
 
 def name_of(connection: Connection, number: int) -> str:

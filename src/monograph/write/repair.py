@@ -1,14 +1,13 @@
-"""Mending what rows allow to be mended: what is wrong goes, and is made anew from what is right."""
+"""Repair of a damaged file: derived data that is wrong is deleted and derived again."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 
 import numpy as np
 
 from monograph.derive.embed.given import GivenVectors
-from monograph.derive.embed.text import embedded_text
 from monograph.graph.names import key_of, signature
 from monograph.store import (
     check,
@@ -20,7 +19,6 @@ from monograph.store import (
     check_told,
     check_versions,
     checksums,
-    chunks,
     clusters,
     dates,
     documents,
@@ -32,11 +30,10 @@ from monograph.store import (
 from monograph.store.database import Connection, Database
 from monograph.store.lacking import documents_lacking
 from monograph.tree.hash import Planes
-from monograph.values import Finding, content_hash
+from monograph.values import Finding
 from monograph.vectors.index import EcoVectorIndex
 from monograph.vectors.verify import damage, strays
 from monograph.write import name_codes, rebuild_graph, verify
-from monograph.write.graph import extraction_key
 from monograph.write.names import embed
 from monograph.write.pipeline import Pipeline
 from monograph.write.rebuild_vectors import assign, remember
@@ -45,14 +42,14 @@ from monograph.write.tree import update
 
 
 def repair(pipeline: Pipeline, *, whole_tree: bool) -> None:
-    """Mend what rows allow to be mended: strays go, indexes are made anew, missing vectors are made.
+    """Delete derived data that is wrong, and derive it again: indexes, vectors, the graph, the tree.
 
     A graph that has a fault is made anew as a whole, from remembered extractions; and so is the tree, unless it is
-    whole, from remembered summaries. A document that is not what was stored is made readable, and keeps what was
-    derived while it was right.
+    whole, from remembered summaries. A document that is not what was stored stays damaged, and keeps what was derived
+    while it was right.
     """
     with pipeline.database.write() as connection:
-        check_documents.bring_back(connection)
+        check_documents.make_readable(connection)
         check_sources.mend(connection)
         dates.rebuild(connection)
         check_versions.mend(connection)
@@ -121,19 +118,15 @@ def _bring_up_to_date(connection: Connection, index: EcoVectorIndex) -> None:
 
 
 def _part_with_values(connection: Connection, pipeline: Pipeline) -> None:
-    """Disown remembered values that are not what was made, but for those of which it is the name that is wrong.
+    """Disown remembered values that are not what was made, but for vectors that came with their chunks.
 
-    What came with its chunk, and can be made by no one, stays as it is: all but a byte of it is right.
+    Nobody can make these again: they stay as they are, and a check goes on reporting the documents of changed ones.
     """
-    wrong = memo.wrong(connection)
     size = pipeline.embedder.dimension * vectors.STORED.itemsize
-    keys = _keys_of_users(connection, pipeline, wrong)
     lost = memo.vectors_of_other_length(connection, size)
-    for row in wrong:
-        if memo.restore(connection, row, keys.get(row, ())):
-            continue
-        value = memo.values(connection, [row])[row]
-        if isinstance(pipeline.embedder, GivenVectors) and len(value) == size and _is_finite(value):
+    for row, key, value in memo.wrong(connection):
+        usable = isinstance(value, bytes) and len(value) == size and _is_finite(value)
+        if usable and (isinstance(pipeline.embedder, GivenVectors) or checksums.given_key(value) == key):
             memo.accept(connection, row, checksums.given_key(value))
         else:
             lost.append(row)
@@ -142,19 +135,6 @@ def _part_with_values(connection: Connection, pipeline: Pipeline) -> None:
 
 def _is_finite(value: bytes) -> bool:
     return bool(np.isfinite(np.frombuffer(value, dtype=vectors.STORED)).all())
-
-
-def _keys_of_users(connection: Connection, pipeline: Pipeline, values: Collection[int]) -> dict[int, set[bytes]]:
-    """The keys that remembered values of chunks should have, by row."""
-    found: dict[int, set[bytes]] = {}
-    for document in memo.documents_using(connection, values):
-        used = memo.used_by_chunks(connection, document)
-        for one in chunks.of_document(connection, document):
-            text = embedded_text(one.title, one.chunk.metadata, one.chunk.text)
-            embedded = content_hash("embed", pipeline.embedder.key, text)
-            for row in used.get(one.row, ()):
-                found.setdefault(row, set()).update((embedded, extraction_key(pipeline.extractor, one.chunk.text)))
-    return found
 
 
 def _planes_are_lost(connection: Connection) -> bool:
