@@ -19,8 +19,8 @@ from monograph.graph.text import Words
 from monograph.search.leads import NOWHERE, Leads
 from monograph.search.ranking import standardised
 from monograph.search.reckoning._reckoning import Reckoning
-from monograph.search.reckoning.words_held import words_held
 from monograph.search.start_texts import StartText, start_of
+from monograph.shelf.chunk_facts import words_held
 from monograph.store.graphs import WORDS
 from monograph.store.names import NameRow
 from support.oracles.reckoning import PlainReckoning

@@ -38,3 +38,8 @@ def of(found: Mapping[int, Found], fused: Sequence[Fused], paths: Mapping[int, P
         )
         for rank, (one, scored) in enumerate((found[scored.row], scored) for scored in fused if scored.row in found)
     ]
+
+
+def is_exact(hit: Hit) -> bool:
+    """Whether a hit holds a code of the query word for word."""
+    return any(one.retriever == "exact" for one in hit.origins)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from monograph.search.hits import is_exact
 from monograph.search.ranking import Ranking, standardised
 from monograph.search.snapshot import Snapshot
 from monograph.search.strategy import Corpus, Query
@@ -70,7 +71,7 @@ def hits(corpus: Corpus, query: Query, found: list[Hit]) -> list[Hit]:
     ranks = {place: rank for rank, place in enumerate(_in_order(scores))}
     order: list[int] = []
     for exact in (True, False):
-        some = [place for place, hit in enumerate(first) if _is_exact(hit) == exact]
+        some = [place for place, hit in enumerate(first) if is_exact(hit) == exact]
         values = [first[place].score for place in some]
         together = _together(values, [scores[place] for place in some], corpus.rerank.weight)
         order += [some[at] for at in _in_order(together)]
@@ -103,7 +104,3 @@ def _together(values: Sequence[float], scores: Sequence[float], weight: float) -
 def _in_order(values: Sequence[float]) -> list[int]:
     """Places, that of the highest value first; of equal ones the first."""
     return sorted(range(len(values)), key=lambda place: (-values[place], place))
-
-
-def _is_exact(hit: Hit) -> bool:
-    return any(one.retriever == "exact" for one in hit.origins)

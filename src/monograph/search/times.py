@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from monograph.dates.asked import names_a_time, times_asked
 from monograph.dates.dating import FILE
 from monograph.dates.span import Span
+from monograph.search.hits import is_exact
 from monograph.search.snapshot import Snapshot
 from monograph.search.strategy import Corpus, Query
 from monograph.values import Hit, Origin
@@ -51,7 +52,7 @@ def lifted(found: list[Hit], times: Sequence[Span], k: int) -> list[Hit]:
     within = [_is_from(hit, times) for hit in found]
     if all(within) or not any(within):
         return found[:k]
-    places = sorted(range(len(found)), key=lambda at: (not _is_exact(found[at]), at - (PLACES + 0.5) * within[at]))
+    places = sorted(range(len(found)), key=lambda at: (not is_exact(found[at]), at - (PLACES + 0.5) * within[at]))
     worth = sorted((hit.score for hit in found), reverse=True)
     relevance = sorted((hit.relevance for hit in found), reverse=True)
     return [
@@ -72,7 +73,3 @@ def _is_from(hit: Hit, times: Sequence[Span]) -> bool:
         return False
     when = hit.date.when
     return any(one.first <= when.last and when.first <= one.last for one in times)
-
-
-def _is_exact(hit: Hit) -> bool:
-    return any(one.retriever == "exact" for one in hit.origins)

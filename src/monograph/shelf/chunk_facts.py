@@ -11,7 +11,6 @@ import numpy as np
 
 from monograph.graph.evidence import Bools, Int64
 from monograph.graph.text import Words
-from monograph.search.reckoning.words_held import words_held
 from monograph.search.snapshot import NO_DOCUMENT
 from monograph.store.graphs import WORDS, Records
 from monograph.values import Float32
@@ -94,6 +93,23 @@ def records_of(
         made["words"] = bits.view("<u8")[:, 0]
         made["alike"] = [int.from_bytes(blake2b(some, digest_size=8).digest(), "little") for some in packed]
     return made
+
+
+def words_held(asked: Words, packed: Sequence[bytes]) -> Bools:
+    """Return which of the question's words chunks have, (chunks, words); ``packed`` are their own words, ascending."""
+    held = np.zeros((len(packed), len(asked)), dtype=bool)
+    if not len(asked):
+        return held
+    words = np.frombuffer(b"".join(packed), dtype=WORDS)
+    lengths = [len(some) // WORDS.itemsize for some in packed]
+    # Of all words few are asked for, and all others but few are told by their last bits.
+    may_be = np.zeros(1 << 16, dtype=bool)
+    may_be[asked & 0xFFFF] = True
+    some = np.flatnonzero(may_be[words & 0xFFFF])
+    at = np.minimum(np.searchsorted(asked, words[some]), len(asked) - 1)
+    same = asked[at] == words[some]
+    held[np.repeat(np.arange(len(packed)), lengths)[some[same]], at[same]] = True
+    return held
 
 
 class KnownChunks:
