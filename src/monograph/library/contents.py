@@ -8,7 +8,7 @@ from monograph.errors import DamagedFile
 from monograph.library import faults
 from monograph.library.given import Given
 from monograph.library.opened import OpenFile
-from monograph.store import check, check_notes, check_schema, costs, documents, schema, settings, stats
+from monograph.store import check, check_rows, check_schema, costs, documents, schema, settings, stats
 from monograph.store import tree as summaries
 from monograph.store.database import Connection
 from monograph.store.encryption import RawKey
@@ -113,7 +113,7 @@ def findings(file: OpenFile, *, repair: bool) -> list[Finding]:
     if repair:
         with file.database.write() as connection:
             check_schema.mend(connection)
-            check_notes.mend(connection)
+            check_rows.mend(connection)
             costs.mend(connection)
         file.settings = configuration.settle(file.database, None)
         configuration.adopt_embedder(file.database, file.embedder)

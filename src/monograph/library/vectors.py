@@ -6,7 +6,7 @@ from monograph.library.ledger import spends
 from monograph.library.opened import OpenFile
 from monograph.models import Embedder
 from monograph.values import Cost, OnProgress, Report
-from monograph.write import configuration, price_vectors, rebuild_vectors
+from monograph.write import configuration, rebuild_vectors
 
 
 class Vectors:
@@ -22,7 +22,7 @@ class Vectors:
         """
         self._file.only_whole("vectors.price")
         configuration.tell_dimension(self._file.database, embedder)
-        return price_vectors.price_reembed(self._file.pipeline(embedder))
+        return rebuild_vectors.price_reembed(self._file.pipeline(embedder))
 
     @spends
     def rebuild(self, embedder: Embedder, *, progress: OnProgress | None = None) -> Report:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
-from monograph.store import encryption, functions
+from monograph.store import checksums, encryption
 from monograph.store.encryption import RawKey
 from monograph.store.schema import PAGE_SIZE
 
@@ -84,7 +84,8 @@ def _set_up(uri: str, path: Path, key: RawKey | None, by: _Connect) -> sqlite3.C
     connection = by(uri, key, uri=True, timeout=BUSY_SECONDS, check_same_thread=False, cached_statements=256)
     if key is not None:
         encryption.require_opened(path, connection)
-    functions.register(connection)
+    connection.create_function("casefold", 1, _casefold, deterministic=True)
+    checksums.register(connection)
     # A file from elsewhere may have triggers of its own: they get at no function that is registered here.
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA foreign_keys = ON")
@@ -97,6 +98,11 @@ def _set_up(uri: str, path: Path, key: RawKey | None, by: _Connect) -> sqlite3.C
     # What is encrypted is never mapped; a page of it that is not kept costs 30 µs to decrypt again.
     connection.execute(f"PRAGMA cache_size = {-8192 if key is None else -32768:d}")
     return connection
+
+
+def _casefold(text: bytes | None) -> str | None:
+    """SQLite's own lower() knows only ASCII. A text comes as bytes, lest one that is no UTF-8 end the search."""
+    return None if text is None else text.decode("utf-8", "replace").casefold()
 
 
 def raw(database: str | Path, key: RawKey | None, **options: Any) -> sqlite3.Connection:

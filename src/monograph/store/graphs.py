@@ -270,16 +270,6 @@ OWN = "(SELECT json_group_array(s.name) FROM subjects AS s WHERE s.document = c.
 """The names of a chunk ``c``, and those that its document is about."""
 
 
-def named_and_own(connection: Connection, chunks: Iterable[int]) -> dict[int, tuple[bytes, str]]:
-    """(names as bytes of NAMED, rows of names that the document is about, as JSON) of chunks that are there, by row."""
-    found = connection.execute(
-        f"""SELECT c.chunk, {NAMES}, {OWN} FROM json_each(?) AS w CROSS JOIN chunks AS c
-        WHERE c.chunk = w.value""",  # noqa: S608 - constants
-        (_listed(chunks),),
-    )
-    return {chunk: (packed, own) for chunk, packed, own in found}
-
-
 def documents_of(connection: Connection, chunks: Iterable[int]) -> dict[int, int]:
     """The document of each chunk, by row."""
     return dict(

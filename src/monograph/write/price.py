@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from monograph.derive.tokens import count_tokens
+from monograph.models import is_paid
 from monograph.read.limits import Limits
-from monograph.store import chunks, documents, settings, sources, vectors
+from monograph.store import chunks, documents, extractions, memo, names, settings, sources, vectors
 from monograph.store import tree as store
 from monograph.store.database import Connection
+from monograph.store.unreadable import UNDECODABLE
 from monograph.sync import rename
 from monograph.values import Cost, OnProgress, Plan, Problem
 from monograph.write import price_tree
 from monograph.write.batch import BATCH_FILES, Parcel, batches, changed, readings
 from monograph.write.describe import Pricing
-from monograph.write.graph import price_extractions
+from monograph.write.graph import embedded_keys, extraction_key, part_of, price_extractions
 from monograph.write.pipeline import Pipeline
 from monograph.write.prepare import Prepared, prepare
-from monograph.write.price_names import names_to_embed
 from monograph.write.vectors import missing
 
 
@@ -82,7 +85,7 @@ def _price(pipeline: Pipeline, batch: list[Parcel], cost: Cost, priced: _Priced)
             priced.removed += len(held) - len(kept)
         has_graph = settings.has_graph(connection)
         given = [chunk for prepared in work for chunk in prepared.chunks if has_graph]
-        named = sorted(names_to_embed(connection, pipeline, work) - priced.names) if has_graph else []
+        named = sorted(_names_to_embed(connection, pipeline, work) - priced.names) if has_graph else []
         extracting = price_extractions(connection, pipeline.extractor, given, priced.extractions)
     priced.vectors.update(vector.key for vector in lacking)
     priced.names.update(named)
@@ -95,3 +98,36 @@ def _price(pipeline: Pipeline, batch: list[Parcel], cost: Cost, priced: _Priced)
         model_calls=cost.model_calls + extracting.calls,
         model_tokens=cost.model_tokens + extracting.tokens,
     )
+
+
+def _names_to_embed(connection: Connection, pipeline: Pipeline, work: Sequence[Prepared]) -> set[str]:
+    """The names that an apply would give to an embedder that may cost something; none to another.
+
+    What patterns find is looked for now. What another extractor will find nobody knows: of its documents the names are
+    told of those whose extractions the memo has.
+    """
+    if not is_paid(pipeline.embedder):
+        return set()
+    cannot_link = names.cannot_link(connection)
+    found: set[str] = set()
+    for one in work:
+        packed = _packed_extractions(connection, pipeline, one)
+        with suppress(*UNDECODABLE):  # An apply will say which is damaged.
+            found |= set() if packed is None else embedded_keys(part_of(one, packed, cannot_link))
+    stored = settings.load_model(connection, settings.StoredEmbedder)
+    if stored is None or stored.key != pipeline.embedder.key:
+        return found
+    return set(names.without_code(connection, sorted(found), names.code_size(stored.dimension)))
+
+
+def _packed_extractions(connection: Connection, pipeline: Pipeline, one: Prepared) -> list[bytes] | None:
+    """The packed extractions of a document's chunks; None where they are still to be asked for."""
+    keys = [extraction_key(pipeline.extractor, chunk.text) for chunk in one.chunks]
+    held = memo.rows(connection, memo.EXTRACTION, list(dict.fromkeys(keys)))
+    if all(key in held for key in keys):
+        values = memo.values(connection, held.values())
+        return [values[held[key]] for key in keys]
+    if not pipeline.extracts_quickly:
+        return None
+    made = pipeline.extractor.extract(one.chunks)
+    return [extractions.pack(found, chunk.text) for found, chunk in zip(made, one.chunks, strict=True)]

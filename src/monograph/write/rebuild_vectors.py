@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from monograph.derive.embed.text import embedded_text
+from monograph.derive.tokens import count_tokens
 from monograph.errors import BusyFile
 from monograph.store import assigned, checksums, chunks, documents, memo, names, settings, vectors, versions
 from monograph.store.database import Connection
 from monograph.tree.build import Overtaken
 from monograph.tree.hash import Planes
-from monograph.values import Document, OnProgress, Progress, content_hash
-from monograph.write import name_codes, rebuild_tree, tree
+from monograph.values import Cost, Document, OnProgress, Progress, content_hash
+from monograph.write import name_codes, price_tree, rebuild_tree, tree
 from monograph.write.graph import codes
 from monograph.write.pipeline import Pipeline, telling_refusals
 from monograph.write.prepare import Prepared, Vectored
@@ -186,3 +187,24 @@ def assign(
         known = memo.rows(connection, memo.VECTOR, [vector.key for vector in wanted.values()])
     assigned.assign(connection, "vectors", [(chunk, known[vector.key]) for chunk, vector in wanted.items()])
     return len(lacking)
+
+
+def price_reembed(pipeline: Pipeline) -> Cost:
+    """The texts that :func:`reembed` would give the embedder; it is not asked.
+
+    ``embeddings`` are those of chunks and of names that the memo lacks, each text once. In a file with a tree that is
+    made anew as well, at most so many ``summaries``, and what these ask of a language model; each is embedded too.
+    """
+    embedder = pipeline.embedder
+    texts: dict[bytes, str] = {}
+    with pipeline.database.read() as connection:
+        for row in documents.every(connection):
+            texts.update((vector.key, vector.text) for _, vector in vectors_to_be(connection, pipeline, row))
+        texts = {key: texts[key] for key in texts.keys() - memo.rows(connection, memo.VECTOR, list(texts)).keys()}
+        named = {content_hash("code", embedder.key, name): name for name in name_codes.lacking(connection, pipeline)}
+        held = memo.rows(connection, memo.CODE, list(named))
+        texts.update((key, name) for key, name in named.items() if key not in held)
+        stored = settings.load_model(connection, settings.StoredEmbedder)
+        other = stored is None or stored.key != embedder.key
+        above = price_tree.price(connection, pipeline, vectors.count(connection)) if other else Cost()
+    return replace(above, embeddings=len(texts), embedding_tokens=sum(count_tokens(list(texts.values()))))
