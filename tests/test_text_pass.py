@@ -19,17 +19,17 @@ import scripts
 from monograph.derive import tokens
 from monograph.derive.embed import static
 from monograph.derive.embed.static import TOKENS_AT_ONCE, StaticEmbedder, token_vectors
-from monograph.derive.extract.function_words import FUNCTION_WORDS, compiled_words, plain_language_of
-from monograph.derive.extract.lexicon import KINDS, compiled_lexicon
-from monograph.derive.extract.names import plain_proper_names, proper_names
-from monograph.derive.extract.terms import MOST_PHRASES, WORDS_A_PHRASE, plain_key_phrases
-from monograph.derive.tokens import LONGEST_WORD, MOST_WORDS, compiled_tokenizer, count_tokens, token_ids, tokenizer
+from monograph.derive.extract.function_words import FUNCTION_WORDS, compiled_words, language_of
+from monograph.derive.extract.terms import key_phrases
+from monograph.derive.tokens import LONGEST_WORD, MOST_WORDS, count_tokens, token_ids, tokenizer
 from monograph.graph.names import key_of
 from monograph.graph.text import sentence_starts, word_hashes
 from monograph.store.terms import Entry, fold, indexed, words_of
 from monograph.text_pass import compiled
 from monograph.values import Float32
+from support.oracles import phrases
 from support.oracles import words as oracle
+from support.oracles.tokens import token_ids as own
 
 ROOT = Path(__file__).resolve().parents[1]
 found = importlib.util.spec_from_file_location("unicode_tables", ROOT / "tools" / "unicode_tables.py")
@@ -49,11 +49,6 @@ def is_text(text: str) -> bool:
 
 def plain(texts: list[str]) -> list[str]:
     return [text for text in texts if is_text(text)]
-
-
-def own(text: str) -> list[int]:
-    """The tokens of a text by the tokenizers package."""
-    return list(tokenizer().encode(text, add_special_tokens=False).ids)
 
 
 def sums(texts: list[str], at_once: int = TOKENS_AT_ONCE) -> Float32:
@@ -91,7 +86,7 @@ def test_tokens_and_sums_are_those_of_the_tokenizer(texts: list[str]) -> None:
 @given(scripts.TEXTS.filter(is_text), st.integers(1, 5))
 def test_a_sum_is_made_in_parts(text: str, at_once: int) -> None:
     made = np.empty((1, 256), dtype=np.float32)
-    if compiled_tokenizer().sums([text], token_vectors(), at_once, made) == []:
+    if tokenizer().sums([text], token_vectors(), at_once, made) == []:
         assert made.tobytes() == sums([text], at_once).tobytes()
 
 
@@ -104,7 +99,7 @@ def test_half_a_surrogate_pair_has_no_tokens() -> None:
 
 
 def test_known_words_are_bounded() -> None:
-    fast = compiled_tokenizer()
+    fast = tokenizer()
     texts = [" ".join(f"w{number}" for number in range(first, first + 5_000)) for first in range(0, MOST_WORDS, 5_000)]
     for text in texts:
         fast.count([text, "y" * (LONGEST_WORD + 1)])
@@ -121,7 +116,7 @@ def test_threads_share_what_they_know() -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    fast = compiled_tokenizer()
+    fast = tokenizer()
     row = np.empty((1, 256), dtype=np.float32)
     with pytest.raises(ValueError, match="do not fit"):
         fast.sums(["a", "b"], token_vectors(), TOKENS_AT_ONCE, row)
@@ -145,7 +140,7 @@ def test_a_description_may_be_written_in_any_way(ascii_only: bool, indent: int |
     told["model"]["vocab"] |= {'\\"/\b\f\n\r\t\x1f🙂': 32_000}
     told = {"passed over": [[], {}, {"a": [1.5e3, None]}, True, '"}]\\'], **told}
     written = json.dumps(told, ensure_ascii=ascii_only, indent=indent).encode()
-    fast, known = compiled.Tokenizer(written, 10, 10), compiled_tokenizer()
+    fast, known = compiled.Tokenizer(written, 10, 10), tokenizer()
     for text in scripts.SENTENCES:
         assert fast.ids(text) == known.ids(text)
 
@@ -166,7 +161,7 @@ def test_few_texts_are_embedded_as_many_are() -> None:
 
 
 def test_numbers_of_two_bytes_are_those_of_numpy() -> None:
-    fast = compiled_tokenizer()
+    fast = tokenizer()
     (token,) = fast.ids("the") or [0]
     every = np.arange(1 << 16, dtype=np.uint16)
     table = np.zeros((token + 1, 1 << 16), dtype=np.uint16)
@@ -256,14 +251,11 @@ def test_sentences_begin_where_they_do(texts: list[str]) -> None:
 
 
 def assert_same_phrases(texts: list[str]) -> None:
-    fast = compiled_words()
-    assert fast is not None
     for text in texts:
-        language = plain_language_of(text)
-        assert fast.language_of(text, 4_000, 200) == language
+        language = language_of(text)
+        assert language == phrases.language_of(text)
         for one in {language, "english", "russian"}:
-            made = fast.key_phrases(text, one, MOST_PHRASES, WORDS_A_PHRASE)
-            assert made == list(plain_key_phrases(text, one))
+            assert key_phrases(text, one) == list(phrases.key_phrases(text, one))
 
 
 SMALL = st.lists(
@@ -284,59 +276,8 @@ def test_only_the_head_of_a_text_tells_its_language() -> None:
         assert_same_phrases([text])
 
 
-NAMES = st.lists(
-    st.sampled_from(
-        ["Ann", "Lee", "the", "The", "and", "of", "de", "la", "van", "N'", "Roses", "In", "1999", "5th", "21st", "12345", "7", "U.S.", "Dr.",
-         "Prof.", "J.", "R.R.", "AT&T", "O'Brien's", "Stoker’s", "L'Oréal", "d'Arc", "dell'Arte", "D’Artagnan", "Jr.", "Sr", "Jr", "'69", "’07x",
-         "iPhone", "eBay", "3Com", "x-Ray", "7-Eleven", "Paris-based", "Rock-like", "River", "University", "King", "Queen", "Mr", "director",
-         "Director", "is", "was", "a", "an", "German", "film", "band", "(born", "1950)", "born", "Time:", "Name:", "Will", "May", "Die", "Hard",
-         "One", "Twelve", "Zwölf", "!", "Go!", "go", "VERY", "LOUD", "WORDS", "HERE", "It's", "Don't", "Ça", "Élan", "Łódź", "Σίσυφος", "İz",
-         "ǅungla", "Ⓐ", "Москва", "и", "В", "北京", "\u00adSoft", "Zero\u200bWidth", "_x", "A_b", "2.5", "3.14.15", "10%", "St.", "Co.", "X",
-         "C", "é", "Ü", "señor", "Doña", "straße", "Straße", "F.C", "L'中", "l'中", "City", "War", "Tour"]
-    )
-    | st.sampled_from([",", ".", ". ", "!", "? ", ": ", "; ", "\n", "\"", "“", "”", "('", ") ", "«", "»", "-", " ", "  ", "…", "🎉", "。", "'", "’"]),
-    max_size=40,
-).flatmap(lambda parts: st.sampled_from(["", " "]).map(lambda joint: joint.join(parts)))  # fmt: skip
-
-
-def assert_same_names(text: str, language: str, taken: list[tuple[int, int]]) -> None:
-    fast = compiled_lexicon()
-    assert fast is not None
-    found = fast.names(text, language, taken)
-    assert (found is None) == ("\u0130" in text or "\u03a3" in text)
-    assert list(proper_names(text, language, taken)) == list(plain_proper_names(text, language, taken))
-
-
-@settings(deadline=None, max_examples=1_000)
-@given(NAMES | scripts.TEXTS, st.sampled_from(sorted(FUNCTION_WORDS)), st.lists(st.integers(0, 200), max_size=4))
-def test_names_and_their_kinds(text: str, language: str, cuts: list[int]) -> None:
-    borders = sorted({cut for cut in cuts if cut <= len(text)})
-    taken = list(zip(borders[::2], borders[1::2], strict=False))
-    assert_same_names(text, language, taken)
-
-
-def test_what_tells_names_is_refused_where_it_does_not_fit() -> None:
-    fast = compiled_lexicon()
-    assert fast is not None
-    with pytest.raises(ValueError, match="reaches beyond"):
-        fast.names("abc", "english", [(1, 4)])
-    with pytest.raises(ValueError, match="no language klingon"):
-        fast.names("abc", "klingon", [])
-    with pytest.raises(ValueError, match="no set strange"):
-        compiled.Lexicon({"strange": ["a"]}, {}, {}, {})
-    assert KINDS[1] == "person"
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", scripts.CORPORA)
-def test_names_of_corpora(shared: Path, name: str) -> None:
-    for text in scripts.corpus(shared, name, 1_000):
-        assert_same_names(text, plain_language_of(text), [])
-
-
 def test_a_language_that_is_not_known_is_refused() -> None:
     fast = compiled_words()
-    assert fast is not None
     with pytest.raises(ValueError, match="no language klingon"):
         fast.key_phrases("a text", "klingon", 1, 1)
     with pytest.raises(ValueError, match="one word at least"):

@@ -16,7 +16,7 @@ from monograph.answer.compared import Terms
 from monograph.answer.query_terms import telling_words
 from monograph.answer.units import units
 from monograph.derive.embed.static import stored_vectors
-from monograph.derive.tokens import compiled_tokenizer
+from monograph.derive.tokens import tokenizer
 from monograph.store.terms import words_of
 from monograph.text_pass import compiled
 from support.oracles import compared as oracle
@@ -63,10 +63,9 @@ def test_every_character() -> None:
 
 
 def test_what_does_not_fit_is_told() -> None:
-    tokenizer = compiled_tokenizer()
     table = stored_vectors().view(np.uint16)
     clues = compiled.Clues({"may": 2})
-    asked = compiled.AskedTerms(tokenizer, table, ["comet"], ["the", "comet"], clues)
+    asked = compiled.AskedTerms(tokenizer(), table, ["comet"], ["the", "comet"], clues)
     rows, whole = np.empty((1, 7)), np.empty((1, 3))
     asked.compare(["a comet"], [[(0, 7)]], rows, whole)
     for spans, out, wholes in (
@@ -82,8 +81,8 @@ def test_what_does_not_fit_is_told() -> None:
     with pytest.raises(ValueError, match="64"):
         compiled.Clues({"z" * 65: 1})
     with pytest.raises(ValueError, match="64"):
-        compiled.AskedTerms(tokenizer, table, [f"w{n}" for n in range(65)], [], clues)
+        compiled.AskedTerms(tokenizer(), table, [f"w{n}" for n in range(65)], [], clues)
     with pytest.raises(ValueError, match="16"):
-        compiled.AskedTerms(tokenizer, np.ascontiguousarray(table[:, :40]), ["comet"], [], clues)
+        compiled.AskedTerms(tokenizer(), np.ascontiguousarray(table[:, :40]), ["comet"], [], clues)
     with pytest.raises(ValueError, match="row"):
-        compiled.AskedTerms(tokenizer, np.ascontiguousarray(table[:9]), ["comet"], [], clues)
+        compiled.AskedTerms(tokenizer(), np.ascontiguousarray(table[:9]), ["comet"], [], clues)

@@ -1,4 +1,4 @@
-"""What a text names, by patterns: compiled, by parts, and in Python it is the same."""
+"""What a text names is what plain regular expressions find."""
 
 from __future__ import annotations
 
@@ -9,19 +9,27 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import scripts
-from monograph.derive.extract.clues import KIND_BY_DEFINITION
+from monograph.derive.extract.clues import (
+    GERMAN_LOOSE,
+    INSIDE,
+    KIND_BY_DEFINITION,
+    LOOSE,
+    NO_SPEAKERS,
+    SHORTENED,
+    TAILS,
+    TITLES,
+)
 from monograph.derive.extract.function_words import FUNCTION_WORDS
-from monograph.derive.extract.lexicon import KINDS, MENTIONED, compiled_lexicon, compiled_patterns
 from monograph.derive.extract.measures import MAGNITUDES, MONTHS, UNITS
-from monograph.derive.extract.names import plain_proper_names, proper_names
-from monograph.derive.extract.number_words import is_number_word
-from monograph.derive.extract.pattern import mentions, mentions_by_parts
-from monograph.derive.extract.typed import VERBS, kind_of_name
+from monograph.derive.extract.names import _lexicon, proper_names
+from monograph.derive.extract.number_words import JOINING, NUMBER_WORDS
+from monograph.derive.extract.pattern import mentions
+from monograph.derive.extract.typed import TELLING, VERBS
 from monograph.text_pass import compiled
-from monograph.values import Mention
-
-if compiled is None:
-    pytest.skip("nothing was compiled on this machine", allow_module_level=True)
+from monograph.values import ENTITY_KINDS, Mention
+from support.oracles import mentions as oracle
+from support.oracles import names as names_oracle
+from support.oracles.phrases import language_of
 
 thousand = settings(deadline=None, max_examples=1_000)
 
@@ -97,19 +105,90 @@ DEFINED = joined(
 )  # fmt: skip
 
 
+def assert_same_names(text: str, language: str, taken: list[tuple[int, int]]) -> None:
+    assert proper_names(text, language, taken) == list(names_oracle.proper_names(text, language, taken))
+
+
 @settings(deadline=None, max_examples=3_000)
 @given(DEFINED)
 @example("Ann Lee is a " + "x " * 79 + "film")
 def test_kinds_by_definition(text: str) -> None:
-    fast = compiled_lexicon()
-    assert fast is not None
-    for start, end, kind, _ in fast.names(text, "english", []) or ():
-        assert kind < 0 or KINDS[kind] == kind_of_name(text, start, end)
-    assert [(one.start, one.end) for one in plain_proper_names(text, "english")] == [
-        (start, end)
-        for start, end, kind, unless in fast.names(text, "english", []) or ()
-        if not (unless and text[start:end] == "One")
-    ]
+    assert_same_names(text, "english", [])
+
+
+NAMES = st.lists(
+    st.sampled_from(
+        ["Ann", "Lee", "the", "The", "and", "of", "de", "la", "van", "N'", "Roses", "In", "1999", "5th", "21st", "12345", "7", "U.S.", "Dr.",
+         "Prof.", "J.", "R.R.", "AT&T", "O'Brien's", "Stoker’s", "L'Oréal", "d'Arc", "dell'Arte", "D’Artagnan", "Jr.", "Sr", "Jr", "'69", "’07x",
+         "iPhone", "eBay", "3Com", "x-Ray", "7-Eleven", "Paris-based", "Rock-like", "River", "University", "King", "Queen", "Mr", "director",
+         "Director", "is", "was", "a", "an", "German", "film", "band", "(born", "1950)", "born", "Time:", "Name:", "Will", "May", "Die", "Hard",
+         "One", "Twelve", "Zwölf", "!", "Go!", "go", "VERY", "LOUD", "WORDS", "HERE", "It's", "Don't", "Ça", "Élan", "Łódź", "Σίσυφος", "İz",
+         "ǅungla", "Ⓐ", "Москва", "и", "В", "北京", "\u00adSoft", "Zero\u200bWidth", "_x", "A_b", "2.5", "3.14.15", "10%", "St.", "Co.", "X",
+         "C", "é", "Ü", "señor", "Doña", "straße", "Straße", "F.C", "L'中", "l'中", "City", "War", "Tour"]
+    )
+    | st.sampled_from([",", ".", ". ", "!", "? ", ": ", "; ", "\n", "\"", "“", "”", "('", ") ", "«", "»", "-", " ", "  ", "…", "🎉", "。", "'", "’"]),
+    max_size=40,
+).flatmap(lambda parts: st.sampled_from(["", " "]).map(lambda joint: joint.join(parts)))  # fmt: skip
+
+
+@settings(deadline=None, max_examples=1_000)
+@given(NAMES | scripts.TEXTS, st.sampled_from(sorted(FUNCTION_WORDS)), st.lists(st.integers(0, 200), max_size=4))
+def test_names_and_their_kinds(text: str, language: str, cuts: list[int]) -> None:
+    borders = sorted({cut for cut in cuts if cut <= len(text)})
+    taken = list(zip(borders[::2], borders[1::2], strict=False))
+    assert_same_names(text, language, taken)
+
+
+LOWERED = joined(
+    st.sampled_from(
+        ["İ", "İ.", "İz", "i̇z", "iz", "Σ", "Σ.", "Σίσυφος", "σίσυφος", "ΟΔΟΣ", "οδος", "οδοσ", "ΑΣ:β", "ΑΣ-Β", "Σ'α", "xΣ", "χΣα", "'s", "’s", "İl", "director",
+         "is", "İs", "a", "Dr.", "Einstein", "İki", "İzehn", "Ⰰ", "ⰰ", ". ", "! ", ": ", "\n", "-", "7-", "L'", "(", ")", "2020", "Ann", "and", "the", "The"]
+    )
+)  # fmt: skip
+
+
+@settings(deadline=None, max_examples=3_000)
+@given(LOWERED, st.sampled_from(["english", "french", "german"]), st.lists(st.integers(0, 60), max_size=2))
+@example("Σίσυφος's. σίσυφος 's", "english", [7, 9])
+def test_capitals_whose_small_form_is_not_one_letter(text: str, language: str, cuts: list[int]) -> None:
+    borders = sorted({cut for cut in cuts if cut <= len(text)})
+    assert_same_names(text, language, list(zip(borders[::2], borders[1::2], strict=False)))
+
+
+def test_no_known_word_has_such_a_capital_or_its_small_form() -> None:
+    known = {
+        *INSIDE,
+        *LOOSE,
+        *GERMAN_LOOSE,
+        *NO_SPEAKERS,
+        *SHORTENED,
+        *TAILS,
+        *TITLES,
+        *TELLING,
+        *NUMBER_WORDS,
+        *JOINING,
+    }
+    known = known.union(*FUNCTION_WORDS.values())
+    assert not [word for word in known if set("İΣσς\u0307") & set(word)]
+
+
+def test_what_tells_names_is_refused_where_it_does_not_fit() -> None:
+    with pytest.raises(ValueError, match="reaches beyond"):
+        proper_names("abc", "english", [(1, 4)])
+    with pytest.raises(ValueError, match="no language klingon"):
+        proper_names("abc", "klingon")
+    with pytest.raises(ValueError, match="no set strange"):
+        compiled.Lexicon({"strange": ["a"]}, {})
+
+
+def test_what_is_asked_while_names_are_found_may_fail() -> None:
+    def fail(*_: object) -> bool:
+        raise LookupError("asked")
+
+    with pytest.raises(LookupError, match="asked"):
+        _lexicon().names("Zwölf Boxer", "german", [], fail, lambda *_: "name")
+    with pytest.raises(LookupError, match="asked"):
+        _lexicon().names("Ann is a director", "english", [], fail, fail)  # type: ignore[arg-type]
 
 
 GERMAN = joined(
@@ -125,24 +204,8 @@ GERMAN = joined(
 @thousand
 @given(GERMAN, st.sampled_from(["german", "english", "dutch"]))
 def test_german_names(text: str, language: str) -> None:
-    assert list(proper_names(text, language)) == list(plain_proper_names(text, language))
-    assert mentions(text) == mentions_by_parts(text)
-
-
-NUMBER_PARTS = st.sampled_from(
-    ["ein", "eine", "zwei", "sechs", "sieben", "und", "zwanzig", "dreißig", "dreissig", "vierzig", "sechzig", "zig", "tausend", "hundert", "zehn", "sech",
-     "elf", "zwölf", "een", "drie", "en", "ën", "twintig", "tachtig", "vent", "trent", "novant", "i", "a", "uno", "tré", "nove", "-", "-and-", "and", "twenty",
-     "One", "x", "é", "'", ".", "_", ""]
-)  # fmt: skip
-
-
-@settings(deadline=None, max_examples=3_000)
-@given(st.lists(NUMBER_PARTS, max_size=6).map("".join) | scripts.WORDS)
-def test_number_words(word: str) -> None:
-    fast = compiled_lexicon()
-    assert fast is not None
-    if not set("İΣ") & set(word):
-        assert fast.is_number_word(word) == is_number_word(word)
+    assert_same_names(text, language, [])
+    assert mentions(text) == oracle.mentions(text)
 
 
 ALL = joined(
@@ -156,7 +219,7 @@ ALL = joined(
 
 
 def assert_same_mentions(text: str) -> None:
-    wanted = mentions_by_parts(text)
+    wanted = oracle.mentions(text)
     made = mentions(text)
     assert made == wanted
     assert all(type(one) is Mention and hash(one) == hash(other) for one, other in zip(made, wanted, strict=True))
@@ -183,26 +246,18 @@ def test_mentions_are_bounded() -> None:
     assert len(mentions(text)) == 2_000
 
 
-def test_what_does_not_fit_is_refused() -> None:
-    fast, lexicon = compiled_patterns(), compiled_lexicon()
-    assert fast is not None
-    assert lexicon is not None
-    with pytest.raises(ValueError, match="one word at least"):
-        fast.mentions("a", [], [], [], (1, 1), (1, 0), 1, 1)
-    for shapes, taken, speakers in (
-        ([(0, 2, 0)], [], []),
-        ([(0, 1, 14)], [], []),
-        ([], [(1, 0)], []),
-        ([], [], [(0, 2)]),
-    ):
-        with pytest.raises(ValueError, match="beyond the text"):
-            fast.mentions("a", shapes, taken, speakers, (1, 1), (1, 1), 1, 1)
-    with pytest.raises(ValueError, match="patterns take a lexicon"):
-        compiled.Patterns(lexicon, lexicon, [], Mention, kind_of_name)  # type: ignore[arg-type]
-    words = compiled.FunctionWords(FUNCTION_WORDS)
-    odd = compiled.Patterns(lexicon, words, [str(n) for n in range(len(MENTIONED))], Mention, lambda *_: "starship")
-    with pytest.raises(ValueError, match="a kind that patterns do not know"):
-        odd.mentions("They saw Łódź Lee.", [], [], [], (4_000, 200), (64, 40), 120, 2_000)
+def test_mentions_that_do_not_fit_are_refused() -> None:
+    fast = compiled.Mentions(list(ENTITY_KINDS), Mention)
+    assert fast.made("Ann", [[1, 0, 3]]) == [Mention("Ann", ENTITY_KINDS[1], 0, 3)]
+    for row in ([1, -1, 3], [len(ENTITY_KINDS), 0, 3], [-1, 0, 3], [True, 0, 3], [1, 0, 1 << 70], [1, 0, 2.0]):
+        with pytest.raises(ValueError, match="no such place|no kind"):
+            fast.made("Ann", [row])  # type: ignore[list-item]
+    with pytest.raises(IndexError):
+        fast.made("Ann", [[1, 0]])
+    with pytest.raises(ValueError, match="no kind"):
+        fast.merged("Ann", [(0, 3, "starship")], [], [], 120, 2_000)
+    with pytest.raises(ValueError, match="no kind"):
+        compiled.Mentions(["name"], Mention)
 
 
 @pytest.mark.long
@@ -210,3 +265,10 @@ def test_what_does_not_fit_is_refused() -> None:
 def test_mentions_of_corpora(shared: Path, name: str) -> None:
     for text in scripts.corpus(shared, name, 1_000):
         assert_same_mentions(text)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", scripts.CORPORA)
+def test_names_of_corpora(shared: Path, name: str) -> None:
+    for text in scripts.corpus(shared, name, 1_000):
+        assert_same_names(text, language_of(text), [])

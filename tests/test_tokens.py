@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monograph.derive.tokens import count_tokens, first_tokens, token_ids, tokenizer
+from monograph.derive.tokens import count_tokens, first_tokens, token_ids, token_spans
+from support.oracles.tokens import tokenizer
 
 PIECES = st.sampled_from(
     ["a", "word", "Word,", " ", "  ", "   ", "\n", "\r\n", "\t", "▁", "<s>", "</s>", "<unk>", "é", "e\u0301", "中文", "🙂",
@@ -13,16 +14,13 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-def own(text: str) -> list[int]:
-    return list(tokenizer().encode(text, add_special_tokens=False).ids)
-
-
 @settings(deadline=None, max_examples=150)
 @given(st.lists(st.lists(PIECES, max_size=12).map("".join) | st.text(max_size=40), max_size=8))
 def test_the_tokens_of_words_are_those_of_the_text(texts: list[str]) -> None:
-    wanted = [own(text) for text in texts]
-    assert list(map(token_ids, texts)) == wanted
-    assert count_tokens(texts) == [len(ids) for ids in wanted]
+    wanted = [tokenizer().encode(text, add_special_tokens=False) for text in texts]
+    assert list(map(token_ids, texts)) == [one.ids for one in wanted]
+    assert list(map(token_spans, texts)) == [one.offsets for one in wanted]
+    assert count_tokens(texts) == [len(one.ids) for one in wanted]
 
 
 def test_no_token_has_a_blank_behind_another_sign() -> None:

@@ -30,7 +30,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
 
-from monograph.derive.tokens import count_tokens, tokenizer
+from monograph.derive.tokens import count_tokens, token_spans
 
 ANSWERS = {
     "nothing": "",
@@ -187,8 +187,7 @@ class ModelServer:
         read, written = count_tokens([asked.prompt, text])
         reason = "stop"
         if most and written > most:
-            offsets = tokenizer().encode(text, add_special_tokens=False).offsets
-            text, written, reason = text[: offsets[most - 1][1]], most, "length"
+            text, written, reason = text[: token_spans(text)[most - 1][1]], most, "length"
         self._count(read, written)
         return text, reason, read, written
 

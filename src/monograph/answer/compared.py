@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from monograph.derive.embed.static import stored_vectors
-from monograph.derive.tokens import compiled_tokenizer
+from monograph.derive.tokens import tokenizer
 from monograph.graph.evidence import Float64
 from monograph.graph.names import stem
 from monograph.text_pass import compiled
@@ -57,7 +57,7 @@ class Terms:
     def __init__(self, words: Sequence[str], every: Sequence[str]) -> None:
         self.words, self.every = tuple(words), tuple(every)
         vectors = stored_vectors().view(np.uint16)
-        self._asked = compiled.AskedTerms(compiled_tokenizer(), vectors, list(words), list(every), _clues())
+        self._asked = compiled.AskedTerms(tokenizer(), vectors, list(words), list(every), _clues())
 
     def compare(self, texts: Sequence[str], stretches: Sequence[Spans]) -> tuple[Float64, Float64]:
         """What stretches of texts have to do with the question.

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from monograph.derive.sentences import after_space, blocks, spans_of_block, trimmed
-from monograph.derive.tokens import count_tokens, tokenizer
+from monograph.derive.tokens import count_tokens, token_spans
 
 HEADING, PARAGRAPH, SENTENCE = 3, 2, 1
 
@@ -73,8 +73,7 @@ def _mark(text: str, start: int, end: int) -> int:
 
 def _parts(text: str, whole: Sentence, most_tokens: int) -> Iterator[Sentence]:
     """A sentence of too many tokens in parts, cut at white space where there is some."""
-    encoding = tokenizer().encode(text[whole.start : whole.end], add_special_tokens=False)
-    begins = [whole.start + begin for begin, _ in encoding.offsets]
+    begins = [whole.start + begin for begin, _ in token_spans(text[whole.start : whole.end])]
     start, strength = whole.start, whole.strength
     while True:
         first = bisect_left(begins, start)

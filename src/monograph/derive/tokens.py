@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,7 @@ from monograph.errors import ModelUnavailable
 from monograph.text_pass import compiled
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
-    from monograph.text_pass._text_pass import Tokenizer as CompiledTokenizer
+    from monograph.text_pass._text_pass import Tokenizer
 
 MOST_WORDS = 65_536
 LONGEST_WORD = 32
@@ -43,18 +41,7 @@ def wordllama_file(*parts: str) -> Path:
 
 @functools.cache
 def tokenizer() -> Tokenizer:
-    """The tokenizer, without padding and truncation. Loaded once."""
-    from tokenizers import Tokenizer
-
-    made = Tokenizer.from_file(str(_description()))
-    made.no_padding()
-    made.no_truncation()
-    return made
-
-
-@functools.cache
-def compiled_tokenizer() -> CompiledTokenizer:
-    """The same tokenizer without offsets, compiled. Loaded once."""
+    """The tokenizer. Loaded once."""
     return compiled.Tokenizer(_description().read_bytes(), MOST_WORDS, LONGEST_WORD)
 
 
@@ -64,7 +51,7 @@ def _description() -> Path:
 
 def count_tokens(texts: Sequence[str]) -> list[int]:
     """Number of tokens of each text, special tokens aside."""
-    counts = compiled_tokenizer().count(list(texts))
+    counts = tokenizer().count(list(texts))
     if min(counts, default=0) < 0:
         counts = [len(token_ids(text)) if count < 0 else count for text, count in zip(texts, counts, strict=True)]
     return counts
@@ -73,21 +60,41 @@ def count_tokens(texts: Sequence[str]) -> list[int]:
 def token_ids(text: str) -> list[int]:
     """The tokens of a text, of which ``<s>`` and the like are one each; ``▁`` is a blank, as the tokenizer has it."""
     ids: list[int] = []
-    for part in _SPECIAL.split(text.replace("▁", " ")):
-        if part in _SPECIAL_TOKENS:
-            ids.append(_SPECIAL_TOKENS[part])
-        else:
-            part.encode()  # Raises UnicodeEncodeError for half of a surrogate pair, which has no tokens.
-            ids += compiled_tokenizer().ids(part) or ()
+    for _, part, special in _parts(text):
+        ids += [special] if special is not None else tokenizer().ids(part) or ()
     return ids
+
+
+def token_spans(text: str) -> list[tuple[int, int]]:
+    """Where each token of a text begins and ends; of a character of several tokens each is all of it."""
+    spans: list[tuple[int, int]] = []
+    for start, part, special in _parts(text):
+        own = [(0, len(part))] if special is not None else tokenizer().spans(part) or ()
+        spans += [(start + first, start + last) for first, last in own]
+    return spans
+
+
+def _parts(text: str) -> Iterator[tuple[int, str, int | None]]:
+    """(start, part, its token) of a text parted at special tokens; None for what lies between these.
+
+    Raises
+    ------
+    UnicodeEncodeError
+        Where half of a surrogate pair stands in the text, which has no tokens.
+    """
+    start = 0
+    for part in _SPECIAL.split(text.replace("▁", " ")):
+        part.encode()
+        yield start, part, _SPECIAL_TOKENS.get(part)
+        start += len(part)
 
 
 def first_tokens(text: str, most: int) -> str:
     """The beginning of a text that has at most so many tokens."""
-    offsets = tokenizer().encode(text, add_special_tokens=False).offsets
-    if len(offsets) <= most:
+    spans = token_spans(text)
+    if len(spans) <= most:
         return text
-    head = text[: offsets[most - 1][1]] if most else ""
-    while len(tokenizer().encode(head, add_special_tokens=False).ids) > most:
+    head = text[: spans[most - 1][1]] if most else ""
+    while count_tokens([head])[0] > most:
         head = head[:-1]  # The last letter is several tokens, or is another beside its neighbours.
     return head

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from monograph.store import stored_json
 from monograph.store.database import Connection, decoding
+from monograph.text_pass import compiled
 from monograph.values import ENTITY_KINDS, Extraction, Mention, Relation
+
+if TYPE_CHECKING:
+    from monograph.text_pass._text_pass import Mentions
 
 _PLACE_OF_KIND = {kind: place for place, kind in enumerate(ENTITY_KINDS)}
 _WRITTEN = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -45,10 +50,20 @@ def decoding_of(connection: Connection, chunk: int) -> AbstractContextManager[No
     return decoding(connection, f"the extraction of row {chunk} of chunks")
 
 
+@functools.cache
+def _mentions() -> Mentions[Mention]:
+    """Mentions, compiled. Made once."""
+    return compiled.Mentions(list(ENTITY_KINDS), Mention)
+
+
 def unpack(value: bytes, text: str) -> Extraction:
     """What :func:`pack` made bytes of; raises one of UNDECODABLE if they are something else."""
     stored = json.loads(value)
-    mentions = tuple(_read_mention(row, text) for row in stored["mentions"])
+    rows = stored["mentions"]
+    if all(len(row) == 3 for row in rows):  # Nearly always: all are called what stands there.
+        mentions = tuple(_mentions().made(text, rows))
+    else:
+        mentions = tuple(_read_mention(row, text) for row in rows)
     relations = tuple(_read_relation(*row) for row in stored.get("relations", ()))
     tokens, failure = stored_json.whole(stored.get("tokens", 0)), stored_json.text(stored.get("failure", ""))
     return Extraction(mentions, relations, tokens, failure)

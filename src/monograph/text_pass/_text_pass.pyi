@@ -13,6 +13,7 @@ class Tokenizer:
     def __init__(self, description: bytes, most_words: int, longest_word: int) -> None: ...
     def count(self, texts: list[str]) -> list[int]: ...
     def ids(self, text: str) -> list[int] | None: ...
+    def spans(self, text: str) -> list[tuple[int, int]] | None: ...
     def sums(
         self,
         texts: list[str],
@@ -44,38 +45,28 @@ class FunctionWords:
     def key_phrases(self, text: str, language: str, most: int, words_a_phrase: int) -> list[tuple[int, int]]: ...
 
 class Lexicon:
-    def __init__(
-        self,
-        sets: Mapping[str, Iterable[str]],
-        kinds: Mapping[str, Iterable[str]],
-        definitions: Mapping[str, Iterable[str]],
-        languages: Mapping[str, Iterable[str]],
-    ) -> None: ...
+    def __init__(self, sets: Mapping[str, Iterable[str]], languages: Mapping[str, Iterable[str]]) -> None: ...
     def names(
-        self, text: str, language: str, taken: Sequence[tuple[int, int]]
-    ) -> list[tuple[int, int, int, bool]] | None: ...
-    def is_number_word(self, word: str) -> bool: ...
-
-class Patterns(Generic[_Mention]):
-    def __init__(
-        self,
-        lexicon: Lexicon,
-        words: FunctionWords,
-        kinds: list[str],
-        mention: type[_Mention],
-        kind_of: Callable[[str, int, int], str],
-    ) -> None: ...
-    def mentions(
         self,
         text: str,
-        shapes: Sequence[tuple[int, int, int]],
+        language: str,
         taken: Sequence[tuple[int, int]],
-        speakers: Sequence[tuple[int, int]],
-        head: tuple[int, int],
-        phrases: tuple[int, int],
+        is_number: Callable[[int, int], bool],
+        kind_of: Callable[[int, int, bool, bool], str],
+    ) -> list[tuple[int, int, str]]: ...
+
+class Mentions(Generic[_Mention]):
+    def __init__(self, kinds: list[str], mention: type[_Mention]) -> None: ...
+    def made(self, text: str, rows: list[list[int]]) -> list[_Mention]: ...
+    def merged(
+        self,
+        text: str,
+        shapes: list[tuple[int, int, str]],
+        names: list[tuple[int, int, str]],
+        phrases: list[tuple[int, int]],
         longest: int,
         most: int,
-    ) -> list[_Mention] | None: ...
+    ) -> list[_Mention]: ...
 
 class AskedWords:
     def __init__(self, words: Sequence[int], weights: Sequence[float]) -> None: ...

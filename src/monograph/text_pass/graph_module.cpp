@@ -56,7 +56,7 @@ class Naming {
   public:
     // ``ask`` gives the key of a (name, kind) that is left to the twin.
     Naming(const nb::dict &sets, const nb::list &kinds, std::size_t longest_key, nb::object named, nb::object mention, nb::object ask)
-        : lexicon_(sets, nb::dict(), nb::dict(), nb::dict()), kinds_(kinds), longest_(longest_key), named_(std::move(named)), mention_(std::move(mention)), ask_(std::move(ask)) {
+        : lexicon_(sets, nb::dict()), kinds_(kinds), longest_(longest_key), named_(std::move(named)), mention_(std::move(mention)), ask_(std::move(ask)) {
         if (!PyType_Check(named_.ptr()) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject *>(named_.ptr()), &PyTuple_Type) || kinds.size() > 64)
             throw std::invalid_argument("names are tuples, of 64 kinds at most");
         person_ = place_of_kind("person");

@@ -11,11 +11,8 @@ namespace {
 
 constexpr std::pair<const char *, Set> SETS[] = {
     {"inside", INSIDE}, {"loose", LOOSE}, {"firm", FIRM}, {"shortened", SHORTENED}, {"tails", TAILS}, {"titles", TITLES},
-    {"addresses", ADDRESSES}, {"no_speakers", NO_SPEAKERS}, {"also_names", ALSO_NAMES}, {"verbs", VERBS},
-    {"professions", PROFESSIONS}, {"links", LINKS}, {"courtesy", COURTESY},
-    {"no_person", NO_PERSON}, {"small", SMALL_WORDS}, {"joined", JOINED},
-    {"numbers", NUMBERS}, {"articles", ARTICLES},
-    {"joining", JOINING}, {"german_loose", GERMAN_LOOSE}, {"german_parts", GERMAN_PARTS},
+    {"no_speakers", NO_SPEAKERS}, {"also_names", ALSO_NAMES}, {"links", LINKS}, {"german_loose", GERMAN_LOOSE},
+    {"german_parts", GERMAN_PARTS}, {"courtesy", COURTESY}, {"no_person", NO_PERSON}, {"small", SMALL_WORDS}, {"joined", JOINED}, {"telling", TELLING},
 };
 
 std::string utf8_of(nb::handle given) {
@@ -30,19 +27,9 @@ template <class Do> void for_each_group(const nb::dict &groups, Do with) {
         for (nb::handle word : words) with(utf8_of(name), utf8_of(word));
 }
 
-// By their words the places of kinds, counted from 1.
-void put_kinds(const nb::dict &kinds, WordMap &out) {
-    std::uint32_t place = 0;
-    for (auto [name, words] : kinds) {
-        ++place;
-        for (nb::handle word : words)
-            if (const std::string one = utf8_of(word); !out.find(one)) out.put(one, place, 0);
-    }
-}
-
 } // namespace
 
-Lexicon::Lexicon(const nb::dict &sets, const nb::dict &kinds, const nb::dict &definitions, const nb::dict &languages) {
+Lexicon::Lexicon(const nb::dict &sets, const nb::dict &languages) {
     std::map<std::string, std::pair<std::uint32_t, std::uint32_t>> found;
     for_each_group(sets, [&](const std::string &name, const std::string &word) {
         const auto *set = std::find_if(std::begin(SETS), std::end(SETS), [&](const auto &one) { return name == one.first; });
@@ -52,18 +39,11 @@ Lexicon::Lexicon(const nb::dict &sets, const nb::dict &kinds, const nb::dict &de
     for (auto [name, words] : languages) languages_.push_back(utf8_of(name));
     for_each_group(languages, [&](const std::string &name, const std::string &word) { found[word].second |= language(name); });
     for (const auto &[word, of] : found) words_.put(word, of.first, of.second);
-    put_kinds(kinds, kinds_);
-    put_kinds(definitions, definitions_);
 }
 
 std::pair<std::uint32_t, std::uint32_t> Lexicon::find(View word) const {
     const auto *found = words_.find(word);
     return found ? std::pair{found->first, found->second} : std::pair{0u, 0u};
-}
-
-std::uint32_t Lexicon::kind_in(const WordMap &kinds, View word) {
-    const auto *found = kinds.find(word);
-    return found ? found->first : 0;
 }
 
 std::uint32_t Lexicon::language(std::string_view name) const {

@@ -15,29 +15,22 @@ namespace monograph {
 
 // Sets of words as they are written, or as small letters: see monograph.derive.extract.clues, and monograph.graph.
 enum Set : std::uint32_t {
-    INSIDE = 1, LOOSE = 2, FIRM = 4, SHORTENED = 8, TAILS = 16, TITLES = 32, ADDRESSES = 64, NO_SPEAKERS = 128, ALSO_NAMES = 256,
-    VERBS = 512, PROFESSIONS = 1024, LINKS = 2048, COURTESY = 4096, NO_PERSON = 8192, SMALL_WORDS = 16384, JOINED = 32768,
-    NUMBERS = 65536, ARTICLES = 1 << 17, JOINING = 1 << 18, GERMAN_LOOSE = 1 << 19, GERMAN_PARTS = 1 << 20,
+    INSIDE = 1, LOOSE = 2, FIRM = 4, SHORTENED = 8, TAILS = 16, TITLES = 32, NO_SPEAKERS = 64, ALSO_NAMES = 128, LINKS = 256,
+    GERMAN_LOOSE = 512, GERMAN_PARTS = 1024, COURTESY = 2048, NO_PERSON = 4096, SMALL_WORDS = 8192, JOINED = 16384, TELLING = 32768,
 };
 
 class Lexicon {
   public:
-    // Words of each set, by its name in lower case; kinds of names by their last words, and by words of their definitions;
-    // function words of each language.
-    Lexicon(const nb::dict &sets, const nb::dict &kinds, const nb::dict &definitions, const nb::dict &languages);
+    // Words of each set, by its name in lower case; function words of each language.
+    Lexicon(const nb::dict &sets, const nb::dict &languages);
 
     // The sets that a word is in, and the bits of the languages of which it is a function word.
     std::pair<std::uint32_t, std::uint32_t> find(View word) const;
     std::uint32_t sets_of(View word) const { return find(word).first; }
-    // The place of a kind among those given, counted from 1; 0 for none.
-    std::uint32_t kind_of(View word) const { return kind_in(kinds_, word); }
-    std::uint32_t kind_by_definition(View word) const { return kind_in(definitions_, word); }
     std::uint32_t language(std::string_view name) const;
 
   private:
-    static std::uint32_t kind_in(const WordMap &kinds, View word);
-
-    WordMap words_, kinds_, definitions_;
+    WordMap words_;
     std::vector<std::string> languages_;
 };
 

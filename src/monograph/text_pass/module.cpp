@@ -1,5 +1,4 @@
-// What Python sees. Every function here has a twin in Python that gives the same results; texts that a function leaves to
-// the twin are told by None or -1. The interpreter's lock is released while texts are gone over.
+// What Python sees. The interpreter's lock is released while texts are gone over.
 #include "bindings.hpp"
 #include "fold.hpp"
 #include "keys.hpp"
@@ -48,6 +47,12 @@ nb::object token_ids(Tokenizer &tokenizer, const nb::str &text) {
     std::vector<std::uint32_t> ids;
     if (!tokenizer.encode(Text(text.ptr()), ids)) return nb::none();
     return nb::cast(ids);
+}
+
+nb::object token_spans(Tokenizer &tokenizer, const nb::str &text) {
+    std::vector<Span> spans;
+    if (!tokenizer.spans(Text(text.ptr()), spans)) return nb::none();
+    return nb::cast(spans);
 }
 
 template <class Value>
@@ -139,12 +144,13 @@ NB_MODULE(_text_pass, module) {
     nb::set_leak_warnings(false);
     nb::class_<Tokenizer>(module, "Tokenizer", "Byte-pair encoding with fallback to bytes.")
         .def("__init__", &make_tokenizer, nb::arg("description"), nb::arg("most_words"), nb::arg("longest_word"))
-        .def("count", &count_tokens, nb::arg("texts"), "Tokens of each text; -1 for one that is left to the twin.")
-        .def("ids", &token_ids, nb::arg("text"), "The tokens of a text; None for one that is left to the twin.")
+        .def("count", &count_tokens, nb::arg("texts"), "Tokens of each text; -1 for one with special tokens.")
+        .def("ids", &token_ids, nb::arg("text"), "The tokens of a text; None for one with special tokens.")
+        .def("spans", &token_spans, nb::arg("text"), "Where each token of a text begins and ends; None for one with special tokens.")
         .def("sums", &sum_tokens<float>, nb::arg("texts"), nb::arg("table").noconvert(), nb::arg("at_once"), nb::arg("out").noconvert(),
-             "Fill ``out`` with the sums of the texts' token vectors; which texts are left to the twin.")
+             "Fill ``out`` with the sums of the texts' token vectors; which texts have special tokens, and are left out.")
         .def("sums", &sum_tokens<std::uint16_t>, nb::arg("texts"), nb::arg("table").noconvert(), nb::arg("at_once"), nb::arg("out").noconvert(),
-             "Fill ``out`` with the sums of the texts' token vectors; which texts are left to the twin.")
+             "Fill ``out`` with the sums of the texts' token vectors; which texts have special tokens, and are left out.")
         .def_prop_ro("known", &Tokenizer::known, "Words whose tokens are known.");
     module.def("unicode_version", &Unicode::version, "The version of Unicode that the tables were made from.");
     module.def("character", &character, nb::arg("code"), "What the tables hold of a character: flags, combining class, fold, small form.");
@@ -160,6 +166,7 @@ NB_MODULE(_text_pass, module) {
         .def("key_phrases", &key_phrases, nb::arg("text"), nb::arg("language"), nb::arg("most"), nb::arg("words_a_phrase"),
              "Spans of a text's key phrases.");
     bind_names(module);
+    bind_mentions(module);
     bind_graph(module);
     bind_walk(module);
     bind_compared(module);

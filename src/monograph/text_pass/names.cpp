@@ -1,9 +1,7 @@
 #include "names.hpp"
 
-#include "number_words.hpp"
 #include "readings.hpp"
 #include "runs.hpp"
-#include "typed.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -12,12 +10,18 @@ namespace monograph {
 
 namespace {
 
-constexpr std::size_t NEAR = 2000, MOST_HEAD = 4, OPENS_WITHIN = 4;
+constexpr std::size_t NEAR = 2000, MOST_HEAD = 4, OPENS_WITHIN = 4, LONGEST_TELLING = 16;
+
+// Whether a sign is folded to its small form alone; the few others are left to Python.
+bool folds_simply(char32_t code) {
+    if (code < 0x80 || (code >= 0xC0 && code <= 0xFF && code != U'ß') || (code >= 0x400 && code <= 0x45F)) return true;
+    return code != 0x345 && !Unicode::tables().is(code, WORD | UPPER | TITLE | LOWER);
+}
 
 class Finder {
   public:
-    Finder(View text, const Lexicon &lexicon, std::string_view language)
-        : text_(text), lexicon_(lexicon), language_(lexicon.language(language)), runs_(text, lexicon), kinds_(text, lexicon),
+    Finder(View text, const Lexicon &lexicon, std::string_view language, const IsNumber &is_number)
+        : text_(text), lexicon_(lexicon), language_(lexicon.language(language)), runs_(text, lexicon), is_number_(is_number),
           elides_(language == "french" || language == "italian"), is_german_(language == "german") {}
 
     std::vector<Name> find(const std::vector<Span> &taken) {
@@ -47,7 +51,7 @@ class Finder {
             if (opens && is_german_) {
                 // Every noun has a capital: the one that follows a number does not make a name of it.
                 const std::size_t blank = text_.find(U' ', start);
-                if (blank < end && is_number_word(part(start, blank), lexicon_)) {
+                if (blank < end && is_number_(start, blank)) {
                     start = blank + 1;
                     opens = false;
                 }
@@ -102,7 +106,8 @@ class Finder {
         }
         if (is_shouted(words)) return;
         for (const auto &[first, last] : readings(words, opens, is_german_)) {
-            std::size_t begin = places[first], stop = places[last] - 1;
+            const std::size_t stop = places[last] - 1;
+            std::size_t begin = places[first];
             if (unicode_.is(words[first].text[0], LOWER))
                 if (const std::size_t after = runs_.after_article(begin)) begin = after;
             if (begin >= stop) continue;
@@ -112,8 +117,7 @@ class Finder {
                 else
                     single(Word(part(begin, stop), lexicon_, language_), begin, stop, false);
             } else {
-                stop = without_genitive(begin, stop);
-                found_.push_back({begin, stop, kinds_.kind(begin, stop), false});
+                add(begin, stop, false);
             }
         }
     }
@@ -121,13 +125,11 @@ class Finder {
     // A single word with a capital, if it may name something.
     void single(const Word &word, std::size_t start, std::size_t end, bool opens) {
         const View small = word.small;
-        if (small.size() < 2 || word.is_function) return;
+        if (word.is_function) return;
         if (std::all_of(small.begin(), small.end(), [&](char32_t code) { return unicode_.is(code, DIGIT); })) return;
         if (opens && (is_written_small(small, start, end) || is_exclaimed(end))) return;
         if ((word.bare_sets & NO_SPEAKERS) && is_sign(end, U":")) return;
-        end = without_genitive(start, end);
-        const bool hangs = start > 1 && text_[start - 1] == U'-' && is_alnum(start - 2); // 7-Eleven
-        found_.push_back({start, end, kinds_.kind(start, end), opens && !hangs});
+        add(start, end, opens);
     }
 
     // Whether a word stands near in small letters, between blanks.
@@ -144,15 +146,61 @@ class Finder {
         return !(next < text_.size() && text_[next] >= U'a' && text_[next] <= U'z');
     }
 
-    std::size_t without_genitive(std::size_t start, std::size_t end) const {
-        return end - start > 3 && text_[end - 1] == U's' && is_sign(end - 2, U"'’") ? end - 2 : end;
+    void add(std::size_t start, std::size_t end, bool opens) {
+        if (end - start > 3 && text_[end - 1] == U's' && is_sign(end - 2, U"'’")) end -= 2; // A genitive.
+        found_.push_back({start, end, opens, is_told_within(start, end) || is_told_before(start) || is_told_behind(end)});
+    }
+
+    // Whether a word may tell the kind of a name: it is one that does, or has letters that are left to Python.
+    bool may_tell(View word) const {
+        if (word.size() > LONGEST_TELLING) return !std::all_of(word.begin(), word.end(), folds_simply);
+        std::u32string small;
+        for (const char32_t code : word) {
+            if (!folds_simply(code)) return true;
+            small += static_cast<char32_t>(unicode_.lower(code));
+        }
+        return lexicon_.sets_of(small) & TELLING;
+    }
+
+    bool is_told_within(std::size_t start, std::size_t end) const {
+        if (part(start, end).find(U' ') == View::npos) return false;
+        for (std::size_t at = start; at < end;) {
+            std::size_t stop = at;
+            while (stop < end && is(stop, WORD)) ++stop;
+            if (stop > at && may_tell(part(at, stop))) return true;
+            at = stop + 1;
+        }
+        return false;
+    }
+
+    bool is_told_before(std::size_t start) const {
+        if (start < 2 || text_[start - 1] != U' ') return false;
+        std::size_t last = start - 1, at = last;
+        while (at > 0 && last - at < LONGEST_TELLING && text_[at - 1] != U' ') --at;
+        if (text_[last - 1] == U'.' && at > 0 && text_[at - 1] != U' ') return true; // Of many dots, perhaps.
+        while (last > at && text_[last - 1] == U'.') --last;
+        return may_tell(part(at, last));
+    }
+
+    bool is_told_behind(std::size_t end) const {
+        std::size_t at = end + 1;
+        if (is_sign(end, U" ")) {
+            if (is_sign(at, U"(")) return true;
+        } else if (is_sign(end, U",") && is_sign(at, U" ")) {
+            while (is(at, SPACE)) ++at;
+        } else {
+            return false;
+        }
+        std::size_t stop = at;
+        while (is(stop, WORD)) ++stop;
+        return may_tell(part(at, stop));
     }
 
     View text_;
     const Lexicon &lexicon_;
     std::uint32_t language_;
     Runs runs_;
-    NameKinds kinds_;
+    const IsNumber &is_number_;
     bool elides_, is_german_;
     const Unicode &unicode_ = Unicode::tables();
     std::vector<Name> found_;
@@ -160,8 +208,8 @@ class Finder {
 
 } // namespace
 
-std::vector<Name> proper_names(View text, const Lexicon &lexicon, std::string_view language, const std::vector<Span> &taken) {
-    return Finder(text, lexicon, language).find(taken);
+std::vector<Name> proper_names(View text, const Lexicon &lexicon, std::string_view language, const std::vector<Span> &taken, const IsNumber &is_number) {
+    return Finder(text, lexicon, language, is_number).find(taken);
 }
 
 } // namespace monograph

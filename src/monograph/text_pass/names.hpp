@@ -1,10 +1,10 @@
-// Proper names, known by their capitals. Twin: monograph.derive.extract.names, and of kinds .typed.
+// Proper names, known by their capitals.
 #pragma once
 #include "lexicon.hpp"
 #include "sentences.hpp"
 
 #include <cstddef>
-#include <cstdint>
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -12,11 +12,15 @@ namespace monograph {
 
 struct Name {
     std::size_t start, end;
-    std::int32_t kind; // Counted from 1 among those given to the lexicon; 0 for none; NameKinds::ASK where the twin must tell.
-    bool unless_number; // Whether it is no name where its kind is none, and it is a number written as a word.
+    bool opens;       // Whether it is a single word at the head of a sentence.
+    bool may_be_told; // Whether a word in it or beside it may tell its kind.
 };
 
-// The names in a text, in order of start. ``taken`` are the spans, ascending, that hold no part of one.
-std::vector<Name> proper_names(View text, const Lexicon &lexicon, std::string_view language, const std::vector<Span> &taken);
+// Whether the word at a place is a number.
+using IsNumber = std::function<bool(std::size_t first, std::size_t last)>;
+
+// The names in a text, in order of start. ``taken`` are the spans, ascending, that hold no part of one. ``is_number`` is
+// asked in German only, whose nouns have capitals too.
+std::vector<Name> proper_names(View text, const Lexicon &lexicon, std::string_view language, const std::vector<Span> &taken, const IsNumber &is_number);
 
 } // namespace monograph

@@ -31,6 +31,8 @@ std::size_t length_of_sign(char first) {
     return byte < 0xC0 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
 }
 
+bool begins_sign(char byte) { return (byte & 0xC0) != 0x80; }
+
 // Signs that the tokenizer takes for others, or for a whole token.
 bool is_special(const std::string &text) {
     if (text.find(BLANK) != std::string::npos) return true;
@@ -83,6 +85,8 @@ Tokenizer::Tokenizer(std::string_view description, std::size_t most_words, std::
                     const std::uint64_t id = json.whole_number();
                     if (id >= MOST_TOKENS) throw std::invalid_argument("a token has a number above 65,534");
                     if (!pieces_.find(key)) pieces_.put(key, static_cast<std::uint32_t>(id), 0);
+                    begun_.resize(std::max<std::size_t>(begun_.size(), id + 1));
+                    begun_[id] = static_cast<std::uint8_t>(std::count_if(key.begin(), key.end(), begins_sign));
                 });
             else
                 json.skip();
@@ -97,6 +101,7 @@ Tokenizer::Tokenizer(std::string_view description, std::size_t most_words, std::
         char name[8];
         std::snprintf(name, sizeof name, "<0x%02X>", byte);
         bytes_[byte] = id_of(name);
+        begun_[bytes_[byte]] = begins_sign(static_cast<char>(byte));
     }
     blank_ = id_of(BLANK);
     for (unsigned sign = 0; sign < 128; ++sign) {
@@ -228,6 +233,19 @@ std::int64_t Tokenizer::count(const Text &text) {
     if (known) return count;
     ids.clear();
     return encode(text, ids) ? static_cast<std::int64_t>(ids.size()) : -1;
+}
+
+// Before the text stands a blank that is not its own: what it is a part of begins with the text.
+bool Tokenizer::spans(const Text &text, std::vector<Span> &out) {
+    std::vector<std::uint32_t> ids;
+    if (!encode(text, ids)) return false;
+    std::size_t begun = 0;
+    for (const std::uint32_t id : ids) {
+        const std::size_t first = begun + (begun_[id] ? 1 : 0); // The last bytes of a character begin where it does.
+        begun += begun_[id];
+        out.emplace_back(first > 2 ? first - 2 : 0, begun > 2 ? begun - 1 : 1);
+    }
+    return true;
 }
 
 void Tokenizer::learn(const std::vector<std::pair<std::string_view, std::size_t>> &words, const std::vector<std::uint32_t> &ids) {

@@ -1,6 +1,7 @@
 // Tokens of texts by byte-pair encoding with fallback to bytes, as Llama 2's tokenizer has it.
 #pragma once
 #include "byte_map.hpp"
+#include "sentences.hpp"
 #include "text.hpp"
 
 #include <algorithm>
@@ -20,11 +21,14 @@ class Tokenizer {
     // the first ranks highest.
     Tokenizer(std::string_view description, std::size_t most_words, std::size_t longest_word);
 
-    // Append the tokens of a text; false, and nothing told, where it is one that is left to the twin.
+    // Append the tokens of a text; false, and nothing appended, where it has special tokens or half a surrogate pair.
     bool encode(const Text &text, std::vector<std::uint32_t> &ids);
 
-    // How many they are; -1 where it is left to the twin.
+    // How many they are; -1 where encode would give false.
     std::int64_t count(const Text &text);
+
+    // Where each of a text's tokens begins and ends, by its characters; false as encode.
+    bool spans(const Text &text, std::vector<Span> &out);
 
     std::size_t known() const;
 
@@ -43,6 +47,7 @@ class Tokenizer {
     std::vector<Merge> merges_; // Open addressing; a pair of NO_PAIR marks a free place.
     std::uint32_t bytes_[256] = {}, blank_ = 0;
     std::uint32_t ascii_[128]; // Of a sign its token, or NO_TOKEN.
+    std::vector<std::uint8_t> begun_; // Of each token, how many characters begin in it.
     std::size_t most_words_, longest_word_;
     mutable std::shared_mutex lock_; // Of what is known of words, which threads share.
     ByteMap words_;

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from monograph.derive.tokens import compiled_tokenizer, token_ids, wordllama_file
+from monograph.derive.tokens import token_ids, tokenizer, wordllama_file
 from monograph.models import TextKind
 from monograph.values import Float32
 
@@ -54,7 +54,7 @@ class StaticEmbedder:
         """
         result = np.zeros((len(texts), self.dimension), dtype=np.float32)
         table = stored_vectors().view(np.uint16) if len(texts) <= _FEW else token_vectors()
-        for place in compiled_tokenizer().sums(list(texts), table, TOKENS_AT_ONCE, result):
+        for place in tokenizer().sums(list(texts), table, TOKENS_AT_ONCE, result):
             ids = token_ids(texts[place])  # A text with special tokens.
             for first in range(0, len(ids), TOKENS_AT_ONCE):
                 result[place] += token_vectors()[ids[first : first + TOKENS_AT_ONCE]].sum(axis=0)

@@ -6,7 +6,6 @@ One language's are another's names (the German war, the French son), so a text i
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from monograph.text_pass import compiled
@@ -142,30 +141,13 @@ LOOKED_AT = 200
 LOOKED_AT_CHARACTERS = 4_000
 """So many words and characters at the head of a text tell its language."""
 
-_LANGUAGES_OF = {
-    word: tuple(language for language, known in FUNCTION_WORDS.items() if word in known)
-    for word in frozenset().union(*FUNCTION_WORDS.values())
-}
-
 
 @functools.cache
-def compiled_words() -> CompiledWords | None:
-    """The words as what is compiled reads them; None where nothing is. Made once."""
-    return None if compiled is None else compiled.FunctionWords(FUNCTION_WORDS)
+def compiled_words() -> CompiledWords:
+    """The words, compiled. Made once."""
+    return compiled.FunctionWords(FUNCTION_WORDS)
 
 
 def language_of(text: str) -> str:
     """The language of FUNCTION_WORDS that a text has most function words of; English where none stands out."""
-    fast = compiled_words()
-    return plain_language_of(text) if fast is None else fast.language_of(text, LOOKED_AT_CHARACTERS, LOOKED_AT)
-
-
-def plain_language_of(text: str) -> str:
-    """The same in Python: what the compiled equals."""
-    words = text[:LOOKED_AT_CHARACTERS].lower().split(None, LOOKED_AT)[:LOOKED_AT]
-    counts = dict.fromkeys(FUNCTION_WORDS, 0)
-    for languages, count in Counter(map(_LANGUAGES_OF.get, words)).items():
-        for language in languages or ():
-            counts[language] += count
-    best = max(counts, key=counts.__getitem__)
-    return best if counts[best] > counts["english"] else "english"
+    return compiled_words().language_of(text, LOOKED_AT_CHARACTERS, LOOKED_AT)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from dataclasses import replace
 
 from monograph.derive.extract.clues import GERMAN_LOOSE, INSIDE, LOOSE, words
@@ -33,14 +33,14 @@ _LONGEST_WORD = 12
 _NO_NAME = INSIDE | LOOSE | GERMAN_LOOSE
 
 
-def with_terms(text: str, names: Iterable[Mention]) -> Iterator[Mention]:
-    """The names of a German text; single words that nothing speaks for become terms.
+def with_terms(text: str, names: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """The (start, end, kind) of names of a German text; single words that nothing speaks for become terms.
 
     For a name speak: a place among the words of a longer name, a noun before it that says what it is, a preposition
     without an article, a capital or a digit within; and at the head of the text a verb behind it, where a noun would
     have an article. What speaks for it once does everywhere in the text. A longer name of terms alone is one too.
     """
-    written = list(names)
+    written = [Mention(text[start:end], kind, start, end) for start, end, kind in names]
     found = [_without_noun(one) for one in written]
     apposed = {now.name for now, one in zip(found, written, strict=True) if now is not one}
     single = [one for one in found if one.kind == "name" and " " not in one.name]
@@ -48,12 +48,15 @@ def with_terms(text: str, names: Iterable[Mention]) -> Iterator[Mention]:
     persons = {one.name for one in found if one.kind == "person"}
     spoken = longer | persons | apposed | {one.name for one in single if _is_spoken_for(text, one)}
     terms = {one.name for one in single if one.name not in spoken and one.name.removesuffix("s") not in spoken}
+    made = []
     for one in found:
         nouns = [word for word in one.name.split(" ") if word not in _NO_NAME and word not in _COUNTING]
         number, *counted = nouns or [""]
         if number.isdigit():
             nouns = counted
-        yield replace(one, kind="term") if one.kind == "name" and terms.issuperset(nouns) else one
+        is_term = one.kind == "name" and terms.issuperset(nouns)
+        made.append((one.start, one.end, "term" if is_term else one.kind))
+    return made
 
 
 def _without_noun(one: Mention) -> Mention:

@@ -3,159 +3,107 @@
 from __future__ import annotations
 
 import functools
-import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from monograph.derive.extract.clues import (
+    FIRM,
     GERMAN_LOOSE,
+    GERMAN_PARTS,
     INSIDE,
     LOOSE,
     NO_SPEAKERS,
     SHORTENED,
     TAILS,
+    TITLES,
 )
 from monograph.derive.extract.function_words import FUNCTION_WORDS
-from monograph.derive.extract.lexicon import KINDS, compiled_lexicon
-from monograph.derive.extract.number_words import is_number_word
-from monograph.derive.extract.readings import bare, is_shouted, is_small, readings
-from monograph.derive.extract.terms import character_class
-from monograph.derive.extract.typed import kind_of_name
-from monograph.values import Mention
+from monograph.derive.extract.number_words import bare, is_number_word
+from monograph.derive.extract.typed import TELLING, kind_of_name
+from monograph.text_pass import compiled
 
-_NEAR = 2_000
+if TYPE_CHECKING:
+    from monograph.text_pass._text_pass import Lexicon
+
+NEAR = 2_000
 """Characters around a word at the head of a sentence where its small form is looked for."""
 
-_ELIDED = re.compile(r"(?:[CDJLMNST]|Qu|Un|Al|All|Dall|Dell|Nell|Sull|[dl]|dell|nell)['’](?=[^\W\d_a-z])")
-_EXCLAIMED = re.compile(r"!(?! ?[a-z])")
-_OPENS = re.compile(r"(?:^|[.!?:;\n。！？>*•\u2600-\u27bf\ufe0f\U0001f000-\U0001ffff-]|[.!?]['\"”’)])[\s\"'“„«(]*$")
+ALSO_NAMES = frozenset(("will", "may"))
+"""Function words that are first names too: at the head of a sentence both readings are given."""
+
+_SHORTEST_NAME = 2
+_GENITIVES = ("'s", "’s")
+_MASKS = [chr(code) for code in range(0x2C00, 0x2C2F)]
+"""Glagolitic capitals: no word that is known has one."""
 
 
 @functools.cache
-def _name() -> re.Pattern[str]:
-    """Words with a capital, joined by blanks, by words that go on a name, or followed by a number."""
-    plane = [chr(code) for code in range(0x10000)]
-    capital = f"[{character_class(one for one in plane if one.isupper() or one.istitle())}]"
-    # Letters that have case, for Chinese goes on without a blank; and the accents of decomposed letters.
-    of_name = (one for one in plane if one.isupper() or one.islower() or one.isdigit() or "\u0300" <= one < "\u0370")
-    letters = f"[{character_class(of_name)}_]"
-    # A dot belongs to an initial, and to some short words: J. S. Bach, Dr. King.
-    by_length = {len(word): [one for one in SHORTENED if len(one) == len(word)] for word in SHORTENED}
-    short = "|".join(rf"(?<=\b(?:{'|'.join(sorted(some))})\.)" for _, some in sorted(by_length.items()))
-    dot = rf"(?:\.(?:(?<=\b{capital}\.)|{short}))"
-    joint = rf"(?:[.'’ʻʼ&\u00ad\u200b-\u200d\u2060]|-(?!(?:{'|'.join(sorted(TAILS))})\b))"
-    word = rf"{capital}{letters}*+(?:{joint}{letters}++)*+{dot}?"
-    lower = "|".join(sorted(map(re.escape, INSIDE | LOOSE | GERMAN_LOOSE), key=len, reverse=True))
-    number = r"\d{1,4}(?:\.\d{1,2})?(?![\w–%-]|[.,:/]\d)"
-    link = rf",? (?=(?:Jr|Sr)\b)| (?:(?:{lower}) ){{0,3}}(?:(?:[dl]|dell|nell)['’])?"
-    return re.compile(
-        rf"(?:(?<![\w.,:/-])\d{{1,4}}(?:st|nd|rd|th)? )?{word}(?:(?:{link}){word}| {number}| ?['’]\d\d(?!\w))*+"
-    )
+def _lexicon() -> Lexicon:
+    """The words that tell what is a name, compiled. Made once."""
+    sets = {
+        "also_names": ALSO_NAMES,
+        "firm": FIRM,
+        "german_loose": GERMAN_LOOSE,
+        "german_parts": GERMAN_PARTS,
+        "inside": INSIDE,
+        "links": INSIDE | LOOSE | GERMAN_LOOSE,
+        "loose": LOOSE,
+        "no_speakers": NO_SPEAKERS,
+        "shortened": SHORTENED,
+        "tails": TAILS,
+        "telling": TELLING,
+        "titles": TITLES,
+    }
+    return compiled.Lexicon(sets, FUNCTION_WORDS)
 
 
-def proper_names(text: str, language: str, taken: Sequence[tuple[int, int]] = ()) -> Iterator[Mention]:
-    """The names in a text of a language of FUNCTION_WORDS, in order of start; readings of one run of words overlap.
+def proper_names(text: str, language: str, taken: Sequence[tuple[int, int]] = ()) -> list[tuple[int, int, str]]:
+    """Return (start, end, kind) of the names in a text, in order of start; readings of one run of words overlap.
 
-    ``taken`` are the spans, ascending, that hold no part of a name.
+    Parameters
+    ----------
+    text, language:
+        A text and its language, one of FUNCTION_WORDS.
+    taken:
+        The spans, ascending, that hold no part of a name.
     """
-    fast = compiled_lexicon()
-    found = None if fast is None else fast.names(text, language, taken)
-    if found is None:
-        yield from plain_proper_names(text, language, taken)
-        return
-    for start, end, number, unless_number in found:
-        kind = kind_of_name(text, start, end) if number < 0 else KINDS[number]
-        if not (unless_number and kind == "name" and is_number_word(text[start:end])):
-            yield Mention(text[start:end], kind, start, end)
+    masked = _masked(text)
+
+    def is_number(start: int, end: int) -> bool:
+        return is_number_word(text[start:end])
+
+    def kind_of(start: int, end: int, opens: bool, may_be_told: bool) -> str:
+        if end - start <= _SHORTEST_NAME and len(bare(text[start:end])) < _SHORTEST_NAME:
+            return ""
+        if opens and masked is not text and _is_written_small(text, start, end, taken):
+            return ""
+        kind = kind_of_name(text, start, end) if may_be_told else "name"
+        # At the head of a sentence a number names nothing; in 7-Eleven it does.
+        is_number_alone = opens and kind == "name" and not _hangs(text, start) and is_number(start, end)
+        return "" if is_number_alone else kind
+
+    return _lexicon().names(masked, language, taken, is_number, kind_of)
 
 
-def plain_proper_names(text: str, language: str, taken: Sequence[tuple[int, int]] = ()) -> Iterator[Mention]:
-    """The same in Python: what the compiled equals."""
-    small = FUNCTION_WORDS[language]
-    loose = LOOSE | GERMAN_LOOSE if language == "german" else LOOSE
-    elides = language in ("french", "italian")
-    at = 0
-    for stop, after in (*taken, (len(text), 0)):
-        for run in _name().finditer(text, at, stop):
-            start = _head(text, run.start(), at)
-            opens = _opens(text, start)
-            if elides and opens and (article := _ELIDED.match(text, start)) is not None:
-                start = article.end()
-            if opens and language == "german":
-                start, opens = _after_number(text, start, run.end())
-            if " " not in text[start : run.end()]:
-                yield from _single(text, start, run.end(), small, opens=opens)
-            else:
-                yield from _several(text, start, run.end(), small, loose, opens=opens)
-        at = after
+def _masked(text: str) -> str:
+    """A text with another capital for İ and Σ.
 
-
-def _after_number(text: str, start: int, end: int) -> tuple[int, bool]:
-    """(where a German run begins without a number at its head, whether that is the head of a sentence still).
-
-    Every noun has a capital: the one that follows a number does not make a name of it.
+    The small form of the one is two characters, that of the other depends on its neighbours.
     """
-    number, blank, _ = text[start:end].partition(" ")
-    return (start + len(number) + 1, False) if blank and is_number_word(number) else (start, True)
+    if "İ" not in text and "Σ" not in text:
+        return text
+    mask = next((one for one in _MASKS if one.lower() not in text), _MASKS[0])
+    return text.replace("İ", mask).replace("Σ", mask)
 
 
-def _several(
-    text: str, start: int, end: int, small: Collection[str], loose: Collection[str], *, opens: bool
-) -> Iterator[Mention]:
-    """The readings of a run of several words."""
-    words = text[start:end].split(" ")
-    if is_shouted(words):
-        return
-    places = [start]
-    for word in words:
-        places.append(places[-1] + len(word) + 1)
-    for first, last in readings(words, small, loose, opens=opens):
-        begin, stop = places[first], places[last] - 1
-        if words[first][0].islower() and (article := _ELIDED.match(text, begin)) is not None:
-            begin = article.end()
-        if last - first == 1:
-            yield from _single(text, begin, stop, small, opens=False)
-        else:
-            stop = _end(text, begin, stop)
-            yield Mention(text[begin:stop], kind_of_name(text, begin, stop), begin, stop)
+def _is_written_small(text: str, start: int, end: int, taken: Sequence[tuple[int, int]]) -> bool:
+    """Whether the text near a word, with its genitive, has it in small letters."""
+    stop = next((first for first, _ in taken if first >= end), len(text))
+    if text.startswith(_GENITIVES, end, stop):
+        end += len(_GENITIVES[0])
+    return text.find(f" {bare(text[start:end])} ", max(0, start - NEAR), end + NEAR) >= 0
 
 
-def _single(text: str, start: int, end: int, small: Collection[str], *, opens: bool) -> Iterator[Mention]:
-    """A single word with a capital, if it may name something.
-
-    At the head of a sentence, what the text also writes small names nothing, nor does an exclamation, nor a number.
-    """
-    small_form = bare(text[start:end])
-    if len(small_form) < 2 or small_form.isdigit() or is_small(text[start:end], small):
-        return
-    if opens and (
-        text.find(f" {small_form} ", max(0, start - _NEAR), end + _NEAR) >= 0 or _EXCLAIMED.match(text, end) is not None
-    ):
-        return
-    if not (small_form in NO_SPEAKERS and text.startswith(":", end)):
-        end = _end(text, start, end)
-        kind = kind_of_name(text, start, end)
-        hangs = start > 1 and text[start - 1] == "-" and text[start - 2].isalnum()  # 7-Eleven
-        if hangs or not (opens and kind == "name" and is_number_word(text[start:end])):
-            yield Mention(text[start:end], kind, start, end)
-
-
-def _head(text: str, start: int, least: int) -> int:
-    """Where a first word begins: some names open with a small letter or two (iPhone, eBay, 3Com)."""
-    at = start
-    while at > least and start - at < 4 and text[at - 1].isalnum() and text[at - 1].isascii():
-        at -= 1
-    return at if start - at < 4 else start
-
-
-def _end(text: str, start: int, end: int) -> int:
-    """Where a last word ends, without a genitive 's."""
-    if end - start > 3 and text[end - 2 : end] in ("'s", "’s"):
-        return end - 2
-    return end
-
-
-def _opens(text: str, at: int) -> bool:
-    """Whether a sentence begins at a word, which then has its capital from there."""
-    if at > 1 and text[at - 1] == " " and (text[at - 2].isalnum() or text[at - 2] == ","):
-        return False
-    return _OPENS.search(text, max(0, at - 4), at) is not None
+def _hangs(text: str, start: int) -> bool:
+    """Whether a word goes on another: 7-Eleven."""
+    return start > 1 and text[start - 1] == "-" and text[start - 2].isalnum()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from monograph.derive.extract.clues import words
-from monograph.derive.extract.readings import bare
 
 NUMBER_WORDS = words(
     """
@@ -41,6 +40,11 @@ _COMPOUND = re.compile(
     r"|(?:vent|trent|quarant|cinquant|sessant|settant|ottant|novant)[ia]?(?:uno|due|tre|tré|quattro|cinque|sei|sette"
     r"|otto|nove)"
 )
+
+
+def bare(word: str) -> str:
+    """A word in small letters, without the signs around it."""
+    return word.strip(".,'’").lower()
 
 
 def is_number_word(word: str) -> bool:

@@ -25,6 +25,9 @@ _BORN = re.compile(
     r"|(?:c\. ?)?\d{1,2}\.? (?:de )?\w+ (?:de )?\d{4} ?[–-]|\d{4} ?[–-] ?\d{4}\))"
 )
 _DEFINES = (" (", ", ", *(f" {verb} " for verb in VERBS))
+TELLING = frozenset((*TITLES, *VERBS, *KIND_BY_LAST_WORD, *KIND_BY_DEFINITION))
+"""Words one of which stands in or beside every name of which the type is told, if no bracket stands behind it."""
+
 _WORD = re.compile(r"\w+")
 _MOST_WORDS = 14
 """Words of a definition that are looked at."""

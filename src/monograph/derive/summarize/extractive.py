@@ -11,7 +11,7 @@ import numpy as np
 
 from monograph.derive.embed.static import StaticEmbedder, token_vectors
 from monograph.derive.sentences import sentence_spans
-from monograph.derive.tokens import count_tokens, first_tokens, tokenizer
+from monograph.derive.tokens import count_tokens, first_tokens, token_ids
 from monograph.values import Float32, Quote, SummaryText
 
 MAX_TEXT = 12_000
@@ -75,7 +75,7 @@ def _sentences(texts: Sequence[str]) -> list[_Sentence]:
 @lru_cache(maxsize=65_536)
 def _tokens_of(word: str) -> tuple[int, ...]:
     """Numbers of a word's tokens: no token of this tokenizer reaches over a space, and words come again and again."""
-    return tuple(tokenizer().encode(word, add_special_tokens=False).ids)
+    return tuple(token_ids(word))
 
 
 def _embedded(sentences: Sequence[str]) -> tuple[Float32, list[int]]:

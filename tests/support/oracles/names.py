@@ -1,0 +1,256 @@
+"""Proper names by regular expressions: what the compiled module must equal."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
+
+from monograph.derive.extract.clues import (
+    FIRM,
+    GERMAN_LOOSE,
+    GERMAN_PARTS,
+    INSIDE,
+    LOOSE,
+    NO_SPEAKERS,
+    SHORTENED,
+    TAILS,
+    TITLES,
+)
+from monograph.derive.extract.function_words import FUNCTION_WORDS
+from monograph.derive.extract.names import ALSO_NAMES, NEAR
+from monograph.derive.extract.number_words import bare, is_number_word
+from monograph.derive.extract.typed import kind_of_name
+from support.oracles.phrases import character_class
+
+_LONGEST_WORDS = 12
+_MOST_LOOSE = 2
+_MOST_SHOUTED = 3
+_DIGIT = re.compile(r"\d")
+_ELIDED = re.compile(r"(?:[CDJLMNST]|Qu|Un|Al|All|Dall|Dell|Nell|Sull|[dl]|dell|nell)['’](?=[^\W\d_a-z])")
+_EXCLAIMED = re.compile(r"!(?! ?[a-z])")
+_OPENS = re.compile(r"(?:^|[.!?:;\n。！？>*•\u2600-\u27bf\ufe0f\U0001f000-\U0001ffff-]|[.!?]['\"”’)])[\s\"'“„«(]*$")
+
+Name = tuple[int, int, str]
+"""Start, end, kind."""
+
+
+@functools.cache
+def _name() -> re.Pattern[str]:
+    """Words with a capital, joined by blanks, by words that go on a name, or followed by a number."""
+    plane = [chr(code) for code in range(0x10000)]
+    capital = f"[{character_class(one for one in plane if one.isupper() or one.istitle())}]"
+    # Letters that have case, for Chinese goes on without a blank; and the accents of decomposed letters.
+    of_name = (one for one in plane if one.isupper() or one.islower() or one.isdigit() or "\u0300" <= one < "\u0370")
+    letters = f"[{character_class(of_name)}_]"
+    # A dot belongs to an initial, and to some short words: J. S. Bach, Dr. King.
+    by_length = {len(word): [one for one in SHORTENED if len(one) == len(word)] for word in SHORTENED}
+    short = "|".join(rf"(?<=\b(?:{'|'.join(sorted(some))})\.)" for _, some in sorted(by_length.items()))
+    dot = rf"(?:\.(?:(?<=\b{capital}\.)|{short}))"
+    joint = rf"(?:[.'’ʻʼ&\u00ad\u200b-\u200d\u2060]|-(?!(?:{'|'.join(sorted(TAILS))})\b))"
+    word = rf"{capital}{letters}*+(?:{joint}{letters}++)*+{dot}?"
+    lower = "|".join(sorted(map(re.escape, INSIDE | LOOSE | GERMAN_LOOSE), key=len, reverse=True))
+    number = r"\d{1,4}(?:\.\d{1,2})?(?![\w–%-]|[.,:/]\d)"
+    link = rf",? (?=(?:Jr|Sr)\b)| (?:(?:{lower}) ){{0,3}}(?:(?:[dl]|dell|nell)['’])?"
+    return re.compile(
+        rf"(?:(?<![\w.,:/-])\d{{1,4}}(?:st|nd|rd|th)? )?{word}(?:(?:{link}){word}| {number}| ?['’]\d\d(?!\w))*+"
+    )
+
+
+def proper_names(text: str, language: str, taken: Sequence[tuple[int, int]] = ()) -> Iterator[Name]:
+    """See :func:`monograph.derive.extract.names.proper_names`."""
+    small = FUNCTION_WORDS[language]
+    loose = LOOSE | GERMAN_LOOSE if language == "german" else LOOSE
+    elides = language in ("french", "italian")
+    at = 0
+    for stop, after in (*taken, (len(text), 0)):
+        for run in _name().finditer(text, at, stop):
+            start = _head(text, run.start(), at)
+            opens = _opens(text, start)
+            if elides and opens and (article := _ELIDED.match(text, start)) is not None:
+                start = article.end()
+            if opens and language == "german":
+                start, opens = _after_number(text, start, run.end())
+            if " " not in text[start : run.end()]:
+                yield from _single(text, start, run.end(), small, opens=opens)
+            else:
+                yield from _several(text, start, run.end(), small, loose, opens=opens)
+        at = after
+
+
+def _after_number(text: str, start: int, end: int) -> tuple[int, bool]:
+    """(where a German run begins without a number at its head, whether that is the head of a sentence still).
+
+    Every noun has a capital: the one that follows a number does not make a name of it.
+    """
+    number, blank, _ = text[start:end].partition(" ")
+    return (start + len(number) + 1, False) if blank and is_number_word(number) else (start, True)
+
+
+def _several(
+    text: str, start: int, end: int, small: Collection[str], loose: Collection[str], *, opens: bool
+) -> Iterator[Name]:
+    """The readings of a run of several words."""
+    words = text[start:end].split(" ")
+    if _is_shouted(words):
+        return
+    places = [start]
+    for word in words:
+        places.append(places[-1] + len(word) + 1)
+    for first, last in _readings(words, small, loose, opens=opens):
+        begin, stop = places[first], places[last] - 1
+        if words[first][0].islower() and (article := _ELIDED.match(text, begin)) is not None:
+            begin = article.end()
+        if last - first == 1:
+            yield from _single(text, begin, stop, small, opens=False)
+        else:
+            stop = _end(text, begin, stop)
+            yield begin, stop, kind_of_name(text, begin, stop)
+
+
+def _single(text: str, start: int, end: int, small: Collection[str], *, opens: bool) -> Iterator[Name]:
+    """A single word with a capital, if it may name something.
+
+    At the head of a sentence, what the text also writes small names nothing, nor does an exclamation, nor a number.
+    """
+    small_form = bare(text[start:end])
+    if len(small_form) < 2 or small_form.isdigit() or _is_small(text[start:end], small):
+        return
+    if opens and (
+        text.find(f" {small_form} ", max(0, start - NEAR), end + NEAR) >= 0 or _EXCLAIMED.match(text, end) is not None
+    ):
+        return
+    if not (small_form in NO_SPEAKERS and text.startswith(":", end)):
+        end = _end(text, start, end)
+        kind = kind_of_name(text, start, end)
+        hangs = start > 1 and text[start - 1] == "-" and text[start - 2].isalnum()  # 7-Eleven
+        if hangs or not (opens and kind == "name" and is_number_word(text[start:end])):
+            yield start, end, kind
+
+
+def _head(text: str, start: int, least: int) -> int:
+    """Where a first word begins: some names open with a small letter or two (iPhone, eBay, 3Com)."""
+    at = start
+    while at > least and start - at < 4 and text[at - 1].isalnum() and text[at - 1].isascii():
+        at -= 1
+    return at if start - at < 4 else start
+
+
+def _end(text: str, start: int, end: int) -> int:
+    """Where a last word ends, without a genitive 's."""
+    if end - start > 3 and text[end - 2 : end] in ("'s", "’s"):
+        return end - 2
+    return end
+
+
+def _opens(text: str, at: int) -> bool:
+    """Whether a sentence begins at a word, which then has its capital from there."""
+    if at > 1 and text[at - 1] == " " and (text[at - 2].isalnum() or text[at - 2] == ","):
+        return False
+    return _OPENS.search(text, max(0, at - 4), at) is not None
+
+
+def _is_shouted(words: list[str]) -> bool:
+    """Whether a run is a line in capitals."""
+    long = [word for word in words if len(word) > 2]
+    return len(long) > _MOST_SHOUTED and all(map(str.isupper, words))
+
+
+def _readings(
+    words: list[str], small: Collection[str], loose: Collection[str], *, opens: bool
+) -> Iterator[tuple[int, int]]:
+    """(first, last) of the readings of a run of several words; longer ones, and such as have only numbers, are none."""
+    ends = [at for at, one in enumerate(words[:-1], 1) if one.endswith(".") and _ends_sentence(one, words[at], small)]
+    for first, last in pairwise((0, *ends, len(words))):
+        for head, tail in _of_sentence(words[first:last], small, loose, opens=opens or first > 0):
+            if tail - head <= _LONGEST_WORDS and not all(map(_DIGIT.search, words[first + head : first + tail])):
+                yield first + head, first + tail
+
+
+def _ends_sentence(one: str, two: str, small: Collection[str]) -> bool:
+    """Whether a sentence ends between two words: a function word with a capital follows a dot."""
+    if two.endswith(".") or two.islower() or bare(one) in TITLES:
+        return False
+    return _is_small(two, small)
+
+
+def _of_sentence(
+    words: list[str], small: Collection[str], loose: Collection[str], *, opens: bool
+) -> Iterator[tuple[int, int]]:
+    """(first, last) of the whole run; of its parts between loose words; of what stands around a genitive or a year.
+
+    At the head of a sentence a function word has its capital from there; within one it belongs to the name (Will Smith,
+    Die Hard).
+    """
+    first, last = 0, len(words)
+    while last > 1 and (words[last - 1] in INSIDE or words[last - 1] in loose):
+        last -= 1
+    if opens and last > 1 and _is_small(words[0], small):
+        first = 1
+        doubtful = _is_small(words[1], small)
+        if last > 2 and words[1][0].isupper() if doubtful else bare(words[0]) in ALSO_NAMES:
+            yield 0, last
+        while first < last - 1 and (words[first].islower() or words[first] in INSIDE):
+            first += 1
+    if last - first > 1 and len(words[first]) == 4 and words[first].isdigit():
+        begin = first + 1
+        while begin < last - 1 and words[begin] in INSIDE:
+            begin += 1
+        if first > 0 and bare(words[0]) not in INSIDE:
+            first = begin
+        else:
+            yield begin, last
+    yield from _around_loose(words, first, last, loose)
+
+
+def _around_loose(words: list[str], first: int, last: int, loose: Collection[str]) -> Iterator[tuple[int, int]]:
+    """The whole of a run with loose words, and its parts; a run with too many, or a German one, is parted first."""
+    cuts = [at for at in range(first, last) if words[at] in loose]
+    if not cuts:
+        yield first, last
+        yield from _around_genitive(words, first, last)
+        return
+    gaps = sum(words[at - 1] not in loose for at in cuts)
+    parting = GERMAN_PARTS if loose is not LOOSE else FIRM if gaps > _MOST_LOOSE else ()
+    firm = [at for at in cuts if words[at] in parting]
+    if firm:
+        for head, tail in _parts(words, first, last, firm):
+            yield from _around_loose(words, head, tail, loose)
+        return
+    if gaps <= _MOST_LOOSE:
+        yield first, last
+    for head, tail in _parts(words, first, last, cuts):
+        yield head, tail
+        yield from _around_genitive(words, head, tail)
+
+
+def _around_genitive(words: list[str], first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Both sides of a genitive of several words: Bram Stoker's Dracula, but not Schindler's List."""
+    for at in range(first + 1, min(last, first + _LONGEST_WORDS) - 1):
+        if words[at].endswith(("'s", "’s")):
+            yield first, at + 1
+            yield at + 1, last
+
+
+def _parts(words: list[str], first: int, last: int, cuts: list[int]) -> Iterator[tuple[int, int]]:
+    """What stands between some words of a run."""
+    begin = first
+    for cut in (*cuts, last):
+        head, tail = begin, cut
+        while head < tail and words[head] in INSIDE:
+            head += 1
+        while tail > head and words[tail - 1] in INSIDE:
+            tail -= 1
+        if head < tail:
+            yield head, tail
+        begin = cut + 1
+
+
+def _is_small(word: str, small: Collection[str]) -> bool:
+    """Whether a word is a function word, also with its verb (it's, don't), or a letter that is one in Greek."""
+    written = bare(word)
+    if written in small or (len(word) == 1 and not word.isascii()):
+        return True
+    head, mark, tail = written.replace("’", "'").partition("'")
+    return mark != "" and word.endswith(tail) and (head in small or tail == "t")
