@@ -51,13 +51,13 @@ class Reader {
 
     bool bytes(std::uint64_t count, Page &found) {
         if (count > rest()) return false;
-        found = page.substr(place, count);
+        found = page.subspan(place, count);
         place += count;
         return true;
     }
 
     // What has not been read yet, and up to where it is read now.
-    Page rest_of_page() const { return page.substr(place, rest()); }
+    Page rest_of_page() const { return page.subspan(place, rest()); }
     void skip_to(const unsigned char *at) { place = static_cast<std::size_t>(at - page.data()); }
 
     std::size_t at() const { return place; }
@@ -97,8 +97,8 @@ struct Extent {
 
 bool find_word(const Leaf &leaf, std::string_view word, Extent &found) {
     Reader places(leaf.page, leaf.size, leaf.page.size());
-    std::basic_string<unsigned char> wanted(1, MAIN_INDEX);
-    wanted.append(reinterpret_cast<const unsigned char *>(word.data()), word.size());
+    std::vector<unsigned char> wanted(1, MAIN_INDEX);
+    wanted.insert(wanted.end(), word.begin(), word.end());
     std::uint64_t at = 0;
     std::size_t same = 0; // Bytes that the last word, which comes before the one that is looked for, begins with like that.
     for (bool is_first = true; !places.ended(); is_first = false) {

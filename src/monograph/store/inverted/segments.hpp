@@ -12,7 +12,7 @@
 namespace monograph {
 
 // One page, as long as the block it lies in.
-using Page = std::basic_string_view<unsigned char>;
+using Page = std::span<const unsigned char>;
 
 // A segment and its first and last page, as the record of the index's layout has them.
 struct Segment {
