@@ -34,15 +34,15 @@ def blocks_of(row: int) -> tuple[int, int]:
 
 def checksum(*parts: Value) -> int:
     """The CRC-32 of some values, each with its length, so that values do not run together; text is its UTF-8."""
-    joined = []
+    found = 0
     for part in parts:
         if isinstance(part, bytes | str):
             data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")
-            joined += [b"1 %d:" % len(data), data]
+            found = zlib.crc32(data, zlib.crc32(b"1 %d:" % len(data), found))
         else:
             told = b"%d" % part if isinstance(part, int) else str(part).encode()
-            joined.append(b"0 %d:%b" % (len(told), told))
-    return zlib.crc32(b"".join(joined))
+            found = zlib.crc32(b"0 %d:%b" % (len(told), told), found)
+    return found
 
 
 def register(connection: sqlite3.Connection) -> None:
