@@ -2,9 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-BUILT_FROM := pyproject.toml CMakeLists.txt tools/unicode_tables.py $(foreach room,vectors/kernel text_pass store/inverted search/reckoning,$(wildcard src/monograph/$(room)/*.?pp))
+BUILT_FROM := pyproject.toml CMakeLists.txt tools/build_backend.py tools/unicode_tables.py $(foreach room,vectors/kernel text_pass store/inverted search/reckoning,$(wildcard src/monograph/$(room)/*.?pp))
 
-.PHONY: help demo demo-shelf test test-all test-page test-encrypted alone check lint docs wheel wheels lint-release bench bench-vectors bench-graph bench-weights bench-tree bench-reduce bench-answers bench-reading bench-frameworks bench-writing bench-search bench-shelf bench-page fuzz soak soak-tenth sanitize clean
+.PHONY: help demo demo-shelf test test-all test-page alone check lint docs wheel wheels lint-release bench bench-vectors bench-graph bench-weights bench-tree bench-reduce bench-answers bench-reading bench-frameworks bench-writing bench-search bench-shelf bench-page fuzz soak soak-tenth sanitize clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -61,13 +61,6 @@ test-all: $(VENV)/test-all ## Run all tests, those of words in images, of bucket
 
 test-page: $(VENV)/test ## Run the tests of the page, in chromium (a minute or two)
 	$(BIN)/python -m pytest -q tests/test_page*.py
-
-$(VENV)/encrypt: $(BUILT_FROM) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet -e ".[test,encrypt]"
-	@touch $(VENV)/core $(VENV)/test $@
-
-test-encrypted: $(VENV)/encrypt ## Run the tests of files but the long ones a second time, with every file encrypted
-	MONOGRAPH_TEST_KEY="only for tests" $(PYTEST) -m "not long or own_keys"
 
 alone: $(VENV)/test ## Run the tests of each framework where no other is installed, and some where none is (two minutes)
 	OMP_NUM_THREADS=1 $(BIN)/python tests/alone.py

@@ -6,11 +6,9 @@ import sqlite3
 from pathlib import Path
 
 from monograph.store import connections, encryption
-from with_key import encrypted_runs
 
 
-def connected(path: Path, secret: str | None = None) -> sqlite3.Connection:
+def connected(path: Path, key: str | None = None) -> sqlite3.Connection:
     """A connection to a file that is not open here, with its key if it is encrypted; each statement is committed."""
     salt = encryption.salt_of(path)
-    given = secret or encrypted_runs.key()
-    return connections.raw(path, None if salt is None or given is None else encryption.derive(given, salt))
+    return connections.raw(path, None if salt is None or key is None else encryption.derive(key, salt))

@@ -9,11 +9,6 @@ import pytest
 
 from model_server import ModelServer
 from monograph import Monograph
-from with_key import encrypted_runs
-
-encrypted_runs.begin()
-if encrypted_runs.key() is not None:
-    collect_ignore = [f"test_{name}.py" for name in (*encrypted_runs.WITHOUT_A_FILE, *encrypted_runs.NOT_OF_A_FILE)]
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -28,19 +23,12 @@ def configuration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield place
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where tests run with a key, those are left out that are about plain files."""
-    for item in items:
-        mark = item.get_closest_marker("plain")
-        if mark is not None and encrypted_runs.key() is not None:
-            item.add_marker(pytest.mark.skip(reason=f"not with a key: {mark.args[0]}"))
-
-
-@pytest.fixture(autouse=True)
-def _without_the_key(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where tests run with a key, those that give keys of their own have none but these."""
-    if request.node.get_closest_marker("own_keys") is not None:
-        monkeypatch.delenv(encrypted_runs.VARIABLE, raising=False)
+@pytest.fixture(params=[None, "only for tests"], ids=["plain", "encrypted"])
+def key(request: pytest.FixtureRequest) -> str | None:
+    """The key of a test's file: a test that takes it runs with a plain file and with an encrypted one."""
+    if request.param is not None:
+        pytest.importorskip("sqlcipher3", reason="the extra encrypt is not installed")
+    return request.param
 
 
 @pytest.fixture

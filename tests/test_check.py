@@ -16,9 +16,9 @@ from monograph.settings import Settings
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def path(tmp_path: Path, key: str | None) -> Path:
     file = tmp_path / "x.mono"
-    with Monograph.open(file) as monograph:
+    with Monograph.open(file, key=key) as monograph:
         monograph.add(
             [Document(f"The {n}th ship carried salt and pepper to Bergen. " * 20, id=f"d{n}") for n in range(20)]
         )
@@ -65,6 +65,7 @@ def path(tmp_path: Path) -> Path:
         ('UPDATE chunks SET "end" = 999999 WHERE chunk = 1', "chunks", False),
     ],
 )
+@pytest.mark.parametrize("key", [None])  # Rows: a key changes nothing of them.
 def test_damage_is_found(path: Path, damage: str, table: str, mended: bool) -> None:
     with Monograph.open(path) as monograph:
         whole = graph_rows(monograph)
@@ -98,6 +99,7 @@ def test_damage_is_found(path: Path, damage: str, table: str, mended: bool) -> N
         ("UPDATE trigrams_config SET v = 99", "trigrams"),
     ],
 )
+@pytest.mark.parametrize("key", [None])  # Rows: a key changes nothing of them.
 def test_what_is_left_says_what_was_there(path: Path, folder: Path, damage: str, table: str) -> None:
     (folder / "ship.md").write_text("The ship sails at noon.", encoding="utf-8")
     with Monograph.open(path) as monograph:
@@ -128,6 +130,7 @@ def test_what_is_left_says_what_was_there(path: Path, folder: Path, damage: str,
         ("UPDATE roots SET place = replace(place, 'texts', 'tests')", "roots"),
     ],
 )
+@pytest.mark.parametrize("key", [None])  # Rows: a key changes nothing of them.
 def test_what_nobody_can_make_again_is_reported(path: Path, folder: Path, damage: str, table: str) -> None:
     (folder / "ship.md").write_text("The ship sails at noon.", encoding="utf-8")
     with Monograph.open(path) as monograph:
@@ -148,6 +151,7 @@ def test_what_nobody_can_make_again_is_reported(path: Path, folder: Path, damage
         "UPDATE chunks SET document = 555 WHERE chunk = (SELECT max(chunk) FROM chunks)",
     ],
 )
+@pytest.mark.parametrize("key", [None])  # Rows: a key changes nothing of them.
 def test_a_damaged_document_is_mended_by_syncing_its_source_again(path: Path, folder: Path, damage: str) -> None:
     (folder / "ship.md").write_text("The ship sails at noon.", encoding="utf-8")
     with Monograph.open(path) as monograph:
@@ -180,27 +184,27 @@ REWRITTEN = "UPDATE sqlite_master SET sql = replace(sql, '{}', '{}') WHERE name 
         """CREATE TRIGGER "of'""another" AFTER INSERT ON chunks BEGIN DELETE FROM documents; END""",
     ],
 )
-def test_a_trigger_or_an_index_that_is_another(path: Path, damage: str) -> None:
-    whole = rows(path)
-    with closing(connected(path)) as connection:
+def test_a_trigger_or_an_index_that_is_another(path: Path, damage: str, key: str | None) -> None:
+    whole = rows(path, key)
+    with closing(connected(path, key)) as connection:
         connection.execute("PRAGMA writable_schema = ON")
         assert connection.execute(damage).rowcount
-    with Monograph.open(path) as monograph:
+    with Monograph.open(path, key=key) as monograph:
         findings = monograph.check()
         assert [finding.table for finding in findings] == ["schema"]
         assert all(finding.repairable for finding in findings)
         assert monograph.check(repair=True) == []
-        assert rows(path) == whole
+        assert rows(path, key) == whole
         monograph.add([Document("A barge carried flour to Ghent.", id="flour")])
         assert monograph.remove(["flour"]).removed == 1
         assert monograph.check() == []
 
 
-def test_a_table_that_is_another_is_told_of(path: Path) -> None:
-    with closing(connected(path)) as connection:
+def test_a_table_that_is_another_is_told_of(path: Path, key: str | None) -> None:
+    with closing(connected(path, key)) as connection:
         connection.execute("PRAGMA writable_schema = ON")
         connection.execute(REWRITTEN.format("qualifier", "qualifies", "subjects"))
-    with Monograph.open(path) as monograph:
+    with Monograph.open(path, key=key) as monograph:
         findings = monograph.check()
         assert ("schema", False) in {(finding.table, finding.repairable) for finding in findings}
         with pytest.raises(DamagedFile, match="subjects.*not as it was made"):
@@ -210,11 +214,11 @@ def test_a_table_that_is_another_is_told_of(path: Path) -> None:
         assert monograph.search("salt and pepper", 3, "hybrid")
 
 
-def test_a_setting_that_is_lost_is_one_fault(path: Path) -> None:
-    connection = connected(path)
+def test_a_setting_that_is_lost_is_one_fault(path: Path, key: str | None) -> None:
+    connection = connected(path, key)
     connection.execute("UPDATE settings SET value = '{' WHERE name = 'extractor'")
     connection.close()
-    with Monograph.open(path) as monograph:
+    with Monograph.open(path, key=key) as monograph:
         (finding,) = monograph.check()
         assert (finding.table, finding.repairable) == ("settings", False)
         assert finding.mend.startswith("monograph reextract")
@@ -222,7 +226,7 @@ def test_a_setting_that_is_lost_is_one_fault(path: Path) -> None:
         assert monograph.check() == []
 
 
-def rows(path: Path) -> list[list[tuple[object, ...]]]:
+def rows(path: Path, key: str | None = None) -> list[list[tuple[object, ...]]]:
     """What single rows, files and documents are."""
     tables = (
         "settings WHERE name NOT IN ('generation', 'synced') ORDER BY 1",
@@ -233,7 +237,7 @@ def rows(path: Path) -> list[list[tuple[object, ...]]]:
         "words_config",
         "trigrams_config",
     )
-    connection = connected(path)
+    connection = connected(path, key)
     try:
         return [connection.execute(f"SELECT * FROM {table}").fetchall() for table in tables]
     finally:
@@ -273,8 +277,8 @@ def test_any_byte_of_how_an_index_of_words_is_laid_out(tmp_path: Path, table: st
             assert len(monograph.search("Bergen", 30, how="lexical")) == 21
 
 
-def test_a_sound_file(path: Path) -> None:
-    with Monograph.open(path) as monograph:
+def test_a_sound_file(path: Path, key: str | None) -> None:
+    with Monograph.open(path, key=key) as monograph:
         before = [(hit.chunk.id, hit.score) for hit in monograph.search("ship to Bergen", 10)]
         assert monograph.check() == []
         assert monograph.check(repair=True) == []
@@ -282,12 +286,12 @@ def test_a_sound_file(path: Path) -> None:
         assert monograph.stats().memo_unused == 0
 
 
-def test_another_embedder(path: Path) -> None:
+def test_another_embedder(path: Path, key: str | None) -> None:
     other = HashEmbedder(48)
     with pytest.raises(ModelMismatch, match=r"wordllama.*hash/48") as caught:
-        Monograph.open(path, other)
+        Monograph.open(path, other, key=key)
     assert "reembed" in caught.value.mend
-    with Monograph.open(path) as monograph:
+    with Monograph.open(path, key=key) as monograph:
         report = monograph.vectors.rebuild(other)
         assert report.embedded == len({text for text in other.texts if "ship" in text}) > 0
         assert set(other.texts) - {text for text in other.texts if "ship" in text} == {"bergen"}  # a name
@@ -295,16 +299,16 @@ def test_another_embedder(path: Path) -> None:
         assert monograph.check() == []
         assert monograph.search("ship", 3, how="dense")
         assert monograph.vectors.rebuild(other).embedded == 0
-    with pytest.raises(ModelUnavailable, match="tests:hash"), Monograph.open(path) as monograph:
+    with pytest.raises(ModelUnavailable, match="tests:hash"), Monograph.open(path, key=key) as monograph:
         monograph.search("ship", how="dense")
-    with Monograph.open(path) as monograph:
+    with Monograph.open(path, key=key) as monograph:
         assert monograph.search("ship", how="lexical")  # needs no embedder
-    with Monograph.open(path, HashEmbedder(48)) as monograph:
+    with Monograph.open(path, HashEmbedder(48), key=key) as monograph:
         assert monograph.add([Document("one more ship")]).embedded == 1
 
 
-def test_an_open_file_that_gets_another_embedder_says_so(path: Path) -> None:
-    with Monograph.open(path) as first, Monograph.open(path) as second:
+def test_an_open_file_that_gets_another_embedder_says_so(path: Path, key: str | None) -> None:
+    with Monograph.open(path, key=key) as first, Monograph.open(path, key=key) as second:
         assert first.search("ship", 2, how="dense")
         second.vectors.rebuild(HashEmbedder(48))
         for act in (lambda: first.search("ship", 2), lambda: first.add([Document("one more")])):
@@ -314,21 +318,22 @@ def test_an_open_file_that_gets_another_embedder_says_so(path: Path) -> None:
         assert second.check() == []
 
 
-def test_settings_are_kept(tmp_path: Path) -> None:
+def test_settings_are_kept(tmp_path: Path, key: str | None) -> None:
     path = tmp_path / "x.mono"
-    with Monograph.open(path, settings=Settings(chunk_tokens=64, chunk_overlap=8)) as monograph:
+    with Monograph.open(path, settings=Settings(chunk_tokens=64, chunk_overlap=8), key=key) as monograph:
         monograph.add([Document("A sentence about the sea. " * 200)])
         count = monograph.stats().chunks
-    with Monograph.open(path) as monograph:
+    with Monograph.open(path, key=key) as monograph:
         assert monograph.settings == Settings(64, 8)
         assert count > 15
     with pytest.raises(InputError, match="built with"):
-        Monograph.open(path, settings=Settings())
+        Monograph.open(path, settings=Settings(), key=key)
     for tokens, overlap in ((3, 0), (64, 40), (64, -1)):
         with pytest.raises(InputError):
             Settings(tokens, overlap)
 
 
+@pytest.mark.parametrize("key", [None])  # Rows: a key changes nothing of them.
 def test_a_document_with_a_number_that_no_block_of_text_can_have(path: Path) -> None:
     """It is told of, refuses what would be numbered after it, and can be taken out."""
     with Monograph.open(path) as monograph:

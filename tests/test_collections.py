@@ -68,7 +68,6 @@ def test_nodes_of_a_collection(monograph: Monograph) -> None:
         EcoVectorStore(monograph, collection="")
 
 
-@pytest.mark.plain("a key is in no pickle")
 def test_a_store_of_a_collection_is_pickled(tmp_path: Path) -> None:
     store = EcoVectorStore(tmp_path / "x.mono", collection="notes")
     store.add([node("a", "A note.", "d")])

@@ -30,7 +30,6 @@ def found(monograph: Monograph) -> tuple[int, list[str]]:
         return os.getpid(), [hit.chunk.document_id for hit in monograph.search("the red lathe", 2, "dense")]
 
 
-@pytest.mark.plain("what is encrypted is not pickled")
 def test_in_another_process(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(path.parent)
     with (
@@ -43,7 +42,6 @@ def test_in_another_process(path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         assert monograph.search("the red lathe", 1, "dense")[0].chunk.document_id == "b"
 
 
-@pytest.mark.plain("what is encrypted is not pickled")
 def test_what_it_was_opened_with_goes_along(path: Path) -> None:
     trusted = ["http://127.0.0.1:9/v1"]
     with Monograph.open(path, HashEmbedder(16), read_only=True, target_recall=0.5, trusted=trusted) as monograph:
@@ -74,7 +72,6 @@ def test_a_copy_is_the_same_open_file(path: Path) -> None:
         made.documents()
 
 
-@pytest.mark.plain("what is encrypted is not pickled")
 def test_what_cannot_be_pickled_says_so_at_once(path: Path, tmp_path: Path) -> None:
     monograph = Monograph.open(
         path, HashEmbedder(16), model=OpenAICompatible("http://127.0.0.1:9/v1", "x", "sk-secret")

@@ -29,7 +29,7 @@ from monograph import Monograph
 from monograph.write import apply, names, vectors
 apply.BATCH_FILES = 8
 vectors.EMBEDDED_AT_ONCE = names.EMBEDDED_AT_ONCE = 4
-with Monograph.open({file!r}, HashEmbedder(log=Path({log!r}))) as monograph:
+with Monograph.open({file!r}, HashEmbedder(log=Path({log!r})), key={key!r}) as monograph:
     print("open", flush=True)
     monograph.sync({folder!r})
 """
@@ -43,13 +43,14 @@ def fill(folder: Path, count: int) -> None:
         (folder / f"{number:03}.txt").write_text(text)
 
 
-def contents(path: Path) -> list[tuple[str, str]]:
-    with Monograph.open(path) as monograph:
+def contents(path: Path, key: str | None) -> list[tuple[str, str]]:
+    with Monograph.open(path, key=key) as monograph:
         return [(chunk.id, chunk.text) for one in monograph.documents() for chunk in monograph.chunks(one.id)]
 
 
-def script(tmp_path: Path, folder: Path, file: str = "killed.mono") -> list[str]:
-    names = {"tests": str(TESTS), "file": str(tmp_path / file), "log": str(tmp_path / "log"), "folder": str(folder)}
+def script(tmp_path: Path, folder: Path, key: str | None, file: str = "killed.mono") -> list[str]:
+    place, log = str(tmp_path / file), str(tmp_path / "log")
+    names = {"tests": str(TESTS), "file": place, "log": log, "folder": str(folder), "key": key}
     return [sys.executable, "-c", SYNC.format(**names)]
 
 
@@ -58,32 +59,33 @@ KILLS = 50
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_killed_at_fifty_moments(tmp_path: Path, folder: Path) -> None:
+def test_killed_at_many_moments(tmp_path: Path, folder: Path, key: str | None) -> None:
     fill(folder, 120)
+    most = KILLS if key is None else KILLS // 4
     started = time.perf_counter()
-    subprocess.run(script(tmp_path, folder, "measured.mono"), check=True, capture_output=True)
+    subprocess.run(script(tmp_path, folder, key, "measured.mono"), check=True, capture_output=True)
     whole = time.perf_counter() - started
-    expected = contents(tmp_path / "measured.mono")
+    expected = contents(tmp_path / "measured.mono", key)
     log, path = tmp_path / "log", tmp_path / "killed.mono"
     moments = random.Random(50)
     kills = finished = documents = in_a_row = 0
     log.unlink()
-    while kills < KILLS or not finished:
-        child = subprocess.Popen(script(tmp_path, folder), stdout=subprocess.DEVNULL)
-        if kills < KILLS:
+    while kills < most or not finished:
+        child = subprocess.Popen(script(tmp_path, folder, key), stdout=subprocess.DEVNULL)
+        if kills < most:
             time.sleep(moments.uniform(0, whole))
             child.send_signal(signal.SIGKILL)
         if child.wait() == -signal.SIGKILL:
             kills, in_a_row = kills + 1, in_a_row + 1
             if path.exists():
-                with Monograph.open(path) as monograph:
+                with Monograph.open(path, key=key) as monograph:
                     assert monograph.check() == []
                     assert len(monograph.documents()) >= documents
                     documents = len(monograph.documents())
             continue
         # It came to its end: all is there, and a kill has cost at most the group that was embedded and not yet remembered.
         assert child.returncode == 0
-        assert contents(path) == expected
+        assert contents(path, key) == expected
         embedded = Counter(log.read_text().split())
         assert sum(count - 1 for count in embedded.values()) <= 4 * in_a_row
         finished += 1
@@ -93,15 +95,15 @@ def test_killed_at_fifty_moments(tmp_path: Path, folder: Path) -> None:
     assert finished >= 1
 
 
-def test_two_processes_sync_at_once(tmp_path: Path, folder: Path) -> None:
+def test_two_processes_sync_at_once(tmp_path: Path, folder: Path, key: str | None) -> None:
     fill(folder, 60)
-    children = [subprocess.Popen(script(tmp_path, folder), stdout=subprocess.DEVNULL) for _ in range(2)]
+    children = [subprocess.Popen(script(tmp_path, folder, key), stdout=subprocess.DEVNULL) for _ in range(2)]
     assert [child.wait() for child in children] == [0, 0]
-    with Monograph.open(tmp_path / "killed.mono") as monograph:
+    with Monograph.open(tmp_path / "killed.mono", key=key) as monograph:
         assert monograph.check() == []
         assert monograph.stats().documents == 60
-    subprocess.run(script(tmp_path, folder, "alone.mono"), check=True, capture_output=True)
-    assert contents(tmp_path / "killed.mono") == contents(tmp_path / "alone.mono")
+    subprocess.run(script(tmp_path, folder, key, "alone.mono"), check=True, capture_output=True)
+    assert contents(tmp_path / "killed.mono", key) == contents(tmp_path / "alone.mono", key)
 
 
 @pytest.mark.long

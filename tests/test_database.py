@@ -30,16 +30,15 @@ from monograph.store.header import read_header
 
 
 @pytest.fixture
-def filled(tmp_path: Path) -> Path:
+def filled(tmp_path: Path, key: str | None) -> Path:
     path = tmp_path / "filled.mono"
-    with Monograph.open(path) as monograph:
+    with Monograph.open(path, key=key) as monograph:
         monograph.add(
             [Document(f"Report number {n} about the lighthouse and its keeper. " * 30, id=f"d{n}") for n in range(60)]
         )
     return path
 
 
-@pytest.mark.plain("its header is read beside SQL")
 def test_a_new_file_is_made_as_the_format_says(tmp_path: Path) -> None:
     path = tmp_path / "new.mono"
     Monograph.open(path).close()
@@ -86,7 +85,7 @@ def folder(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "kind"),
     [
-        pytest.param(text_file, NotAMonograph, marks=pytest.mark.plain("the key is what is said to be wrong")),
+        (text_file, NotAMonograph),
         (other_database, NotAMonograph),
         (empty_file, DamagedFile),
         (folder, NotAMonograph),
@@ -112,48 +111,47 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.plain("its header is changed")
-def test_a_newer_file_is_refused(filled: Path) -> None:
+@pytest.mark.parametrize("key", [None])  # Of encrypted files: see test_encrypt.py.
+def test_a_newer_file_is_refused(filled: Path, key: str | None) -> None:
     data = bytearray(filled.read_bytes())
     data[60:64] = struct.pack(">I", 99)
     filled.write_bytes(data)
     with pytest.raises(NewerFormat, match="99"):
-        Monograph.open(filled)
+        Monograph.open(filled, key=key)
     assert filled.read_bytes() == data
 
 
-@pytest.mark.parametrize(
-    "share", [pytest.param(0.0001, marks=pytest.mark.plain("the key is said to be wrong")), 0.3, 0.7, 0.999]
-)
-def test_a_truncated_file_is_refused_and_left_alone(filled: Path, share: float) -> None:
+@pytest.mark.parametrize("key", [None])  # Of encrypted files: see test_encrypt.py.
+@pytest.mark.parametrize("share", [0.0001, 0.3, 0.7, 0.999])
+def test_a_truncated_file_is_refused_and_left_alone(filled: Path, share: float, key: str | None) -> None:
     data = filled.read_bytes()[: max(50, int(filled.stat().st_size * share))]
     filled.write_bytes(data)
     with pytest.raises(DamagedFile):
-        Monograph.open(filled)
+        Monograph.open(filled, key=key)
     assert filled.read_bytes() == data
 
 
-def test_a_damaged_page_is_reported_as_damage(filled: Path) -> None:
+def test_a_damaged_page_is_reported_as_damage(filled: Path, key: str | None) -> None:
     data = bytearray(filled.read_bytes())
     for page in range(4, len(data) // 16_384):
         data[page * 16_384 : page * 16_384 + 200] = b"\xff" * 200
     filled.write_bytes(data)
-    with pytest.raises(DamagedFile) as caught, Monograph.open(filled) as monograph:
+    with pytest.raises(DamagedFile) as caught, Monograph.open(filled, key=key) as monograph:
         monograph.search("lighthouse", how="lexical")
         monograph.documents()
     assert str(filled) in caught.value.message
 
 
-def test_a_closed_file_says_so(filled: Path) -> None:
-    monograph = Monograph.open(filled)
+def test_a_closed_file_says_so(filled: Path, key: str | None) -> None:
+    monograph = Monograph.open(filled, key=key)
     monograph.close()
     monograph.close()
     with pytest.raises(ClosedFile):
         monograph.search("x")
 
 
-def test_reading_only(filled: Path) -> None:
-    with Monograph.open(filled, read_only=True) as monograph:
+def test_reading_only(filled: Path, key: str | None) -> None:
+    with Monograph.open(filled, read_only=True, key=key) as monograph:
         assert monograph.search("lighthouse", 3)
         with pytest.raises(ReadOnlyFile):
             monograph.add([Document("more")])
@@ -161,7 +159,7 @@ def test_reading_only(filled: Path) -> None:
             monograph.remove(["d1"])
 
 
-def test_a_file_without_write_permission_can_be_searched(filled: Path) -> None:
+def test_a_file_without_write_permission_can_be_searched(filled: Path, key: str | None) -> None:
     if os.geteuid() != 0:
         pytest.skip("dropping privileges needs root")
     for path in [filled, *filled.parents]:
@@ -172,7 +170,7 @@ def test_a_file_without_write_permission_can_be_searched(filled: Path) -> None:
     if child == 0:  # a child of its own user: what it found is its exit code
         os.setuid(65534)
         found = refused = 0
-        with Monograph.open(filled) as monograph:
+        with Monograph.open(filled, key=key) as monograph:
             found = len(monograph.search("lighthouse", 3, how="lexical"))
             try:
                 monograph.remove(["d1"])
@@ -182,8 +180,8 @@ def test_a_file_without_write_permission_can_be_searched(filled: Path) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 13
 
 
-def test_a_transaction_is_all_or_nothing(filled: Path) -> None:
-    database = Database(filled)
+def test_a_transaction_is_all_or_nothing(filled: Path, key: str | None) -> None:
+    database = Database(filled, key=key)
     with pytest.raises(KeyError), database.write() as connection:
         connection.execute("DELETE FROM vectors")
         raise KeyError
@@ -192,8 +190,8 @@ def test_a_transaction_is_all_or_nothing(filled: Path) -> None:
     database.close()
 
 
-def test_a_reader_keeps_its_view_while_another_writes(filled: Path) -> None:
-    reader, writer = Database(filled), Database(filled)
+def test_a_reader_keeps_its_view_while_another_writes(filled: Path, key: str | None) -> None:
+    reader, writer = Database(filled, key=key), Database(filled, key=key)
     with reader.read() as outer:
         before = outer.execute("SELECT count(*) FROM documents").fetchone()
         with writer.write() as connection:
@@ -209,8 +207,8 @@ def test_a_reader_keeps_its_view_while_another_writes(filled: Path) -> None:
     writer.close()
 
 
-def test_a_busy_file_says_so(filled: Path) -> None:
-    first, second = Database(filled), Database(filled)
+def test_a_busy_file_says_so(filled: Path, key: str | None) -> None:
+    first, second = Database(filled, key=key), Database(filled, key=key)
     second.connection().execute("PRAGMA busy_timeout = 50")
     with first.write() as connection:
         connection.execute("DELETE FROM vectors WHERE chunk = 1")
@@ -220,11 +218,11 @@ def test_a_busy_file_says_so(filled: Path) -> None:
     second.close()
 
 
-def test_many_threads_read_while_one_writes(filled: Path) -> None:
+def test_many_threads_read_while_one_writes(filled: Path, key: str | None) -> None:
     errors: list[BaseException] = []
     counts: list[int] = []
     done = threading.Event()
-    with Monograph.open(filled) as monograph:
+    with Monograph.open(filled, key=key) as monograph:
 
         def read() -> None:
             try:
@@ -248,11 +246,11 @@ def test_many_threads_read_while_one_writes(filled: Path) -> None:
     assert set(counts) == {5}
 
 
-def test_a_forked_process_gets_connections_of_its_own(filled: Path) -> None:
+def test_a_forked_process_gets_connections_of_its_own(filled: Path, key: str | None) -> None:
     code = f"""
 import os
 from monograph import Monograph, Document
-monograph = Monograph.open({str(filled)!r})
+monograph = Monograph.open({str(filled)!r}, key={key!r})
 monograph.search("lighthouse", how="lexical")
 child = os.fork()
 if child == 0:
@@ -268,24 +266,24 @@ assert monograph.check() == []
     subprocess.run([sys.executable, "-c", code], check=True, env=environment)
 
 
-def test_opening_at_once_makes_one_file(tmp_path: Path) -> None:
+def test_opening_at_once_makes_one_file(tmp_path: Path, key: str | None) -> None:
     path = tmp_path / "race.mono"
     code = f"""
 from monograph import Monograph, Document
 import sys
-with Monograph.open({str(path)!r}) as monograph:
+with Monograph.open({str(path)!r}, key={key!r}) as monograph:
     monograph.add([Document("text of " + sys.argv[1], id=sys.argv[1])])
 """
     children = [subprocess.Popen([sys.executable, "-c", code, str(number)]) for number in range(4)]
     assert [child.wait() for child in children] == [0] * 4
-    with Monograph.open(path) as monograph:
+    with Monograph.open(path, key=key) as monograph:
         assert [document.id for document in monograph.documents()] == ["0", "1", "2", "3"]
         assert monograph.check() == []
 
 
-def test_same_bytes_after_a_failed_open(filled: Path) -> None:
+def test_same_bytes_after_a_failed_open(filled: Path, key: str | None) -> None:
     before = hashlib.sha256(filled.read_bytes()).hexdigest()
-    with Monograph.open(filled, read_only=True) as monograph:
+    with Monograph.open(filled, read_only=True, key=key) as monograph:
         monograph.search("lighthouse")
     assert hashlib.sha256(filled.read_bytes()).hexdigest() == before
 
@@ -300,23 +298,23 @@ with open(sys.argv[1], "r+b") as file:
 """
 
 
-def test_opening_a_file_twice_keeps_the_lock_of_the_first(tmp_path: Path) -> None:
+def test_opening_a_file_twice_keeps_the_lock_of_the_first(tmp_path: Path, key: str | None) -> None:
     """POSIX drops all of a process's locks on a file when any of its descriptors is closed."""
     path = tmp_path / "x.mono"
-    first = Database(path)
+    first = Database(path, key=key)
     with first.read():
-        Database(path).close()
+        Database(path, key=key).close()
         asked = subprocess.run([sys.executable, "-c", LOCKED, str(path)], check=True, capture_output=True, text=True)
     first.close()
     assert asked.stdout == "locked\n"
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are listed in /proc")
-def test_a_closed_file_is_closed(filled: Path) -> None:
+def test_a_closed_file_is_closed(filled: Path, key: str | None) -> None:
     """A connection left open would be taken for one to the next file of that inode."""
     gc.disable()
     try:
-        with Monograph.open(filled) as monograph:
+        with Monograph.open(filled, key=key) as monograph:
             for how in ("lexical", "dense", "hybrid", "graph"):
                 monograph.search("Who keeps the lighthouse?", how=how)
             monograph.search("Who keeps the lighthouse?", how=Graph(faithful=True))

@@ -426,7 +426,6 @@ def test_offsets_follow(pieces: list[str], answers: list[str | None], data: Any)
             assert place.page == (before[-1] + 1 if before else 0)
 
 
-@pytest.mark.plain("what is encrypted is not pickled")
 def test_a_describer_is_given_up(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.png").write_bytes(RED)

@@ -74,22 +74,12 @@ def is_component(page: Path) -> bool:
     return page.parent.name in COMPONENTS
 
 
-OF_ITS_OWN = pytest.mark.plain("the client starts the server with an environment of its own")
-NO_KEY = pytest.mark.plain("a shelf's shards have no key")
 OF_A_SERVER = ("http.md",)
 """Their examples ask a server: see test_serve_docs.py."""
 SINGLE = [one for one in pages_with("python") if not is_component(one) and one.name not in OF_A_SERVER]
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        pytest.param(
-            one, id=one.name, marks=[OF_ITS_OWN] * (one.name == "mcp.md") + [NO_KEY] * (one.name == "shelf.md")
-        )
-        for one in SINGLE
-    ],
-)
+@pytest.mark.parametrize("page", SINGLE, ids=lambda page: page.name)
 def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
     """One after the other in one namespace, in a folder that holds nothing but examples/texts."""
     code = "\n".join(blocks(page, "python"))
@@ -176,18 +166,10 @@ def typed(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(line, shell=True, cwd=folder, capture_output=True, text=True, check=False)
 
 
-def keys_of(page: Path) -> list[pytest.MarkDecorator]:
-    if page.name == "shelf.md":
-        return [NO_KEY]
-    return [pytest.mark.own_keys] if any("MONOGRAPH_KEY=" in block for block in blocks(page, "console")) else []
-
-
-@pytest.mark.parametrize(
-    "page", [pytest.param(page, id=page.name, marks=keys_of(page)) for page in pages_with("console")]
-)
+@pytest.mark.parametrize("page", pages_with("console"), ids=lambda page: page.name)
 def test_console_blocks_print_what_they_show(page: Path, tmp_path: Path) -> None:
     """``…`` stands for anything. Each block starts afresh."""
-    if keys_of(page):
+    if any("MONOGRAPH_KEY=" in block for block in blocks(page, "console")):
         pytest.importorskip("sqlcipher3", reason="the extra encrypt is not installed")
     for number, block in enumerate(blocks(page, "console")):
         folder = place(tmp_path / str(number))

@@ -43,10 +43,8 @@ from monograph.errors import (
 )
 from monograph.read.worker import Worker
 from monograph.store.database import Database
-from with_key import encrypted_runs
 
 dbapi2: Any = pytest.importorskip("sqlcipher3.dbapi2", reason="the extra encrypt is not installed")
-pytestmark = pytest.mark.own_keys
 
 COMMANDS = Forks(COMMAND_LINE, "main()")
 ROOT = Path(__file__).resolve().parents[1]
@@ -384,26 +382,6 @@ def test_opened_again_in_one_process(plain: Path, locked: Path) -> None:
         assert first.search("comet", 3)
 
 
-LOCKED = """
-import fcntl, sys
-with open(sys.argv[1], "r+b") as file:
-    try:
-        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 510, 0x40000002)
-    except OSError:
-        print("locked")
-"""
-
-
-def test_opening_a_file_twice_keeps_the_lock_of_the_first(locked: Path) -> None:
-    first = Database(locked, key=KEY)
-    with first.read() as connection:
-        connection.execute("SELECT count(*) FROM chunks").fetchone()
-        Database(locked, key=KEY).close()
-        asked = subprocess.run([sys.executable, "-c", LOCKED, str(locked)], check=True, capture_output=True, text=True)
-    first.close()
-    assert asked.stdout == "locked\n"
-
-
 def test_for_reading_only(locked: Path) -> None:
     before = locked.read_bytes()
     with Monograph.open(locked, HashEmbedder(), read_only=True, key=KEY) as opened:
@@ -483,26 +461,6 @@ def test_killed_while_it_writes_it_loses_nothing(locked: Path) -> None:
             assert opened.check() == []
             stored = {one.id for one in opened.documents()}
         assert {f"k{round_}/{number}" for number in range(count)} <= stored
-
-
-def test_a_forked_process_gets_connections_of_its_own(locked: Path) -> None:
-    code = f"""
-import os, sys
-sys.path.insert(0, {str(TESTS)!r})
-from embedders import HashEmbedder
-from monograph import Document, Monograph
-opened = Monograph.open({str(locked)!r}, HashEmbedder(), key={KEY!r})
-opened.search("comet", how="dense")
-child = os.fork()
-if child == 0:
-    opened.add([Document("written by the child about penguins", id="child")])
-    os._exit(len(opened.search("penguins", 1, how="lexical")))
-_, status = os.waitpid(child, 0)
-assert os.waitstatus_to_exitcode(status) == 1, status
-assert opened.search("penguins", how="lexical")[0].chunk.document_id == "child"
-assert opened.check() == []
-"""
-    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "TOKENIZERS_PARALLELISM": "false"})
 
 
 # Converting.
@@ -1061,15 +1019,3 @@ def test_errors_of_both_kinds_of_connections_are_caught() -> None:
     ]
     assert len([kind for _, kind in caught if kind == "encryption.errors()"]) > 8
     assert [one for one in caught if "sqlite3." in one[1]] == []
-
-
-@pytest.mark.parametrize("name", encrypted_runs.WITHOUT_A_FILE)
-def test_modules_that_are_left_out_with_a_key_open_no_file(name: str) -> None:
-    tree = ast.parse((Path(__file__).parent / f"test_{name}.py").read_text())
-    from_ours = {one.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for one in node.names}
-    modules = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    modules |= {one.name for node in ast.walk(tree) if isinstance(node, ast.Import) for one in node.names}
-    asked = {one.arg for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) for one in node.args.args}
-    assert not {"Monograph", "Database", "EcoVectorStore"} & from_ours
-    assert not {one for one in modules if one.startswith(("sqlite3", "monograph.app", "monograph.library"))}
-    assert not {"monograph", "archive"} & asked

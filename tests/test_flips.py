@@ -163,7 +163,6 @@ def test_a_changed_byte_is_found_or_does_no_harm(
     assert len(verdicts["found"]) > count // 2
 
 
-@pytest.mark.own_keys
 def test_a_changed_byte_in_an_encrypted_file(embedder: Embedder, tmp_path: Path) -> None:
     pytest.importorskip("sqlcipher3", reason="the extra encrypt is not installed")
     whole = made(tmp_path / "locked.mono", embedder, key="a key")
@@ -175,7 +174,6 @@ def test_a_changed_byte_in_an_encrypted_file(embedder: Embedder, tmp_path: Path)
     assert verdicts.count("found") > 6
 
 
-@pytest.mark.own_keys
 def test_a_changed_page_of_an_encrypted_file(embedder: Embedder, tmp_path: Path) -> None:
     pytest.importorskip("sqlcipher3", reason="the extra encrypt is not installed")
     path = made(tmp_path / "locked.mono", embedder, key="a key")

@@ -65,7 +65,6 @@ def test_removed_documents_are_found_no_more(monograph: Monograph) -> None:
     assert monograph.check() == []
 
 
-@pytest.mark.plain("its text is looked for in the bytes")
 def test_forgotten_documents_leave_no_bytes(tmp_path: Path) -> None:
     path = tmp_path / "notes.mono"
     with Monograph.open(path) as monograph:
@@ -89,7 +88,6 @@ def test_forgotten_documents_leave_no_bytes(tmp_path: Path) -> None:
         assert monograph.check() == []
 
 
-@pytest.mark.plain("its text is looked for in the bytes")
 def test_removed_first_and_forgotten_with_another(tmp_path: Path) -> None:
     path = tmp_path / "notes.mono"
     with Monograph.open(path, HashEmbedder()) as monograph:
@@ -192,7 +190,6 @@ def test_forgetting_waits_for_a_crowd_of_which_someone_always_reads(tmp_path: Pa
             database.close()
 
 
-@pytest.mark.plain("its text is looked for in the bytes")
 def test_a_short_form_that_stands_nowhere_else_stays_with_its_document(monograph: Monograph) -> None:
     text = (
         "The IFFHS World's Best Goalkeeper is a football award given annually to the most outstanding goalkeeper as voted"
@@ -206,7 +203,6 @@ def test_a_short_form_that_stands_nowhere_else_stays_with_its_document(monograph
     assert b"iffhs" not in monograph.path.read_bytes().lower()
 
 
-@pytest.mark.plain("its text is looked for in the bytes")
 def test_names_that_were_set_apart_are_forgotten_with_their_documents(tmp_path: Path) -> None:
     path = tmp_path / "notes.mono"
     with Monograph.open(path, HashEmbedder()) as monograph:
@@ -249,7 +245,6 @@ def secrets(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.plain("its text is looked for in the bytes")
 @pytest.mark.parametrize("tree", [False, True])
 def test_what_is_gone_from_a_folder_is_forgotten(tmp_path: Path, secrets: Path, tree: bool) -> None:
     path = tmp_path / "notes.mono"
@@ -271,7 +266,6 @@ def test_what_is_gone_from_a_folder_is_forgotten(tmp_path: Path, secrets: Path, 
         assert monograph.check() == []
 
 
-@pytest.mark.plain("its text is looked for in the bytes")
 def test_a_file_that_always_forgets(tmp_path: Path, secrets: Path) -> None:
     path = tmp_path / "notes.mono"
     with Monograph.open(path, HashEmbedder()) as monograph:
@@ -313,7 +307,6 @@ with Monograph.open({path!r}, HashEmbedder()) as monograph:
 
 
 @pytest.mark.long
-@pytest.mark.plain("its text is looked for in the bytes")
 @pytest.mark.parametrize("how", ["remove", "sync"])
 def test_killed_at_any_commit_the_next_write_forgets(tmp_path: Path, secrets: Path, how: str) -> None:
     path = tmp_path / "notes.mono"
@@ -350,7 +343,6 @@ def test_killed_at_any_commit_the_next_write_forgets(tmp_path: Path, secrets: Pa
     assert has_traces(path) == []
 
 
-@pytest.mark.plain("its text is looked for in the bytes")
 def test_a_sync_that_cannot_forget_says_so_and_the_next_write_does(tmp_path: Path, secrets: Path) -> None:
     path = tmp_path / "notes.mono"
     with Monograph.open(path, HashEmbedder()) as monograph:
@@ -373,7 +365,6 @@ def test_a_sync_that_cannot_forget_says_so_and_the_next_write_does(tmp_path: Pat
         assert monograph.check() == []
 
 
-@pytest.mark.plain("its text is looked for in the bytes")
 def test_what_is_forgotten_while_others_derive_from_it(tmp_path: Path) -> None:
     """A summary, that was begun before, is remembered after the memo was emptied."""
     path = tmp_path / "notes.mono"
@@ -424,7 +415,6 @@ def test_a_check_ends_forgetting(tmp_path: Path) -> None:
         assert has_traces(path) == []
 
 
-@pytest.mark.plain("its text is looked for in the bytes")
 def test_a_backup_forgets_what_is_still_to_be_forgotten(tmp_path: Path) -> None:
     path, copy = tmp_path / "notes.mono", tmp_path / "copy.mono"
     with Monograph.open(path, HashEmbedder()) as monograph:

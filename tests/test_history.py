@@ -379,7 +379,6 @@ def test_a_copy_goes_with_the_last_who_has_it(archive: Monograph) -> None:
     assert database.is_closed
 
 
-@pytest.mark.plain("an encrypted file is not pickled")
 def test_the_past_is_pickled(archive: Monograph) -> None:
     assert pickle.loads(pickle.dumps(archive.as_of(START + 3))).document("boiler").title == "Boiler"
 
@@ -475,7 +474,6 @@ def with_secrets(archive: Monograph, now: Now) -> None:
     now[0] += 10
 
 
-@pytest.mark.plain("its text is looked for in the bytes")
 def test_what_is_forgotten_is_forgotten_as_it_was_too(tmp_path: Path, now: Now) -> None:
     path = tmp_path / "a.mono"
     with opened(path, now) as archive:
@@ -496,7 +494,6 @@ def test_what_is_forgotten_is_forgotten_as_it_was_too(tmp_path: Path, now: Now) 
             archive.remove(["gone"], forget=True)
 
 
-@pytest.mark.plain("its text is looked for in the bytes")
 def test_former_versions_alone_are_forgotten(tmp_path: Path, now: Now) -> None:
     path = tmp_path / "a.mono"
     with opened(path, now) as archive:
@@ -516,7 +513,6 @@ def test_former_versions_alone_are_forgotten(tmp_path: Path, now: Now) -> None:
         assert archive.check() == []
 
 
-@pytest.mark.plain("its text is looked for in the bytes")
 def test_a_file_that_always_forgets_keeps_nothing(tmp_path: Path, now: Now) -> None:
     path = tmp_path / "a.mono"
     with opened(path, now) as archive:

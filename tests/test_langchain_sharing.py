@@ -246,7 +246,6 @@ def test_a_received_file_asks_nobody(tmp_path: Path, server: Any) -> None:
     assert server.calls > calls
 
 
-@pytest.mark.plain("what is encrypted is not pickled")
 @pytest.mark.parametrize("owned", [True, False])
 def test_a_store_is_pickled_and_copied(path: Path, owned: bool) -> None:
     with Monograph.open(path) as monograph:
@@ -268,7 +267,6 @@ def test_a_store_is_pickled_and_copied(path: Path, owned: bool) -> None:
         assert len(monograph.documents()) == len(FACTS)
 
 
-@pytest.mark.plain("what is encrypted is not pickled")
 @pytest.mark.parametrize("kind", RETRIEVERS)
 def test_retrievers_are_pickled_and_copied(path: Path, opened: Monograph, kind: type[FileRetriever]) -> None:
     for given in (path, opened):

@@ -340,7 +340,6 @@ def test_off_the_event_loop(store: MonographPropertyGraphStore, monkeypatch: pyt
     assert get_ident() not in threads
 
 
-@pytest.mark.plain("what is encrypted is not pickled")
 def test_it_is_pickled(tmp_path: Path) -> None:
     store = MonographPropertyGraphStore(tmp_path / "x.mono")
     people(store)

@@ -199,7 +199,6 @@ def test_a_received_file_asks_nobody(tmp_path: Path, server: Any) -> None:
     assert server.calls > calls
 
 
-@pytest.mark.plain("what is encrypted is not pickled")
 @pytest.mark.parametrize("owned", [True, False])
 def test_a_store_is_pickled_and_copied(path: Path, opened: Monograph, owned: bool, caplog: Any) -> None:
     own = EcoVectorStore(path) if owned else EcoVectorStore(opened)
@@ -217,7 +216,6 @@ def test_a_store_is_pickled_and_copied(path: Path, opened: Monograph, owned: boo
     assert caplog.records == []  # LlamaIndex would leave out what cannot be pickled, and log that.
 
 
-@pytest.mark.plain("what is encrypted is not pickled")
 @pytest.mark.parametrize("kind", [HybridRetriever, MiniRAGRetriever, TreeRetriever])
 def test_retrievers_are_pickled_and_copied(opened: Monograph, kind: Any) -> None:
     retriever = kind(opened, similarity_top_k=2)

@@ -219,7 +219,6 @@ def test_a_filter_or_a_mode_that_will_not_do(opened: Monograph) -> None:
     assert refused(server, "nothing")
 
 
-@pytest.mark.plain("the client starts the server with an environment of its own")
 def test_over_standard_input(path: Path) -> None:
     async def work() -> tuple[list[str], Any]:
         async with Client(StdioServerParameters(command=PROGRAM, args=["mcp", str(path)])) as client:

@@ -56,7 +56,6 @@ def replied(output: Any) -> tuple[dict[str, Any], bool]:
     return dict(result.structured_content or {"said": result.content[0].text}), bool(result.is_error)
 
 
-@pytest.mark.plain("the client starts the server with an environment of its own")
 def test_over_standard_input(path: Path) -> None:
     """Every call is a session, and a server, of its own."""
 

@@ -86,7 +86,6 @@ def test_a_migration_runs_once_when_the_file_is_opened(committed: Path, monkeypa
         Monograph.open(committed, HashEmbedder(32))
 
 
-@pytest.mark.plain("its header is changed by Python's own SQLite")
 def test_a_file_of_format_0(committed: Path) -> None:
     with closing(sqlite3.connect(committed)) as connection:
         connection.execute("PRAGMA user_version = 0")
@@ -96,7 +95,6 @@ def test_a_file_of_format_0(committed: Path) -> None:
     assert committed.read_bytes() == before
 
 
-@pytest.mark.plain("its header is damaged")
 def test_a_header_that_sqlite_does_not_know(committed: Path) -> None:
     data = bytearray(committed.read_bytes())
     data[44:48] = (99).to_bytes(4, "big")  # SQLite's schema format.

@@ -191,7 +191,6 @@ def test_other_bytes_than_a_database_are_no_pages(tmp_path: Path) -> None:
 
 
 @LINUX
-@pytest.mark.plain("its pages are looked into")
 def test_damaged_pages_are_announced_without_harm(tmp_path: Path) -> None:
     database, _ = built(tmp_path / "p.mono")
     with database.read() as connection:

@@ -18,8 +18,6 @@ from monograph.shelf import Shelf
 from monograph.values import LedgerEntry
 from vector_server import VectorServer
 
-pytestmark = pytest.mark.plain("what is remembered lies in a plain file beside the shelf")
-
 QUESTION = "Who wrote to Charles Babbage from Turin?"
 DOCUMENTS = [
     Document(f"Ada Lovelace wrote to Charles Babbage from {town}. The letter is kept there.", id=town)

@@ -23,7 +23,6 @@ from soak.tally import Fault, Tally
 
 ROOT = Path(__file__).resolve().parents[1]
 SMALL = ("--kills", "4", "--seconds", "4", "--files", "10", "--jobs", "2")
-pytestmark = pytest.mark.plain("what is encrypted is a part of the soak itself")
 
 
 @pytest.fixture(autouse=True)

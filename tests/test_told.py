@@ -346,7 +346,6 @@ def tell_secret(archive: Monograph, origin: str) -> None:
     )
 
 
-@pytest.mark.plain("its text is looked for in the bytes")
 def test_what_a_text_says_is_forgotten_with_it(tmp_path: Path) -> None:
     path = tmp_path / "x.mono"
     vector = np.float32([0.123456]).tobytes().lower() * 4

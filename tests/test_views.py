@@ -544,7 +544,6 @@ def test_a_view_is_read_where_the_file_cannot_be_written(tmp_path: Path) -> None
             view.add([Document("x", id="y")])
 
 
-@pytest.mark.plain("a key is in no pickle")
 def test_a_view_is_pickled_with_its_file(tmp_path: Path) -> None:
     with Monograph.open(tmp_path / "x.mono") as archive:
         archive.add(people())

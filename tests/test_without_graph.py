@@ -284,7 +284,6 @@ def test_a_repair_builds_no_graph(tmp_path: Path) -> None:
             assert rows(monograph) == rows(once)
 
 
-@pytest.mark.plain("its text is looked for in the bytes")
 def test_forgetting_what_is_half_made_leaves_no_trace(tmp_path: Path) -> None:
     path = tmp_path / "x.mono"
     with opened(path, later=True) as monograph:

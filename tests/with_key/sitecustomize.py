@@ -1,5 +1,0 @@
-"""Python imports this at its start wherever this folder is on PYTHONPATH."""
-
-import encrypted_runs
-
-encrypted_runs.begin()
