@@ -18,7 +18,7 @@ from forks import COMMAND_LINE, Forks
 from monograph import Document, Embedder, Monograph, Settings
 from monograph.derive import server as server_module
 from monograph.derive.embed import load_embedder
-from monograph.derive.embed.asked_before import AskedBefore
+from monograph.derive.embed import openai_compatible as served
 from monograph.derive.embed.openai_compatible import OpenAIEmbedder, ServedSettings
 from monograph.derive.extract import load_extractor
 from monograph.derive.summarize import load_summarizer
@@ -95,11 +95,16 @@ def test_questions_are_asked_for_once(server: VectorServer) -> None:
     first = embedder.embed(["who came?", "when?"], "query")
     assert (embedder.embed(["when?", "who came?", "when?"], "query") == first[[1, 0, 1]]).all()
     assert server.texts == ["who came?", "when?"]
-    kept = AskedBefore(2)
-    for text in "abac":
-        kept.among([text])
-        kept.keep({text: first[0]})
-    assert set(kept.among("abc")) == {"a", "c"}
+
+
+def test_the_questions_asked_last_are_kept(server: VectorServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(served, "MOST_QUESTIONS", 2)
+    embedder = load_embedder(spec(server))
+    for text in "abaca":
+        embedder.embed([text], "query")
+    assert server.texts == ["a", "b", "c"]
+    embedder.embed(["b"], "query")
+    assert server.texts == ["a", "b", "c", "b"]
 
 
 @pytest.mark.parametrize("fault", [408, 429, 500, 503, "cut", "reset"])

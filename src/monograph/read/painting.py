@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import signal
+import struct
 import sys
 import unicodedata
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
 
 from monograph.errors import NotFound, SourceDamaged, SourceError, SourceLocked, SourceTooSlow
 from monograph.read import whole
 from monograph.read.limits import Limits
-from monograph.read.png import png
 from monograph.read.process import GRACE_SECONDS, limit_memory
 from monograph.read.source import missing
 from monograph.read.worker import writer
@@ -21,6 +25,8 @@ from monograph.values import Box, Boxes, Root
 
 if TYPE_CHECKING:
     import pypdfium2
+
+_PNG_LEVEL = 4
 
 _DEVICE = 1_000_000
 """What a page is wide and high while places on it are told."""
@@ -171,3 +177,18 @@ def _shown(page: pypdfium2.PdfPage, x: float, y: float) -> tuple[float, float]:
     across, down = c_int(), c_int()
     raw.FPDF_PageToDevice(page, 0, 0, _DEVICE, _DEVICE, 0, x, y, byref(across), byref(down))
     return across.value / _DEVICE, down.value / _DEVICE
+
+
+def png(pixels: npt.NDArray[Any]) -> bytes:
+    """A PNG file of pixels: uint8 (height, width, 3) of red, green and blue, or (height, width, 1) of grey."""
+    height, width, channels = pixels.shape
+    rows = np.ascontiguousarray(pixels, dtype=np.uint8).reshape(height, width * channels)
+    filtered = np.empty((height, 1 + width * channels), dtype=np.uint8)
+    filtered[:, 0] = 2  # Each row as what differs from the row above.
+    filtered[0, 1:] = rows[0]
+    np.subtract(rows[1:], rows[:-1], out=filtered[1:, 1:])
+    header = struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 0, 0, 0, 0)
+    parts = ((b"IHDR", header), (b"IDAT", zlib.compress(filtered.tobytes(), _PNG_LEVEL)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in parts
+    )

@@ -92,17 +92,6 @@ class _Fresh:
     nearest: int
 
 
-@dataclass(frozen=True, slots=True)
-class LeafToBe:
-    """A chunk as it would stand in the tree. Where it is stored: its row, and that of its vector in the memo."""
-
-    rank: int
-    key: bytes
-    text: str
-    chunk: int = 0
-    vector: int = 0
-
-
 @dataclass(slots=True)
 class Draft:
     """A change of the tree that is being worked out; ``fresh`` and ``gone`` by layer, those of the chunks empty.
@@ -143,21 +132,14 @@ class _Laid:
         return list(islice(merge(held, added), most))
 
 
-def lay_leaves(draft: Draft, gone: Mapping[int, int], coming: Sequence[LeafToBe]) -> None:
-    """Lay chunks over those that are stored in the tree; ``gone`` has the rank, by node, of those that go."""
-    draft.gone[0] = dict(gone)
-    for number, one in enumerate(coming, start=1):
-        made = Made(Cut((), one.key), one.text, Remembered(0), Remembered(one.vector))
-        draft.fresh[0].append(_Fresh(Node(one.rank, one.key, -number), made, one.chunk))
-
-
 def lay_all_leaves(connection: Connection, draft: Draft, planes: Planes, leaves: Sequence[store.Leaf]) -> None:
     """Lay all chunks anew, by other planes than the tree has."""
     draft.planes = planes
     found = {leaf.chunk: leaf for leaf in leaves}
-    standing = placed(connection, planes, leaves)
-    coming = [LeafToBe(one.rank, one.key, found[one.chunk].text, one.chunk, found[one.chunk].memo) for one in standing]
-    lay_leaves(draft, {}, coming)
+    for number, one in enumerate(placed(connection, planes, leaves), start=1):
+        leaf = found[one.chunk]
+        made = Made(Cut((), one.key), leaf.text, Remembered(0), Remembered(leaf.memo))
+        draft.fresh[0].append(_Fresh(Node(one.rank, one.key, -number), made, one.chunk))
 
 
 def changes(connection: Connection, draft: Draft) -> list[int]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
@@ -11,7 +12,6 @@ import numpy as np
 
 from monograph import spending
 from monograph.derive.api_key import VARIABLE, variable_of
-from monograph.derive.embed.asked_before import AskedBefore
 from monograph.derive.embed.replied import vectors_of
 from monograph.derive.replies import tokens_read
 from monograph.derive.served_spec import changed_of, parted, spec_of
@@ -26,6 +26,9 @@ TIMEOUT = 120.0
 
 RETRIES = 4
 """Tries after the first: with the waits between them, about eight seconds."""
+
+MOST_QUESTIONS = 512
+"""Questions whose vectors are kept: of 1,024 values each, two megabytes."""
 
 _TOO_MUCH = (400, 413, 422)
 """What servers refuse with where a request has too many texts, or too long ones."""
@@ -113,7 +116,7 @@ class OpenAIEmbedder:
         self._model = model
         self._settings = settings
         self._dimension = settings.dimensions
-        self._questions = AskedBefore()
+        self._questions = _Questions()
         told = {name: value for name, value in changed.items() if not name.startswith("batch_")}
         self.key = f"openai-embeddings/{model}" + (f"/{json.dumps(told, sort_keys=True)}" if told else "")
         """The model's name and what changes its vectors; not the address, so that a server may move."""
@@ -246,3 +249,25 @@ class OpenAIEmbedder:
         made = ModelUnavailable(error.message, mend)
         made.status = error.status
         return made
+
+
+class _Questions:
+    """Vectors of the questions asked last, by text. Safe for many threads."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, Float32] = {}
+        self._lock = threading.Lock()
+
+    def among(self, texts: Iterable[str]) -> dict[str, Float32]:
+        """The vectors that are known of some texts."""
+        with self._lock:
+            found = {text: self._held.pop(text) for text in dict.fromkeys(texts) if text in self._held}
+            self._held.update(found)  # They go to the end, as asked for last.
+            return found
+
+    def keep(self, made: Mapping[str, Float32]) -> None:
+        """Remember the vectors of some texts."""
+        with self._lock:
+            self._held.update(made)
+            for text in list(self._held)[: max(0, len(self._held) - MOST_QUESTIONS)]:
+                del self._held[text]
