@@ -23,7 +23,7 @@ from monograph.derive import server as server_module
 from monograph.derive.rerank import ScoringFunction, load_reranker
 from monograph.derive.rerank.cosines import EmbedderReranker
 from monograph.derive.rerank.served import ServedReranker, ServedRerankerSettings
-from monograph.errors import InputError, ModelUnavailable
+from monograph.errors import DamagedFile, InputError, ModelUnavailable
 from monograph.graph import evidence
 from monograph.search.rerank import FIRST
 from monograph.search.strategy import Corpus, Query
@@ -268,18 +268,20 @@ def test_an_open_file_is_pickled_with_its_name(archive: Monograph) -> None:
         assert given_score(hits[0])
 
 
-def test_a_damaged_score_is_asked_for_again(archive: Monograph) -> None:
+def test_a_damaged_score_is_an_error_until_it_is_repaired(archive: Monograph) -> None:
     scorer = Counting(year)
     found = archive.search(QUESTION, 5, reranker=scorer.reranker)
     archive.close()
     with connected(archive.path) as rows:
         rows.execute("UPDATE memo SET value = x'00' WHERE kind = 'score'")
     with Monograph.open(archive.path) as again:
-        assert again.search(QUESTION, 5, reranker=scorer.reranker) == found
-        assert len(scorer.texts) == 2 * FIRST
+        with pytest.raises(DamagedFile, match=r"row \d+ of memo, a score"):
+            again.search(QUESTION, 5, reranker=scorer.reranker)
         assert again.check() != []
         again.check(repair=True)
         assert again.check() == []
+        assert again.search(QUESTION, 5, reranker=scorer.reranker) == found
+        assert len(scorer.texts) == 2 * FIRST
 
 
 @pytest.mark.parametrize(

@@ -337,8 +337,5 @@ def _by_path(connection: Connection, name: str) -> list[Row]:
 
 
 def names(connection: Connection) -> list[tuple[int, str, str]]:
-    """(row number, title, uri) of every document, in order; what is no UTF-8 is read as far as it goes."""
-    found = connection.execute(
-        "SELECT document, CAST(title AS BLOB), CAST(uri AS BLOB) FROM documents ORDER BY document"
-    )
-    return [(row, title.decode("utf-8", "replace"), uri.decode("utf-8", "replace")) for row, title, uri in found]
+    """(row number, title, uri) of every document, in order."""
+    return connection.execute("SELECT document, title, uri FROM documents ORDER BY document").fetchall()

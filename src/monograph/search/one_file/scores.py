@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import struct
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +11,7 @@ import numpy as np
 from monograph.errors import BusyFile, ModelUnavailable, ReadOnlyFile, StorageFull
 from monograph.models import Reranker
 from monograph.store import memo
-from monograph.store.database import Database
+from monograph.store.database import Database, decoding
 from monograph.values import content_hash
 
 MOST = 16_384
@@ -74,9 +73,9 @@ class Scores:
             with self._database.read() as connection:
                 rows = memo.rows(connection, memo.SCORE, left)
                 values = memo.values(connection, rows.values())
-            # What is damaged is asked for again.
-            found = {key: _score(values[row]) for key, row in rows.items()}
-            known |= {key: value for key, value in found.items() if math.isfinite(value)}
+                for key, row in rows.items():
+                    with decoding(connection, f"row {row} of memo, a score,"):
+                        (known[key],) = _STORED.unpack(values[row])
         return known
 
     def _learn(self, known: Mapping[bytes, float], made: Mapping[bytes, float]) -> None:
@@ -87,12 +86,6 @@ class Scores:
             self._held.update(made)
             if not self._database.read_only and len(self._new) < MOST:
                 self._new.update(made)
-
-
-def _score(stored: bytes) -> float:
-    """A score as it is stored; not a number where it is none."""
-    (score,) = _STORED.unpack(stored) if len(stored) == _STORED.size else (math.nan,)
-    return float(score)
 
 
 def _asked(reranker: Reranker, question: str, texts: list[str]) -> list[float]:
