@@ -9,6 +9,9 @@ from monograph.store.database import Connection
 from monograph.store.names import MOST_NAMES
 from monograph.store.unreadable import decodes
 
+_ALONE = "NOT EXISTS (SELECT 1 FROM apart AS other WHERE other.key = apart.full AND other.full = apart.key)"
+_KNOWN = "apart.key IN (SELECT key FROM names) AND apart.full IN (SELECT key FROM names)"
+
 
 def wrong_codes(connection: Connection, size: int) -> list[int]:
     """Rows of the names whose key or code is not what was stored; a code that is not of so many bytes is as if lost."""
@@ -57,10 +60,15 @@ def drop_unusable(connection: Connection) -> None:
 
 
 def mend_apart(connection: Connection) -> None:
-    """Let every readable pair that was set apart stand in both orders again."""
+    """Let pairs that were set apart stand in both orders again, by the one of two rows that is right."""
     rows = connection.execute("SELECT CAST(key AS BLOB), CAST(full AS BLOB) FROM apart").fetchall()
     connection.executemany(
         "DELETE FROM apart WHERE CAST(key AS BLOB) = ? AND CAST(full AS BLOB) = ?",
         [pair for pair in rows if not all(map(decodes, pair))],
+    )
+    # Of two rows without the other order the one is wrong that says of a name what no document does.
+    connection.execute(
+        f"""DELETE FROM apart WHERE {_ALONE} AND NOT ({_KNOWN})
+        AND EXISTS (SELECT 1 FROM apart WHERE {_ALONE} AND {_KNOWN})"""  # noqa: S608 - constants
     )
     connection.execute("INSERT OR IGNORE INTO apart SELECT full, key FROM apart")

@@ -31,8 +31,6 @@ def stored_place(home: str, place: str) -> str:
     File and folder may then be moved together, to another machine as well.
     """
     relative = os.path.relpath(place, home)
-    return place if relative.startswith("../../") or relative == "../.." or _at_top(home) else relative
-
-
-def _at_top(home: str) -> bool:
-    return len(Path(home).parts) <= 2  # In / or /tmp everything lies together, and belongs together by chance.
+    # In / or /tmp everything lies together, and belongs together by chance.
+    at_top = len(Path(home).parts) <= 2
+    return place if relative.startswith("../../") or relative == "../.." or at_top else relative

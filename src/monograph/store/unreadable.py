@@ -124,7 +124,8 @@ def _not_utf8(connection: sqlite3.Connection, column: str) -> Iterator[str]:
         query = f"SELECT {row}, CAST({name} AS BLOB) FROM {table} WHERE typeof({name}) = 'text'"  # noqa: S608 - names
         for number, value in connection.execute(query):
             if not decodes(value):
-                yield f"row {_shown(number)} of {table}: its {name} is no UTF-8"
+                shown = repr(number.decode("utf-8", "replace")) if isinstance(number, bytes) else str(number)
+                yield f"row {shown} of {table}: its {name} is no UTF-8"
 
 
 def _texts(connection: sqlite3.Connection) -> Iterator[tuple[str, str, str]]:
@@ -138,10 +139,6 @@ def _texts(connection: sqlite3.Connection) -> Iterator[tuple[str, str, str]]:
         if "WITHOUT ROWID" in str(made_by):
             row = f"CAST({next(name for name, _, place in columns if place == 1)} AS BLOB)"
         yield from ((table, row, name) for name, kind, _ in columns if kind == "TEXT")
-
-
-def _shown(row: int | bytes) -> str:
-    return repr(row.decode("utf-8", "replace")) if isinstance(row, bytes) else str(row)
 
 
 def _not_json(connection: sqlite3.Connection) -> Iterator[str]:

@@ -93,9 +93,9 @@ class Planes:
         return cls(vectors[:deep], cuts[:deep], vectors[deep:], cuts[deep:], learned_from)
 
 
-def random_planes(dimension: int, seed: int = 0) -> Planes:
+def random_planes(dimension: int) -> Planes:
     """EraRAG's planes: random directions through 0, the same for every file of that dimension."""
-    flat = _rounded(np.random.default_rng(seed).standard_normal((PLANES, dimension)))
+    flat = _rounded(np.random.default_rng(0).standard_normal((PLANES, dimension)))
     nothing = np.empty((0, dimension), dtype=np.int16)
     return Planes(nothing, np.empty(0, dtype=np.int64), flat, np.zeros(PLANES, dtype=np.int64), 0)
 

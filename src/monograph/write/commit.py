@@ -9,7 +9,7 @@ from monograph import telemetry
 from monograph.errors import BusyFile, InvalidDocument, MonographError
 from monograph.store import checksums, chunks, dates, documents, graph_changes, memo, settings, sources, terms, versions
 from monograph.store import names as stored_names
-from monograph.store.database import Connection, Database, savepoint
+from monograph.store.database import Connection, savepoint
 from monograph.values import Move, Problem
 from monograph.write import names
 from monograph.write.batch import Parcel, changed
@@ -132,7 +132,9 @@ def _made(
     pipeline: Pipeline, work: Sequence[Prepared], precomputed: Precomputed, waiting: _Waiting, tally: Tally
 ) -> _Made | None:
     """The parts of the graph, if the file has one; None when an extraction is forgotten meanwhile."""
-    if not _has_graph(pipeline.database):
+    with pipeline.database.read() as connection:
+        has_graph = settings.has_graph(connection)
+    if not has_graph:
         return _Made(waiting, None, names.name(pipeline, ()))
     given = (chunk for one in work for chunk in one.chunks)
     extracted = remember_extractions(pipeline, given, precomputed.extractions, waiting.extractions)
@@ -140,11 +142,6 @@ def _made(
     tally.fell_back += extracted.fell_back
     related = relate(pipeline, work, precomputed.parts, waiting.extractions)
     return None if related is None else _Made(waiting, related, names.name(pipeline, related, precomputed.parts.codes))
-
-
-def _has_graph(database: Database) -> bool:
-    with database.read() as connection:
-        return settings.has_graph(connection)
 
 
 @telemetry.traced("monograph.derive.chunks")

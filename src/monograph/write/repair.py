@@ -125,16 +125,13 @@ def _part_with_values(connection: Connection, pipeline: Pipeline) -> None:
     size = pipeline.embedder.dimension * vectors.STORED.itemsize
     lost = memo.vectors_of_other_length(connection, size)
     for row, key, value in memo.wrong(connection):
-        usable = isinstance(value, bytes) and len(value) == size and _is_finite(value)
+        usable = isinstance(value, bytes) and len(value) == size
+        usable = usable and bool(np.isfinite(np.frombuffer(value, dtype=vectors.STORED)).all())
         if usable and (isinstance(pipeline.embedder, GivenVectors) or checksums.given_key(value) == key):
             memo.accept(connection, row, checksums.given_key(value))
         else:
             lost.append(row)
     memo.disown(connection, lost)
-
-
-def _is_finite(value: bytes) -> bool:
-    return bool(np.isfinite(np.frombuffer(value, dtype=vectors.STORED)).all())
 
 
 def _planes_are_lost(connection: Connection) -> bool:

@@ -35,15 +35,12 @@ def _changes(
     for signature, grouped in groupby(compared, key=lambda one: one.signature):
         some, group = list(grouped), groups.get(signature, [])
         if len(group) > 1 or not all(one.living for one in some):
-            sizes[signature] = _size(group)
+            # How many keys are held against each other, as far as it matters.
+            small = len(group) <= LARGEST_GROUP
+            sizes[signature] = len(group) if small else sum(not stands_alone(key) for key in group)
             keys.update(_touched(some, group, sizes[signature]))
     for signature, members in names.living(connection, sorted(keys)).items():
         yield from changes(members, cannot_link, sizes.get(signature, 0))
-
-
-def _size(group: Collection[str]) -> int:
-    """How many keys are held against each other, as far as it matters."""
-    return len(group) if len(group) <= LARGEST_GROUP else sum(not stands_alone(key) for key in group)
 
 
 def _touched(changed: Sequence[names.Marked], living: Collection[str], size: int) -> Collection[str]:
